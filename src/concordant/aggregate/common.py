@@ -12,18 +12,23 @@ from concordant.types import Floats, Int64s
 
 
 def snap_scores(prefs: Preferences, score: Floats, tolerance: float = TIE_TOLERANCE, min_scale: float = 0.0) -> Floats:
-    """Make scores equal that lie this close together, relative to the largest of the instance (or ``min_scale``)."""
+    """Make scores equal whose difference is at most ``tolerance`` times the largest of the instance (or
+    ``min_scale``).
+    """
     instance = views.instance_of_slot(prefs)
     largest = max_by(instance, np.abs(score), prefs.n_instances, min_scale)
     return snap(score, instance, tolerance / TIE_TOLERANCE * largest)
 
 
 def points(slot_ptr: Int64s, tier: Int64s) -> Floats:
-    """Return how many candidates each slot's tier leaves behind, half for those tied."""
+    """Return the score of every slot: how many candidates of its instance are in worse tiers, plus half of those tied.
+
+    Tiers are numbered best first.
+    """
     instance = segment_index(slot_ptr)
     order = np.lexsort((tier, instance))
-    first = np.flatnonzero(is_new(instance[order], tier[order]))
-    size = np.diff(np.append(first, len(tier)))
+    tier_start = np.flatnonzero(is_new(instance[order], tier[order]))
+    size = np.diff(np.append(tier_start, len(tier)))
     score = np.empty(len(tier))
-    score[order] = np.repeat(slot_ptr[1:][instance[order[first]]] - first - (size + 1) / 2, size)
+    score[order] = np.repeat(slot_ptr[1:][instance[order[tier_start]]] - tier_start - (size + 1) / 2, size)
     return score

@@ -90,21 +90,21 @@ class Count:
 
     def rows(self) -> list[dict[str, Any]]:
         """Return one row per stage and candidate, ready for a csv file or a DataFrame."""
-        found = []
+        rows = []
         for stage in self.stages:
             for label in self.candidates:
                 state = "elected" if label in stage.elected else "excluded" if label in stage.excluded else ""
-                gained = sum(amount for (_, to), amount in stage.flows.items() if to == label)
-                found.append(
+                received = sum(amount for (_, to), amount in stage.flows.items() if to == label)
+                rows.append(
                     {
                         "stage": stage.number,
                         "candidate": label,
                         "votes": stage.votes[label],
-                        "received": gained,
+                        "received": received,
                         "state": state,
                     }
                 )
-        return found
+        return rows
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -159,42 +159,50 @@ def labelled(labels: Sequence[str], values: Floats) -> dict[str, float]:
 
 
 def flows_of(labels: Sequence[str], moved: Floats, over: Floats) -> dict[tuple[str, str], float]:
-    """Return the moves that happened, from a matrix (from, to) and what went to nobody."""
-    found = {(labels[a], labels[b]): float(moved[a, b]) for a, b in np.argwhere(moved > 0).tolist()}
-    return found | {(labels[a], OVER): float(over[a]) for a in np.flatnonzero(over > 0).tolist()}
+    """Return the transfers that happened, by (from, to), from a matrix (from x to) and the votes that went to
+    nobody.
+    """
+    flows = {(labels[a], labels[b]): float(moved[a, b]) for a, b in np.argwhere(moved > 0).tolist()}
+    return flows | {(labels[a], OVER): float(over[a]) for a in np.flatnonzero(over > 0).tolist()}
 
 
 # ---- in words and in a picture ----
 def count_reasons(count: Count, title: str, order: Sequence[str], word: str, opening: Sequence[str]) -> list[Reason]:
-    """Return the stages as sentences and as tables of votes, candidates in this order."""
+    """Return the stages as sentences and as tables of votes with candidates in this order; ``word`` is stage or
+    round.
+    """
     sentences = [*opening, *(_told(stage, word) for stage in count.stages)]
     if count.undecided:
         sentences.append(
             f"Nothing decides between {listed([shorten(label, 30) for label in count.undecided])} for the last "
             f"{'seat' if len(count.elected) + 1 == count.seats else 'seats'}: a lot must."
         )
-    found = [Reason(title, tuple(sentence for sentence in sentences if sentence))]
+    reasons = [Reason(title, tuple(sentence for sentence in sentences if sentence))]
     for start in range(0, len(count.stages), AT_ONCE):
-        some = count.stages[start : start + AT_ONCE]
+        stages = count.stages[start : start + AT_ONCE]
         rows = [
-            [shorten(label, 30), *(plain_number(s.votes[label]) if _is_counted(count, label, s) else "" for s in some)]
+            [
+                shorten(label, 30),
+                *(plain_number(s.votes[label]) if _is_counted(count, label, s) else "" for s in stages),
+            ]
             for label in order
         ]
         if any(stage.over > 0 for stage in count.stages):
-            rows.append([OVER, *(plain_number(stage.over) for stage in some)])
-        span = "" if len(count.stages) <= AT_ONCE else f", {word}s {some[0].number} to {some[-1].number}"
-        header = ["candidate", *(f"{word} {stage.number}" for stage in some)]
+            rows.append([OVER, *(plain_number(stage.over) for stage in stages)])
+        span = "" if len(count.stages) <= AT_ONCE else f", {word}s {stages[0].number} to {stages[-1].number}"
+        header = ["candidate", *(f"{word} {stage.number}" for stage in stages)]
         rows = [row for row in rows if any(row[1:])]
-        found.append(Reason(f"Votes at every {word}{span}", (), header, rows, frozenset(range(1, len(header)))))
-    return found
+        reasons.append(Reason(f"Votes at every {word}{span}", (), header, rows, frozenset(range(1, len(header)))))
+    return reasons
 
 
 def _is_counted(count: Count, label: str, stage: CountStage) -> bool:
-    """Say whether a candidate still holds votes or hopes: not excluded at an earlier stage."""
+    """Return whether a candidate was not excluded at an earlier stage."""
     return all(label not in earlier.excluded for earlier in count.stages[: stage.number - 1])
 
 
 def _told(stage: CountStage, word: str) -> str:
+    """Return a sentence on one stage: whose votes went where, who was elected, who was excluded."""
     parts = []
     sources = listed([shorten(label, 30) for label in stage.sources])
     if stage.did == "first":
@@ -203,14 +211,18 @@ def _told(stage: CountStage, word: str) -> str:
         moved: dict[str, float] = {}
         for (_, to), amount in stage.flows.items():
             moved[to] = moved.get(to, 0.0) + amount
-        largest = sorted(((amount, to) for to, amount in moved.items() if to != OVER), key=lambda one: -one[0])
-        told = [f"{plain_number(amount, 2)} to {shorten(to, 30)}" for amount, to in largest[:3]]
+        largest = sorted(
+            ((amount, to) for to, amount in moved.items() if to != OVER), key=lambda transfer: -transfer[0]
+        )
+        transfers = [f"{plain_number(amount, 2)} to {shorten(to, 30)}" for amount, to in largest[:3]]
         if len(largest) > 3:
-            told.append(f"{plain_number(sum(amount for amount, _ in largest[3:]), 2)} to others")
+            transfers.append(f"{plain_number(sum(amount for amount, _ in largest[3:]), 2)} to others")
         if moved.get(OVER):
-            told.append(f"{plain_number(moved[OVER], 2)} to nobody")
-        what = "The surplus" if stage.did == "surplus" else "The votes"
-        parts.append(f"{what} of {sources} {'goes' if stage.did == 'surplus' else 'go'} on: {listed(told) or 'none'}.")
+            transfers.append(f"{plain_number(moved[OVER], 2)} to nobody")
+        subject = "The surplus" if stage.did == "surplus" else "The votes"
+        parts.append(
+            f"{subject} of {sources} {'goes' if stage.did == 'surplus' else 'go'} on: {listed(transfers) or 'none'}."
+        )
     if stage.elected:
         verb = "is" if len(stage.elected) == 1 else "are"
         parts.append(f"{listed([shorten(label, 30) for label in stage.elected])} {verb} elected.")
@@ -221,26 +233,29 @@ def _told(stage: CountStage, word: str) -> str:
 
 
 def count_picture(count: Count, title: str, order: Sequence[str], word: str) -> Callable[[], str] | None:
-    """Return what draws the votes flowing from stage to stage, where there are several."""
+    """Return a function that draws the votes flowing from stage to stage; None for a single stage."""
     return partial(_drawn, count, title, tuple(order), word) if len(count.stages) > 1 else None
 
 
 def _drawn(count: Count, title: str, order: tuple[str, ...], word: str) -> str:
+    """Draw the flow of votes: a column per stage, a row per candidate, and bands for votes that stay or are
+    transferred.
+    """
     rows = (*order, OVER)
     columns, flows = [], []
     for stage in count.stages:
-        held = {**stage.votes, OVER: stage.over}
+        votes = {**stage.votes, OVER: stage.over}
         mark = {**dict.fromkeys(stage.elected, "elected"), **dict.fromkeys(stage.excluded, "out")}
-        columns.append([Node(held[label], mark.get(label, "")) for label in rows])
+        columns.append([Node(votes[label], mark.get(label, "")) for label in rows])
     for before, stage in zip(count.stages, count.stages[1:], strict=False):
-        gone: dict[str, float] = {}
-        moved = []
+        votes_lost: dict[str, float] = {}
+        transfers = []
         for (source, to), amount in stage.flows.items():
-            gone[source] = gone.get(source, 0.0) + amount
-            moved.append(Flow(rows.index(source), rows.index(to), amount))
-        held = {**before.votes, OVER: before.over}
-        stays = [Flow(k, k, max(held[label] - gone.get(label, 0.0), 0.0)) for k, label in enumerate(rows)]
-        flows.append([*stays, *moved])
+            votes_lost[source] = votes_lost.get(source, 0.0) + amount
+            transfers.append(Flow(rows.index(source), rows.index(to), amount))
+        votes = {**before.votes, OVER: before.over}
+        stays = [Flow(k, k, max(votes[label] - votes_lost.get(label, 0.0), 0.0)) for k, label in enumerate(rows)]
+        flows.append([*stays, *transfers])
     return draw_flows(title, rows, [f"{word} {stage.number}" for stage in count.stages], columns, flows)
 
 

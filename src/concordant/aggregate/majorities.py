@@ -50,7 +50,7 @@ class Majorities:
         return margin if self.total is None else np.copysign(self.snap(np.abs(margin)), margin)
 
     def snap(self, values: Floats) -> Floats:
-        """Make values (one per pair) equal that differ only by rounding."""
+        """Make values (one per pair) equal that differ only by rounding; exact counts stay as they are."""
         if self.total is None:
             return values
         instance = np.repeat(np.arange(len(self.total)), np.diff(self.slot_ptr) ** 2)
@@ -76,12 +76,15 @@ def majorities(prefs: Preferences, missing: str) -> Majorities:
 
 
 def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorities:
-    """Add up how far the ballots put one candidate before another (see ``levels``); the unnamed are left out."""
+    """Return majorities that add up by how much ballots prefer one candidate to another (see ``levels``).
+
+    Candidates that a ballot does not name are left out.
+    """
     if counts == "binary":
         return majorities(prefs, missing)
     if missing not in ("auto", "ignore"):
-        given = arg("counts", counts), arg("missing", missing)
-        raise ParameterError(phrase("{} knows no {}: use {}.", *given, arg("missing", "ignore")))
+        both = arg("counts", counts), arg("missing", missing)
+        raise ParameterError(phrase("{} knows no {}: use {}.", *both, arg("missing", "ignore")))
     level = levels(prefs, counts)
     support = level_support(prefs, level)
     is_exact = views.has_whole_weights(prefs) and bool((level == np.floor(level)).all())
@@ -92,44 +95,47 @@ def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorit
 
 
 def level_support(prefs: Preferences, level: Floats) -> Floats:
-    """Add up by how many levels ballots put row before column, as flat matrices of all instances."""
+    """Add up by how many levels ballots put row before column: flat m x m matrices of all instances."""
     views.check_matrix_size(prefs)
     return np.asarray(kernels.level_counts(views.ballots(prefs), level))
 
 
-def strength(found: Majorities, kind: str) -> Floats:
-    """Return the strength of every majority (0 where there is none): its margin or the votes for it."""
-    return np.where(found.margin > 0, found.margin if kind == "margins" else found.support, 0.0)
+def strength(majorities: Majorities, kind: str) -> Floats:
+    """Return the strength of every majority, by ``kind`` its margin or the votes for it; 0 where there is none."""
+    return np.where(majorities.margin > 0, majorities.margin if kind == "margins" else majorities.support, 0.0)
 
 
-def smith_tiers(found: Majorities) -> Int64s:
+def smith_tiers(majorities: Majorities) -> Int64s:
     """Return the tier of every slot: 0 for the Smith set, 1 for the Smith set of the others, and so on.
 
-    A set beats everyone outside exactly if it is a beginning of the Copeland order and its k members have together
-    the most points they can have: k(k-1)/2 among themselves and k(m-k) against the others.
+    The first k of the Copeland order beat everyone outside exactly if they have together the most points they can have:
+    k(k-1)/2 among themselves and k(m-k) against the others.
     """
-    defeats, draws = found.duels
+    defeats, draws = majorities.duels
     points = defeats + draws / 2
-    ptr, size = found.slot_ptr, np.diff(found.slot_ptr)
+    ptr, size = majorities.slot_ptr, np.diff(majorities.slot_ptr)
     order, _ = kernels.order_segments(points, ptr, 0.0)
     first = first_of(ptr)
-    gathered = np.cumsum(points[order])
-    before = np.concatenate([[0.0], gathered])[first]
+    cumulative = np.cumsum(points[order])
+    cumulative_before = np.concatenate([[0.0], cumulative])[first]
     k = number_inside(ptr) + 1
-    is_end = gathered - before == k * (k - 1) / 2 + k * (np.repeat(size, size) - k)
-    ended = np.cumsum(is_end) - is_end
+    is_end = cumulative - cumulative_before == k * (k - 1) / 2 + k * (np.repeat(size, size) - k)
+    n_ended = np.cumsum(is_end) - is_end
     tier = np.empty(len(points), np.int64)
-    tier[order] = ended - ended[first]
+    tier[order] = n_ended - n_ended[first]
     return tier
 
 
-def tiers_below(found: Majorities, is_above: AnyArray) -> Floats:
+def tiers_below(majorities: Majorities, is_above: AnyArray) -> Floats:
     """Return how many tiers of a partial order lie below every slot; the first tier holds all that nobody is above.
 
-    ``is_above`` says of every pair whether row stands above column, and is transitive.
+    ``is_above`` has, for every pair, whether row is above column; it is transitive.
     """
-    tier, instance = kernels.order_tiers(found.slot_ptr, is_above.astype(np.uint8)), segment_index(found.slot_ptr)
-    return np.asarray(max_by(instance, tier, len(found.slot_ptr) - 1)[instance] - tier)
+    tier, instance = (
+        kernels.order_tiers(majorities.slot_ptr, is_above.astype(np.uint8)),
+        segment_index(majorities.slot_ptr),
+    )
+    return np.asarray(max_by(instance, tier, len(majorities.slot_ptr) - 1)[instance] - tier)
 
 
 def tie_notice(prefs: Preferences, name: str, text: str, is_tied: AnyArray) -> tuple[Notice, ...]:

@@ -33,7 +33,9 @@ class Stack:
         return int(self.slots.shape[1])
 
     def take(self, flat: Floats) -> Floats:
-        """Return the matrices of these instances from those of all; that of a single one is not copied."""
+        """Return the matrices of these instances (instances x m x m) from the flat array of all; a view for a single
+        one.
+        """
         m = self.size
         if len(self.cells) == 1:
             return flat[self.cells[0] : self.cells[0] + m * m].reshape(1, m, m)
@@ -41,9 +43,9 @@ class Stack:
 
 
 def sharing(group: Int32s) -> Floats:
-    """Return 1 / the size of the group where two candidates share one, else 0: the projector on the groups.
+    """Return the projector on groups: 1 / the size of the group where two candidates share one, else 0.
 
-    ``group`` holds the groups of the candidates of stacked instances.
+    ``group`` has the groups of the candidates of stacked instances (instances x m).
     """
     shared = (group[:, :, None] == group[:, None, :]).astype(np.float64)
     shared /= shared.sum(axis=2)[:, :, None]
@@ -51,15 +53,15 @@ def sharing(group: Int32s) -> Floats:
 
 
 def stacks(slot_ptr: Int64s) -> Iterator[Stack]:
-    """Go through the instances by size, not too many at once."""
+    """Iterate over the instances in stacks of the same size, with at most ``CELLS_AT_ONCE`` cells each."""
     size = np.diff(slot_ptr)
     cells = pointer(size**2)
     for m in np.unique(size[size > 0]).tolist():
         same = np.flatnonzero(size == m)
         step = max(1, CELLS_AT_ONCE // (m * m))
         for start in range(0, len(same), step):
-            some = same[start : start + step]
-            yield Stack(slot_ptr[some][:, None] + np.arange(m), cells[some])
+            chunk = same[start : start + step]
+            yield Stack(slot_ptr[chunk][:, None] + np.arange(m), cells[chunk])
 
 
 @dataclass(frozen=True)
@@ -73,23 +75,23 @@ class Comparisons:
 
 
 def comparisons(prefs: Preferences, counts: str) -> Comparisons:
-    """Add up the ballots' preferences over all pairs."""
+    """Add up the ballots' preferences over all pairs, as flat matrices of all instances."""
     group = comparable_groups(prefs)
     if counts != "binary":
         views.check_matrix_size(prefs)
         return Comparisons(*kernels.pair_preferences(views.ballots(prefs), levels(prefs, counts)), group)
-    found = views.win_matrices(prefs, "ignore")
-    net = found.wins - kernels.transpose_matrices(prefs.slot_ptr, found.wins)
-    return Comparisons(times_compared(prefs, found), net, group)
+    matrices = views.win_matrices(prefs, "ignore")
+    net = matrices.wins - kernels.transpose_matrices(prefs.slot_ptr, matrices.wins)
+    return Comparisons(times_compared(prefs, matrices), net, group)
 
 
-def times_compared(prefs: Preferences, found: views.WinMatrices) -> Floats:
-    """Return how often ballots compare every pair, with whatever result."""
-    return np.asarray(found.wins + kernels.transpose_matrices(prefs.slot_ptr, found.wins) + found.ties)
+def times_compared(prefs: Preferences, matrices: views.WinMatrices) -> Floats:
+    """Return the weight of the ballots that compare every pair, whatever the result."""
+    return np.asarray(matrices.wins + kernels.transpose_matrices(prefs.slot_ptr, matrices.wins) + matrices.ties)
 
 
 def comparable_groups(prefs: Preferences) -> Int32s:
-    """Return, for every slot, the number of its group: candidates that ballots name together, directly or in a chain.
+    """Return the group of every slot: candidates connected by ballots that rank them together, directly or in a chain.
 
     An open ballot of one tier compares nothing.
     """
@@ -104,6 +106,6 @@ def comparable_groups(prefs: Preferences) -> Int32s:
 
 
 def group_notices(prefs: Preferences, group: Int32s) -> tuple[Notice, ...]:
-    """Tell of items nobody compared, and of groups of items that nobody compared with each other."""
+    """Return notices on items nobody compared, and on groups that nobody compared with each other."""
     is_compared = np.bincount(group)[group] > 1
     return tuple(standing_notices(prefs, Standing(group, group, is_compared, is_compared), OF_MATRICES))

@@ -10,45 +10,45 @@ MISSING = ("auto", "last", "last-free", "ignore")
 
 
 def missing(default: str = "auto", *, choices: tuple[str, ...] = MISSING, more: str = "") -> str:
-    """Declare the convention for candidates a ballot does not mention (``views`` says what each word means)."""
+    """Declare the convention for candidates that a ballot does not mention (explained in ``views``)."""
     return param(default, "what a ballot says of candidates it does not mention" + more, choices=choices)
 
 
 def missing_choices() -> str:
-    """Declare the same for models of choices, where who was not chosen may stand in the denominators."""
+    """Declare the same for models of choices, where candidates that were not chosen may be in the denominators."""
     return missing("ignore", choices=("ignore", "last-free"), more="; last-free keeps them in its denominators")
 
 
 def result(default: str = "permutation") -> str:
-    """Declare whether ties may stand in a consensus."""
+    """Declare whether a consensus may have ties."""
     return param(default, "whether the consensus may tie items", choices=("permutation", "weak"))
 
 
 def counts(default: str = "difference", doc: str = "how strongly a ballot prefers one item to another") -> str:
-    """Declare how far a ballot puts one item before another (``levels`` has the formulas)."""
+    """Declare by how much a ballot prefers one item to another (``levels`` has the formulas)."""
     return param(default, doc, choices=COUNTS)
 
 
 def style_control() -> bool:
-    """Declare whether covariates of what was compared are taken into account."""
+    """Declare whether covariates of the comparisons are taken into account."""
     return param(True, "take covariates of what was compared (the length of an answer) into account, if there are any")
 
 
 def team_strength() -> str:
-    """Declare what a team is worth."""
+    """Declare how the strength of a team follows from its members' scores."""
     return param("sum", "the strength of a team: the sum or the mean of its members' scores", choices=TEAM_STRENGTHS)
 
 
 def since(default: str = "the last 365 days") -> str | None:
-    """Declare from when on an item must have been seen to be ranked."""
+    """Declare since when an item must have a result to be ranked."""
     return param(None, f"rank only items with a result since this date (or number); default: {default}")
 
 
 def all_items() -> bool:
-    """Declare whether items that were not seen for long are ranked."""
+    """Declare whether items without a recent result are ranked."""
     return param(False, "rank all items, also those without a recent result")
 
 
 def level() -> float:
-    """Declare how sure intervals are."""
+    """Declare the confidence level of intervals."""
     return param(0.95, "confidence of the intervals", low=0.01, high=0.9999)

@@ -36,11 +36,15 @@ class Papers:
         self.total = views.total_weight(prefs)
 
     def tops(self, is_left: Bools) -> tuple[Int64s, Int64s, Floats]:
-        """Return who is best on each ballot among those left: (ballot, slot, share of the ballot's weight)."""
+        """Return who is best on each ballot among the slots left: (ballot, slot, share of the ballot's weight); ties
+        share.
+        """
         return self._shared(np.flatnonzero(is_left[self.slot]), 1)
 
     def _shared(self, entry: Int64s, step: int) -> tuple[Int64s, Int64s, Floats]:
-        """Return the first tier among these entries of each ballot (step 1) or the last (step -1)."""
+        """Return the first (step 1) or last (step -1) tier of each ballot among these entries: (ballot, slot, share
+        of weight).
+        """
         entry = entry[::step]
         ballot, tier = self.ballot[entry], self.tier[entry]
         starts = is_new(ballot)
@@ -49,26 +53,28 @@ class Papers:
         return ballot, slot, self.weight[ballot] / np.bincount(ballot, minlength=self.n_ballots)[ballot]
 
     def first_places(self, is_left: Bools) -> Floats:
-        """Return the weight of the ballots that put each slot first of those left; tied ones share a ballot."""
+        """Return the weight of the ballots that put each slot first of those left; tied slots share a ballot."""
         _, slot, share = self.tops(is_left)
         return self._snapped(sum_by(slot, share, self.n_slots))
 
     def last_places(self, is_left: Bools) -> Floats:
-        """Return the weight of the ballots that put each slot last of those left; those a ballot does not name share.
+        """Return the weight of the ballots that put each slot last of those left; slots that a ballot does not name
+        share it.
 
-        Every slot gets the share of one left unnamed by every ballot that leaves some unnamed; from those a ballot
-        names it is taken back.
+        Every slot gets a share from every ballot that leaves some slots unnamed; it is subtracted for those the ballot
+        names.
         """
         entry = np.flatnonzero(is_left[self.slot])
         size = np.bincount(self.instance_of_slot[is_left], minlength=len(self.total))
         unnamed = size[self.instance] - np.bincount(self.ballot[entry], minlength=self.n_ballots)
         share = np.where(unnamed > 0, self.weight / np.maximum(unnamed, 1), 0.0)
-        everyone = sum_by(self.instance, share, len(self.total))[self.instance_of_slot]
-        votes = everyone - sum_by(self.slot[entry], share[self.ballot[entry]], self.n_slots)
-        _, slot, own = self._shared(entry[unnamed[self.ballot[entry]] == 0], -1)
-        return np.where(is_left, self._snapped(votes + sum_by(slot, own, self.n_slots)), 0.0)
+        if_unnamed = sum_by(self.instance, share, len(self.total))[self.instance_of_slot]
+        votes = if_unnamed - sum_by(self.slot[entry], share[self.ballot[entry]], self.n_slots)
+        _, slot, share_of_last = self._shared(entry[unnamed[self.ballot[entry]] == 0], -1)
+        return np.where(is_left, self._snapped(votes + sum_by(slot, share_of_last, self.n_slots)), 0.0)
 
     def _snapped(self, votes: Floats) -> Floats:
+        """Make votes equal that differ only by rounding."""
         return snap(votes, self.instance_of_slot, self.total)
 
 
@@ -81,7 +87,7 @@ class Elimination:
     """1 for a slot whose tie was settled by earlier rounds or Borda points, 2 for one that went out with others."""
 
     def notices(self, prefs: Preferences, what: str) -> tuple[Notice, ...]:
-        """Name the candidates of either kind of tie, which were equal in ``what``."""
+        """Return notices on candidates whose ties were settled or not; ``what`` names what they were equal in."""
         together = f"candidates were equal in {what} of all rounds and in Borda points and went out together"
         settled = f"candidates were equal in {what}; earlier rounds or Borda points decided who went out first"
         return (
@@ -93,10 +99,10 @@ class Elimination:
 def eliminate(
     prefs: Preferences, standing: Callable[[Bools], Floats], fallback: AnyArray, scale: Floats
 ) -> Elimination:
-    """Let the lowest of every instance go out, round by round, until nobody is left.
+    """Exclude the lowest slot of every instance, round by round, until nobody is left.
 
-    ``standing`` says how high every slot stands among those left; values of an instance that lie within 1e-12 of its
-    ``scale`` are equal.
+    ``standing`` returns how high every slot stands among those left; values of an instance that lie within 1e-12 of its
+    ``scale`` are equal. Ties are settled by earlier rounds, latest first, then by ``fallback``.
     """
     instance = views.instance_of_slot(prefs)
     tolerance = TIE_TOLERANCE * scale
@@ -109,23 +115,25 @@ def eliminate(
             if out.sum() == len(np.unique(instance[out])):
                 break
             out = _lowest(values, out, instance, tolerance)
-        alike, together = (np.bincount(instance[those], minlength=len(scale))[instance] for those in (equal, out))
-        tie[equal & (alike > together)] = np.maximum(tie[equal & (alike > together)], 1)
-        tie[out & (together > 1)] = 2
+        n_equal, n_out = (np.bincount(instance[group], minlength=len(scale))[instance] for group in (equal, out))
+        tie[equal & (n_equal > n_out)] = np.maximum(tie[equal & (n_equal > n_out)], 1)
+        tie[out & (n_out > 1)] = 2
         rounds[out] = len(history) - 1
         is_left = is_left & ~out
     return Elimination(rounds, tie)
 
 
 def _lowest(values: Floats, among: Bools, instance: Int64s, tolerance: Floats) -> Bools:
-    """Say who of some slots has the lowest value of its instance."""
-    least = np.full(len(tolerance), np.inf)
-    np.minimum.at(least, instance[among], values[among])
-    return among & (values <= (least + tolerance)[instance])
+    """Return which of the slots ``among`` have the lowest value of their instance, within the tolerance."""
+    minimum = np.full(len(tolerance), np.inf)
+    np.minimum.at(minimum, instance[among], values[among])
+    return among & (values <= (minimum + tolerance)[instance])
 
 
 def tiers_below(prefs: Preferences, *keys: AnyArray) -> Floats:
-    """Return how many tiers stand below every slot, by keys of which the first counts most; higher is better."""
+    """Return how many tiers are below every slot in its instance; higher keys are better, and the first key counts
+    most.
+    """
     instance = views.instance_of_slot(prefs)
     order = np.lexsort((*keys[::-1], instance))
     level = np.cumsum(is_new(*(key[order] for key in keys)))
@@ -135,24 +143,24 @@ def tiers_below(prefs: Preferences, *keys: AnyArray) -> Floats:
 
 
 def majority_line(papers: Papers, votes: Floats) -> Floats:
-    """Return half of the weight that counts in each instance: more than this is a majority."""
+    """Return half of the votes that count in each instance: more than this is a majority."""
     return sum_by(papers.instance_of_slot, votes, len(papers.total)) / 2
 
 
 def ballot_tables(
     prefs: Preferences, is_kept: Bools, value: AnyArray, empty: object
 ) -> Iterator[tuple[slice, Int64s, AnyArray]]:
-    """Go through all instances: slots, ballots, and a table of these by those with the values of the kept entries."""
-    ballots = dict(views.ballots_by_instance(prefs))
+    """Iterate over instances: (slots, ballots, table of ballots x slots with the values of the kept entries)."""
+    by_instance = dict(views.ballots_by_instance(prefs))
     for q in range(prefs.n_instances):
         slots = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
-        own = ballots.get(q, np.empty(0, np.int64))
-        entry = spans(prefs.indptr[own], prefs.indptr[own + 1])
-        row = np.repeat(np.arange(len(own)), np.diff(prefs.indptr)[own])
-        table = np.full((len(own), slots.stop - slots.start), empty, value.dtype)
+        ballots = by_instance.get(q, np.empty(0, np.int64))
+        entry = spans(prefs.indptr[ballots], prefs.indptr[ballots + 1])
+        row = np.repeat(np.arange(len(ballots)), np.diff(prefs.indptr)[ballots])
+        table = np.full((len(ballots), slots.stop - slots.start), empty, value.dtype)
         kept = is_kept[entry]
         table[row[kept], prefs.entry_slot[entry[kept]] - slots.start] = value[entry[kept]]
-        yield slots, own, table
+        yield slots, ballots, table
 
 
 def distinct_rows(table: AnyArray, weight: Floats) -> tuple[AnyArray, Floats]:

@@ -50,16 +50,16 @@ class Adherence(NamedTuple):
 
 
 def has_preference(corpus: Corpus, agent: AnyArray, n_agents: int) -> Bools:
-    """Say which agents prefer at least one item to another."""
+    """Return, for every agent, whether it prefers at least one item to another."""
     prefs = corpus.prefs
     net = np.abs(corpus.net) * np.repeat(prefs.weight, np.diff(prefs.indptr))
     return sum_by(np.repeat(agent, np.diff(prefs.indptr)), net > 0, n_agents) > 0
 
 
-def adherence_of(corpus: Corpus, known: Floats) -> Adherence:
-    """Find the adherence of every agent of the preferences; the search starts from ``known``."""
-    levels = _Levels.of(corpus, len(known))
-    beliefs = levels.start(known)
+def adherence_of(corpus: Corpus, start: Floats) -> Adherence:
+    """Estimate the adherence of every agent by expectation-maximisation, starting from ``known``."""
+    levels = _Levels.of(corpus, len(start))
+    beliefs = levels.start(start)
     for _ in range(MAX_STEPS):
         previous, beliefs = beliefs, levels.step(beliefs)
         if np.abs(beliefs.loading - previous.loading).max(initial=0.0) < CONVERGED:
@@ -97,6 +97,7 @@ class _Levels:
 
     @classmethod
     def of(cls, corpus: Corpus, n_agents: int) -> _Levels:
+        """Gather the levels of all entries: ratings as they are, else net wins per item, standardised by agent."""
         prefs = corpus.prefs
         assert prefs.agent is not None
         size = np.diff(prefs.indptr)
@@ -114,33 +115,33 @@ class _Levels:
     # ---- levels ----
     @cached_property
     def size(self) -> Floats:
-        """The entries of every ballot."""
+        """The number of entries of every ballot, at least 1."""
         return np.maximum(np.bincount(self.ballot, minlength=len(self.shrinkage)), 1).astype(np.float64)
 
     @cached_property
     def own(self) -> Floats:
-        """The part of an entry that goes to the level of the agent."""
+        """By entry: the weight of the agent's level in its centring (1 - shrinkage of its ballot)."""
         return np.asarray(1.0 - self.shrinkage[self.ballot])
 
     @cached_property
     def own_total(self) -> Floats:
-        """The sum of these parts by agent."""
+        """The sum of these weights by agent."""
         return np.maximum(self.by_agent(self.own), 1e-12)
 
     def centred(self, values: Floats) -> Floats:
-        """Subtract the level of the ballot as far as it has one of its own, and for the rest that of the agent."""
+        """Subtract the mean of the ballot times its shrinkage, and the mean of the agent for the rest."""
         by_ballot = self.shrinkage * sum_by(self.ballot, values, len(self.shrinkage)) / self.size
         by_agent = self.by_agent(self.own * values) / self.own_total
         return np.asarray(values - by_ballot[self.ballot] - self.own * by_agent[self.agent])
 
     @cached_property
     def left(self) -> Floats:
-        """The part of the variance of an entry that centring leaves."""
+        """By entry: the share of its variance that is left after centring."""
         by_ballot = (self.shrinkage / self.size)[self.ballot]
         return np.asarray(1.0 - by_ballot - self.weight * self.own**2 / self.own_total[self.agent])
 
     def by_agent(self, values: Floats) -> Floats:
-        """Add up the entries of every agent, by weight."""
+        """Return the weighted sum of the values of every agent's entries."""
         return sum_by(self.agent, self.weight * values, len(self.speaks))
 
     @cached_property
@@ -150,28 +151,32 @@ class _Levels:
 
     # ---- expectation-maximisation ----
     def start(self, known: Floats) -> _Beliefs:
+        """Return the beliefs to start with."""
         loading = np.where(self.speaks, np.clip(known / 2, 0.05, 0.95), 0.0)
         return _Beliefs(loading, loading**2, np.full(len(known), 0.75), 0.5, 0.25, np.zeros(self.n_slots))
 
-    def step(self, now: _Beliefs) -> _Beliefs:
-        """Find the scores for these loadings, then the loadings and the noise for these scores."""
-        ratio, curve = now.loading / now.noise, now.square / now.noise
-        precision = 1.0 + sum_by(self.slot, self.weight * curve[self.agent], self.n_slots)
-        residual = self.z - now.loading[self.agent] * now.score[self.slot]
+    def step(self, old: _Beliefs) -> _Beliefs:
+        """Do one step of expectation-maximisation for the model z = loading * score + noise.
+
+        Scores are updated given the loadings, then loadings, noise and their prior (mean, variance) given the scores.
+        """
+        loading_per_noise, square_per_noise = old.loading / old.noise, old.square / old.noise
+        precision = 1.0 + sum_by(self.slot, self.weight * square_per_noise[self.agent], self.n_slots)
+        residual = self.z - old.loading[self.agent] * old.score[self.slot]
         target = self.z - residual + self.centred(residual)
-        score = sum_by(self.slot, self.weight * ratio[self.agent] * target, self.n_slots) / precision
+        score = sum_by(self.slot, self.weight * loading_per_noise[self.agent] * target, self.n_slots) / precision
         of_entry = score[self.slot]
-        moved = self.centred(of_entry)
-        together = self.by_agent(self.z * moved)
-        squares = self.by_agent(of_entry * moved + self.left / precision[self.slot])
-        weight = squares / now.noise + 1.0 / now.variance
-        loading = np.where(self.speaks, (together / now.noise + now.mean / now.variance) / weight, 0.0)
-        doubt = np.where(self.speaks, 1.0 / weight, 0.0)
-        square = loading**2 + doubt
-        noise = self._noise(loading * together, square * squares)
-        count = max(int(self.speaks.sum()), 1)
-        mean = float(loading.sum()) / count
-        variance = max(float(((loading - mean) ** 2 + doubt)[self.speaks].sum()) / count, MIN_SPREAD)
+        centred_score = self.centred(of_entry)
+        products = self.by_agent(self.z * centred_score)
+        squares = self.by_agent(of_entry * centred_score + self.left / precision[self.slot])
+        loading_precision = squares / old.noise + 1.0 / old.variance
+        loading = np.where(self.speaks, (products / old.noise + old.mean / old.variance) / loading_precision, 0.0)
+        loading_variance = np.where(self.speaks, 1.0 / loading_precision, 0.0)
+        square = loading**2 + loading_variance
+        noise = self._noise(loading * products, square * squares)
+        n_agents = max(int(self.speaks.sum()), 1)
+        mean = float(loading.sum()) / n_agents
+        variance = max(float(((loading - mean) ** 2 + loading_variance)[self.speaks].sum()) / n_agents, MIN_SPREAD)
         # The scale that the scores now have goes to the loadings (parameter expansion: far fewer steps).
         unit = float(np.sqrt((score**2 + 1.0 / precision)[self.is_shown].mean())) if len(self.z) else 1.0
         return _Beliefs(loading * unit, square * unit**2, noise, mean * unit, variance * unit**2, score / unit)
@@ -183,22 +188,23 @@ class _Levels:
 
     @cached_property
     def z_squares(self) -> Floats:
-        """The squares of the centred levels by agent."""
+        """By agent: the weighted sum of z times centred z."""
         return self.by_agent(self.z * self.centred(self.z))
 
     def _noise(self, explained: Floats, squares: Floats) -> Floats:
-        """Return the variance of every agent's noise, near that of all agents where it has few entries."""
-        left = np.maximum(self.z_squares - 2 * explained + squares, 0.0)
-        usual = float(left.sum()) / max(float(self.entries.sum()), 1e-300)
-        return np.maximum((left + USUAL_ENTRIES * usual) / (self.entries + USUAL_ENTRIES), MIN_NOISE)
+        """Return every agent's noise variance, shrunk towards that of all agents where it has few entries."""
+        residual = np.maximum(self.z_squares - 2 * explained + squares, 0.0)
+        mean_residual = float(residual.sum()) / max(float(self.entries.sum()), 1e-300)
+        return np.maximum((residual + USUAL_ENTRIES * mean_residual) / (self.entries + USUAL_ENTRIES), MIN_NOISE)
 
-    def adherence(self, found: _Beliefs, has_converged: bool) -> Adherence:
-        correlation = np.maximum(found.loading / np.sqrt(found.square + found.noise), 0.0)
+    def adherence(self, beliefs: _Beliefs, has_converged: bool) -> Adherence:
+        """Return the adherences: correlations of the agents with the scores, scaled to a mean square of 1 by count."""
+        correlation = np.maximum(beliefs.loading / np.sqrt(beliefs.square + beliefs.noise), 0.0)
         if correlation.max(initial=0.0) < NOBODY:
             correlation = self.speaks.astype(np.float64)
         mean_square = float(self.total @ correlation**2) / max(float(self.total.sum()), 1e-300)
         theta = correlation / max(np.sqrt(mean_square), 1e-12)
-        return Adherence(theta, has_converged, found.mean, float(np.sqrt(found.variance)))
+        return Adherence(theta, has_converged, beliefs.mean, float(np.sqrt(beliefs.variance)))
 
 
 def _standardised(z: Floats, weight: Floats, agent: Int64s, n: int) -> Floats:
@@ -213,24 +219,25 @@ def _standardised(z: Floats, weight: Floats, agent: Int64s, n: int) -> Floats:
 
 
 def _shrinkage(z: Floats, agent: Int64s, ballot: Int64s, n_ballots: int) -> Floats:
-    """Return how far every ballot has a level of its own: m v / (m v + w) for m entries, by analysis of variance.
+    """Return how far every ballot has a level of its own: m v / (m v + w) for m entries, by one-way analysis of
+    variance.
 
     v is the variance of the levels of an agent's ballots, w that within ballots, both for all agents together.
     """
     size = np.bincount(ballot, minlength=n_ballots).astype(np.float64)
     sums = sum_by(ballot, z, n_ballots)
-    has = np.flatnonzero(size)
-    owner = np.zeros(n_ballots, np.int64)
-    owner[ballot] = agent
+    filled = np.flatnonzero(size)
+    agent_of_ballot = np.zeros(n_ballots, np.int64)
+    agent_of_ballot[ballot] = agent
     n_agents = int(agent.max(initial=0)) + 1
-    by_agent = sum_by(owner[has], size[has], n_agents)
-    between = float((sums[has] ** 2 / size[has]).sum())
-    free = len(has) - int((by_agent > 0).sum())
-    free_within = len(z) - len(has)
-    if free == 0 or free_within == 0:
+    size_of_agent = sum_by(agent_of_ballot[filled], size[filled], n_agents)
+    between = float((sums[filled] ** 2 / size[filled]).sum())
+    free_between = len(filled) - int((size_of_agent > 0).sum())
+    free_within = len(z) - len(filled)
+    if free_between == 0 or free_within == 0:
         return np.zeros(n_ballots)
     within = max(float(z @ z) - between, 0.0) / free_within
-    squares = sum_by(owner[has], size[has] ** 2, n_agents) / np.maximum(by_agent, 1.0)
-    typical = max((len(z) - float(squares.sum())) / free, 1e-12)
-    variance = max(between / free - within, 0.0) / typical
+    squares = sum_by(agent_of_ballot[filled], size[filled] ** 2, n_agents) / np.maximum(size_of_agent, 1.0)
+    typical_size = max((len(z) - float(squares.sum())) / free_between, 1e-12)
+    variance = max(between / free_between - within, 0.0) / typical_size
     return np.asarray(size * variance / np.maximum(size * variance + within, 1e-12))

@@ -59,13 +59,13 @@ class Voters:
 
     @property
     def typical(self) -> float:
-        """The dependence of rankings as long as these, on the average over pairs."""
+        """The expected dependence of rankings of this length, (size + 1) / 3, averaged over pairs."""
         size = np.diff(self.prefs.indptr).astype(np.float64)
         pairs = self.prefs.weight * size * (size - 1)
         return float((pairs * (size + 1)).sum() / (3 * pairs.sum())) if pairs.sum() > 0 else 1.0
 
     def gradients(self, parts: list[Fit]) -> Gradients:
-        """Return the gradient of every voter at a fit."""
+        """Return the gradient of the log-likelihood of every voter at a fit, in scores and in the other parameters."""
         prefs, n = self.prefs, len(self.weight)
         score, advantage, tie = strengths_at(parts, self.design)
         slot, size = np.ascontiguousarray(prefs.entry_slot, np.int64), np.diff(prefs.indptr)
@@ -85,8 +85,8 @@ class Voters:
         voters, n_slots = np.repeat(np.maximum(self.weight, 1.0)[self.unit], size), prefs.n_slots
         instance = np.repeat(prefs.instance_of_ballot, size)
         if (design := self.design) is not None:
-            on_x = [sum_by(row, value * column[slot], n) for column in design.x.T]
-            extra, n_slots = np.column_stack([extra, *on_x]), design.n_slots
+            in_coefficients = [sum_by(row, value * column[slot], n) for column in design.x.T]
+            extra, n_slots = np.column_stack([extra, *in_coefficients]), design.n_slots
             slot, entry, share = design.members(slot)
             row, value, voters, instance = row[entry], value[entry] * share, voters[entry], instance[entry]
         if len(self.weight) < prefs.n_ballots:  # an agent counts once, however many of its ballots name an item
@@ -112,7 +112,9 @@ class Agents:
         self.ptr = np.searchsorted(agents // len(prefs.agents), np.arange(prefs.n_instances + 1))
 
     def redrawn(self, rng: np.random.Generator) -> Duels:
-        """Return the duels of as many agents of every instance, drawn with replacement."""
+        """Return the duels of a bootstrap sample of agents: as many per instance as there are, drawn with
+        replacement.
+        """
         n, size = int(self.ptr[-1]), np.diff(self.ptr)
         place = (rng.random(n) * np.repeat(size, size)).astype(np.int64)
         times = np.bincount(np.repeat(self.ptr[:-1], size) + place, minlength=n)
@@ -120,7 +122,9 @@ class Agents:
 
 
 def strengths_at(parts: list[Fit], design: Design | None) -> tuple[Floats, Floats, Floats]:
-    """Return the strength of every contestant at a fit, an item where there is no design; advantages; ties."""
+    """Return the strength of every contestant at a fit (of every item without a design), advantages and tie
+    parameters.
+    """
     n = sum(len(part.instances) for part in parts)
     score, advantage, tie = np.zeros(sum(len(part.slots) for part in parts)), np.zeros(n), np.zeros(n)
     coefficient = np.zeros((n, 0 if design is None else design.n_coefficients))
@@ -163,52 +167,64 @@ class Scatter:
         self.spans = [(q, slice(a, b)) for q, (a, b) in enumerate(ends) if is_compared[q]]
 
     def rows(self, q: int, span: slice) -> Any:
-        """Return the enlarged gradients of one instance, a row per voter: sparse where that is large.
+        """Return the enlarged gradients of instance q, a row per voter: sparse where the array would be large.
 
-        The other parameters are fitted anew.
+        The part that other parameters would explain is subtracted, as they are refitted.
         """
-        g, at, m = self.gradients, int(self.part.instances[q]), span.stop - span.start
-        here, voters = slice(g.entry_ptr[at], g.entry_ptr[at + 1]), slice(g.row_ptr[at], g.row_ptr[at + 1])
-        row, column = g.row[here] - voters.start, g.slot[here] - self.part.slots[span.start]
+        g, instance, m = self.gradients, int(self.part.instances[q]), span.stop - span.start
+        entries, voters = (
+            slice(g.entry_ptr[instance], g.entry_ptr[instance + 1]),
+            slice(g.row_ptr[instance], g.row_ptr[instance + 1]),
+        )
+        row, column = g.row[entries] - voters.start, g.slot[entries] - self.part.slots[span.start]
         n, enlarge = int(voters.stop - voters.start), self.enlarge[span]
         if self.part.observed.n_extra:
             side, corner, columns = self._border(q)
-            found = np.bincount(row * m + column, g.value[here], n * m).reshape(n, m)
-            return (found - g.extra[voters][:, columns] @ np.linalg.solve(corner, side.T)) * enlarge
+            gradient = np.bincount(row * m + column, g.value[entries], n * m).reshape(n, m)
+            return (gradient - g.extra[voters][:, columns] @ np.linalg.solve(corner, side.T)) * enlarge
         if n * m <= LARGEST_ARRAY:
-            return np.bincount(row * m + column, g.value[here] * enlarge[column], n * m).reshape(n, m)
+            return np.bincount(row * m + column, g.value[entries] * enlarge[column], n * m).reshape(n, m)
         from scipy.sparse import csr_array
 
-        return csr_array((g.value[here] * enlarge[column], (row, column)), shape=(n, m))
+        return csr_array((g.value[entries] * enlarge[column], (row, column)), shape=(n, m))
 
     def _border(self, q: int) -> tuple[Floats, Floats, list[int]]:
-        at = self.part.objective(q)
-        side, corner = at.likelihood.border(is_exact=True)
-        columns = [int(name == "tie") for name in at.likelihood.extras()]
-        columns += [2 + k for k in range(at.likelihood.n_coefficients)]
-        return side, corner + at.prior.among_others(len(corner)), columns
+        """Return the negative Hessian between scores and other parameters, among these, and their columns in
+        ``extra``.
+        """
+        objective = self.part.objective(q)
+        side, corner = objective.likelihood.border(is_exact=True)
+        columns = [int(name == "tie") for name in objective.likelihood.extras()]
+        columns += [2 + k for k in range(objective.likelihood.n_coefficients)]
+        return side, corner + objective.prior.among_others(len(corner)), columns
 
     def _squares(self, q: int, span: slice) -> Floats:
-        """Return the sum of the squared gradients of one instance, J: no larger than its items, however many voters."""
+        """Return J, the sum over voters of the outer products of their gradients (items x items)."""
         rows = self.rows(q, span)
-        found = rows.T @ rows
-        return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())
+        squares = rows.T @ rows
+        return np.asarray(squares if isinstance(squares, np.ndarray) else squares.toarray())
 
     def traces(self) -> tuple[float, float]:
-        """Return the traces of J A and of what it would be for independent pairs, over all instances."""
-        found = expected = 0.0
+        """Return the trace of J A, and its expectation if pairs were independent, summed over all instances.
+
+        A is the covariance of the scores; without it the trace is estimated from random signs (Hutchinson).
+        """
+        trace = expected = 0.0
         for q, span in self.spans:
             expected += span.stop - span.start - 1 - float(self.pull[span] @ self.variance[span])
             if self.part.covariance is not None:
-                found += float((self._squares(q, span) * self.part.block(q)).sum())
+                trace += float((self._squares(q, span) * self.part.block(q)).sum())
             else:
                 rows = self.rows(q, span)
                 signs = np.random.default_rng(0).choice([-1.0, 1.0], (span.stop - span.start, N_DRAWS))
-                found += float(((rows @ signs) * (rows @ self.part.times_inverse(signs))).sum()) / N_DRAWS
-        return found, expected
+                trace += float(((rows @ signs) * (rows @ self.part.times_inverse(signs))).sum()) / N_DRAWS
+        return trace, expected
 
     def clustered(self, factor: float, rng: np.random.Generator) -> Fit:
-        """Return the part with clustered covariances; ``factor`` is the dependence."""
+        """Return the part with clustered covariances A J A + factor A R A; R is the prior's curvature.
+
+        ``factor`` is the dependence; no variance falls below ``factor`` times the plain one.
+        """
         part = replace(
             self.part,
             extra_variance=factor * self.part.extra_variance,
@@ -220,17 +236,17 @@ class Scatter:
             draws = self._draws(factor, rng)
             return replace(part, covariance=None, variance=(draws**2).mean(axis=1), draws=draws)
         covariance, variance = part.covariance.copy(), self.variance.copy()
-        start = np.concatenate([[0], np.cumsum(np.diff(part.slot_ptr) ** 2)])
+        block_start = np.concatenate([[0], np.cumsum(np.diff(part.slot_ptr) ** 2)])
         for q, span in self.spans:
             block = part.block(q)
-            found = block @ self._squares(q, span) @ block + (factor * self.pull[span] * block) @ block
-            stretch = self._stretch(np.diag(found), factor * self.variance[span])
-            found *= stretch[:, None] * stretch
-            covariance[start[q] : start[q + 1]], variance[span] = found.reshape(-1), np.diag(found)
+            sandwich = block @ self._squares(q, span) @ block + (factor * self.pull[span] * block) @ block
+            stretch = self._stretch(np.diag(sandwich), factor * self.variance[span])
+            sandwich *= stretch[:, None] * stretch
+            covariance[block_start[q] : block_start[q + 1]], variance[span] = sandwich.reshape(-1), np.diag(sandwich)
         return replace(part, covariance=covariance, variance=variance)
 
     def _draws(self, factor: float, rng: np.random.Generator) -> Floats:
-        """Draw deviations of the scores with the clustered covariance, a column each."""
+        """Draw deviations of the scores with the clustered covariance, a column per draw."""
         rows = self.rows(*self.spans[0])
         noise = rows.T @ rng.standard_normal((rows.shape[0], N_DRAWS))
         noise += np.sqrt(factor * self.pull)[:, None] * rng.standard_normal(noise.shape)
@@ -238,28 +254,30 @@ class Scatter:
         return np.asarray(self._stretch((drawn**2).mean(axis=1), factor * self.variance)[:, None] * drawn)
 
     @staticmethod
-    def _stretch(variance: Floats, least: Floats) -> Floats:
-        return np.sqrt(np.maximum(least / np.maximum(variance, 1e-300), 1.0))
+    def _stretch(variance: Floats, min_variance: Floats) -> Floats:
+        """Return the factors of standard errors that raise variances to at least ``min_variance``."""
+        return np.sqrt(np.maximum(min_variance / np.maximum(variance, 1e-300), 1.0))
 
 
 def dependence(parts: list[Fit], voters: Voters) -> float:
-    """Return how many times larger the variance of the gradient is than its curvature says: 1 at least without ties."""
+    """Return the ratio of the variance of the gradient to its curvature; at least 1 without ties."""
     gradients = voters.gradients(parts)
     return _dependence([Scatter(part, gradients) for part in parts], voters)
 
 
 def _dependence(scatters: list[Scatter], voters: Voters) -> float:
-    found, expected = (sum(column) for column in zip(*(scatter.traces() for scatter in scatters), strict=True))
-    least = dispersion([scatter.part for scatter in scatters])
-    ratio = found / expected if expected > 0 else 1.0
+    """Return the ratio of traces, shrunk towards the typical one for rankings where there are few voters."""
+    observed, expected = (sum(column) for column in zip(*(scatter.traces() for scatter in scatters), strict=True))
+    min_ratio = dispersion([scatter.part for scatter in scatters])
+    ratio = observed / expected if expected > 0 else 1.0
     if voters.counting.counts == "binary":
         n = float(np.maximum(voters.weight, 1.0).sum())
-        ratio = (n * ratio + TYPICAL * least * voters.typical) / (n + TYPICAL)
-    return max(ratio, least)
+        ratio = (n * ratio + TYPICAL * min_ratio * voters.typical) / (n + TYPICAL)
+    return max(ratio, min_ratio)
 
 
 def clustered(parts: list[Fit], voters: Voters, seed: int | None) -> list[Fit]:
-    """Replace the covariances by ones that stay right when the comparisons of a voter depend on each other."""
+    """Return the parts with sandwich covariances, which allow for dependence between the comparisons of a voter."""
     gradients, rng = voters.gradients(parts), np.random.default_rng(seed)
     scatters = [Scatter(part, gradients) for part in parts]
     factor = _dependence(scatters, voters)

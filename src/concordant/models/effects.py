@@ -49,7 +49,7 @@ class Effects:
     def of(
         cls, method: Any, prefs: Preferences, design: Design | None, fits: list[Fit], errors: ScoreErrors | None
     ) -> Effects | None:
-        """Return the effects that a method found; None where it ranks plain items."""
+        """Return the effects that a method estimated; None where it ranks plain items."""
         if design is None:
             return None
         has_covariates = bool(method.style_control and prefs.covariates)
@@ -67,17 +67,22 @@ class Effects:
         """All coefficients with their errors, instance by instance."""
         half, out = simultaneous(self.level), []
         parts = self.fits if self.errors is None else self.errors.parts
-        for part in sorted(parts, key=lambda one: int(one.instances[0])):
+        for part in sorted(parts, key=lambda fit: int(fit.instances[0])):
             label = None if self.prefs.instances is None else self.prefs.instances[int(part.instances[0])]
             for k, name in enumerate(self.design.names):
                 unit = self.design.spread[k] or 1.0
-                one = Coefficient(
+                coefficient = Coefficient(
                     name, float(part.coefficient[0, k] / unit), float(self.design.spread[k]), instance=label
                 )
                 if self.errors is not None:
                     stderr = float(np.sqrt(max(part.coefficient_covariance[k, k], 0.0)) / unit)
-                    one = replace(one, stderr=stderr, low=one.value - half * stderr, high=one.value + half * stderr)
-                out.append(one)
+                    coefficient = replace(
+                        coefficient,
+                        stderr=stderr,
+                        low=coefficient.value - half * stderr,
+                        high=coefficient.value + half * stderr,
+                    )
+                out.append(coefficient)
         return tuple(out)
 
     @property
@@ -89,18 +94,18 @@ class Effects:
         return dict(zip(self.design.names, (self.fits[0].coefficient[0] / unit).tolist(), strict=True))
 
     def beside(self) -> dict[str, AnyArray]:
-        """Return the columns of the ranking without covariates."""
+        """Return rank and score of the ranking without covariates, as further columns."""
         if self.uncorrected is None:
             return {}
         return {"uncorrected_rank": self.uncorrected.rank_by_slot, "uncorrected_score": self.uncorrected.score}
 
     def notices(self) -> list[Notice]:
-        """Tell of coefficients and players that only a prior decides."""
-        told, unknown, constant = [], set(), set()
+        """Return notices on coefficients that only the prior determines, and on items that the data cannot separate."""
+        notices, unknown, constant = [], set(), set()
         if self.design.inseparable.any():
             text = "these items were always in the same teams, so nothing tells them apart and they score the same"
-            told.append(notice_on(self.prefs, "inseparable", text, self.design.inseparable))
-        for part in (one for one in self.fits if one.observed.total[0] > 0):
+            notices.append(notice_on(self.prefs, "inseparable", text, self.design.inseparable))
+        for part in (fit for fit in self.fits if fit.observed.total[0] > 0):
             share = ON_COEFFICIENTS * np.diag(_among_coefficients(part))
             for name, of_prior, spread in zip(self.design.names, share, self.design.spread, strict=True):
                 if spread == 0:
@@ -109,18 +114,18 @@ class Effects:
                     unknown.add(name)
         if constant:
             text = "inside a ballot these covariates never differ, so they say nothing"
-            told.append(Notice("constant-covariate", f"{text}: {named(sorted(constant))}"))
+            notices.append(Notice("constant-covariate", f"{text}: {named(sorted(constant))}"))
         if unknown:
             text = (
                 "only a weak prior keeps the coefficients of these covariates finite: they explain every outcome, do "
                 "not differ, or are made up of each other or of the items, so neither they nor the corrected scores "
                 "mean much"
             )
-            told.append(Notice("undecided-covariate", f"{text}: {named(sorted(unknown))}"))
-        return told
+            notices.append(Notice("undecided-covariate", f"{text}: {named(sorted(unknown))}"))
+        return notices
 
     def lifted(self, model: M, prefs: Preferences) -> tuple[M, Preferences]:
-        """Return a model of the contestants of other preferences, and these with contestants for items."""
+        """Return the model of the contestants of other preferences, and these preferences over contestants."""
         prefs, slot = model.known_part(prefs)
         contest = contest_of(prefs, self.team_strength, style_control=self.plain is not None)
         if contest is None:
@@ -128,11 +133,11 @@ class Effects:
         instance = model.instances_of(prefs, slot)
         coefficients = self._translated(contest.design, instance)
         strengths = contest.design.strengths(model.score[slot], coefficients)
-        over = contest.prefs
-        return model.moved_to(over, strengths, instance), over
+        contest_prefs = contest.prefs
+        return model.moved_to(contest_prefs, strengths, instance), contest_prefs
 
     def _translated(self, design: Design, instance: Int64s) -> Floats:
-        """Return the coefficients of these instances in the standard units of another design."""
+        """Return the coefficients of these instances (rows) in the standard units of another design."""
         place = {name: k for k, name in enumerate(self.design.names)}
         by_instance = np.zeros((len(self.fits), len(self.design.names)))
         for part in self.fits:
@@ -141,15 +146,15 @@ class Effects:
         out = np.zeros((len(instance), len(design.names)))
         for k, name in enumerate(design.names):
             if name in place:
-                at = place[name]
-                out[:, k] = by_instance[instance, at] / unit[at] * design.spread[k]
+                column = place[name]
+                out[:, k] = by_instance[instance, column] / unit[column] * design.spread[k]
             elif name != TEAM_SIZE:
                 raise InputError(f"This model was fitted without the covariate {name!r}: leave it out, or fit anew.")
         return out
 
 
 def _as_they_are(prefs: Preferences) -> Contest:
-    """Return preferences whose contestants are the items."""
+    """Return preferences as a contest whose contestants are the items."""
     n = prefs.n_slots
     ptr = np.arange(n + 1)
     design = Design(prefs.slot_ptr, prefs.slot_ptr, ptr, np.arange(n), np.ones(n), np.zeros((n, 0)))
@@ -157,14 +162,14 @@ def _as_they_are(prefs: Preferences) -> Contest:
 
 
 def _among_coefficients(part: Fit) -> Floats:
-    """Return the covariance of the coefficients by the curvature."""
+    """Return the covariance of the coefficients from the curvature (inverse of the negative Hessian)."""
     if not part.coefficient.shape[1]:
         return np.zeros((0, 0))
     return part.objective(0).among_others()[-part.coefficient.shape[1] :, -part.coefficient.shape[1] :]
 
 
 def refuse(what: str, use: str) -> None:
-    """Refuse a setting that knows neither teams nor covariates."""
+    """Raise an error for a setting that supports neither teams nor covariates."""
     raise ParameterError(
         phrase(
             "{} knows neither teams nor covariates: use {}, or leave them out with {} and prefs.replace(team=None).",

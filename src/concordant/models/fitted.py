@@ -56,7 +56,7 @@ class FittedModel:
 
     @classmethod
     def of(cls, prefs: Preferences, score: Floats, /, **more: Any) -> Self:
-        """Return the model of these candidates."""
+        """Return the model of the candidates of preferences; ``more`` are further fields."""
         return cls(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item, score, **more)
 
     # ---- what a model adds ----
@@ -69,9 +69,9 @@ class FittedModel:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
 
     def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
-        """Return the log-probability of the strict pairs of other preferences, given no tie, and their weight.
+        """Return the log-probability of the strict pairs of other preferences, given no tie, and their total weight.
 
-        It is the same question to every model: who is ahead of two items, one of which is.
+        Every model answers it, so that models can be compared: given that one of two items is ahead, which one?
         """
         if self.effects is not None:
             model, over = self.effects.lifted(self, prefs)
@@ -83,18 +83,19 @@ class FittedModel:
 
     @property
     def _counting(self) -> Counting:
-        """How the pairs of ballots are counted that a model is judged by: each once."""
+        """How ballots are counted into pairs when models are compared: every pair once."""
         return Counting()
 
     def _at(self, first: Int64s, second: Int64s, duels: Duels, known: Bools) -> tuple[Floats, Floats, Floats]:
+        """Return the chances of win, loss and tie for pairs of slots: the ``known`` rows of ``duels``."""
         return self.chances(first, second)
 
     @abstractmethod
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw n ballots over some slots: rows of slots, and the tier of each."""
+        """Draw n ballots over some slots: an array (n x entries) of slots, best first, and the tier of each entry."""
 
     def moved_to(self, prefs: Preferences, score: Floats, instance: Int64s) -> Self:
-        """Return the same model with other candidates and their scores; ``instance`` is that here of each there."""
+        """Return the same model with other candidates and scores; ``instance`` maps their instances to its own."""
         return replace(
             self,
             items=prefs.items,
@@ -109,13 +110,13 @@ class FittedModel:
     # ---- questions ----
     @property
     def coefficient_errors(self) -> dict[str, float]:
-        """The standard errors of the coefficients of what was compared, of a single instance."""
+        """The standard errors of the coefficients of covariates, for a single instance."""
         known = () if self.effects is None or not self.effects.values else self.effects.known
-        return {one.name: one.stderr for one in known if one.stderr is not None}
+        return {coefficient.name: coefficient.stderr for coefficient in known if coefficient.stderr is not None}
 
     @property
     def uncorrected(self) -> Ranking:
-        """The ranking by the same method without covariates of what was compared."""
+        """The ranking by the same method without covariates."""
         if self.effects is None or self.effects.uncorrected is None:
             raise InputError("Nothing was corrected: these preferences have no covariates, or style_control is off.")
         return self.effects.uncorrected
@@ -129,15 +130,15 @@ class FittedModel:
         return float(self.chances(*self._pair(a, b, instance))[2][0])
 
     def matrix(self, instance: object = None) -> Floats:
-        """Return the chances that the row's candidate beats the column's, candidates in input order."""
+        """Return the chances that the row's candidate beats the column's (input order); the diagonal is 1/2."""
         slots = self.slots(instance)
         m = len(slots)
-        up = self.chances(np.repeat(slots, m), np.tile(slots, m))[0].reshape(m, m)
-        np.fill_diagonal(up, 0.5)
-        return up
+        p_wins = self.chances(np.repeat(slots, m), np.tile(slots, m))[0].reshape(m, m)
+        np.fill_diagonal(p_wins, 0.5)
+        return p_wins
 
     def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
-        """Return how far ``a`` scores above ``b`` and the standard error of that."""
+        """Return the score of ``a`` less that of ``b``, and its standard error."""
         first, second = self._pair(a, b, instance)
         q = self._instance(instance)
         block = None if self.errors is None else self.errors.covariance(q)
@@ -151,7 +152,7 @@ class FittedModel:
         return float(self.score[first[0]] - self.score[second[0]]), float(np.sqrt(max(variance, 0.0)))
 
     def sample(self, n: int, seed: Seed = 0, instance: object = None) -> Preferences:
-        """Draw ``n`` ballots as this model has them come about, over the candidates of an instance."""
+        """Draw ``n`` ballots from this model over the candidates of an instance."""
         slots = self.slots(instance)
         if n < 0 or len(slots) < 2:
             raise InputError(
@@ -159,14 +160,14 @@ class FittedModel:
                 + f" ballots over {len(slots)} candidates cannot be drawn: give n >= 0 and two items."
             )
         rows, tier = self.drawn(n, slots, np.random.default_rng(seed))
-        named = None if self.instances is None else [self.instances[self._instance(instance)]]
+        instance_name = None if self.instances is None else [self.instances[self._instance(instance)]]
         return Preferences(
             self.items.take(self.slot_item[slots]),
             np.arange(n + 1) * rows.shape[1],
             rows.reshape(-1) - slots[0],
             tier.reshape(-1),
-            instances=named,
-            instance=None if named is None else np.zeros(n, np.int32),
+            instances=instance_name,
+            instance=None if instance_name is None else np.zeros(n, np.int32),
             slot_ptr=np.array([0, len(slots)]),
             slot_item=np.arange(len(slots)),
             form="pairs" if rows.shape[1] == 2 else None,
@@ -174,20 +175,23 @@ class FittedModel:
 
     # ---- which slots ----
     def slots(self, instance: object = None) -> Int64s:
-        """Return the slots of the instance a question is about; one of several must be named."""
+        """Return the slots of an instance; it must be named where there are several."""
         q = self._instance(instance)
         return np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
 
     def slot(self, item: object, instance: object = None) -> int:
         """Return the slot of a candidate of an instance."""
         slots = self.slots(instance)
-        found = np.flatnonzero(self.slot_item[slots] == self.items.code(item, "item"))
-        if not len(found):
+        place = np.flatnonzero(self.slot_item[slots] == self.items.code(item, "item"))
+        if not len(place):
             raise InputError(f"{item!r} is no candidate of this instance.")
-        return int(slots[found[0]])
+        return int(slots[place[0]])
 
     def slots_of(self, prefs: Preferences) -> Int64s:
-        """Return this model's slot of every slot of other preferences, -1 where it has none."""
+        """Return this model's slot for every slot of other preferences, -1 where it has none.
+
+        Slots are matched by the key instance * n_items + item.
+        """
         same = np.array_equal(prefs.slot_ptr, self.slot_ptr) and np.array_equal(prefs.slot_item, self.slot_item)
         if same and prefs.items == self.items:
             return np.arange(prefs.n_slots)
@@ -197,17 +201,19 @@ class FittedModel:
         else:
             instance = self.instances.codes(prefs.instances).astype(np.int64)
         n = len(self.items)
-        key = segment_index(self.slot_ptr) * n + self.slot_item
+        known_key = segment_index(self.slot_ptr) * n + self.slot_item
         wanted_item = code[prefs.slot_item].astype(np.int64)
         wanted_instance = instance[segment_index(prefs.slot_ptr)]
-        wanted = wanted_instance * n + wanted_item
-        order = np.argsort(key)
-        place = np.searchsorted(key[order], wanted).clip(max=max(len(key) - 1, 0))
-        found = (key[order][place] == wanted) & (wanted_item >= 0) & (wanted_instance >= 0)
-        return np.where(found, order[place], -1)
+        wanted_key = wanted_instance * n + wanted_item
+        order = np.argsort(known_key)
+        place = np.searchsorted(known_key[order], wanted_key).clip(max=max(len(known_key) - 1, 0))
+        is_known = (known_key[order][place] == wanted_key) & (wanted_item >= 0) & (wanted_instance >= 0)
+        return np.where(is_known, order[place], -1)
 
     def known_part(self, prefs: Preferences) -> tuple[Preferences, Int64s]:
-        """Return the part of other preferences this model has candidates for, and its slot of every slot there."""
+        """Return the part of other preferences whose candidates this model knows, and this model's slot of each
+        slot.
+        """
         slot = self.slots_of(prefs)
         if (slot < 0).any():
             prefs = Preferences(**parts_of_subset(prefs, np.ones(prefs.n_ballots, bool), slot >= 0))
@@ -215,7 +221,7 @@ class FittedModel:
         return prefs, slot
 
     def instances_of(self, prefs: Preferences, slot: Int64s) -> Int64s:
-        """Return the instance here of every instance of preferences whose slots are these here."""
+        """Return this model's instance for every instance of other preferences; ``slot`` has its slot for each slot."""
         instance = np.zeros(prefs.n_instances, np.int64)
         instance[segment_index(prefs.slot_ptr)] = segment_index(self.slot_ptr)[slot]
         return instance
@@ -228,15 +234,18 @@ class FittedModel:
 
 
 def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Floats) -> tuple[float, float]:
-    """Return the log-probability of wins and losses given that no pair is tied, and how many there are."""
+    """Return the log-probability of wins and losses given that no pair is tied, and their total weight.
+
+    ``chances`` are those of a win, a loss and a tie of every pair.
+    """
     up, down, _ = chances
-    both, tiny = np.maximum(up + down, np.finfo(float).tiny), np.finfo(float).tiny
-    value = won * np.log(np.maximum(up / both, tiny)) + lost * np.log(np.maximum(down / both, tiny))
+    p_decided, tiny = np.maximum(up + down, np.finfo(float).tiny), np.finfo(float).tiny
+    value = won * np.log(np.maximum(up / p_decided, tiny)) + lost * np.log(np.maximum(down / p_decided, tiny))
     return float(value.sum()), float((won + lost).sum())
 
 
 def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
-    """Return the number of the instance a question to a fitted model is about; one of several must be named."""
+    """Return the number of the instance that a question names; it must be named where there are several."""
     if instance is None:
         if n_instances > 1:
             raise InputError("This model covers several instances: name one with " + arg("instance") + " to say which.")
@@ -287,14 +296,14 @@ class ComparisonModel(FittedModel):
         return float((value + np.where(tied > 0, tied * np.log(np.maximum(even, tiny)), 0.0)).sum())
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw comparisons between uniformly random pairs, nobody shown first."""
-        one = rng.integers(0, len(slots), n)
-        other = rng.integers(0, len(slots) - 1, n)
-        other += other >= one
-        up, down, _ = self.chances(slots[one], slots[other])
+        """Draw n comparisons of uniformly random pairs, nobody shown first: winner first, tiers 0, 1 (0, 0 if tied)."""
+        first = rng.integers(0, len(slots), n)
+        second = rng.integers(0, len(slots) - 1, n)
+        second += second >= first
+        up, down, _ = self.chances(slots[first], slots[second])
         draw = rng.random(n)
         is_tie = draw >= up + down
-        pair = np.where(((draw < up) | is_tie)[:, None], np.stack([one, other], 1), np.stack([other, one], 1))
+        pair = np.where(((draw < up) | is_tie)[:, None], np.stack([first, second], 1), np.stack([second, first], 1))
         return slots[pair], np.stack([np.zeros(n, np.int64), (~is_tie).astype(np.int64)], 1)
 
 
@@ -316,7 +325,7 @@ class PairModel(ComparisonModel):
     """The tie parameter, by instance."""
 
     def moved_to(self, prefs: Preferences, score: Floats, instance: Int64s) -> Self:
-        """Return the same model with other candidates and their scores; ``instance`` is that here of each there."""
+        """Return the same model with other candidates and scores; ``instance`` maps their instances to its own."""
         moved = super().moved_to(prefs, score, instance)
         return replace(moved, advantage=self.advantage[instance], tie=self.tie[instance])
 
@@ -340,6 +349,7 @@ class PairModel(ComparisonModel):
         return links.chances(self.link, lead, self.tie[instance])
 
     def _between(self, a: object, b: object, instance: object, first: object) -> tuple[float, float, float]:
+        """Return the chances that ``a`` wins, loses and ties against ``b``; ``first`` is the one shown first."""
         if first is not None and str(first) not in (str(a), str(b)):
             raise InputError(arg("first", first) + " is neither of the two items compared.")
         order = 0.0 if first is None else (1.0 if str(first) == str(a) else -1.0)
@@ -348,7 +358,7 @@ class PairModel(ComparisonModel):
 
 
 def share_discordant(duels: Duels, score: Floats) -> float:
-    """Return the share of decided duels a ranking by these scores turns around; its ties count half."""
+    """Return the share of decided duels that a ranking by these scores reverses; ties of the ranking count half."""
     lead = np.sign(score[duels.first] - score[duels.second])
     decided = float((duels.won + duels.lost).sum())
     discordant = float((duels.won * (1 - lead) + duels.lost * (1 + lead)).sum()) / 2
@@ -363,12 +373,12 @@ class StageModel(FittedModel):
     staging: Staging
 
     def p_first(self, items: Sequence[object], *, instance: object = None) -> Floats:
-        """Return the chance of each of these items to be put before all the others."""
+        """Return the chance of each of these items to be ranked above all the others."""
         worth = worths(self.score[[self.slot(item, instance) for item in items]])
         return np.asarray(worth / worth.sum())
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair is put before the second, or behind it."""
+        """Return the chances that the first slot of each pair is ranked above the second, below it, and tied (0)."""
         return links.chances(links.BRADLEY_TERRY, self.score[first] - self.score[second], np.zeros(len(first)))
 
     def log_likelihood(self, prefs: Preferences) -> float:
@@ -379,13 +389,16 @@ class StageModel(FittedModel):
         prefs, slot = self.known_part(prefs)
         stages, score = self.staging.stages(prefs), self.score[slot]
         top = np.full(prefs.n_instances, -np.inf)
-        owner = segment_index(prefs.slot_ptr)
-        np.maximum.at(top, owner, score)
-        above = score - top[owner]
-        return float(kernels.stage_sums(stages.rows, np.exp(np.maximum(above, -320.0)))[0] + stages.wins @ above)
+        instance = segment_index(prefs.slot_ptr)
+        np.maximum.at(top, instance, score)
+        score_below_top = score - top[instance]  # the largest is 0, so that no exponential overflows
+        return float(
+            kernels.stage_sums(stages.rows, np.exp(np.maximum(score_below_top, -320.0)))[0]
+            + stages.wins @ score_below_top
+        )
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw rankings of all candidates without ties: of how many items tie the model says nothing."""
+        """Draw n rankings of all candidates by Gumbel noise (Plackett-Luce), without ties."""
         order = np.argsort(-(self.score[slots] + rng.gumbel(size=(n, len(slots)))), axis=1)
         return slots[order], np.tile(np.arange(len(slots)), (n, 1))
 
@@ -402,7 +415,9 @@ class MPMModel(FittedModel):
     """The adherence of every agent, where it is not 1."""
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that a preference between the two slots of each pair is for the first, the second."""
+        """Return the chances that a preference between the slots of a pair is for the first, the second, or tied
+        (0).
+        """
         return links.chances(links.BRADLEY_TERRY, 2 * self._exponent(first, second), np.zeros(len(first)))
 
     def distribution(self, instance: object = None) -> Floats:
@@ -411,43 +426,55 @@ class MPMModel(FittedModel):
         return np.asarray(weight / max(float(weight.sum()), 1e-300))
 
     def average_variance(self, instance: object = None) -> float:
-        """Return the mean variance of an instance's candidates: how unsure the whole ranking is."""
+        """Return the mean variance of an instance's candidates: the uncertainty of the whole ranking."""
         return float(self.variance[self.slots(instance)].mean())
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences, without the multinomial coefficients."""
+        """Return the log-likelihood of other preferences, without the multinomial coefficients.
+
+        Log Z depends only on the instance and on the adherence: it is computed once for all ballots that share both.
+        """
         prefs, slot = self.known_part(prefs)
-        corpus, theta = count(prefs, self.counts), self._adherence(prefs)
+        corpus, adherence = count(prefs, self.counts), self._adherence(prefs)
         gain = corpus.gains(self.score[slot], None if (self.variance == 0.5).all() else self.variance[slot])
-        value = float((prefs.weight * theta * gain).sum())
-        said = np.flatnonzero(corpus.weighted_total > 0)
-        owner = np.searchsorted(self.slot_ptr, slot[prefs.slot_ptr[prefs.instance_of_ballot[said]]], side="right") - 1
-        kinds, of_ballot = np.unique(np.stack([owner.astype(np.float64), theta[said]], 1), axis=0, return_inverse=True)
-        for k, (q, adherence) in enumerate(kinds.tolist()):
-            log_z = self._log_z(np.arange(self.slot_ptr[int(q)], self.slot_ptr[int(q) + 1]), adherence)
-            value -= log_z * float(corpus.weighted_total[said[of_ballot.reshape(-1) == k]].sum())
+        value = float((prefs.weight * adherence * gain).sum())
+        counted = np.flatnonzero(corpus.weighted_total > 0)  # ballots that prefer something to something
+        first_slot = slot[prefs.slot_ptr[prefs.instance_of_ballot[counted]]]
+        instance = np.searchsorted(self.slot_ptr, first_slot, side="right") - 1  # of this model
+        keys = np.stack([instance.astype(np.float64), adherence[counted]], 1)
+        distinct, key_of_ballot = np.unique(keys, axis=0, return_inverse=True)
+        for k, (q, theta) in enumerate(distinct.tolist()):
+            log_z = self._log_z(np.arange(self.slot_ptr[int(q)], self.slot_ptr[int(q) + 1]), theta)
+            value -= log_z * float(corpus.weighted_total[counted[key_of_ballot.reshape(-1) == k]].sum())
         return value
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw preferences of an agent who follows the consensus."""
-        logs = self._log_weights(slots, 1.0).reshape(-1)
-        reached = np.cumsum(np.exp(logs - logs.max()))
-        drawn = np.minimum(np.searchsorted(reached, rng.random(n) * reached[-1], side="right"), len(logs) - 1)
-        return slots[np.stack(np.divmod(drawn, len(slots)), 1)], np.tile([0, 1], (n, 1))
+        """Draw n preferences of an agent with adherence 1: pairs (preferred slot, other slot)."""
+        log_weight = self._log_weights(slots, 1.0).reshape(-1)
+        cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
+        cell = np.minimum(
+            np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right"), len(log_weight) - 1
+        )
+        return slots[np.stack(np.divmod(cell, len(slots)), 1)], np.tile([0, 1], (n, 1))
 
     def _exponent(self, first: Int64s, second: Int64s) -> Floats:
+        """Return (score difference) / (sum of the variances) for pairs of slots."""
         return np.asarray((self.score[first] - self.score[second]) / (self.variance[first] + self.variance[second]))
 
     def _log_z(self, slots: Int64s, theta: float) -> float:
-        """Return the logarithm of the sum over all ordered pairs; with equal variances it factorises."""
+        """Return log Z, the log of the sum of exp(theta x) over all ordered pairs of distinct slots.
+
+        With all variances 1/2 the sum over pairs is the product of sum(exp(theta s)) and sum(exp(-theta s)) less the m
+        pairs of a slot with itself.
+        """
         if (self.variance[slots] == 0.5).all():
-            own = theta * self.score[slots]
-            up, down = np.logaddexp.reduce(own), np.logaddexp.reduce(-own)
+            scaled = theta * self.score[slots]
+            up, down = np.logaddexp.reduce(scaled), np.logaddexp.reduce(-scaled)
             return float(up + down + np.log1p(-len(slots) * np.exp(-up - down)))
         return float(np.logaddexp.reduce(self._log_weights(slots, theta), axis=None))
 
     def _log_weights(self, slots: Int64s, theta: float) -> Floats:
-        """Return the exponents of all ordered pairs of slots; nothing is preferred to itself."""
+        """Return theta times the exponent of every ordered pair of slots (m x m); -inf on the diagonal."""
         m = len(slots)
         memory.require(32.0 * m**2, f"The distribution over all pairs of {m:,} items", "select fewer items")
         logs = theta * self._exponent(np.repeat(slots, m), np.tile(slots, m)).reshape(m, m)
@@ -455,7 +482,7 @@ class MPMModel(FittedModel):
         return logs
 
     def _adherence(self, prefs: Preferences) -> Floats:
-        """Return the adherence of every ballot: of an agent never seen before, the usual one."""
+        """Return the adherence of every ballot: that of its agent, or the mean adherence for an agent without one."""
         if not self.theta or prefs.agents is None:
             return np.ones(prefs.n_ballots)
         usual = sum(self.theta.values()) / max(len(self.theta), 1)

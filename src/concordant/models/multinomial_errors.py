@@ -46,6 +46,7 @@ class MPMErrors:
 
     @cached_property
     def _known(self) -> Uncertainty:
+        """Compute standard errors and intervals; only the details where there are none."""
         moves = moves_of(self.corpus, self.solution, self.prior)
         if moves is None:
             return Uncertainty(details=self.details)
@@ -71,29 +72,33 @@ class Moves:
         q = int(self.corpus.instance_of_slot[slot])
         span = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
         ballot = np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr))
-        mine = self.weights @ self.basis[slot] * (prefs.instance_of_ballot == q)
-        own = prefs.entry_slot == slot
-        mine[ballot[own]] += self.x[own]
-        mine = mine * prefs.weight
-        shared = sum_by(prefs.entry_slot, mine[ballot] * self.x, prefs.n_slots)[span]
-        shared += self.basis[span] @ (mine @ self.weights)
-        variance = self.variance[span] + self.variance[slot] - 2 * shared
+        move_of_slot = self.weights @ self.basis[slot] * (prefs.instance_of_ballot == q)
+        is_slot = prefs.entry_slot == slot
+        move_of_slot[ballot[is_slot]] += self.x[is_slot]
+        move_of_slot = move_of_slot * prefs.weight
+        covariance = sum_by(prefs.entry_slot, move_of_slot[ballot] * self.x, prefs.n_slots)[span]
+        covariance += self.basis[span] @ (move_of_slot @ self.weights)
+        variance = self.variance[span] + self.variance[slot] - 2 * covariance
         variance[slot - span.start] = 0.0
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
 
 
 def moves_of(corpus: Corpus, solution: Solution, prior: Floats) -> Moves | None:
-    """Return how ballots move the scores; None where variances or the adherences of an instance differ."""
+    """Return how every ballot moves the scores, H⁻¹ u for its gradient u; None where variances or adherences differ.
+
+    H is the negative Hessian, per instance a diagonal plus three rank-one terms, inverted by Woodbury's formula. The
+    variance is the sum of squared moves, plus that of an average ballot's entry for every slot.
+    """
     if solution.variance is not None or (np.diff(solution.groups.ptr) > 1).any():
         return None
-    prefs, owner, n = corpus.prefs, corpus.instance_of_slot, corpus.prefs.n_instances
+    prefs, instance, n = corpus.prefs, corpus.instance_of_slot, corpus.prefs.n_instances
     theta = _per_instance(solution, n)
     size = np.diff(prefs.slot_ptr).astype(np.float64)
-    p, q, excess = _weights(theta[owner] * solution.score, owner, size)
-    expected = theta[owner] * excess[owner] * (p - q)
+    p, q, excess = _weights(theta[instance] * solution.score, instance, size)
+    expected = theta[instance] * excess[instance] * (p - q)
     # H = diagonal + directions @ core @ directions.T in every instance
-    factor = (theta**2 * (corpus.total_by_instance > 0) * excess)[owner]
-    diagonal = factor * (p + q) + np.maximum(prior, 1e-12)[owner]
+    factor = (theta**2 * (corpus.total_by_instance > 0) * excess)[instance]
+    diagonal = factor * (p + q) + np.maximum(prior, 1e-12)[instance]
     directions = np.stack([p, q, expected], axis=1)
     core = np.zeros((n, 3, 3))
     core[:, 0, 1] = core[:, 1, 0] = -(theta**2) * excess
@@ -102,59 +107,61 @@ def moves_of(corpus: Corpus, solution: Solution, prior: Floats) -> Moves | None:
 
     # H⁻¹ u = u / diagonal - scaled @ inner @ (directions.T @ (u / diagonal))
     scaled = directions / diagonal[:, None]
-    gram = _sum_outer(owner, directions, scaled, n)
+    gram = _sum_outer(instance, directions, scaled, n)
     inner = core @ np.linalg.inv(np.eye(3) + gram @ core)
 
     # u of ballot b: strength * net wins on its entries, minus amount * pull everywhere
-    pull = expected + prior[owner] * solution.score
+    pull = expected + prior[instance] * solution.score
     strength = theta[prefs.instance_of_ballot] / corpus.divisor[prefs.instance_of_ballot]
     amount = corpus.total / corpus.divisor[prefs.instance_of_ballot]
     ballot, slot = np.repeat(np.arange(prefs.n_ballots), np.diff(prefs.indptr)), prefs.entry_slot
     x = corpus.net * strength[ballot] / diagonal[slot]
-    said = np.stack([sum_by(ballot, x * directions[slot, k], prefs.n_ballots) for k in range(3)], axis=1)
-    pulled = np.stack([sum_by(owner, scaled[:, k] * pull, n) for k in range(3)], axis=1)
-    said -= amount[:, None] * pulled[prefs.instance_of_ballot]
+    projected = np.stack([sum_by(ballot, x * directions[slot, k], prefs.n_ballots) for k in range(3)], axis=1)
+    pulled = np.stack([sum_by(instance, scaled[:, k] * pull, n) for k in range(3)], axis=1)
+    projected -= amount[:, None] * pulled[prefs.instance_of_ballot]
     # So H⁻¹ u = x on the entries + basis @ weights everywhere, with four directions
     basis = np.column_stack([-pull / diagonal, -scaled])
-    moved = np.einsum("bij,bj->bi", inner[prefs.instance_of_ballot], said)
-    weights = np.column_stack([amount, moved])
+    projected_move = np.einsum("bij,bj->bi", inner[prefs.instance_of_ballot], projected)
+    weights = np.column_stack([amount, projected_move])
 
     w = prefs.weight
     variance = sum_by(slot, w[ballot] * x**2, prefs.n_slots)
     for k in range(4):
         variance += 2 * basis[:, k] * sum_by(slot, (w * weights[:, k])[ballot] * x, prefs.n_slots)
-    spread = _sum_outer(prefs.instance_of_ballot, w[:, None] * weights, weights, n)
-    variance += np.einsum("si,sij,sj->s", basis, spread[owner], basis)
-    named = sum_by(prefs.instance_of_ballot[ballot], w[ballot], n)
-    usual = sum_by(prefs.instance_of_ballot[ballot], w[ballot] * (corpus.net * strength[ballot]) ** 2, n)
-    variance += (usual / np.maximum(named, 1e-300))[owner] / diagonal**2
+    weight_products = _sum_outer(prefs.instance_of_ballot, w[:, None] * weights, weights, n)
+    variance += np.einsum("si,sij,sj->s", basis, weight_products[instance], basis)
+    entry_weight = sum_by(prefs.instance_of_ballot[ballot], w[ballot], n)
+    entry_square = sum_by(prefs.instance_of_ballot[ballot], w[ballot] * (corpus.net * strength[ballot]) ** 2, n)
+    variance += (entry_square / np.maximum(entry_weight, 1e-300))[instance] / diagonal**2
     return Moves(corpus, x, basis, weights, np.maximum(variance, 0.0))
 
 
 def _per_instance(solution: Solution, n: int) -> Floats:
-    """Return the one adherence of each instance, 1 where nobody prefers anything."""
+    """Return the single adherence of each instance, 1 where nobody prefers anything."""
     theta = np.ones(n)
     theta[np.diff(solution.groups.ptr) == 1] = solution.groups.theta
     return theta
 
 
-def _weights(score: Floats, owner: Int64s, size: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return e^s and e^-s as shares of their sums by instance, and AB / (AB - M)."""
+def _weights(score: Floats, instance: Int64s, size: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return e^s and e^-s as shares of their sums A and B by instance, and AB / (AB - M), M being the number of
+    items.
+    """
     top, bottom = np.full(len(size), -np.inf), np.full(len(size), -np.inf)
-    np.maximum.at(top, owner, score)
-    np.maximum.at(bottom, owner, -score)
-    up, down = np.exp(score - top[owner]), np.exp(-score - bottom[owner])
-    a, b = sum_by(owner, up, len(size)), sum_by(owner, down, len(size))
+    np.maximum.at(top, instance, score)
+    np.maximum.at(bottom, instance, -score)
+    up, down = np.exp(score - top[instance]), np.exp(-score - bottom[instance])
+    a, b = sum_by(instance, up, len(size)), sum_by(instance, down, len(size))
     with np.errstate(invalid="ignore"):
-        inside = size * np.exp(-top - bottom) / np.where(a * b > 0, a * b, 1.0)
-    inside = np.where(size > 1, np.minimum(inside, 1 - 1e-12), 0.0)
-    return up / a[owner], down / b[owner], 1 / (1 - inside)
+        m_over_ab = size * np.exp(-top - bottom) / np.where(a * b > 0, a * b, 1.0)
+    m_over_ab = np.where(size > 1, np.minimum(m_over_ab, 1 - 1e-12), 0.0)
+    return up / a[instance], down / b[instance], 1 / (1 - m_over_ab)
 
 
 def _sum_outer(index: AnyArray, left: Floats, right: Floats, n: int) -> Floats:
-    """Return the sum of left_i right_iᵀ over the rows that go to each of ``n`` places."""
-    found = np.empty((n, left.shape[1], right.shape[1]))
+    """Return the sums of left_i right_iᵀ over rows i, for each value of ``index`` (n x columns x columns)."""
+    sums = np.empty((n, left.shape[1], right.shape[1]))
     for i in range(left.shape[1]):
         for j in range(right.shape[1]):
-            found[:, i, j] = sum_by(index, left[:, i] * right[:, j], n)
-    return found
+            sums[:, i, j] = sum_by(index, left[:, i] * right[:, j], n)
+    return sums

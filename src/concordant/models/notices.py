@@ -58,13 +58,13 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
 
 
 def named(labels: Sequence[str], max_names: int = SHOWN) -> str:
-    """Return the first labels, and how many more there are."""
+    """Return the first labels as text, and how many more there are."""
     more = f" and {len(labels) - max_names:,} more" if len(labels) > max_names else ""
     return ", ".join(shorten(label, 30) for label in labels[:max_names]) + more
 
 
 def in_instances(prefs: Preferences, affected: AnyArray) -> str:
-    """Say in which instances something happened: the empty string when there is only one."""
+    """Return " (in a, b, …)" with the names of affected instances; empty where there is only one."""
     return "" if prefs.instances is None else f" (in {named(prefs.instances.take(affected), 3)})"
 
 
@@ -85,47 +85,49 @@ class Standing:
 
 
 def joined(ahead: AnyArray, behind: AnyArray, n: int) -> tuple[Int32s, Int32s]:
-    """Return the groups that edges from one slot to another join, whatever their direction and in both directions."""
-    ones, none = np.ones(len(ahead)), np.zeros(len(ahead))
-    return kernels.duel_groups(ahead.astype(np.int32), behind.astype(np.int32), ones, none, none, n)
+    """Return the groups of n slots connected by edges: in either direction (weak), and in both directions (strong)."""
+    ones, zeros = np.ones(len(ahead)), np.zeros(len(ahead))
+    return kernels.duel_groups(ahead.astype(np.int32), behind.astype(np.int32), ones, zeros, zeros, n)
 
 
 def duel_standing(duels: Duels) -> Standing:
-    """Find the groups that duels join; a tie counts as a win each way."""
+    """Find the groups connected by duels; a tie counts as a win each way. A sample is tried first where there are
+    many.
+    """
     n, enough = duels.n_slots, ENOUGH * duels.n_slots
     while len(duels.first) > 2 * enough and len(duels.slot_ptr) == 2:
-        some = duels.every(len(duels.first) // enough)
-        strong = kernels.duel_groups(some.first, some.second, some.won, some.lost, some.tied, n)[1]
+        sample = duels.every(len(duels.first) // enough)
+        strong = kernels.duel_groups(sample.first, sample.second, sample.won, sample.lost, sample.tied, n)[1]
         if not strong.any():  # what some duels connect, all connect
             return Standing(strong, strong, np.ones(n, bool), np.ones(n, bool))
         enough *= 4
-    even = duels.tied > 0
+    is_tied = duels.tied > 0
     weak, strong = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, duels.tied, n)
     has_won, has_lost = np.zeros(n, bool), np.zeros(n, bool)
-    up, down = (duels.won > 0) | even, (duels.lost > 0) | even
-    has_won[duels.first[up]] = has_won[duels.second[down]] = True
-    has_lost[duels.first[down]] = has_lost[duels.second[up]] = True
+    first_won, second_won = (duels.won > 0) | is_tied, (duels.lost > 0) | is_tied
+    has_won[duels.first[first_won]] = has_won[duels.second[second_won]] = True
+    has_lost[duels.first[second_won]] = has_lost[duels.second[first_won]] = True
     return Standing(weak, strong, has_won, has_lost)
 
 
-def is_settled(duels: Duels, found: Standing, has_tie_parameter: bool) -> Bools:
-    """Say of every instance whether its duels alone give every item a finite score.
+def is_settled(duels: Duels, standing: Standing, has_tie_parameter: bool) -> Bools:
+    """Return, for every instance, whether its duels alone give every item a finite score.
 
-    A tie parameter can grow without bound together with the scores unless some wins go round in a circle.
+    A tie parameter can grow without bound together with the scores unless some wins form a cycle.
     """
     instance, n = slot_instances(duels), len(duels.slot_ptr) - 1
-    settled = np.bincount(instance[np.unique(found.strong, return_index=True)[1]], minlength=n) <= 1
+    settled = np.bincount(instance[np.unique(standing.strong, return_index=True)[1]], minlength=n) <= 1
     if has_tie_parameter:
-        none = np.zeros(len(duels.tied))
-        _, circle = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, none, duels.n_slots)
-        has_circle = np.zeros(n, bool)
-        has_circle[instance[np.bincount(circle)[circle] > 1]] = True
-        settled &= has_circle | (duels.by_instance(duels.tied) <= 0)
+        zeros = np.zeros(len(duels.tied))
+        _, cycle = kernels.duel_groups(duels.first, duels.second, duels.won, duels.lost, zeros, duels.n_slots)
+        has_cycle = np.zeros(n, bool)
+        has_cycle[instance[np.bincount(cycle)[cycle] > 1]] = True
+        settled &= has_cycle | (duels.by_instance(duels.tied) <= 0)
     return np.asarray(settled)
 
 
 def stage_standing(stages: Stages) -> Standing | None:
-    """Find the groups that stages join; None where a first look shows that every item is tied to every other."""
+    """Find the groups connected by stages; None where a sample already connects every item with every other."""
     n = int(stages.slot_ptr[-1])
     enough = ENOUGH * n
     while len(stages.slot) > 2 * enough and len(stages.slot_ptr) == 2:
@@ -134,77 +136,77 @@ def stage_standing(stages: Stages) -> Standing | None:
             return None
         enough *= 4
     weak, strong = _stage_groups(stages, len(stages.weight), n)
-    chosen, behind = np.zeros(n, bool), np.zeros(n, bool)
+    has_won, has_lost = np.zeros(n, bool), np.zeros(n, bool)
     starts = np.flatnonzero(stages.mark)
     size = np.diff(np.append(starts, len(stages.mark)))
     first_tier = np.zeros(len(starts), bool)
     first_tier[np.searchsorted(starts, stages.indptr[:-1][np.diff(stages.indptr) > 0])] = True
-    chosen[stages.slot[np.repeat(stages.mark[starts] == CHOSEN, size)]] = True
-    behind[stages.slot[~np.repeat(first_tier, size)]] = True
-    return Standing(weak, strong, chosen, behind)
+    has_won[stages.slot[np.repeat(stages.mark[starts] == CHOSEN, size)]] = True
+    has_lost[stages.slot[~np.repeat(first_tier, size)]] = True
+    return Standing(weak, strong, has_won, has_lost)
 
 
 def _stage_groups(stages: Stages, ballots: int, n: int) -> tuple[Int32s, Int32s]:
-    """Return the groups of slots joined by ballots, and by ballots in both directions.
+    """Return the groups of n slots connected by the first ballots: in either direction, and in both directions.
 
     All of a tier stand before all of the next: a node between the two keeps the number of edges linear.
     """
     stop = int(stages.indptr[ballots])
     slot, mark = stages.slot[:stop], stages.mark[:stop]
-    begins = np.zeros(stop + 1, bool)
-    begins[stages.indptr[: ballots + 1]] = True
+    begins_ballot = np.zeros(stop + 1, bool)
+    begins_ballot[stages.indptr[: ballots + 1]] = True
     if (mark != GOES_ON).all():
-        at = np.flatnonzero(mark == CHOSEN)
-        at = at[~begins[at + 1]]
-        return joined(slot[at], slot[at + 1], n)
+        winner = np.flatnonzero(mark == CHOSEN)
+        winner = winner[~begins_ballot[winner + 1]]
+        return joined(slot[winner], slot[winner + 1], n)
     tier = np.cumsum(mark != GOES_ON) - 1
     starts = np.flatnonzero(mark != GOES_ON)
-    has_before = (~begins[:-1])[starts][tier]
+    has_before = (~begins_ballot[:-1])[starts][tier]
     has_after = np.append(has_before[starts][1:], False)[tier]
     ahead = np.concatenate([slot[has_after], n + tier[has_before]])
-    back = np.concatenate([n + tier[has_after] + 1, slot[has_before]])
-    weak, strong = joined(ahead, back, n + int(tier[-1]) + 1)
+    behind = np.concatenate([n + tier[has_after] + 1, slot[has_before]])
+    weak, strong = joined(ahead, behind, n + int(tier[-1]) + 1)
     return weak[:n], strong[:n]
 
 
 def outside_largest_group(group: AnyArray, instance: AnyArray, counted: Bools) -> Bools:
-    """Say which of the slots that count stand outside the largest group of their instance, the body of its ranking."""
+    """Return, for every slot, whether it is counted and outside the largest group of counted slots of its instance."""
     size = np.bincount(group[counted], minlength=int(group.max(initial=0)) + 1)
     n = int(instance.max(initial=-1)) + 1
     largest = np.zeros(n, np.int64)
     np.maximum.at(largest, instance[counted], size[group[counted]])
-    body = np.full(n, -1)
-    at = np.flatnonzero(counted & (size[group] == largest[instance]))[::-1]
-    body[instance[at]] = group[at]
-    return np.asarray(counted & (group != body[instance]))
+    largest_group = np.full(n, -1)
+    in_largest = np.flatnonzero(counted & (size[group] == largest[instance]))[::-1]
+    largest_group[instance[in_largest]] = group[in_largest]
+    return np.asarray(counted & (group != largest_group[instance]))
 
 
 # ---- what is told ----
 def standing_notices(
-    prefs: Preferences, found: Standing | None, texts: Mapping[str, str], prior: str = "the prior"
+    prefs: Preferences, standing: Standing | None, texts: Mapping[str, str], prior: str = "the prior"
 ) -> list[Notice]:
-    """Tell of items that cannot be compared, and of those that only a prior keeps from infinity."""
-    if found is None:
+    """Return notices on items that cannot be compared, and on those whose scores only the prior keeps finite."""
+    if standing is None:
         return []
-    told, instance = [], segment_index(prefs.slot_ptr)
+    notices, instance = [], segment_index(prefs.slot_ptr)
 
     def tell(name: str, slots: Bools, **more: str) -> bool:
         if name in texts and slots.any():
-            told.append(notice_on(prefs, name, texts[name].format(prior=prior, **more), slots))
+            notices.append(notice_on(prefs, name, texts[name].format(prior=prior, **more), slots))
             return True
         return False
 
-    is_compared, size = found.is_compared, np.diff(prefs.slot_ptr)
+    is_compared, size = standing.is_compared, np.diff(prefs.slot_ptr)
     tell("never-compared", ~is_compared & (size[instance] > 1))
     groups = "groups"
     if prefs.n_instances == 1:
-        groups = f"{np.count_nonzero(np.bincount(found.weak[is_compared]))} groups"
-    tell("disconnected", outside_largest_group(found.weak, instance, is_compared), groups=groups)
-    never_lost = tell("never-lost", is_compared & ~found.has_lost)
-    never_won = tell("never-won", is_compared & ~found.has_won)
+        groups = f"{np.count_nonzero(np.bincount(standing.weak[is_compared]))} groups"
+    tell("disconnected", outside_largest_group(standing.weak, instance, is_compared), groups=groups)
+    never_lost = tell("never-lost", is_compared & ~standing.has_lost)
+    never_won = tell("never-won", is_compared & ~standing.has_won)
     if not (never_lost or never_won):  # one-way groups that hold several items: no single item gives them away
-        n_parts = np.zeros(int(found.weak.max(initial=0)) + 1, np.int64)
-        np.add.at(n_parts, found.weak[np.unique(found.strong, return_index=True)[1]], 1)
-        is_inside = np.bincount(found.strong)[found.strong] > 1
-        tell("separated", is_compared & (n_parts[found.weak] > 1) & is_inside)
-    return told
+        n_parts = np.zeros(int(standing.weak.max(initial=0)) + 1, np.int64)
+        np.add.at(n_parts, standing.weak[np.unique(standing.strong, return_index=True)[1]], 1)
+        is_inside = np.bincount(standing.strong)[standing.strong] > 1
+        tell("separated", is_compared & (n_parts[standing.weak] > 1) & is_inside)
+    return notices

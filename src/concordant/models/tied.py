@@ -39,7 +39,7 @@ TINY = 1e-300
 
 # ---- how much ties take off ----
 def has_half_wins(observed: Observed) -> bool:
-    """Say whether there are ties, each half a win each way."""
+    """Return whether there are ties that count as half a win each way."""
     plain = observed.plain
     if not isinstance(plain, ObservedDuels) or links.has_tie_parameter(plain.link):
         return False
@@ -47,14 +47,14 @@ def has_half_wins(observed: Observed) -> bool:
 
 
 def dispersion(parts: Sequence[Fit]) -> float:
-    """Return how many times the gradient varies as much as its curvature says, over all instances: 1 without ties."""
-    left = whole = 0.0
+    """Return the ratio of the variance of the gradient to its curvature, over all instances: 1 without ties."""
+    variance = curvature = 0.0
     for part in parts if any(has_half_wins(part.observed) for part in parts) else ():
         curve, spread = _curves(part)
         by_instance = _duels(part).by_instance(curve)
-        left += float(by_instance @ (1 - _of_instances(part, spread).share))
-        whole += float(by_instance.sum())
-    return left / whole if whole > 0 else 1.0
+        variance += float(by_instance @ (1 - _of_instances(part, spread).share))
+        curvature += float(by_instance.sum())
+    return variance / curvature if curvature > 0 else 1.0
 
 
 class TieCorrection(NamedTuple):
@@ -65,25 +65,25 @@ class TieCorrection(NamedTuple):
 
 
 def tie_corrections(part: Fit) -> TieCorrection:
-    """Return what the ties of every pair take off its curvature."""
+    """Return, by pair, what ties take off its curvature, and by instance the mean share that is left."""
     curve, spread = _curves(part)
     return TieCorrection(curve * _shares(part, spread), 1 - _of_instances(part, spread).share)
 
 
 def _curves(part: Fit) -> tuple[Floats, Floats]:
-    """Return by pair the curvature at the fit, and n p (1 - p): the same with Bradley-Terry."""
+    """Return, by pair, the curvature at the fit and the variance n p (1 - p); with Bradley-Terry they are the same."""
     observed = part.observed.plain
     assert isinstance(observed, ObservedDuels)
-    duels, link, none = observed.duels, observed.link, np.zeros(len(observed.duels.first))
+    duels, link, zeros = observed.duels, observed.link, np.zeros(len(observed.duels.first))
     if part.strategy != "batch" and link == links.BRADLEY_TERRY:
         likelihood = part.objective(0).likelihood
         assert isinstance(likelihood, DuelLikelihood | DesignLikelihood)
         return likelihood.curve, likelihood.curve
     lead = _leads(part, duels)
-    curve = links.terms(link, lead, none, duels.won, duels.lost, duels.tied).curve
+    curve = links.terms(link, lead, zeros, duels.won, duels.lost, duels.tied).curve
     if link == links.BRADLEY_TERRY:
         return curve, curve
-    up, down, _ = links.chances(link, lead, none)
+    up, down, _ = links.chances(link, lead, zeros)
     return curve, np.asarray(duels.total * up * down)
 
 
@@ -96,38 +96,50 @@ class Shares(NamedTuple):
 
 
 def _of_instances(part: Fit, spread: Floats) -> Shares:
+    """Return, by instance, the variance of one comparison and the share of the variance that ties take off.
+
+    A tie takes 1/4 off the variance of a comparison.
+    """
     duels = _duels(part)
     counted, ties = duels.totals
-    one, max_share = duels.by_instance(spread) / np.maximum(counted, TINY), counted / (counted + 1)
-    return Shares(one, np.minimum(ties / 4 / np.maximum((counted + 1) * one, TINY), max_share), max_share)
+    of_comparison, max_share = duels.by_instance(spread) / np.maximum(counted, TINY), counted / (counted + 1)
+    return Shares(
+        of_comparison, np.minimum(ties / 4 / np.maximum((counted + 1) * of_comparison, TINY), max_share), max_share
+    )
 
 
 def _shares(part: Fit, spread: Floats) -> Floats:
-    """Return by pair the share of its variance that ties take off."""
-    duels, (one, share, max_share) = _duels(part), _of_instances(part, spread)
+    """Return, by pair, the share of its variance that ties take off.
+
+    It is shrunk to the mean share of the pair's two sides, and these to the share of the instance.
+    """
+    duels, (of_comparison, share, max_share) = _duels(part), _of_instances(part, spread)
     ties, instance = duels.tied / 4, segment_index(duels.ptr)
     first, second = _sides(part, duels)
     n = 1 + int(max(first.max(initial=0), second.max(initial=0)))
-    owner = np.zeros(n, np.int64)
-    owner[first] = owner[second] = instance
-    own, out_of = (sum_by(first, by_pair, n) + sum_by(second, by_pair, n) for by_pair in (ties, spread))
-    by_item = _shrunk(own, out_of, share[owner], one[owner])
-    found = _shrunk(ties, spread, (by_item[first] + by_item[second]) / 2, one[instance])
-    return np.minimum(found, max_share[instance])
+    instance_of_side = np.zeros(n, np.int64)
+    instance_of_side[first] = instance_of_side[second] = instance
+    ties_of_side, variance_of_side = (sum_by(first, values, n) + sum_by(second, values, n) for values in (ties, spread))
+    by_item = _shrunk(ties_of_side, variance_of_side, share[instance_of_side], of_comparison[instance_of_side])
+    by_pair = _shrunk(ties, spread, (by_item[first] + by_item[second]) / 2, of_comparison[instance])
+    return np.minimum(by_pair, max_share[instance])
 
 
-def _shrunk(own: Floats, out_of: Floats, towards: Floats, one: Floats) -> Floats:
-    return np.asarray((own + LIKE * one * towards) / np.maximum(out_of + LIKE * one, TINY))
+def _shrunk(taken: Floats, out_of: Floats, towards: Floats, comparison_variance: Floats) -> Floats:
+    """Return taken / out_of, shrunk to ``towards`` with the weight of ``LIKE`` comparisons of this variance."""
+    return np.asarray(
+        (taken + LIKE * comparison_variance * towards) / np.maximum(out_of + LIKE * comparison_variance, TINY)
+    )
 
 
 def _sides(part: Fit, duels: Duels) -> tuple[Int32s, Int32s]:
-    """Return who stands on either side of every pair: items where they are single, else teams."""
+    """Return the numbers of the two sides of every pair: slots where contestants are single items, else teams."""
     pairs = part.observed.pairs if isinstance(part.observed, Designed) else None
     return (duels.first, duels.second) if pairs is None else pairs
 
 
 def _leads(part: Fit, duels: Duels) -> Floats:
-    """Return by pair how far the first is ahead at the fit."""
+    """Return, by pair, the lead of the first side at the fit."""
     strength = part.score
     if isinstance(part.observed, Designed):
         strength = part.observed.design.strengths(part.score, part.coefficient)
@@ -137,16 +149,17 @@ def _leads(part: Fit, duels: Duels) -> Floats:
 
 # ---- what is left of a covariance ----
 def corrected(part: Fit, less: Floats, of_prior: Floats) -> Fit:
-    """Return a fit with covariances A (H - L(less) + of_prior R) A in place of A, where H + R is the inverse of A.
+    """Return a fit with covariances A (H - L(less) + of_prior R) A in place of A = (H + R)⁻¹.
 
-    ``of_prior`` is by instance.
+    H is the negative Hessian of the likelihood, R of the prior, L the Laplacian with weights by pair; ``of_prior`` is
+    by instance.
     """
     if part.covariance is None:  # draws were made so already
         return part
     duels, size = _duels(part), np.diff(part.slot_ptr)
     pull = np.repeat(1 - of_prior, size) * part.prior.pull(part.score, part.slot_ptr)
-    covariance, start = part.covariance.copy(), np.concatenate([[0], np.cumsum(size**2)])
-    extra, among = part.extra_variance.copy(), part.coefficient_covariance
+    covariance, block_start = part.covariance.copy(), np.concatenate([[0], np.cumsum(size**2)])
+    extra, of_coefficients = part.extra_variance.copy(), part.coefficient_covariance
     touched = np.unique(segment_index(duels.ptr)[less > 0])
     is_plain = isinstance(part.observed, ObservedDuels) and not part.observed.n_extra
     for m in np.unique(size[touched]).tolist() if is_plain else ():
@@ -154,45 +167,54 @@ def corrected(part: Fit, less: Floats, of_prior: Floats) -> Fit:
         if m > LARGEST_EXACT and len(size) == 1:
             covariance = _scaled(part, less, pull, covariance)
             continue
-        cells = (start[same][:, None] + np.arange(m * m)).reshape(-1)
+        cells = (block_start[same][:, None] + np.arange(m * m)).reshape(-1)
         covariance[cells] = _exact(part, less, pull, same, covariance[cells].reshape(-1, m, m)).reshape(-1)
     for q in touched.tolist() if not is_plain else ():  # teams, or further parameters
-        own, span = less[duels.ptr[q] : duels.ptr[q + 1]], slice(part.slot_ptr[q], part.slot_ptr[q + 1])
-        found, extra[q], among = part.objective(q).corrected_covariance(part.block(q), own, pull[span])
-        covariance[start[q] : start[q + 1]] = found.reshape(-1)
-    variance = _diagonals(covariance, size, start)
-    return replace(part, covariance=covariance, variance=variance, extra_variance=extra, coefficient_covariance=among)
+        less_of_instance, span = less[duels.ptr[q] : duels.ptr[q + 1]], slice(part.slot_ptr[q], part.slot_ptr[q + 1])
+        block, extra[q], of_coefficients = part.objective(q).corrected_covariance(
+            part.block(q), less_of_instance, pull[span]
+        )
+        covariance[block_start[q] : block_start[q + 1]] = block.reshape(-1)
+    variance = _diagonals(covariance, size, block_start)
+    return replace(
+        part, covariance=covariance, variance=variance, extra_variance=extra, coefficient_covariance=of_coefficients
+    )
 
 
 def _exact(part: Fit, less: Floats, pull: Floats, same: Int64s, block: Floats) -> Floats:
-    """Return A - A (L + pull) A of instances of the same size."""
+    """Return A - A (L(less) + pull) A for the instances ``same``, which have the same size; ``block`` are their A."""
     duels, m = _duels(part), block.shape[1]
     instance, place = segment_index(duels.ptr), np.full(len(duels.ptr) - 1, -1)
     place[same] = np.arange(len(same))
     rows = np.flatnonzero(place[instance] >= 0)
-    at, low = place[instance[rows]] * m, part.slot_ptr[instance[rows]]
-    first, second = at + duels.first[rows] - low, at + duels.second[rows] - low
-    n, own = len(same) * m, less[rows]
-    off = sum_by(np.concatenate([first * m + second % m, second * m + first % m]), np.concatenate([own, own]), n * m)
-    whole = -off.reshape(block.shape)
-    diagonal = (sum_by(first, own, n) + sum_by(second, own, n)).reshape(-1, m)
-    whole[:, np.arange(m), np.arange(m)] += diagonal + pull[part.slot_ptr[same][:, None] + np.arange(m)]
-    return np.asarray(block - block @ whole @ block)
+    offset, first_slot = place[instance[rows]] * m, part.slot_ptr[instance[rows]]
+    first, second = offset + duels.first[rows] - first_slot, offset + duels.second[rows] - first_slot
+    n, less_of_row = len(same) * m, less[rows]
+    off_diagonal = sum_by(
+        np.concatenate([first * m + second % m, second * m + first % m]),
+        np.concatenate([less_of_row, less_of_row]),
+        n * m,
+    )
+    correction = -off_diagonal.reshape(block.shape)
+    diagonal = (sum_by(first, less_of_row, n) + sum_by(second, less_of_row, n)).reshape(-1, m)
+    correction[:, np.arange(m), np.arange(m)] += diagonal + pull[part.slot_ptr[same][:, None] + np.arange(m)]
+    return np.asarray(block - block @ correction @ block)
 
 
 def _scaled(part: Fit, less: Floats, pull: Floats, covariance: Floats) -> Floats:
-    """Return A scaled by the share of each item's curvature that is left: of many items nearly A - A (L + pull) A."""
+    """Return A scaled by the share of each item's curvature that is left: nearly A - A (L + pull) A with many items."""
     duels, m = _duels(part), len(part.score)
     curve = part.objective(0).likelihood.diagonal() + part.prior.pull(part.score, part.slot_ptr)
-    off = sum_by(duels.first, less, m) + sum_by(duels.second, less, m) + pull
-    root = np.sqrt(1 - off / np.maximum(curve, TINY))
+    taken_off = sum_by(duels.first, less, m) + sum_by(duels.second, less, m) + pull
+    root = np.sqrt(1 - taken_off / np.maximum(curve, TINY))
     return np.asarray(covariance.reshape(m, m) * np.outer(root, root)).reshape(-1)
 
 
 def _diagonals(covariance: Floats, size: Int64s, start: Int64s) -> Floats:
-    owner = np.repeat(np.arange(len(size)), size)
-    place = np.arange(len(owner)) - np.repeat(np.cumsum(size) - size, size)
-    return np.maximum(covariance[start[:-1][owner] + place * (size[owner] + 1)], 0.0)
+    """Return the diagonals of all covariance blocks (flat, one after the other), by slot."""
+    instance = np.repeat(np.arange(len(size)), size)
+    place = np.arange(len(instance)) - np.repeat(np.cumsum(size) - size, size)
+    return np.maximum(covariance[start[:-1][instance] + place * (size[instance] + 1)], 0.0)
 
 
 def _duels(part: Fit) -> Duels:

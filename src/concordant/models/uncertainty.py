@@ -85,24 +85,24 @@ class ScoreErrors:
         if self.voters is not None:
             parts = clustered(parts, self.voters, self.asked.seed)
         if moved:
-            parts = [widened(part, by, self.doubt) for part, by in zip(parts, moved, strict=True)]
+            parts = [widened(part, shift, self.doubt) for part, shift in zip(parts, moved, strict=True)]
         return parts
 
     def _with_ties(self) -> list[Fit]:
-        """Return the fits with covariances that know that ties vary less than two half wins."""
+        """Return the fits with covariances corrected for ties: a tie varies less than two half wins."""
         parts = []
         for part in self.fits:
-            less, left = tie_corrections(part)
-            of_prior = left if self.doubt else np.ones_like(left)
-            found = with_errors(part, less, float(of_prior[0]))
-            moved = moved_by_prior(found) if self.doubt else None
-            found = corrected(found, less, of_prior)
-            parts.append(found if moved is None else widened(found, moved, self.doubt))
+            less, share_left = tie_corrections(part)
+            of_prior = share_left if self.doubt else np.ones_like(share_left)
+            fitted = with_errors(part, less, float(of_prior[0]))
+            moved = moved_by_prior(fitted) if self.doubt else None
+            fitted = corrected(fitted, less, of_prior)
+            parts.append(fitted if moved is None else widened(fitted, moved, self.doubt))
         return parts
 
     @cached_property
     def lacking(self) -> Bools:
-        """By instance: whether choices with ties have no errors, as their likelihood curves upwards or is too large."""
+        """By instance: whether it has no errors: choices with ties whose Hessian is not definite, or too many items."""
         size = np.diff(self.prefs.slot_ptr)
         if not isinstance(self.fits[0].observed.plain, ObservedStages):
             return np.zeros(len(size), bool)
@@ -119,11 +119,12 @@ class ScoreErrors:
         return np.asarray(lacking & (size > 1))
 
     def known(self) -> Uncertainty:
-        """Return intervals, standard errors, ranks that hold together, and the chances to be the best."""
+        """Return intervals, standard errors, rank intervals, and the chances to be the best."""
         return self._known
 
     @cached_property
     def _known(self) -> Uncertainty:
+        """Gather intervals and standard errors; ranks and chances to be the best are computed on first access."""
         asked = self.asked
         if self.lacking.any():
             slots = np.repeat(self.lacking, np.diff(self.prefs.slot_ptr))
@@ -149,15 +150,16 @@ class ScoreErrors:
 
     @cached_property
     def _rank_ends(self) -> tuple[Int32s, Int32s]:
-        """The ends of the confidence interval of every rank, in agreement with P(best) and the ranks themselves."""
+        """The ends of the confidence interval of every rank, made consistent with P(best) and the ranks themselves."""
         ranges = [rank_ranges(part, self.asked.level, self.asked.seed) for part in self.parts]
         low, high = (self._gathered([pair[side] for pair in ranges]) for side in (0, 1))
         tail = (1 - self.asked.level) / 2
-        rank = kernels.order_segments(self.score, self.prefs.slot_ptr, TIE_TOLERANCE)
-        own = np.empty(len(low))
-        own[rank[0]] = rank[1]
-        low = np.where(self._p_best > tail, 1, np.minimum(low, own))
-        high = np.where(self._p_best >= 1 - tail, own, np.maximum(np.maximum(high, 2), own))
+        ranked = kernels.order_segments(self.score, self.prefs.slot_ptr, TIE_TOLERANCE)
+        rank_of_slot = np.empty(len(low))
+        order, ranks = ranked
+        rank_of_slot[order] = ranks
+        low = np.where(self._p_best > tail, 1, np.minimum(low, rank_of_slot))
+        high = np.where(self._p_best >= 1 - tail, rank_of_slot, np.maximum(np.maximum(high, 2), rank_of_slot))
         size = np.repeat(np.diff(self.prefs.slot_ptr), np.diff(self.prefs.slot_ptr))
         return low.astype(np.int32), np.minimum(high, size).astype(np.int32)
 
@@ -191,26 +193,26 @@ class ScoreErrors:
         return float(np.sqrt(max(self.parts[0].extra_variance[0, which], 0.0)))
 
     def _gathered(self, values: list[AnyArray]) -> Floats:
-        """Put the values of all parts where their slots are."""
+        """Join the values of all parts (an array by slot each) to one array by slot."""
         out = np.zeros(len(self.score))
-        for part, own in zip(self.fits, values, strict=True):
-            out[part.slots] = own
+        for part, by_slot in zip(self.fits, values, strict=True):
+            out[part.slots] = by_slot
         return out
 
 
 def intervals(part: Fit, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of the intervals of all scores, each of this confidence."""
+    """Return the lower and upper ends of the confidence intervals of all scores, each of this level."""
     half = simultaneous(level) * np.sqrt(part.variance)
     return part.score - half, part.score + half
 
 
 # ---- ranks ----
 def rank_intervals(part: Fit, level: float) -> tuple[Int32s, Int32s]:
-    """Return ranks that hold for all candidates of an instance at once with this confidence.
+    """Return the best and the worst rank of every slot, which hold for all candidates of an instance at once.
 
-    An item stands behind those whose scores exceed its own by more than a critical number of standard errors. The
-    number is that of Šidák's inequality over all pairs, which holds for normal differences however they depend on
-    each other; for very large instances it is taken over intervals of single items instead.
+    A candidate ranks behind those whose scores exceed its own by more than a critical number of standard errors. The
+    number is that of Šidák's inequality over all pairs, which holds for normal differences however they depend on each
+    other; for very large instances it is taken over intervals of single items instead.
     """
     m = np.diff(part.slot_ptr)
     if part.covariance is not None:
@@ -224,12 +226,12 @@ def rank_intervals(part: Fit, level: float) -> tuple[Int32s, Int32s]:
 
 
 def simultaneous(level: float, n: int = 1) -> float:
-    """Return the critical value for n two-sided normal statements that shall hold together."""
+    """Return the two-sided normal critical value at which n intervals hold at once with this confidence (Šidák)."""
     return -NormalDist().inv_cdf(max(-math.expm1(math.log(level) / max(n, 1)) / 2, 1e-16))
 
 
 def rank_ranges(part: Fit, level: float, seed: int | None) -> tuple[Floats, Floats]:
-    """Return the ends of an interval of this probability for the rank of each candidate, from draws of the scores.
+    """Return the lower and upper end of a confidence interval for the rank of each candidate, from draws of the scores.
 
     Each interval holds by itself; ``rank_intervals`` are wider and hold for all candidates at once.
     """
@@ -239,9 +241,9 @@ def rank_ranges(part: Fit, level: float, seed: int | None) -> tuple[Floats, Floa
             ends = rank_intervals(part, level)
             return ends[0].astype(np.float64), ends[1].astype(np.float64)
         return rank_quantiles((part.score[:, None] + part.draws).T, level)
-    most = int(np.diff(part.slot_ptr).max(initial=1))
-    n = BEST_DRAWS if most <= MANY_RANKS and len(part.instances) <= MANY_INSTANCES else FEW_DRAWS
-    draws = np.random.default_rng(seed).standard_normal((n, most))
+    largest = int(np.diff(part.slot_ptr).max(initial=1))
+    n = BEST_DRAWS if largest <= MANY_RANKS and len(part.instances) <= MANY_INSTANCES else FEW_DRAWS
+    draws = np.random.default_rng(seed).standard_normal((n, largest))
     for _, span, block in part.blocks:
         if span.stop - span.start > 1:
             drawn = _drawn(part.score[span], block, draws[:, : span.stop - span.start])
@@ -250,7 +252,7 @@ def rank_ranges(part: Fit, level: float, seed: int | None) -> tuple[Floats, Floa
 
 
 def rank_quantiles(drawn: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the ends of the middle ``level`` of the ranks in draws of scores, a row each."""
+    """Return the ends of the central ``level`` interval of every rank; ``drawn`` has a row of scores per draw."""
     n = len(drawn)
     ranks = np.argsort(np.argsort(-drawn, axis=1), axis=1)
     ranks.sort(axis=0)
@@ -259,14 +261,14 @@ def rank_quantiles(drawn: Floats, level: float) -> tuple[Floats, Floats]:
 
 
 def _drawn(score: Floats, block: Floats, draws: Floats) -> Floats:
-    """Turn standard normal draws, a row each, into draws of the scores; their covariance may lack full rank."""
+    """Return score + C^(1/2) z for every row z of standard normal draws; the covariance C may lack full rank."""
     values, vectors = np.linalg.eigh(block)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return np.asarray(score + draws @ root.T)
 
 
 def errors_from(part: Fit, q: int, place: int) -> Floats | None:
-    """Return the standard errors of the differences between a candidate of an instance and all of it."""
+    """Return the standard errors of the differences between one candidate and all candidates of instance q."""
     if part.covariance is not None:
         block = part.block(q)
         variance = np.diag(block) + block[place, place] - 2 * block[place]
@@ -280,28 +282,32 @@ def errors_from(part: Fit, q: int, place: int) -> Floats | None:
 def best_chances(part: Fit, seed: int | None) -> Floats:
     """Return each candidate's chance to have the highest true score, from draws of the scores' distribution.
 
-    No candidate can be the best more often than it beats each other one. That bound is exact, so a drawn chance of the
-    first candidate above it is cut down, and the rest goes to the rival that sets the bound.
+    A candidate cannot be the best more often than it beats each single rival. That bound is exact, so a drawn chance
+    above it is reduced to it, and the difference is given to the rival that sets the bound.
     """
     chance = _drawn_chances(part, seed)
-    first = np.flatnonzero(chance > LIKELY)
-    for slot in first.tolist():
+    likely_best = np.flatnonzero(chance > LIKELY)
+    for slot in likely_best.tolist():
         q = int(np.searchsorted(part.slot_ptr, slot, side="right")) - 1
-        a, b = int(part.slot_ptr[q]), int(part.slot_ptr[q + 1])
-        errors = errors_from(part, q, slot - a) if b - a > 1 else None
+        start, stop = int(part.slot_ptr[q]), int(part.slot_ptr[q + 1])
+        errors = errors_from(part, q, slot - start) if stop - start > 1 else None
         if errors is None:
             continue
-        z = (part.score[slot] - part.score[a:b]) / np.where(errors > 0, errors, 1e-300)
-        z[slot - a] = np.inf
+        z = (part.score[slot] - part.score[start:stop]) / np.where(errors > 0, errors, 1e-300)
+        z[slot - start] = np.inf
         rival = int(np.argmin(z))
         excess = float(chance[slot]) - NormalDist().cdf(float(z[rival]))
         if excess > 0:
             chance[slot] -= excess
-            chance[a + rival] += excess
+            chance[start + rival] += excess
     return chance
 
 
 def _drawn_chances(part: Fit, seed: int | None) -> Floats:
+    """Return, by slot, the share of draws in which the slot has the highest score of its instance.
+
+    Candidates more than ``REACH`` standard errors behind the leader are left out of a large instance.
+    """
     rng = np.random.default_rng(seed)
     size = np.diff(part.slot_ptr)
     if part.covariance is None:
@@ -314,9 +320,9 @@ def _drawn_chances(part: Fit, seed: int | None) -> Floats:
         return kernels.best_chances(part.slot_ptr, part.score, part.covariance, draws, REACH)
     chance = np.zeros(len(part.score))
     _, _, block = next(part.blocks)
-    top = int(np.argmax(part.score))
-    apart = np.sqrt(np.maximum(part.variance + part.variance[top] - 2 * block[top], 0.0))
-    rival = np.flatnonzero(part.score[top] - part.score <= REACH * apart)
+    leader = int(np.argmax(part.score))
+    error_of_lead = np.sqrt(np.maximum(part.variance + part.variance[leader] - 2 * block[leader], 0.0))
+    rival = np.flatnonzero(part.score[leader] - part.score <= REACH * error_of_lead)
     drawn = _drawn(part.score[rival], block[np.ix_(rival, rival)], rng.standard_normal((BEST_DRAWS, len(rival))))
     chance[rival] = np.bincount(drawn.argmax(axis=1), minlength=len(rival)) / BEST_DRAWS
     return chance
@@ -324,7 +330,7 @@ def _drawn_chances(part: Fit, seed: int | None) -> Floats:
 
 # ---- the prior's own uncertainty ----
 def moved_by_prior(part: Fit) -> Floats:
-    """Return by slot how far scores move when the logarithm of the prior's precision grows by one."""
+    """Return, by slot, the derivative of the score in the log of the prior's precision: covariance times slope."""
     slope = part.prior.slope(part.score, part.slot_ptr)
     if part.covariance is None:
         return part.times_inverse(slope[:, None])[:, 0]
@@ -335,15 +341,15 @@ def moved_by_prior(part: Fit) -> Floats:
 
 
 def widened(part: Fit, moved: Floats, doubt: float) -> Fit:
-    """Add what the doubt about the prior (the variance of the logarithm of its precision) adds to the covariance.
+    """Add the variance due to prior uncertainty; ``doubt`` is the variance of the logarithm of the prior's precision.
 
-    Reference: R. Kass and D. Steffey, Approximate Bayesian inference in conditionally independent hierarchical models,
-    1989.
+    The covariance grows by doubt * moved movedᵀ. Reference: R. Kass and D. Steffey, Approximate Bayesian inference in
+    conditionally independent hierarchical models, 1989.
     """
     covariance, draws = part.covariance, part.draws
     if covariance is not None:
-        own = [np.outer(moved[span], moved[span]).reshape(-1) for _, span, _ in part.blocks]
-        covariance = covariance + doubt * np.concatenate(own)
+        outer_products = [np.outer(moved[span], moved[span]).reshape(-1) for _, span, _ in part.blocks]
+        covariance = covariance + doubt * np.concatenate(outer_products)
     if draws is not None:
         draws = draws + np.sqrt(doubt) * moved[:, None] * np.random.default_rng(0).standard_normal(draws.shape[1])
     return replace(part, covariance=covariance, variance=part.variance + doubt * moved**2, draws=draws)
@@ -359,12 +365,12 @@ class Refits(NamedTuple):
 
     @classmethod
     def empty(cls, replicates: int, part: Fit) -> Refits:
-        """Return room for the refits of a part."""
+        """Return uninitialised arrays for the refits of a part."""
         shapes = (part.score.shape, (len(part.instances), 2), part.coefficient.shape[1:])
         return cls(*(np.empty((replicates, *shape)) for shape in shapes))
 
     def put(self, k: int, refits: Sequence[Fit]) -> None:
-        """Keep one refit of all instances of a part, in whatever parts it was solved."""
+        """Store refit number k of all instances of a part; ``refits`` are the parts in which it was solved."""
         for refit in refits:
             self.score[k, refit.slots] = refit.score
             self.extra[k, refit.instances] = np.stack([refit.advantage, refit.tie], 1)
@@ -372,29 +378,29 @@ class Refits(NamedTuple):
 
 
 def bootstrap(parts: list[Fit], asked: UncertaintyOptions, agents: Agents | None, doubt: float) -> list[Fit]:
-    """Refit to resampled counts: parts with the covariance of the refits and the ends of their intervals.
+    """Refit to resampled counts; return parts with the covariance of the refits and the quantiles of their scores.
 
-    Whole agents are drawn again where it is known who said what, else comparisons.
+    Whole agents are resampled where they are known, else comparisons.
     """
-    rng, firm = np.random.default_rng(asked.seed), [_firm(part) for part in parts]
+    rng, with_prior = np.random.default_rng(asked.seed), [_firm(part) for part in parts]
     if agents is not None:
-        found = _refitted_by_agents(firm, asked.replicates, rng, agents)
+        refits_of_parts = _refitted_by_agents(with_prior, asked.replicates, rng, agents)
     else:
-        found = [
+        refits_of_parts = [
             (_refitted_one_by_one if isinstance(part.observed, Designed) else _refitted_together)(
                 part, asked.replicates, rng
             )
-            for part in firm
+            for part in with_prior
         ]
     shifted = [
         refits._replace(score=refits.score + _shifts_of_prior(part, asked.replicates, doubt, rng))
-        for part, refits in zip(parts, found, strict=True)
+        for part, refits in zip(parts, refits_of_parts, strict=True)
     ]
     return [_of_refits(part, refits, asked.level) for part, refits in zip(parts, shifted, strict=True)]
 
 
 def _shifts_of_prior(part: Fit, replicates: int, doubt: float, rng: np.random.Generator) -> Floats:
-    """Return by replicate and slot how the scores move if centre and precision of the prior are drawn, too.
+    """Return, by replicate and slot, how the scores move when centre and precision of the prior are drawn as well.
 
     Every refit has the same prior; without this the intervals would be those of shrunken scores, which vary too little.
     """
@@ -405,8 +411,8 @@ def _shifts_of_prior(part: Fit, replicates: int, doubt: float, rng: np.random.Ge
     shifts = np.zeros((replicates, len(part.score)))
     for k, (first, last) in enumerate(pairwise(part.slot_ptr.tolist())):
         if last > first and part.prior.ridge[k] > 0:
-            own = part.prior.of(np.array([k]), np.arange(first, last)).alone(last - first)
-            shifts[:, first:last] = own.noise(part.score[None, first:last], rng, replicates).T
+            prior = part.prior.of(np.array([k]), np.arange(first, last)).alone(last - first)
+            shifts[:, first:last] = prior.noise(part.score[None, first:last], rng, replicates).T
     if part.covariance is None:
         return np.asarray(moved + part.times_inverse(shifts.T).T)
     for _, span, block in part.blocks:
@@ -415,32 +421,37 @@ def _shifts_of_prior(part: Fit, replicates: int, doubt: float, rng: np.random.Ge
 
 
 def _firm(part: Fit) -> Fit:
-    """Return a fit to begin others with, under some prior at least."""
-    ridge, extra = (np.where(own > 0, own, MIN_RIDGE) for own in (part.prior.ridge, part.prior.ridge_extra))
+    """Return the part with a prior of at least ``MIN_RIDGE``: resampled counts alone may have no finite optimum."""
+    ridge, extra = (
+        np.where(precision > 0, precision, MIN_RIDGE) for precision in (part.prior.ridge, part.prior.ridge_extra)
+    )
     return replace(part, prior=replace(part.prior, ridge=ridge, ridge_extra=extra))
 
 
 def _of_refits(part: Fit, refits: Refits, level: float) -> Fit:
+    """Return the part with the covariances, deviations and score quantiles of its refits."""
     low, high = np.quantile(refits.score, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    deviation, _, beside = (values - values.mean(axis=0) for values in refits)
-    free = max(len(refits.score) - 1, 1)
+    deviation, _, coefficient_deviation = (values - values.mean(axis=0) for values in refits)
+    degrees_of_freedom = max(len(refits.score) - 1, 1)
     covariance = None
     if part.covariance is not None:
-        spans = [deviation[:, span] for _, span, _ in part.blocks]
-        covariance = np.concatenate([(x.T @ x / free).reshape(-1) for x in spans])
+        deviations = [deviation[:, span] for _, span, _ in part.blocks]
+        covariance = np.concatenate(
+            [(of_instance.T @ of_instance / degrees_of_freedom).reshape(-1) for of_instance in deviations]
+        )
     return replace(
         part,
         covariance=covariance,
-        variance=(deviation**2).sum(axis=0) / free,
+        variance=(deviation**2).sum(axis=0) / degrees_of_freedom,
         extra_variance=refits.extra.var(axis=0, ddof=1),
-        coefficient_covariance=beside.T @ beside / free,
+        coefficient_covariance=coefficient_deviation.T @ coefficient_deviation / degrees_of_freedom,
         draws=deviation.T,
         ends=(low, high),
     )
 
 
 def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> Refits:
-    """Return refits of drawn comparisons, many at a time, each an instance like any other."""
+    """Return refits to resampled comparisons; many replicates are stacked as further instances of one fit."""
     assert isinstance(part.observed, ObservedDuels)
     duels, link, n = part.observed.duels, part.observed.link, len(part.instances)
     refits = Refits.empty(replicates, part)
@@ -449,18 +460,21 @@ def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> 
         rows = slice(start, min(start + together, replicates))
         copies = [resample(duels, rng) for _ in range(rows.stop - rows.start)]
         stack = stacked(copies)
-        ridge, extra = (np.tile(own, len(copies)) for own in (part.prior.ridge, part.prior.ridge_extra))
+        ridge, extra = (np.tile(precision, len(copies)) for precision in (part.prior.ridge, part.prior.ridge_extra))
         prior = replace(part.prior, ridge=ridge, ridge_extra=extra)
-        score, beside = np.empty(stack.n_slots), np.empty((len(copies) * n, 2))
+        score, advantage_and_tie = np.empty(stack.n_slots), np.empty((len(copies) * n, 2))
         for refit in fit(ObservedDuels(stack, link), prior):
             score[refit.slots] = refit.score
-            beside[refit.instances] = np.stack([refit.advantage, refit.tie], 1)
-        refits.score[rows], refits.extra[rows] = score.reshape(len(copies), -1), beside.reshape(len(copies), n, 2)
+            advantage_and_tie[refit.instances] = np.stack([refit.advantage, refit.tie], 1)
+        refits.score[rows], refits.extra[rows] = (
+            score.reshape(len(copies), -1),
+            advantage_and_tie.reshape(len(copies), n, 2),
+        )
     return refits
 
 
 def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -> Refits:
-    """Return refits of drawn comparisons of teams or with covariates, each beginning at the fit."""
+    """Return refits to resampled comparisons of teams or with covariates, each starting from the fit."""
     observed, refits, warm_start = part.observed, Refits.empty(replicates, part), _alone(part)
     assert isinstance(observed, Designed)
     assert isinstance(observed.inner, ObservedDuels)
@@ -471,52 +485,52 @@ def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -
 
 
 def _refitted_by_agents(parts: list[Fit], replicates: int, rng: np.random.Generator, agents: Agents) -> list[Refits]:
-    """Return refits of drawn agents, each beginning at the fit."""
-    found, warm_starts = [Refits.empty(replicates, part) for part in parts], [_alone(part) for part in parts]
+    """Return refits to resampled agents, each starting from the fit."""
+    refits_of_parts, warm_starts = [Refits.empty(replicates, part) for part in parts], [_alone(part) for part in parts]
     for k in range(replicates):
         duels = agents.redrawn(rng)
-        for part, warm_start, refits in zip(parts, warm_starts, found, strict=True):
+        for part, warm_start, refits in zip(parts, warm_starts, refits_of_parts, strict=True):
             plain = part.observed.plain
             assert isinstance(plain, ObservedDuels)
-            own = replace(plain, duels=duels.restrict(part.instances)[0])
-            observed = replace(part.observed, inner=own) if isinstance(part.observed, Designed) else own
+            resampled = replace(plain, duels=duels.restrict(part.instances)[0])
+            observed = replace(part.observed, inner=resampled) if isinstance(part.observed, Designed) else resampled
             refits.put(k, fit(observed, part.prior, [warm_start]))
-    return found
+    return refits_of_parts
 
 
 def _alone(part: Fit) -> Fit:
-    """Return a part as if there were no others."""
+    """Return a part with its instances and slots numbered from 0, as if there were no other parts."""
     return replace(part, instances=np.arange(len(part.instances)), slots=np.arange(len(part.score)))
 
 
 def resample(duels: Duels, rng: np.random.Generator) -> Duels:
-    """Draw as many comparisons of every instance again, from its own counts."""
+    """Draw as many comparisons of every instance as it has, multinomially from its counts of wins, losses and ties."""
     cells = np.stack([duels.won, duels.lost, duels.tied], 1)
     drawn = np.zeros_like(cells)
-    for a, b in zip(duels.ptr[:-1].tolist(), duels.ptr[1:].tolist(), strict=True):
-        own = cells[a:b].reshape(-1)
-        total = float(own.sum())
+    for start, stop in zip(duels.ptr[:-1].tolist(), duels.ptr[1:].tolist(), strict=True):
+        counts = cells[start:stop].reshape(-1)
+        total = float(counts.sum())
         if total > 0:
-            times = max(1, round(total))
-            drawn[a:b] = (rng.multinomial(times, own / total) * (total / times)).reshape(-1, 3)
+            n_drawn = max(1, round(total))
+            drawn[start:stop] = (rng.multinomial(n_drawn, counts / total) * (total / n_drawn)).reshape(-1, 3)
     return replace(duels, won=drawn[:, 0].copy(), lost=drawn[:, 1].copy(), tied=drawn[:, 2].copy())
 
 
 def stacked(copies: list[Duels]) -> Duels:
-    """Put copies of the same duels one after the other, as further instances."""
-    one, n = copies[0], len(copies)
-    shift = np.repeat(np.arange(n) * one.n_slots, len(one.first))
+    """Join copies of the same duels into one ``Duels``, each copy as further instances with slots of its own."""
+    template, n = copies[0], len(copies)
+    shift = np.repeat(np.arange(n) * template.n_slots, len(template.first))
 
     def pointer(ptr: Int64s) -> Int64s:
         return np.concatenate([[0], (ptr[None, 1:] + ptr[-1] * np.arange(n)[:, None]).reshape(-1)]).astype(np.int64)
 
     return Duels(
-        pointer(one.slot_ptr),
-        pointer(one.ptr),
-        (np.tile(one.first, n) + shift).astype(np.int32),
-        (np.tile(one.second, n) + shift).astype(np.int32),
+        pointer(template.slot_ptr),
+        pointer(template.ptr),
+        (np.tile(template.first, n) + shift).astype(np.int32),
+        (np.tile(template.second, n) + shift).astype(np.int32),
         np.concatenate([copy.won for copy in copies]),
         np.concatenate([copy.lost for copy in copies]),
         np.concatenate([copy.tied for copy in copies]),
-        np.tile(one.order, n),
+        np.tile(template.order, n),
     )

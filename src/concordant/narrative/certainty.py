@@ -115,7 +115,7 @@ class Certainty:
         return [sentence for sentence in (self.headline(), self.test(), self.others(), self.outlook()) if sentence]
 
     def headline(self) -> str:
-        """Say who is first, with P(best) and the confidence interval of the rank where they are known."""
+        """Return who is first, with P(best) and the confidence interval of the rank where they are known."""
         by = f" by {self.method}" if self.method else ""
         if not self.first:
             return ""
@@ -123,13 +123,17 @@ class Certainty:
             return f"{_listed(self.first)} share the first place of {self.n_items:,}{by}."
         facts = [] if self.p_best is None else [f"P(best) = {percent(self.p_best)}"]
         if self.rank_low is not None and self.rank_high is not None:
-            span = f"{self.rank_low}" if self.rank_low == self.rank_high else f"{self.rank_low} to {self.rank_high}"
-            facts.append(f"{self.level:.0%} CI of its rank: {span}")
-        more = f" ({'; '.join(facts)})" if facts else ""
-        return f"{shorten(self.first[0], WIDTH)} is first of {self.n_items:,}{by}{more}."
+            rank_text = (
+                f"{self.rank_low}" if self.rank_low == self.rank_high else f"{self.rank_low} to {self.rank_high}"
+            )
+            facts.append(f"{self.level:.0%} CI of its rank: {rank_text}")
+        in_brackets = f" ({'; '.join(facts)})" if facts else ""
+        return f"{shorten(self.first[0], WIDTH)} is first of {self.n_items:,}{by}{in_brackets}."
 
     def test(self) -> str:
-        """Say whether the difference between the first item and the runner-up is significant."""
+        """Return whether the difference between the first item and the runner-up is significant; empty where there
+        is no test.
+        """
         if self.is_shared or self.runner_up is None or (self.p is None and self.votes is None):
             return ""
         first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
@@ -144,19 +148,23 @@ class Certainty:
         return f"The difference from the runner-up {second} {verdict}: {self._evidence()}.{self._direct(second)}"
 
     def others(self) -> str:
-        """Say what the other items mean for the first place, where the runner-up is not the only rival."""
+        """Return what the other items mean for the first place, where the runner-up is not the only rival."""
         if self.n_close is None or self.is_shared:
             return ""
-        beyond = self.n_close - (not self.is_significant)
-        if beyond <= 0:
-            alone = self.is_significant and not self.is_certain
-            return f"Against all {self.n_items - 1:,} other items together it is not significant." if alone else ""
-        rest = "lower-ranked items are" if beyond > 1 else "lower-ranked item is"
+        n_lower = self.n_close - (not self.is_significant)
+        if n_lower <= 0:
+            is_overall_open = self.is_significant and not self.is_certain
+            return (
+                f"Against all {self.n_items - 1:,} other items together it is not significant."
+                if is_overall_open
+                else ""
+            )
+        rest = "lower-ranked items are" if n_lower > 1 else "lower-ranked item is"
         either = "" if self.is_significant else " either"
-        return f"{beyond:,} {rest} not significantly behind {shorten(self.first[0], WIDTH)}{either}."
+        return f"{n_lower:,} {rest} not significantly behind {shorten(self.first[0], WIDTH)}{either}."
 
     def outlook(self) -> str:
-        """Say how much data would make the difference significant, where that can be extrapolated."""
+        """Return how much data would make the difference significant, where that can be extrapolated."""
         if self.factor is None:
             return ""
         if self.basis == "votes" and self.votes is not None:
@@ -170,19 +178,20 @@ class Certainty:
         )
 
     def _evidence(self) -> str:
+        """Return the test result in words: the votes and sign test, or the difference with its CI and p-value."""
         p = p_text(self.p or 0.0)
         if self.basis == "votes" and self.votes is not None:
             return f"{self.votes[0]:,.6g} to {self.votes[1]:,.6g} votes in direct comparison (sign test, {p})"
         return f"{self.difference:.3g} ({self.level:.0%} CI {self.low:.3g} to {self.high:.3g}, {p})"
 
     def _direct(self, second: str) -> str:
-        """Add the direct comparison where it contradicts the scores of a model."""
+        """Return a sentence on the direct comparison where it contradicts the scores of a model."""
         if self.basis == "votes" or not self.is_reversed or self.votes is None:
             return ""
         return f" In direct comparison more votes prefer {second} ({self.votes[1]:,.6g} to {self.votes[0]:,.6g})."
 
     def _against(self, first: str, second: str) -> str:
-        """Say that what was tested favours the runner-up."""
+        """Return a sentence for the case that the tested difference favours the runner-up."""
         if self.basis == "votes" and self.votes is not None:
             won, lost = self.votes
             return (
@@ -193,23 +202,23 @@ class Certainty:
 
 
 def percent(p: float) -> str:
-    """Write a probability: 65%, >99.9%, <0.1%."""
+    """Return a probability as text: 65%, >99.9%, <0.1%."""
     if 0 < p < 0.001:
         return "<0.1%"
     return ">99.9%" if p > 0.999 else f"{100 * p:.3g}%"
 
 
 def p_text(p: float) -> str:
-    """Write a p-value: p = 0.039, p < 0.001."""
+    """Return a p-value as text: p = 0.039, p < 0.001."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def summary(found: Sequence[Certainty]) -> str:
-    """Say in how many of several instances the first place is significant."""
-    tested = [one for one in found if one.runner_up is not None or one.is_shared]
+def summary(certainties: Sequence[Certainty]) -> str:
+    """Return a sentence on how many of several instances have a significant first place."""
+    tested = [certainty for certainty in certainties if certainty.runner_up is not None or certainty.is_shared]
     if not tested:
         return "No instance has a runner-up that the first item is compared with."
-    n = sum(one.is_significant for one in tested)
+    n = sum(certainty.is_significant for certainty in tested)
     return (
         f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} instances "
         f"({1 - tested[0].level:.0%} level)."
@@ -218,30 +227,31 @@ def summary(found: Sequence[Certainty]) -> str:
 
 # ---- computed ----
 def assess(ranking: Ranking, prefs: Preferences | None = None, missing: str = "auto") -> list[Certainty]:
-    """Return the statement of every instance; ``prefs`` are the ballots behind the ranking, where they are known.
+    """Return the certainty of the first place of every instance; ``prefs`` are the ballots behind the ranking, if
+    known.
 
-    ``missing`` is what a ballot says of candidates it does not mention, in direct comparisons.
+    ``missing`` is the convention for candidates a ballot does not mention, in direct comparisons.
     """
     size = np.diff(ranking.slot_ptr)
-    rivals = np.flatnonzero(size > 1)
-    first, second = ranking.order[ranking.slot_ptr[rivals]], ranking.order[ranking.slot_ptr[rivals] + 1]
+    contested = np.flatnonzero(size > 1)
+    first, second = ranking.order[ranking.slot_ptr[contested]], ranking.order[ranking.slot_ptr[contested] + 1]
     slots = _slots_behind(prefs, ranking)
     votes = None if prefs is None or slots is None else _votes(prefs, missing, slots[first], slots[second])
     p = None if votes is None else sign_test(*votes)
-    found = []
-    place = {int(q): k for k, q in enumerate(rivals)}
+    certainties = []
+    place = {int(q): k for k, q in enumerate(contested)}
     for q in range(ranking.n_instances):
         k = place.get(q)
         if k is None or ranking.rank_in_order[ranking.slot_ptr[q] + 1] == 1:
-            found.append(_untested(ranking, q))
+            certainties.append(_untested(ranking, q))
             continue
         direct = None if votes is None or p is None else (float(votes[0][k]), float(votes[1][k]), float(p[k]))
-        found.append(_tested(ranking, q, int(first[k]), int(second[k]), direct))
-    return found
+        certainties.append(_tested(ranking, q, int(first[k]), int(second[k]), direct))
+    return certainties
 
 
 def _untested(ranking: Ranking, q: int) -> Certainty:
-    """Return the statement of an instance whose first place is shared, or that has one item."""
+    """Return the certainty of an instance whose first place is shared, or that has one item."""
     start, stop = int(ranking.slot_ptr[q]), int(ranking.slot_ptr[q + 1])
     n_first = int((ranking.rank_in_order[start:stop] == 1).sum())
     labels = ranking.vocabulary.take(ranking.slot_item[ranking.order[start : start + n_first]])
@@ -249,11 +259,14 @@ def _untested(ranking: Ranking, q: int) -> Certainty:
 
 
 def _tested(ranking: Ranking, q: int, first: int, second: int, direct: tuple[float, float, float] | None) -> Certainty:
-    """Return the statement of an instance with a first item and a runner-up."""
+    """Return the certainty of an instance with a first item and a runner-up (slots).
+
+    The model's standard errors are used where there are some, else the direct votes: (for first, for second, p).
+    """
     labels = ranking.vocabulary.take(ranking.slot_item[[first, second]])
     n = int(ranking.slot_ptr[q + 1] - ranking.slot_ptr[q])
     votes = None if direct is None else direct[:2]
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "method": ranking.method,
         "n_items": n,
         "first": (labels[0],),
@@ -263,17 +276,20 @@ def _tested(ranking: Ranking, q: int, first: int, second: int, direct: tuple[flo
     errors = _errors_of_differences(ranking, q, first, second)
     start = int(ranking.slot_ptr[q])
     if errors is not None and errors[second - start] > 0:
-        return _by_scores(ranking, q, first, second, errors, known)
+        return _by_scores(ranking, q, first, second, errors, fields)
     if votes is None or not sum(votes) or (errors is not None and np.isnan(errors[second - start])):
-        return Certainty(**known)
+        return Certainty(**fields)
     p = direct[2] if direct is not None else 1.0
-    is_told = ranking.n_instances == 1 and p >= 1 - LEVEL and votes[0] > votes[1]
-    factor = _factor_of_votes(*votes) if is_told else None
-    return Certainty(**known, basis="votes", p=p, factor=factor)
+    can_extrapolate = ranking.n_instances == 1 and p >= 1 - LEVEL and votes[0] > votes[1]
+    factor = _factor_of_votes(*votes) if can_extrapolate else None
+    return Certainty(**fields, basis="votes", p=p, factor=factor)
 
 
 def _by_scores(ranking: Ranking, q: int, first: int, second: int, errors: Floats, known: dict[str, Any]) -> Certainty:
-    """Return the statement of a method with standard errors."""
+    """Return the certainty by a method with standard errors; ``errors`` are those of the differences from the first.
+
+    ``known`` are the fields that are already set.
+    """
     start, stop = int(ranking.slot_ptr[q]), int(ranking.slot_ptr[q + 1])
     level = _level(ranking)
     critical = NormalDist().inv_cdf((1 + level) / 2)
@@ -307,6 +323,7 @@ def _by_scores(ranking: Ranking, q: int, first: int, second: int, errors: Floats
 
 
 def _level(ranking: Ranking) -> float:
+    """Return the confidence level of the ranking's intervals, ``LEVEL`` if it has none."""
     level = ranking.params.get("level", LEVEL)
     return float(level) if isinstance(level, float) and 0 < level < 1 else LEVEL
 
@@ -314,19 +331,19 @@ def _level(ranking: Ranking) -> float:
 def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) -> Floats | None:
     """Return the standard errors of the differences between the first item and all candidates of its instance.
 
-    From the joint distribution of the scores where it is known; some models know that of two items only. NaN where two
-    scores cannot be compared.
+    They come from the joint distribution of the scores where it is known, else scores are taken as independent, except
+    for the runner-up where the model knows the error of that difference. NaN where two scores cannot be compared.
     """
-    known = ranking.uncertainty.known()
-    if known.apart is not None and (joint := known.apart(first)) is not None:
+    uncertainty = ranking.uncertainty.known()
+    if uncertainty.apart is not None and (joint := uncertainty.apart(first)) is not None:
         return joint
-    if known.low is None or known.high is None:
+    if uncertainty.low is None or uncertainty.high is None:
         return None
     span = slice(int(ranking.slot_ptr[q]), int(ranking.slot_ptr[q + 1]))
-    if "stderr" in known.details:
-        error = known.details["stderr"]
+    if "stderr" in uncertainty.details:
+        error = uncertainty.details["stderr"]
     else:
-        error = (known.high - known.low) / (2 * NormalDist().inv_cdf((1 + _level(ranking)) / 2))
+        error = (uncertainty.high - uncertainty.low) / (2 * NormalDist().inv_cdf((1 + _level(ranking)) / 2))
     errors: Floats = np.sqrt(error[span] ** 2 + error[first] ** 2)
     if (error_of_two := _joint_error(ranking, q, first, second)) is not None:
         errors[second - span.start] = error_of_two
@@ -334,7 +351,7 @@ def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) ->
 
 
 def _joint_error(ranking: Ranking, q: int, first: int, second: int) -> float | None:
-    """Return the standard error of one difference by the fitted model, where it has one."""
+    """Return the standard error of the difference between two slots by the fitted model; None where it has none."""
     ask = getattr(ranking.model, "difference", None)
     if not callable(ask):
         return None
@@ -352,24 +369,24 @@ def two_sided(z: float) -> float:
 
 # ---- votes ----
 def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
-    """Return the two-sided p that k against ``other`` votes come from a fair coin; weights need not be whole."""
+    """Return the two-sided p-value of k against ``other`` votes under a fair coin; weights need not be whole."""
     votes = np.asarray(k, np.float64), np.asarray(other, np.float64)
-    most, least = np.maximum(*votes), np.minimum(*votes)
-    some = np.maximum(most, 1e-9)
-    if most.size > FEW_TESTS or (most + least).max(initial=0.0) >= special.MAX_SUM:
+    larger, smaller = np.maximum(*votes), np.minimum(*votes)
+    positive = np.maximum(larger, 1e-9)
+    if larger.size > FEW_TESTS or (larger + smaller).max(initial=0.0) >= special.MAX_SUM:
         from scipy.special import betainc, ndtr
 
-        n = np.maximum(most + least, 1.0)
+        n = np.maximum(larger + smaller, 1.0)
         # With this many votes the normal approximation is exact in double precision; betainc is not.
-        tail = np.where(n < MANY_VOTES, betainc(some, least + 1, 0.5), ndtr((least - most) / np.sqrt(n)))
+        tail = np.where(n < MANY_VOTES, betainc(positive, smaller + 1, 0.5), ndtr((smaller - larger) / np.sqrt(n)))
     else:
-        each = zip(some.reshape(-1).tolist(), least.reshape(-1).tolist(), strict=True)
-        tail = np.reshape([special.betainc(a, b + 1, 0.5) for a, b in each], most.shape)
-    return np.where(most > 0, np.minimum(1.0, 2 * tail), 1.0)
+        pairs = zip(positive.reshape(-1).tolist(), smaller.reshape(-1).tolist(), strict=True)
+        tail = np.reshape([special.betainc(a, b + 1, 0.5) for a, b in pairs], larger.shape)
+    return np.where(larger > 0, np.minimum(1.0, 2 * tail), 1.0)
 
 
 def _factor_of_votes(won: float, lost: float) -> float | None:
-    """Return how many times these votes make the sign test significant; None where that is too many to say."""
+    """Return the factor of these votes that makes the sign test significant (bisection); None above ``MAX_FACTOR``."""
     low, high = 1.0, 2.0
     while float(sign_test(won * high, lost * high)) >= 1 - LEVEL:
         low, high = high, 2 * high
@@ -383,35 +400,38 @@ def _factor_of_votes(won: float, lost: float) -> float | None:
 
 
 def _slots_behind(prefs: Preferences | None, ranking: Ranking) -> Int64s | None:
-    """Return the slot of the ballots of every candidate ranked; None where direct comparisons of two mean nothing."""
+    """Return the slot in ``prefs`` of every candidate ranked; None where direct comparisons are not defined (teams)."""
     return None if prefs is None or prefs.team is not None else views.slots_of(prefs, ranking)
 
 
 def _votes(prefs: Preferences, missing: str, first: Int64s, second: Int64s) -> tuple[Floats, Floats]:
     """Return the weight of the ballots that prefer the first to the second slot of each pair, and the reverse.
 
-    Every pair is of another instance.
+    Each pair belongs to another instance.
     """
     unmentioned = np.iinfo(np.int64).max
     tiers = []
     for slots in (first, second):
-        wanted = np.zeros(prefs.n_slots, bool)
-        wanted[slots] = True
-        entry = np.flatnonzero(wanted[prefs.entry_slot])
+        is_wanted = np.zeros(prefs.n_slots, bool)
+        is_wanted[slots] = True
+        entry = np.flatnonzero(is_wanted[prefs.entry_slot])
         tier = np.full(prefs.n_ballots, unmentioned)
         tier[views.ballot_of_entry(prefs)[entry]] = prefs.tier[entry]
         tiers.append(tier)
-    here, there = tiers
-    is_counted = here != there
+    tier_of_first, tier_of_second = tiers
+    is_counted = tier_of_first != tier_of_second
     if views.resolve_missing(prefs, missing) == "ignore":
-        is_counted &= (here != unmentioned) & (there != unmentioned)
-    weight, owner, n = prefs.weight * is_counted, prefs.instance_of_ballot, prefs.n_instances
+        is_counted &= (tier_of_first != unmentioned) & (tier_of_second != unmentioned)
+    weight, instance, n = prefs.weight * is_counted, prefs.instance_of_ballot, prefs.n_instances
     of_pair = views.instance_of_slot(prefs)[first]
-    return sum_by(owner, weight * (here < there), n)[of_pair], sum_by(owner, weight * (here > there), n)[of_pair]
+    return sum_by(instance, weight * (tier_of_first < tier_of_second), n)[of_pair], sum_by(
+        instance, weight * (tier_of_first > tier_of_second), n
+    )[of_pair]
 
 
-def _listed(labels: Sequence[str], most: int = 4) -> str:
-    shown = [shorten(label, WIDTH) for label in labels[:most]]
-    if len(labels) > most:
-        return f"{', '.join(shown)} and {len(labels) - most:,} more"
+def _listed(labels: Sequence[str], max_names: int = 4) -> str:
+    """Return labels as a phrase: a, b and c; of more than ``max_names``, how many more there are."""
+    shown = [shorten(label, WIDTH) for label in labels[:max_names]]
+    if len(labels) > max_names:
+        return f"{', '.join(shown)} and {len(labels) - max_names:,} more"
     return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -67,9 +67,9 @@ def plot_matrix(
     chosen = views.order_of(prefs, ranking)[:n]
     matrices = views.win_matrices(prefs, "ignore")
     wins, ties = (m[np.ix_(chosen, chosen)] for m in (matrices.matrix(), matrices.tie_matrix()))
-    met = wins + wins.T + ties
+    compared = wins + wins.T + ties
     share = np.full((n, n), np.nan)
-    np.divide(wins + ties / 2, met, out=share, where=met > 0)
+    np.divide(wins + ties / 2, compared, out=share, where=compared > 0)
     side = 2.6 + 0.24 * n
     figure, axes = _figure(side + 0.9, side)
     import matplotlib as mpl
@@ -81,10 +81,16 @@ def plot_matrix(
     axes.set_xticks(np.arange(n), labels, rotation=90)
     axes.tick_params(length=0)
     if n <= 12:
-        for i, j in np.argwhere(met > 0).tolist():
-            pale = 0.2 < share[i, j] < 0.8
+        for i, j in np.argwhere(compared > 0).tolist():
+            is_pale = 0.2 < share[i, j] < 0.8
             axes.text(
-                j, i, f"{100 * share[i, j]:.0f}", ha="center", va="center", fontsize=8, color=INK if pale else "white"
+                j,
+                i,
+                f"{100 * share[i, j]:.0f}",
+                ha="center",
+                va="center",
+                fontsize=8,
+                color=INK if is_pale else "white",
             )
     bar = figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03, ticks=[0, 0.25, 0.5, 0.75, 1])
     bar.ax.set_yticklabels(["0%", "25%", "50%", "75%", "100%"])
@@ -93,7 +99,7 @@ def plot_matrix(
     bar.set_label("row beats column", color=INK)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    _title(axes, ranking, "grey: never compared" if (met[~np.eye(n, dtype=bool)] == 0).any() else "")
+    _title(axes, ranking, "grey: never compared" if (compared[~np.eye(n, dtype=bool)] == 0).any() else "")
     return _finish(figure, path)
 
 
@@ -104,15 +110,15 @@ def plot_history(
     top: int = 10,
     items: Sequence[object] | None = None,
 ) -> Any:
-    """Draw how the scores of the best items, or of those named, moved over time, with their intervals.
+    """Draw the scores of the best items, or of those named, over time, with their intervals.
 
-    A line ends with the last game of its item and bears its name there. Of many rows the last in each of some hundred
+    A line ends with the last game of its item, where its name is written. Only the last row in each of ``STRETCHES``
     stretches of time is drawn.
     """
     ranking._single("plot_history()")
-    whole = ranking.history
+    history = ranking.history
     chosen = [str(item) for item in items] if items else ranking.items[:top]
-    parts = [(item, part) for item in chosen if len(part := whole.of(item))]
+    parts = [(item, part) for item in chosen if len(part := history.of(item))]
     if not parts:
         raise InputError("None of these items was ever rated, so there is no history to draw: name others.")
     begin, end = (pick([float(pick(part.time)) for _, part in parts]) for pick in (min, max))
@@ -120,80 +126,83 @@ def plot_history(
     axes.spines["left"].set_visible(True)
     from matplotlib.patheffects import withStroke
 
-    if whole.is_dated:
+    if history.is_dated:
         axes.xaxis_date()
-    late, faint = [], min(0.18, max(0.05, 0.5 / len(parts)))
+    at_right_edge, band_alpha = [], min(0.18, max(0.05, 0.5 / len(parts)))
     style: dict[str, Any] = {"fontsize": 8.5, "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     for k, (item, part) in enumerate(parts):
         part = part.take(_last_of_stretches(part.time, begin, end))
         colour = f"C{k % 10}"
         if part.low is not None and part.high is not None:
-            axes.fill_between(part.time, part.low, part.high, step="post", color=colour, alpha=faint, linewidth=0)
+            axes.fill_between(part.time, part.low, part.high, step="post", color=colour, alpha=band_alpha, linewidth=0)
         dashes = ("-", "--", ":")[k // 10 % 3]
         axes.plot(part.time, part.score, dashes, color=colour, linewidth=1.4, drawstyle="steps-post")
         axes.plot(part.time[-1:], part.score[-1:], "o", color=colour, markersize=3)
         label = shorten(item, LABEL_WIDTH)
         if part.time[-1] > end - 0.1 * (end - begin):
-            late.append((float(part.score[-1]), label, colour))
+            at_right_edge.append((float(part.score[-1]), label, colour))
         else:
             place = (part.time[-1], part.score[-1])
             axes.annotate(label, place, (4, 0), textcoords="offset points", va="center", color=colour, **style)
     axes.margins(x=0.01)
-    least, most = (pick([float(pick(part.score)) for _, part in parts]) for pick in (min, max))
-    room = 0.12 * (most - least) or 1.0  # unsure beginnings may leave the picture
-    low, high = axes.set_ylim(least - room, most + room)
-    spread = _apart([score for score, _, _ in sorted(late)], 0.042 * (high - low))
-    for height, (_, label, colour) in zip(spread, sorted(late), strict=True):
+    lowest, highest = (pick([float(pick(part.score)) for _, part in parts]) for pick in (min, max))
+    margin = 0.12 * (highest - lowest) or 1.0  # unsure beginnings may leave the picture
+    low, high = axes.set_ylim(lowest - margin, highest + margin)
+    spread = _apart([score for score, _, _ in sorted(at_right_edge)], 0.042 * (high - low))
+    for height, (_, label, colour) in zip(spread, sorted(at_right_edge), strict=True):
         axes.annotate(
             label, (1.0, height), (6, 0), xycoords=("axes fraction", "data"), textcoords="offset points",
             va="center", color=colour, **style,
         )  # fmt: skip
-    has_band = whole.low is not None
+    has_band = history.low is not None
     axes.set_ylabel(f"score, {_level(ranking)} interval" if has_band else "score", color=INK)
-    axes.set_xlabel("" if whole.is_dated else "time", color=INK)
+    axes.set_xlabel("" if history.is_dated else "time", color=INK)
     axes.grid(color=FAINT, linewidth=0.6)
     _title(axes, ranking, f"{len(parts)} of {len(ranking.items):,} items" if len(parts) < len(ranking.items) else "")
     return _finish(figure, path)
 
 
 def _last_of_stretches(time: Floats, begin: float, end: float) -> Int64s:
-    """Return the first row, and the last in every stretch of a long history."""
+    """Return the first row, and the last row in every stretch of time between begin and end."""
     stretch = np.floor((time - begin) / max(end - begin, 1e-300) * STRETCHES)
     return np.unique(np.append(0, np.flatnonzero(np.append(np.diff(stretch) > 0, True))))
 
 
 def _apart(heights: Sequence[float], gap: float) -> Floats:
-    """Move ascending heights as little as needed to lie a gap apart; those that touch share the shift."""
+    """Move ascending heights as little as needed to be ``gap`` apart; those that touch share the shift.
+
+    Isotonic regression (pool adjacent violators) of height - k * gap.
+    """
     groups: list[list[float]] = []  # [sum of wished places of the first, size]
     for k, height in enumerate(heights):
         groups.append([height - k * gap, 1.0])
         while len(groups) > 1 and groups[-2][0] / groups[-2][1] > groups[-1][0] / groups[-1][1]:
             total, size = groups.pop()
             groups[-1] = [groups[-1][0] + total, groups[-1][1] + size]
-    first = np.repeat([total / size for total, size in groups], [int(size) for _, size in groups])
-    return np.asarray(first + gap * np.arange(len(heights)))
+    shifted = np.repeat([total / size for total, size in groups], [int(size) for _, size in groups])
+    return np.asarray(shifted + gap * np.arange(len(heights)))
 
 
 def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
-    """Draw how far the scores of items in each group are from those elsewhere; a star where the difference holds."""
+    """Draw a heat map (items x groups) of differences from the scores elsewhere; a star where they are significant."""
     items = found.whole.items[: min(top, len(found.whole.items))]
     groups = found.names[:top]
-    apart = found.matrix(items, groups)
-    reach = float(np.nanmax(np.abs(apart), initial=0.0)) or 1.0
+    difference = found.matrix(items, groups)
+    largest = float(np.nanmax(np.abs(difference), initial=0.0)) or 1.0
     figure, axes = _figure(3.4 + 0.55 * len(groups), 1.9 + 0.27 * len(items))
     import matplotlib as mpl
 
     colours = mpl.colormaps["RdBu"].with_extremes(bad="#f2f2f2")
-    masked = np.ma.masked_invalid(apart)
-    image = axes.imshow(masked, cmap=colours, vmin=-reach, vmax=reach, interpolation="nearest", aspect="auto")
+    masked = np.ma.masked_invalid(difference)
+    image = axes.imshow(masked, cmap=colours, vmin=-largest, vmax=largest, interpolation="nearest", aspect="auto")
     axes.set_yticks(np.arange(len(items)), [shorten(item, LABEL_WIDTH) for item in items])
     axes.set_xticks(np.arange(len(groups)), [shorten(name, LABEL_WIDTH) for name in groups], rotation=90)
     axes.tick_params(length=0)
     for i, item in enumerate(items):
         for j, name in enumerate(groups):
-            one = found.cells.get((name, item))
-            if one is not None and one.holds:
-                colour = "white" if abs(apart[i, j]) > 0.6 * reach else INK
+            cell = found.cells.get((name, item))
+            if cell is not None and cell.holds:
+                colour = "white" if abs(difference[i, j]) > 0.6 * largest else INK
                 axes.text(j, i, "★", ha="center", va="center", fontsize=9, color=colour)
     bar = figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
     bar.outline.set_visible(False)
@@ -201,19 +210,21 @@ def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = No
     bar.set_label("score less that elsewhere", color=INK)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    shown = "" if len(items) == len(found.whole.items) else f"{len(items)} of {len(found.whole.items):,} items"
-    hidden = "" if len(groups) == len(found.names) else f"{len(groups)} of {len(found.names):,} groups"
-    _title(axes, found.whole, ", ".join(filter(None, [f"by {shorten(found.by, 20)}", shown, hidden, "★ holds"])))
+    items_note = "" if len(items) == len(found.whole.items) else f"{len(items)} of {len(found.whole.items):,} items"
+    groups_note = "" if len(groups) == len(found.names) else f"{len(groups)} of {len(found.names):,} groups"
+    _title(
+        axes, found.whole, ", ".join(filter(None, [f"by {shorten(found.by, 20)}", items_note, groups_note, "★ holds"]))
+    )
     return _finish(figure, path)
 
 
 def plot_agents(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
     """Draw the weight (theta) the method gave to every agent, largest first."""
     if not ranking.agents:
-        name, asked = ranking.method or "This method", arg("adherence", True)
+        name, option = ranking.method or "This method", arg("adherence", True)
         if "adherence" in ranking.params:
-            raise InputError(f"{name} learns the weights of agents only when asked to: give " + asked + ".")
-        raise InputError(f"{name} gives agents no weights: use one that does, such as mpm with " + asked + ".")
+            raise InputError(f"{name} learns the weights of agents only when asked to: give " + option + ".")
+        raise InputError(f"{name} gives agents no weights: use one that does, such as mpm with " + option + ".")
     agents: Mapping[str, float] = ranking.agents
     ordered = sorted(agents.items(), key=lambda pair: -pair[1])
     n = min(top, len(ordered))
@@ -238,9 +249,9 @@ def plot_experts(
     top: int = 40,
     title: str = "experts",
 ) -> Any:
-    """Draw how far experts are trusted, most first and, where ``rows`` are given, what each one's word is worth.
+    """Draw how far experts are trusted, most trusted first, and (with ``rows``) the effect of their lists.
 
-    ``rows`` hold by expert what its first, its last and an unranked document get.
+    ``rows`` hold by expert the scores of its first, its last and an unranked document.
     """
     ordered = sorted(trust, key=lambda name: -trust[name])
     n = min(top, len(ordered))
@@ -258,12 +269,12 @@ def plot_experts(
         axes[1].set_yticks(place, [""] * n)
         axes[1].set_xlabel("score a document gets", color=INK)
         axes[1].legend(frameon=False, fontsize=8, labelcolor=INK)
-    for one in axes:
-        one.set_ylim(n - 0.5, -0.5)
-        one.axvline(0.0, color=FAINT, linewidth=1.0)
-        one.grid(axis="x", color=FAINT, linewidth=0.6)
-        one.set_axisbelow(True)
-        one.tick_params(axis="y", length=0)
+    for panel in axes:
+        panel.set_ylim(n - 0.5, -0.5)
+        panel.axvline(0.0, color=FAINT, linewidth=1.0)
+        panel.grid(axis="x", color=FAINT, linewidth=0.6)
+        panel.set_axisbelow(True)
+        panel.tick_params(axis="y", length=0)
     note = f", highest and lowest {n} of {len(trust):,}" if n < len(trust) else ""
     axes[0].set_title(f"{title}{note}", loc="left", fontsize=10, color=INK)
     return _finish(figure, path)
@@ -276,11 +287,11 @@ def plot_learning_curve(
     title: str = "learning curve",
     metric: str = "metric",
 ) -> Any:
-    """Draw what a ranker minimised by iteration and, if one was watched, the metric on the validation set.
+    """Draw the loss of a ranker by iteration and, if it was watched, the metric on the validation set.
 
     ``history`` is the ``history_`` of a fitted ranker: the loss (or the error of boosting) and ``valid``.
     """
-    name = next((one for one in ("loss", "error", *history) if len(history.get(one, ()))), None)
+    name = next((key for key in ("loss", "error", *history) if len(history.get(key, ()))), None)
     if name is None:
         raise InputError("The history is empty, so there is no curve to draw: fit a ranker that iterates.")
     figure, axes = _figure(6.5, 3.8)
@@ -293,19 +304,19 @@ def plot_learning_curve(
     valid = history.get("valid", ())
     if len(valid) and name != "valid":
         best = int(np.argmax(valid))
-        beside = axes.twinx()
-        beside.plot(np.arange(1, len(valid) + 1), valid, color=INK, linewidth=1.2)
-        beside.plot(best + 1, valid[best], "o", color=INK, markersize=5)
-        beside.set_ylabel(f"{metric}, validation (best {valid[best]:.4f} at {best + 1})", color=INK)
-        beside.tick_params(colors=INK, labelsize=9)
+        second_axes = axes.twinx()
+        second_axes.plot(np.arange(1, len(valid) + 1), valid, color=INK, linewidth=1.2)
+        second_axes.plot(best + 1, valid[best], "o", color=INK, markersize=5)
+        second_axes.set_ylabel(f"{metric}, validation (best {valid[best]:.4f} at {best + 1})", color=INK)
+        second_axes.tick_params(colors=INK, labelsize=9)
         for side in ("top", "left"):
-            beside.spines[side].set_visible(False)
+            second_axes.spines[side].set_visible(False)
     axes.set_title(title, loc="left", fontsize=10, color=INK)
     return _finish(figure, path)
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a file name whose ending names no kind of picture."""
+    """Refuse a file name that does not end in .svg, .png or .pdf."""
     if not str(path).lower().endswith(ENDINGS):
         raise InputError(f"{os.fspath(path)!r} names no kind of picture: let it end in .svg, .png or .pdf.")
 
@@ -318,13 +329,14 @@ def panels(columns: int, width: float, height: float, label_size: int = 9) -> tu
         raise ConcordantError("Plots need Matplotlib: pip install concordant[plots].") from None
     figure = Figure(figsize=(width, height), layout="constrained")
     axes = list(figure.subplots(1, columns, squeeze=False)[0])
-    for one in axes:
-        one.spines[["top", "right"]].set_visible(False)
-        one.tick_params(colors=INK, labelsize=label_size)
+    for panel in axes:
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(colors=INK, labelsize=label_size)
     return figure, axes
 
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
+    """Return a figure with a single pair of axes without left spine and ticks."""
     figure, (axes,) = panels(1, width, height)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)
@@ -333,6 +345,7 @@ def _figure(width: float, height: float) -> tuple[Any, Any]:
 
 
 def _title(axes: Any, ranking: Ranking, note: str) -> None:
+    """Set the title: method, instance and a note, separated by commas."""
     words = [ranking.method or "ranking"]
     if ranking.instances is not None:
         words.append(shorten(ranking.instances[0], LABEL_WIDTH))
@@ -345,7 +358,7 @@ def _level(ranking: Ranking) -> str:
 
 
 def _ranks(ranking: Ranking) -> list[str]:
-    """Write each rank, with the interval it lies in where the method gives one."""
+    """Return each rank as text, with its confidence interval where the method gives one."""
     ranks = ranking.ranks.tolist()
     if "rank_low" not in ranking.details:
         return [f"({rank})" for rank in ranks]
@@ -356,9 +369,10 @@ def _ranks(ranking: Ranking) -> list[str]:
 
 
 def _finish(figure: Any, path: str | os.PathLike[str] | None) -> Any:
+    """Return the figure; save it first if there is a path."""
     if path is not None:
         check_path(path)
-        drawn = io.BytesIO()
-        figure.savefig(drawn, dpi=150, format=os.path.splitext(path)[1].lower().removeprefix("."))
-        replace_file(path, drawn.getvalue())
+        buffer = io.BytesIO()
+        figure.savefig(buffer, dpi=150, format=os.path.splitext(path)[1].lower().removeprefix("."))
+        replace_file(path, buffer.getvalue())
     return figure

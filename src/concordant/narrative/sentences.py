@@ -28,25 +28,25 @@ _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def number(value: float) -> str:
-    """Write a number inside a sentence."""
+    """Return a number as text for a sentence: at most six digits, thousands separated."""
     return f"{value + 0.0:,.6g}"
 
 
 def listed(names: Sequence[str], max_names: int = NAMED) -> str:
-    """Write names as a sentence has them: a, b and c; a, b, c, d and 7 more."""
+    """Return names as a phrase: a, b and c; a, b, c, d and 7 more."""
     if len(names) > max_names + 1:
         return f"{', '.join(names[:max_names])} and {len(names) - max_names:,} more"
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def ordinal(rank: int) -> str:
-    """Write a rank: 1st, 2nd, 3rd, 11th."""
+    """Return a rank as text: 1st, 2nd, 3rd, 11th."""
     ending = "th" if rank % 100 in (11, 12, 13) else _ORDINALS.get(int(rank) % 10, "th")
     return f"{rank:,}{ending}"
 
 
 def counted(count: float, noun: str) -> str:
-    """Write a number of things: 1 ballot, 2 ballots, 2.5 ballots."""
+    """Return a number of things as text: 1 ballot, 2 ballots, 2.5 ballots."""
     return f"{number(count)} {noun}{'s' * (count != 1)}"
 
 
@@ -61,7 +61,7 @@ class Scene:
 
     @cached_property
     def names(self) -> list[str]:
-        """The names of all slots, as sentences have them."""
+        """The names of all slots, shortened for sentences."""
         return [shorten(label, WIDTH) for label in self.prefs.items.take(self.prefs.slot_item)]
 
     @cached_property
@@ -73,9 +73,9 @@ class Scene:
         """Return values of the ranking by slot of the preferences, 0 where a slot is not ranked."""
         if len(values) == self.prefs.n_slots:
             return values
-        found = np.zeros(self.prefs.n_slots, values.dtype)
-        found[self.order] = values[self.ranking.order]
-        return found
+        out = np.zeros(self.prefs.n_slots, values.dtype)
+        out[self.order] = values[self.ranking.order]
+        return out
 
     @cached_property
     def rank(self) -> list[int]:
@@ -90,7 +90,7 @@ class Scene:
 
     @cached_property
     def value(self) -> Floats:
-        """What every slot is sorted by: its score, or an end of its interval."""
+        """The value every slot is sorted by: its score, or an end of its interval."""
         if self.sorted_by != "score" and self.ends is not None:
             return self.ends[self.sorted_by == "high"]
         return self.by_slot(self.ranking.score)
@@ -102,7 +102,7 @@ class Scene:
 
     @property
     def value_name(self) -> str:
-        """What that is called in a sentence."""
+        """The name of that value in a sentence."""
         return "score" if self.sorted_by == "score" else f"{self.sorted_by} end of the interval"
 
     @property
@@ -112,12 +112,12 @@ class Scene:
 
     @property
     def neighbours(self) -> list[tuple[int, int]]:
-        """The slots of the first places and of the one behind, two by two."""
+        """The pairs of neighbouring slots among the first places and the one behind them."""
         return list(pairwise(self.order[: SHOWN + 1]))
 
     @property
     def noun(self) -> str:
-        """What a vote is called here."""
+        """The word for a vote: "comparison" or "ballot"."""
         return "comparison" if self.prefs.form == "pairs" else "ballot"
 
     @cached_property
@@ -125,20 +125,21 @@ class Scene:
         return views.resolve_missing(self.prefs, self.missing)
 
     def votes(self, one: int, two: int) -> tuple[float, float, float]:
-        """Return the weight of the ballots that put slot one before two, behind it, and on the same place."""
-        here, there = self._tier_by_ballot(one), self._tier_by_ballot(two)
-        left_out = np.iinfo(np.int64).max
-        is_counted = np.ones(len(here), bool)
+        """Return the weight of the ballots that put slot one before two, behind it, and level with it."""
+        tier_of_one, tier_of_two = self._tier_by_ballot(one), self._tier_by_ballot(two)
+        unmentioned = np.iinfo(np.int64).max
+        is_counted = np.ones(len(tier_of_one), bool)
         if self._convention == "ignore":
-            is_counted = (here != left_out) & (there != left_out)
-        is_level = is_counted & (here == there) & (here != self._last_open)
+            is_counted = (tier_of_one != unmentioned) & (tier_of_two != unmentioned)
+        is_level = is_counted & (tier_of_one == tier_of_two) & (tier_of_one != self._last_open)
         if self._convention == "last-free":
-            is_level &= here != left_out
+            is_level &= tier_of_one != unmentioned
         weight = self.prefs.weight
-        ahead, behind = is_counted & (here < there), is_counted & (here > there)
+        ahead, behind = is_counted & (tier_of_one < tier_of_two), is_counted & (tier_of_one > tier_of_two)
         return float(weight[ahead].sum()), float(weight[behind].sum()), float(weight[is_level].sum())
 
     def _tier_by_ballot(self, slot: int) -> Int64s:
+        """Return the tier of a slot in every ballot; the largest integer where the ballot does not mention it."""
         entry = np.flatnonzero(self.prefs.entry_slot == slot)
         tier = np.full(self.prefs.n_ballots, np.iinfo(np.int64).max)
         tier[self._ballot[entry]] = self.prefs.tier[entry]
@@ -159,18 +160,18 @@ class Scene:
 
 
 def first_places(scene: Scene, summary: str) -> list[Reason]:
-    """Say what counts, who leads by how much, who is tied, and what the ballots say of neighbours directly."""
+    """Explain the first places: what counts, the lead, ties, and the direct comparisons of neighbours."""
     names = scene.names
     if len(scene.order) == 1:
         only = f"{names[scene.order[0]]} is the only candidate."
         return [Reason("The first place", [f"What counts: {summary}", only])]
-    said = [f"What counts: {summary}", *_lead(scene)]
+    sentences = [f"What counts: {summary}", *_lead(scene)]
     shown = scene.order[: SHOWN + 1]
     score = {slot: float(scene.value[slot]) for slot in shown}
     write = number_format([*score.values(), *(score[a] - score[b] for a, b in pairwise(shown))])
     votes = {pair: scene.votes(*pair) for pair in scene.neighbours}
     if votes:
-        said += _direct(scene, votes)
+        sentences += _direct(scene, votes)
     rows = []
     for place, slot in enumerate(shown[:SHOWN]):
         row = [str(scene.rank[slot]), names[slot], write(score[slot])]
@@ -182,11 +183,11 @@ def first_places(scene: Scene, summary: str) -> list[Reason]:
             row += ["", ""]
         rows.append(row)
     header = ["rank", "item", scene.value_name, "lead on the next", f"{scene.noun}s for it against the next"]
-    return [Reason("The first places", said, header, rows, frozenset({0, 2, 3, 4}))]
+    return [Reason("The first places", sentences, header, rows, frozenset({0, 2, 3, 4}))]
 
 
 def _lead(scene: Scene) -> list[str]:
-    """Say who is first, and by how much."""
+    """Return sentences on who is first, and by how much."""
     names, value = scene.names, scene.value
     n, score = len(scene.order), float(value[scene.order[0]])
     first = [slot for slot in scene.order if scene.rank[slot] == 1]
@@ -204,22 +205,28 @@ def _lead(scene: Scene) -> list[str]:
 
 
 def _certainty(scene: Scene) -> list[str]:
-    """Say whether the lead is significant, where the method has standard errors; votes are told of anyway."""
-    found = scene.ranking.certainty
-    return [found.test(), *filter(None, [found.others(), found.outlook()])] if found.basis == "model" else []
+    """Return sentences on whether the lead is significant, where the method has standard errors."""
+    certainty = scene.ranking.certainty
+    return (
+        [certainty.test(), *filter(None, [certainty.others(), certainty.outlook()])]
+        if certainty.basis == "model"
+        else []
+    )
 
 
 def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float]]) -> list[str]:
-    """Say what the ballots say of the first two, and where neighbours stand against the majority."""
-    (one, two), (ahead, behind, level) = next(iter(votes.items()))
+    """Return sentences on the ballots for the first two, and on neighbours ranked against the majority."""
+    (first, second), (ahead, behind, level) = next(iter(votes.items()))
     names = scene.names
     if not ahead + behind + level:
-        said = [f"No {scene.noun} compares {names[one]} and {names[two]} directly: their order rests on the others."]
+        sentences = [
+            f"No {scene.noun} compares {names[first]} and {names[second]} directly: their order rests on the others."
+        ]
     else:
         ties = f", {number(level)} put them level" if level else ""
         verb = "prefers" if ahead == 1 else "prefer"
-        said = [
-            f"In direct comparison {counted(ahead, scene.noun)} {verb} {names[one]} to {names[two]}, "
+        sentences = [
+            f"In direct comparison {counted(ahead, scene.noun)} {verb} {names[first]} to {names[second]}, "
             f"{number(behind)} the other way{ties}."
         ]
     against = [
@@ -228,5 +235,5 @@ def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float
         if lost > won and scene.rank[a] < scene.rank[b]
     ]
     if against:
-        said.append(f"Most {scene.noun}s prefer {listed(against)}, which the ranking does not follow.")
-    return said
+        sentences.append(f"Most {scene.noun}s prefer {listed(against)}, which the ranking does not follow.")
+    return sentences

@@ -36,12 +36,12 @@ class Coefficient:
 
     @property
     def p(self) -> float | None:
-        """The chance of a coefficient as far from zero if it were zero in truth (two-sided, normal)."""
+        """The two-sided p-value of the hypothesis that the coefficient is zero (normal)."""
         return None if self.z is None else erfc(abs(self.z) / sqrt(2))
 
     @property
     def per_deviation(self) -> float:
-        """What one standard deviation more adds to the strength."""
+        """The effect of one standard deviation of the covariate on the strength."""
         return self.value * self.spread
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,20 +50,26 @@ class Coefficient:
 
 
 def rows_of(coefficients: Sequence[Coefficient]) -> list[list[str]]:
-    """Return the rows of the table, every coefficient with as many digits as its own error asks for."""
+    """Return the rows of the table; each coefficient is rounded by its own error."""
     rows = []
-    for one in coefficients:
-        write = number_format([one.value, *(end for end in (one.low, one.high) if end is not None)])
-        known = one.stderr is not None and one.low is not None and one.high is not None
+    for coefficient in coefficients:
+        write = number_format(
+            [coefficient.value, *(end for end in (coefficient.low, coefficient.high) if end is not None)]
+        )
+        has_errors = coefficient.stderr is not None and coefficient.low is not None and coefficient.high is not None
         rows.append(
             [
-                one.name,
-                write(one.value),
-                number_format([one.stderr])(one.stderr) if known and one.stderr is not None else "",
-                f"{write(one.low)} … {write(one.high)}" if one.low is not None and one.high is not None else "",
-                "" if one.z is None else f"{one.z:.2f}",
-                "" if one.p is None else format_p(one.p),
-                f"{one.per_deviation:+.3f}",
+                coefficient.name,
+                write(coefficient.value),
+                number_format([coefficient.stderr])(coefficient.stderr)
+                if has_errors and coefficient.stderr is not None
+                else "",
+                f"{write(coefficient.low)} … {write(coefficient.high)}"
+                if coefficient.low is not None and coefficient.high is not None
+                else "",
+                "" if coefficient.z is None else f"{coefficient.z:.2f}",
+                "" if coefficient.p is None else format_p(coefficient.p),
+                f"{coefficient.per_deviation:+.3f}",
             ]
         )
     return rows

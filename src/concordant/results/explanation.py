@@ -34,7 +34,7 @@ class Reason:
         return {"title": self.title, "sentences": list(self.sentences), "table": table}
 
     def to_text(self, width: int, words: Words = str) -> str:
-        """Return it as lines of at most this width, tables aside; ``words`` says how parameters are named."""
+        """Return the reason as lines of at most this width (tables may be wider); ``words`` names parameters."""
         lines = [self.title]
         for sentence in self.sentences:
             lines += textwrap.wrap(in_words(sentence, words), width, initial_indent="  ", subsequent_indent="  ") or [
@@ -61,7 +61,7 @@ class Explanation:
         return {"method": self.method, "instance": self.instance, "reasons": reasons}
 
     def to_text(self, words: Words = str) -> str:
-        """Return all reasons as text; ``words`` says how parameters are named."""
+        """Return all reasons as text; ``words`` names parameters."""
         return "\n\n".join(reason.to_text(text_width(), words) for reason in self.reasons)
 
     def __str__(self) -> str:
@@ -71,6 +71,7 @@ class Explanation:
         return self.to_text()
 
     def _repr_html_(self) -> str:
+        """Return all reasons, and the picture, as HTML for notebooks."""
         from html import escape
 
         parts = []

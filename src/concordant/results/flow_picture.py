@@ -47,7 +47,10 @@ def draw_flows(
     columns: Sequence[Sequence[Node]],
     flows: Sequence[Sequence[Flow]],
 ) -> str:
-    """Draw the rounds of these names side by side; the last row, of what counts for nobody, is grey."""
+    """Draw rounds side by side as an SVG: a column of boxes per round, bands between them; the last row is grey.
+
+    ``rows`` are the labels of the rows, ``names`` those of the rounds; ``flows`` lead from each round to the next.
+    """
     total = max((sum(node.amount for node in column) for column in columns), default=0.0) or 1.0
     unit = HEIGHT / total
     labels = [_shown(label) for label in rows]
@@ -77,13 +80,13 @@ def draw_flows(
 
 
 def _tops(column: Sequence[Node], unit: float) -> list[float]:
-    """Return where the box of every row begins; rows that hold nothing take no room."""
-    found, y = [], 52.0
+    """Return the y at which the box of every row begins; empty rows take no space."""
+    tops, y = [], 52.0
     for node in column:
-        found.append(y)
+        tops.append(y)
         if node.amount > 0:
             y += node.amount * unit + GAP
-    return found
+    return tops
 
 
 def _boxes(
@@ -95,24 +98,26 @@ def _boxes(
     unit: float,
     ends: tuple[bool, bool],
 ) -> list[str]:
-    """Draw the boxes of a column; the first column has the labels, the last that of what counts for nobody."""
+    """Draw the boxes of a column; ``ends`` is whether it is the first (has labels) and the last (labels the last
+    row).
+    """
     parts = []
     for k, node in enumerate(column):
         if node.amount <= 0:
             continue
         height = max(node.amount * unit, 1.0)
-        said = f"{rows[k]}: {plain_number(node.amount, 2)}" + (f", {node.mark}" if node.mark else "")
+        tooltip = f"{rows[k]}: {plain_number(node.amount, 2)}" + (f", {node.mark}" if node.mark else "")
         parts.append(
             f'<rect x="{x:.1f}" y="{top[k]:.1f}" width="{WIDTH:.0f}" height="{height:.1f}" rx="2" '
-            f'fill="{_colour(k, len(rows))}"><title>{_text(said)}</title></rect>'
+            f'fill="{_colour(k, len(rows))}"><title>{_text(tooltip)}</title></rect>'
         )
         middle = top[k] + height / 2 + 4
         if ends[0]:
             parts.append(f'<text x="{x - 8:.1f}" y="{middle:.1f}" class="end">{_text(labels[k])}</text>')
-        sign = {"elected": " ✓", "out": " ✗"}.get(node.mark, "")
+        symbol = {"elected": " ✓", "out": " ✗"}.get(node.mark, "")
         number = plain_number(node.amount, 1)
-        more = f" {_text(labels[k])}" if ends[1] and k == len(rows) - 1 else ""
-        parts.append(f'<text x="{x + WIDTH + 4:.1f}" y="{middle:.1f}">{number}{sign}{more}</text>')
+        label = f" {_text(labels[k])}" if ends[1] and k == len(rows) - 1 else ""
+        parts.append(f'<text x="{x + WIDTH + 4:.1f}" y="{middle:.1f}">{number}{symbol}{label}</text>')
     return parts
 
 
@@ -123,23 +128,23 @@ def _bands(
     top: tuple[Sequence[float], Sequence[float]],
     unit: float,
 ) -> list[str]:
-    """Draw the bands between two columns; those of a box lie below each other in the order of where they end."""
+    """Draw the bands between two columns; the bands of a box are stacked in the order of their targets."""
     middle = (x[0] + x[1]) / 2
     begin, end = list(top[0]), list(top[1])
     parts = []
-    for move in sorted(moves, key=lambda one: (one.source, one.target)):
+    for move in sorted(moves, key=lambda flow: (flow.source, flow.target)):
         if move.amount <= 0:
             continue
         width = move.amount * unit
-        a, b = begin[move.source], end[move.target]
+        y0, y1 = begin[move.source], end[move.target]
         begin[move.source] += width
         end[move.target] += width
-        said = f"{rows[move.source]} to {rows[move.target]}: {plain_number(move.amount, 2)}"
+        tooltip = f"{rows[move.source]} to {rows[move.target]}: {plain_number(move.amount, 2)}"
         opacity = 0.28 if move.source == move.target else 0.5
         parts.append(
-            f'<path d="M{x[0]:.1f} {a:.1f}C{middle:.1f} {a:.1f} {middle:.1f} {b:.1f} {x[1]:.1f} {b:.1f}'
-            f'v{width:.1f}C{middle:.1f} {b + width:.1f} {middle:.1f} {a + width:.1f} {x[0]:.1f} {a + width:.1f}z" '
-            f'fill="{_colour(move.source, len(rows))}" fill-opacity="{opacity}"><title>{_text(said)}</title></path>'
+            f'<path d="M{x[0]:.1f} {y0:.1f}C{middle:.1f} {y0:.1f} {middle:.1f} {y1:.1f} {x[1]:.1f} {y1:.1f}'
+            f'v{width:.1f}C{middle:.1f} {y1 + width:.1f} {middle:.1f} {y0 + width:.1f} {x[0]:.1f} {y0 + width:.1f}z" '
+            f'fill="{_colour(move.source, len(rows))}" fill-opacity="{opacity}"><title>{_text(tooltip)}</title></path>'
         )
     return parts
 
@@ -154,6 +159,6 @@ def _shown(label: str) -> str:
 
 
 def _text(text: str) -> str:
-    """Return text that SVG shows as it is written."""
+    """Return text escaped for SVG."""
     shown = visible(text, colours=False).encode("utf-8", "backslashreplace").decode("utf-8")
     return escape(shown, quote=True)

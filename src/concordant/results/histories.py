@@ -72,9 +72,9 @@ class History(FrozenParts):
 
     # ---- questions ----
     def at(self, time: object) -> Ranking:
-        """Return the ranking at a moment (a date, or a number as in ``time``): all items that had been rated by then.
+        """Return the ranking at a moment (a date, or a number as in ``time``) of all items rated by then.
 
-        Items stand where their last game left them, however long ago; the whole of a day that is named has passed.
+        Items have the score after their last game, however long ago; a date includes the whole day.
         """
         from concordant.ranking import Ranking, Uncertainty
 
@@ -99,8 +99,8 @@ class History(FrozenParts):
     def peaks(self, by: str = "score") -> HistoryTable:
         """Return the best score every item ever had and when it first had it, best first.
 
-        Where a method knows how sure it was, ``by="low"`` takes the moment at which the low end of the interval was
-        best: newcomers stand high by chance, and low by that.
+        With ``by="low"`` it is the moment at which the low end of the interval was best, where a method has intervals:
+        new items may have high scores by chance, but not a high low end.
         """
         values = self._values(by)
         order = np.lexsort((-values, self._key))
@@ -108,10 +108,10 @@ class History(FrozenParts):
         return HistoryTable(self._columns(rows[np.lexsort((rows, -values[rows], self._instance[rows]))]))
 
     def best(self, period: str | float = "year", *, by: str = "end", top: int = 1, least: int = 1) -> HistoryTable:
-        """Return who led in every period, of the items that were rated in it at least so many times: ``top`` of them.
+        """Return the ``top`` items of every period, among those rated in it at least ``least`` times.
 
         ``by`` is what they are compared by: the score at the ``end`` of the period, the ``mean`` of their scores in it,
-        or the best of these (``peak``). Items that were not rated in a period do not lead it, as they did not play.
+        or the best of these (``peak``). Items that were not rated in a period do not lead it.
         """
         if by not in WITHIN:
             raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(WITHIN)}.")
@@ -121,8 +121,8 @@ class History(FrozenParts):
                 "(" + arg("time") + "), or give the length of a period as a number."
             )
         number, ends = periods(self.time, self.is_dated, period)
-        place = self._instance.astype(np.int64) * len(ends) + number
-        keys, key = np.unique(place * len(self.items) + self.item, return_inverse=True)
+        period_key = self._instance.astype(np.int64) * len(ends) + number
+        keys, key = np.unique(period_key * len(self.items) + self.item, return_inverse=True)
         last = np.zeros(len(keys), np.int64)
         last[key] = np.arange(len(self))
         if by == "end":
@@ -131,13 +131,13 @@ class History(FrozenParts):
             values = sum_by(key, self.score, len(keys)) / np.bincount(key, minlength=len(keys))
         else:
             values = max_by(key, self.score, len(keys), -np.inf)
-        order = np.lexsort((last, -values, place[last]))
+        order = np.lexsort((last, -values, period_key[last]))
         order = order[np.bincount(key, minlength=len(keys))[order] >= least]
-        chosen = order[number_inside(pointer(np.unique(place[last[order]], return_counts=True)[1])) < top]
+        chosen = order[number_inside(pointer(np.unique(period_key[last[order]], return_counts=True)[1])) < top]
         columns = self._columns(last[chosen], by == "end") | {"score": values[chosen]}
         columns["time"] = [_named(end, period, self.is_dated) for end in ends[number[last[chosen]]].tolist()]
-        called = period if isinstance(period, str) else "until"
-        return HistoryTable({called if name == "time" else name: column for name, column in columns.items()})
+        column_of_time = period if isinstance(period, str) else "until"
+        return HistoryTable({column_of_time if name == "time" else name: column for name, column in columns.items()})
 
     # ---- export ----
     def columns(self) -> dict[str, Any]:
@@ -163,24 +163,26 @@ class History(FrozenParts):
 
     @cached_property
     def _key(self) -> Int64s:
-        """What tells items of different instances apart."""
+        """A number per row that is unique to instance and item."""
         return self._instance.astype(np.int64) * len(self.items) + self.item
 
     def _values(self, by: str) -> Floats:
+        """Return the column "score", "low" or "high"; refuse others and those the method does not have."""
         if by not in BY:
             raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(BY)}.")
         values: Floats | None = getattr(self, by)
         if values is None:
             text = "This method does not know how sure it was, so there is no {}: use {}."
-            raise InputError(phrase(text, *(arg("by", one, of="sort") for one in (by, "score"))))
+            raise InputError(phrase(text, *(arg("by", choice, of="sort") for choice in (by, "score"))))
         return values
 
     def _columns(self, rows: Int64s, with_ends: bool = True) -> dict[str, Any]:
+        """Return some rows as columns of plain values; absent columns are left out."""
         out: dict[str, Any] = {}
         if self.instances is not None and self.instance is not None:
             out["instance"] = self.instances.take(self.instance[rows])
         moments, moment = np.unique(self.time[rows], return_inverse=True)
-        written = np.array([shown_time(one, self.is_dated) for one in moments.tolist()], object)
+        written = np.array([shown_time(moment_value, self.is_dated) for moment_value in moments.tolist()], object)
         out["time"] = written[moment].tolist()
         out["item"] = self.items.take(self.item[rows])
         out["score"] = self.score[rows]
@@ -218,7 +220,7 @@ class HistoryTable:
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*plain, strict=True)]
 
     def written(self, n: int | None = None) -> tuple[list[str], list[list[str]], set[int]]:
-        """Return header and the first rows as text, and which columns hold numbers."""
+        """Return header, the first n rows as text, and the numbers of the columns that hold numbers."""
         cells, right = [], set()
         numbers = [column[:n].tolist() for column in self.columns.values() if hasattr(column, "tolist")]
         write = number_format([value for column in numbers for value in column])
@@ -243,7 +245,7 @@ class HistoryTable:
 
 
 def _named(end: float, period: str | float, is_dated: bool) -> str:
-    """Name a period by its end: its year, quarter or month where it is one, else the last moment of it."""
+    """Return the name of a period from its end: its year, quarter or month, else its last moment."""
     shown = shown_time(end, is_dated)
     if period == "year":
         return shown[:4]

@@ -21,14 +21,14 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
     order, ranks = ranking.order, ranking.rank_in_order.tolist()
     labels = ranking.vocabulary.take(ranking.ranked_item)
     scores, low, high = (_listed(values, order) for values in (ranking.score, ranking.slot_low, ranking.slot_high))
-    beside = {name: values[order].tolist() for name, values in ranking.beside.items()}
+    further_columns = {name: values[order].tolist() for name, values in ranking.beside.items()}
     ptr = ranking.slot_ptr.tolist()
     instances = [
         {
             "instance": None if ranking.instances is None else ranking.instances[q],
             "items": [
                 {"item": labels[k], "rank": ranks[k], "score": scores[k], "low": low[k], "high": high[k]}
-                | {name: values[k] for name, values in beside.items()}
+                | {name: values[k] for name, values in further_columns.items()}
                 for k in range(ptr[q], ptr[q + 1])
             ],
         }
@@ -47,12 +47,13 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
         ],
         "seconds": ranking.seconds,
         "ran": ranking.ran or None,
-        "coefficients": [one.to_dict() for one in ranking.coefficients] or None,
+        "coefficients": [coefficient.to_dict() for coefficient in ranking.coefficients] or None,
         "certainty": ranking.certainty.to_dict() if ranking.n_instances == 1 else None,
     }
 
 
 def _listed(values: Floats | None, order: AnyArray) -> list[Any]:
+    """Return values in this order as a list; None for each where there are no values."""
     return [None] * len(order) if values is None else values[order].tolist()
 
 
@@ -77,7 +78,9 @@ def _part_text(ranking: Ranking, limit: int | None) -> str:
 
 
 def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
-    """Return the columns of the table of the best ``n``, as text: rank, item, score, interval (if there is one)."""
+    """Return the columns of the table of the best ``n`` as text: rank, item, score, interval (if there is one),
+    others.
+    """
     scores, low, high = (
         None if part is None else part[:n].tolist() for part in (ranking.scores, ranking.low, ranking.high)
     )
@@ -88,9 +91,11 @@ def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
         "score": [write(score) for score in scores or []],
     }
     if low is not None and high is not None:
-        least, most = ([write(end) for end in ends] for ends in (low, high))
-        left, right = (max(map(len, ends), default=0) for ends in (least, most))
-        columns["interval"] = [f"{a:>{left}} … {b:>{right}}" for a, b in zip(least, most, strict=True)]
+        low_text, high_text = ([write(end) for end in ends] for ends in (low, high))
+        low_width, high_width = (max(map(len, ends), default=0) for ends in (low_text, high_text))
+        columns["interval"] = [
+            f"{a:>{low_width}} … {b:>{high_width}}" for a, b in zip(low_text, high_text, strict=True)
+        ]
     for name, values in ranking.beside.items():
         shown = values[ranking.order][:n].tolist()
         columns[name.replace("_", " ")] = list(map(number_format(shown), shown))

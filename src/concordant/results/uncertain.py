@@ -45,7 +45,7 @@ class Uncertainty(FrozenParts):
     """
 
     def known(self) -> Uncertainty:
-        """Return what there is to know."""
+        """Return itself: everything is computed already."""
         return self
 
 
@@ -53,7 +53,7 @@ class Uncertain(Protocol):
     """What can say how sure a result is."""
 
     def known(self) -> Uncertainty:
-        """Find it out, or return what was found before."""
+        """Return the uncertainty, computed on the first call."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,21 +65,22 @@ class PartialUncertainty:
     slot_ptr: Int64s
 
     def known(self) -> Uncertainty:
-        """Return what is known of these slots."""
+        """Return the uncertainty of these slots."""
         whole = self.whole.known()
         low, high = (None if ends is None else ends[self.slots] for ends in (whole.low, whole.high))
         details = LazyMapping({}, {name: partial(self._detail, name) for name in whole.details})
         return Uncertainty(low, high, details, whole.warnings, None if whole.apart is None else self._apart)
 
     def _apart(self, slot: int) -> Floats | None:
+        """Return the standard errors of the differences between a slot and the kept slots of its instance."""
         apart, slots = self.whole.known().apart, np.arange(self.slot_ptr[-1])[self.slots]
         joint = None if apart is None else apart(int(slots[slot]))
         if joint is None:
             return None
         q = int(np.searchsorted(self.slot_ptr, slots[slot], side="right")) - 1
-        own = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
-        found: Floats = joint[own - int(self.slot_ptr[q])]
-        return found
+        kept = slots[(slots >= self.slot_ptr[q]) & (slots < self.slot_ptr[q + 1])]
+        errors: Floats = joint[kept - int(self.slot_ptr[q])]
+        return errors
 
     def _detail(self, name: str) -> AnyArray:
         return self.whole.known().details[name][self.slots]

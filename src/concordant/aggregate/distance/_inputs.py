@@ -12,10 +12,13 @@ from concordant.types import Int64s
 
 
 def best_ballots(prefs: Preferences, costs: PairCosts) -> Int64s:
-    """Return the cheapest ballot of every instance (-1 where there is none), whatever order they come in."""
+    """Return the ballot of every instance that costs least as a consensus (-1 where there is none).
+
+    Which of several equally cheap ballots is taken does not depend on their order.
+    """
     cost = kernels.ballot_totals(views.ballots(prefs), costs.before, costs.tied)  # each as the consensus
-    least = -max_by(prefs.instance_of_ballot, -cost, prefs.n_instances, -np.inf)
-    ballots = np.flatnonzero(cost == least[prefs.instance_of_ballot])
+    lowest_cost = -max_by(prefs.instance_of_ballot, -cost, prefs.n_instances, -np.inf)
+    ballots = np.flatnonzero(cost == lowest_cost[prefs.instance_of_ballot])
     best = np.full(prefs.n_instances, -1, np.int64)
     for q, equals in views.ballots_by_instance(prefs, ballots):
         best[q] = equals[0] if len(equals) == 1 else in_canonical_order(prefs, q, equals)[0]
@@ -23,28 +26,28 @@ def best_ballots(prefs: Preferences, costs: PairCosts) -> Int64s:
 
 
 def in_canonical_order(prefs: Preferences, q: int, ballots: Int64s) -> Int64s:
-    """Sort ballots of an instance by what they say, so that choices do not depend on the order they came in."""
+    """Sort ballots of instance q by their content, so that a choice among them does not depend on their order."""
     sizes = np.diff(prefs.indptr)[ballots]
     entry = np.repeat(prefs.indptr[:-1][ballots] - np.cumsum(sizes) + sizes, sizes) + np.arange(int(sizes.sum()))
     first, stop = prefs.slot_ptr[q : q + 2].tolist()
-    place = np.zeros((len(ballots), stop - first))  # 0: left out
+    rank_of = np.zeros((len(ballots), stop - first))  # 0: left out
     ranks = views.competition_ranks(prefs)
-    place[np.repeat(np.arange(len(ballots)), sizes), prefs.entry_slot[entry] - first] = ranks[entry]
-    return np.asarray(ballots[np.lexsort(place.T)])
+    rank_of[np.repeat(np.arange(len(ballots)), sizes), prefs.entry_slot[entry] - first] = ranks[entry]
+    return np.asarray(ballots[np.lexsort(rank_of.T)])
 
 
 def draw_ballots(prefs: Preferences, uniform: float) -> Int64s:
-    """Draw a ballot of every instance in proportion to its weight, all with the same uniform number."""
+    """Draw a ballot of every instance with probability proportional to its weight, all with the same uniform number."""
     drawn = np.full(prefs.n_instances, -1, np.int64)
     for q, ballots in views.ballots_by_instance(prefs):
         ordered = in_canonical_order(prefs, q, ballots)
-        reached = np.cumsum(prefs.weight[ordered])
-        drawn[q] = ordered[min(np.searchsorted(reached, uniform * reached[-1], side="right"), len(ordered) - 1)]
+        cumulative = np.cumsum(prefs.weight[ordered])
+        drawn[q] = ordered[min(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"), len(ordered) - 1)]
     return drawn
 
 
 def tiers_of(prefs: Preferences, ballot_by_instance: Int64s) -> Int64s:
-    """Return the tiers of one ballot per instance; all tied where there is none."""
+    """Return, by slot, the tier in the ballot chosen for its instance; all tied where there is none."""
     tier = np.full(prefs.n_slots, np.iinfo(np.int64).max)
     is_chosen = np.zeros(prefs.n_ballots, bool)
     is_chosen[ballot_by_instance[ballot_by_instance >= 0]] = True
@@ -54,12 +57,12 @@ def tiers_of(prefs: Preferences, ballot_by_instance: Int64s) -> Int64s:
 
 
 def better_of(prefs: Preferences, costs: PairCosts, tier: Int64s) -> Int64s:
-    """Return, for every instance, the ranking given or the best ballot if that is cheaper.
+    """Return, for every instance, the cheaper of the ranking given and the best ballot.
 
-    Ties of the ballot are broken by net wins, then neighbours that the majority wants the other way round change
-    places (local Kemenisation), which never costs more.
+    Ties of the ballot are broken by net wins, then neighbours whose majority prefers the opposite order are swapped
+    (local Kemenisation), which never costs more.
     """
     ballot = best_ballots(prefs, costs)
     order = costs.orders(tiers_of(prefs, ballot))
-    picked = kernels.insertion_orders(costs.slot_ptr, costs.before, order[None, :])[0]
-    return costs.best_of(np.stack([tier, costs.places(picked)]))
+    improved = kernels.insertion_orders(costs.slot_ptr, costs.before, order[None, :])[0]
+    return costs.best_of(np.stack([tier, costs.places(improved)]))

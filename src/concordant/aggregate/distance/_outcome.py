@@ -28,7 +28,7 @@ class ByDistance(WeighsMajorities):
         """Return the tier of every slot in the consensus."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, and the total distance."""
+        """Return the number of candidates behind every slot (ties half), and the total distance."""
         costs = pair_costs(prefs, self.missing)
         return finish(prefs, costs, self.tiers(prefs, costs))
 
@@ -42,30 +42,32 @@ def finish(
     warnings: tuple[Notice, ...] = (),
     model: object = None,
 ) -> Outcome:
-    """Score every slot by the candidates its tier leaves behind, ties half, and say what the ranking costs.
+    """Return the outcome of a consensus: scores by tier, the total distance to all ballots and the mean by weight.
 
-    The fit holds the total distance to all ballots, and the mean over them by weight.
+    The score of a slot is the number of candidates behind its tier, plus half of those tied.
     """
     total, weight = costs.total(tier), float(prefs.weight.sum())
-    known = {"total_distance": total, "mean_distance": total / weight if weight else 0.0, **(fit or {})}
-    return Outcome(points(prefs.slot_ptr, tier), fit=known, warnings=warnings + unranked(prefs), model=model)
+    figures = {"total_distance": total, "mean_distance": total / weight if weight else 0.0, **(fit or {})}
+    return Outcome(points(prefs.slot_ptr, tier), fit=figures, warnings=warnings + unranked(prefs), model=model)
 
 
 def unranked(prefs: Preferences) -> tuple[Notice, ...]:
-    """Warn of candidates no ballot mentions: nothing is known of them."""
+    """Return a notice on candidates that no ballot ranks: their places are arbitrary."""
     size = np.diff(prefs.slot_ptr)
     is_complete = np.diff(prefs.indptr) == size[prefs.instance_of_ballot]
     if len(np.unique(prefs.instance_of_ballot[is_complete])) == len(size):
         return ()  # some ballot names everyone: no need to look at all entries
-    never = np.flatnonzero(np.bincount(prefs.entry_slot, minlength=prefs.n_slots) == 0)
-    if not len(never):
+    unnamed = np.flatnonzero(np.bincount(prefs.entry_slot, minlength=prefs.n_slots) == 0)
+    if not len(unnamed):
         return ()
-    names = tuple(dict.fromkeys(prefs.items.take(prefs.slot_item[never])))
-    count = f"{len(never)} candidate{'s' * (len(never) > 1)}"
+    names = tuple(dict.fromkeys(prefs.items.take(prefs.slot_item[unnamed])))
+    count = f"{len(unnamed)} candidate{'s' * (len(unnamed) > 1)}"
     return (Notice("unranked-candidates", f"no ballot mentions {count}: their places are arbitrary", names),)
 
 
 def draws_by_place(seed: int | None, repeats: int, costs: PairCosts) -> Floats:
-    """Draw a number for every slot in each of some runs: the same in every instance, by place in the input."""
+    """Draw a uniform number for every slot and run (runs x slots); slots at the same place of their instance share
+    it.
+    """
     draw = np.random.default_rng(seed).random((repeats, int(np.diff(costs.slot_ptr).max())))
     return np.ascontiguousarray(draw[:, number_inside(costs.slot_ptr)])

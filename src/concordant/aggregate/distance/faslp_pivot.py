@@ -51,7 +51,7 @@ class FaslpPivot(WeighsMajorities):
     seed: int | None = param(0, "seed of the pivots and of the rounding", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, the total distance and its lower bound."""
+        """Return the number of candidates behind every slot, the total distance and its lower bound."""
         deadline, is_late = Deadline(self.time_limit), False
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, allow_ties=False)
@@ -72,18 +72,18 @@ class FaslpPivot(WeighsMajorities):
         ranking = blocks.join(tier)
         # Pairs of different blocks cost in this ranking as little as they can.
         lower = costs.total(ranking) - blocks.total(tier) + float(bound @ blocks.unit)
-        what = "time or memory did not suffice to solve the linear programme"
-        late = Notice("time-limit", what + ": raise " + arg("time_limit"))
+        reason = "time or memory did not suffice to solve the linear programme"
+        late_notice = Notice("time-limit", reason + ": raise " + arg("time_limit"))
         chosen = better_of(prefs, costs, ranking) if self.pick else ranking
-        return finish(prefs, costs, chosen, fit={"lower_bound": lower}, warnings=(late,) if is_late else ())
+        return finish(prefs, costs, chosen, fit={"lower_bound": lower}, warnings=(late_notice,) if is_late else ())
 
     def _round(self, before: Floats, x: Floats) -> Int64s:
-        """Return the places of the cheapest of all runs."""
+        """Return the places in the cheapest of several runs of pivoting on the fractional solution ``x``."""
         n = len(before)
         ptr, flat = np.array([0, n]), np.ascontiguousarray(before).reshape(-1)
         rng = np.random.default_rng(self.seed)
         is_whole = bool((np.minimum(x, 1 - x) < 1e-6).all())
-        best, least = np.arange(n), np.inf
+        best, lowest_cost = np.arange(n), np.inf
         runs = 1 if is_whole else self.repeats
         for _ in range(0, runs, batch := max(1, MAX_DRAWS // (n * n))):
             count = min(batch, runs)
@@ -91,11 +91,11 @@ class FaslpPivot(WeighsMajorities):
             orders = kernels.pivot_orders(ptr, np.ascontiguousarray(x).reshape(-1), rng.random((count, n)), draw)
             rows = places(ptr, orders)
             totals = kernels.ranking_totals(ptr, flat, flat, rows)[:, 0]
-            if totals.min() < least:
-                best, least = rows[np.argmin(totals)], float(totals.min())
+            if totals.min() < lowest_cost:
+                best, lowest_cost = rows[np.argmin(totals)], float(totals.min())
         return best
 
 
 def _draws(rng: np.random.Generator, count: int, n: int) -> Floats:
-    """Draw a number strictly inside (0, 1) for every pair, so that what is certain stays certain."""
+    """Draw a number strictly inside (0, 1) for every pair, so that pairs with x = 0 or 1 are never reversed."""
     return np.clip(rng.random((count, n * n)), 1e-6, 1 - 1e-6)

@@ -45,7 +45,7 @@ class Footrule(WeighsMajorities):
     missing: str = options.missing(choices=("auto", "last", "ignore"))
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind, and the totals of both distances."""
+        """Return the number of candidates behind every slot, and the totals of both distances."""
         from scipy.optimize import linear_sum_assignment
 
         missing = views.resolve_missing(prefs, self.missing)
@@ -56,35 +56,36 @@ class Footrule(WeighsMajorities):
         for q in np.flatnonzero(np.diff(prefs.slot_ptr)).tolist():
             first, stop = int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1])
             start, m = int(costs.matrix_start[q]), stop - first
-            own = by_start[first:stop]
-            cost = matrix[start : start + m * m].reshape(m, m)[own - first]
+            slots = by_start[first:stop]
+            cost = matrix[start : start + m * m].reshape(m, m)[slots - first]
             # Of equal assignments prefer the order of net wins: it puts no candidate behind one that all put behind it.
             nudge = NUDGE * (cost.max() or 1.0) / m**3 * np.outer(np.arange(m)[::-1], np.arange(m))
             row, column = interruptible(partial(linear_sum_assignment, cost + nudge))
-            tier[own[row]] = column
+            tier[slots[row]] = column
             total += float(cost[row, column].sum())
         return finish(prefs, costs, tier, fit={"total_footrule": total})
 
 
 def position_costs(prefs: Preferences, missing: str) -> Floats:
-    """Return what every position costs every slot: rows of slots, one after the other.
+    """Return the cost of putting every slot at every position: an m x m block per instance (slots x positions), flat.
 
-    Each position held with weight w adds w to the slope of |position - p| on its right and takes it off on its left;
-    positions are halves of whole numbers, so slopes are summed on a grid of halves and read at whole positions.
+    At position p it is the sum of w |position - p| = p W - S over the positions up to p, plus S - p W over those
+    beyond, where W sums the weights w and S sums w * position. Positions are multiples of 1/2, so W and S are cumulated
+    on a grid of halves.
     """
     size = np.diff(prefs.slot_ptr)
-    width = np.repeat(2 * size + 1, size)  # halves 2, 3, … 2m of the positions 1, 1.5, … m
+    width = np.repeat(2 * size + 1, size)  # cell h is position h / 2; cells 0 and 1 stay empty
     row = pointer(width)
     placed = views.placed(prefs, missing)
     half = np.rint(2 * placed.position).astype(np.int64)
-    mass = sum_by(row[placed.slot] + half, placed.weight, int(row[-1]))
+    weight_at = sum_by(row[placed.slot] + half, placed.weight, int(row[-1]))
     parts = []
     for q, m in enumerate(size.tolist()):
-        held = mass[row[prefs.slot_ptr[q]] : row[prefs.slot_ptr[q + 1]]].reshape(m, 2 * m + 1)
-        below = np.cumsum(held, axis=1)
-        moment = np.cumsum(held * np.arange(2 * m + 1) / 2, axis=1)
-        at = np.arange(1, m + 1)
-        less, sum_less = below[:, 2 * at], moment[:, 2 * at]
-        more, sum_more = below[:, -1:] - less, moment[:, -1:] - sum_less
-        parts.append((at * less - sum_less + sum_more - at * more).reshape(-1))
+        of_instance = weight_at[row[prefs.slot_ptr[q]] : row[prefs.slot_ptr[q + 1]]].reshape(m, 2 * m + 1)
+        weight_cumulated = np.cumsum(of_instance, axis=1)
+        moment_cumulated = np.cumsum(of_instance * np.arange(2 * m + 1) / 2, axis=1)
+        p = np.arange(1, m + 1)
+        weight_up_to, sum_up_to = weight_cumulated[:, 2 * p], moment_cumulated[:, 2 * p]
+        weight_beyond, sum_beyond = weight_cumulated[:, -1:] - weight_up_to, moment_cumulated[:, -1:] - sum_up_to
+        parts.append((p * weight_up_to - sum_up_to + sum_beyond - p * weight_beyond).reshape(-1))
     return np.concatenate([np.zeros(0), *parts])

@@ -87,7 +87,7 @@ class Kemeny(WeighsMajorities):
     )
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind; the fit holds totals, bound and gap."""
+        """Return the number of candidates behind every slot (ties half); the fit holds totals, bound and gap."""
         deadline = Deadline(self.time_limit)
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, self.result == "weak")
@@ -96,20 +96,22 @@ class Kemeny(WeighsMajorities):
         return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)
 
     def proof(self, ranking: Ranking) -> list[str]:
-        """Say whether no ranking costs less, or how much less one might, and whether others cost as little."""
+        """Return a sentence on whether the ranking is proven optimal and unique, or how far it may be from the
+        optimum.
+        """
         model = ranking.model
         if not isinstance(model, Consensus):
             return []
-        known = model.prefs.instances
-        q = 0 if ranking.instance is None or known is None else known.code(ranking.instance, "instance")
+        instances = model.prefs.instances
+        q = 0 if ranking.instance is None or instances is None else instances.code(ranking.instance, "instance")
         if not model.is_proven[q]:
             return [
                 f"The search was stopped: another ranking may cost up to {model.gap[q]:.2%} less ("
                 + arg("time_limit")
                 + " gives it more seconds)."
             ]
-        alone = {True: "; no other ranking costs as little", False: "; others cost as little", None: ""}
-        return [f"Proven optimal: no ranking has a smaller total distance{alone[model.is_unique[q]]}."]
+        uniqueness = {True: "; no other ranking costs as little", False: "; others cost as little", None: ""}
+        return [f"Proven optimal: no ranking has a smaller total distance{uniqueness[model.is_unique[q]]}."]
 
 
 @dataclass(frozen=True)
@@ -146,21 +148,21 @@ class Consensus:
     def fit(self) -> dict[str, float]:
         """Return the figures of all instances together."""
         total, bound = float(self.cost.sum()), float(self.bound.sum())
-        known = {
+        figures = {
             "lower_bound": bound,
             "gap": max(total - bound, 0.0) / total if total > 0 else 0.0,
             "proven": float(self.is_proven.all()),
         }
         if all(unique is not None for unique in self.is_unique):
-            known["unique"] = float(all(self.is_unique))
-        return known
+            figures["unique"] = float(all(self.is_unique))
+        return figures
 
     def notices(self, prefs: Preferences) -> tuple[Notice, ...]:
-        """Warn where the optimum is not proven, and where it is not unique."""
+        """Return notices where the optimum is not proven, and where it is not unique."""
         warnings = []
-        open_ones = np.flatnonzero(~self.is_proven)
-        if len(open_ones):
-            where = in_instances(prefs, open_ones)
+        unproven = np.flatnonzero(~self.is_proven)
+        if len(unproven):
+            where = in_instances(prefs, unproven)
             text: str = (
                 f"stopped before the proof was complete: the ranking may be up to {self.gap.max():.2%} above the least "
                 f"total distance{where}; " + arg("time_limit") + " gives more seconds"
@@ -174,28 +176,31 @@ class Consensus:
 
 
 def _consensus(prefs: Preferences, optima: Optima, limit: int) -> Consensus:
+    """Gather cost, bound, proof and uniqueness of every instance; list up to ``limit`` optima."""
     blocks, solved, tier = optima.blocks, optima.solved, optima.tier
     costs, n = blocks.costs, prefs.n_instances
     total = costs.totals(tier)[0]
     bound = total - sum_by(blocks.instance, solved.cost - solved.bound, n)
     is_proven = sum_by(blocks.instance, solved.cost - solved.bound > PRECISION * solved.cost, n) == 0
-    unique = tuple(optima.is_unique(q) if is_proven[q] else None for q in range(n))
-    found = tuple(
+    is_unique = tuple(optima.is_unique(q) if is_proven[q] else None for q in range(n))
+    listed_optima = tuple(
         (optima.listed(q, limit) if limit > 1 and is_proven[q] else ())
         or (tier[costs.slot_ptr[q] : costs.slot_ptr[q + 1]],)
         for q in range(n)
     )
-    return Consensus(prefs, tier, total * costs.unit, bound * costs.unit, is_proven, unique, found)
+    return Consensus(prefs, tier, total * costs.unit, bound * costs.unit, is_proven, is_unique, listed_optima)
 
 
 def _reporter(blocks: Blocks) -> BlockProgress:
-    """Return what to call with (block, bound, cost): it adds up all blocks, in weight, for whoever is watching."""
+    """Return a function of (block, bound, cost) that reports the sums over all blocks to whoever is watching."""
     progress = _progress.get()
     if progress is None:
         return lambda _block, _bound, _cost: None
     cost, unit = blocks.totals(blocks.start)[0], blocks.unit
-    least = np.minimum(np.minimum(blocks.before, kernels.transpose_matrices(blocks.ptr, blocks.before)), blocks.tied)
-    bound = np.add.reduceat(least, blocks.matrix_start[:-1]) / 2  # every pair stands there twice
+    cheaper_way = np.minimum(
+        np.minimum(blocks.before, kernels.transpose_matrices(blocks.ptr, blocks.before)), blocks.tied
+    )
+    bound = np.add.reduceat(cheaper_way, blocks.matrix_start[:-1]) / 2  # every pair is in the matrix twice
     between = blocks.costs.total(blocks.join(blocks.start)) - blocks.total(blocks.start)
 
     def report(block: int, new_bound: float, new_cost: float) -> None:

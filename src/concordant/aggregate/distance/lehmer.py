@@ -68,7 +68,7 @@ class Lehmer(WeighsMajorities):
     measure: bool = param(False, "count pairs to report the total distance")
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many candidates every slot leaves behind."""
+        """Return the number of candidates behind every slot (ties half)."""
         missing = views.resolve_missing(prefs, self.missing)
         place = self._reference(prefs, missing)
         is_median = self.statistic == "median"
@@ -87,7 +87,10 @@ class Lehmer(WeighsMajorities):
         return finish(prefs, costs, tier)
 
     def _reference(self, prefs: Preferences, missing: str) -> Int32s:
-        """Return the place of every slot in the reference order of its instance."""
+        """Return the place of every slot in the reference order of its instance, on which the codes are built.
+
+        "outside-in" alternates between the two ends of the Borda order.
+        """
         place = number_inside(prefs.slot_ptr)
         if self.reference != "input":
             order = np.lexsort((-borda_levels(prefs, missing), views.instance_of_slot(prefs)))
@@ -98,7 +101,7 @@ class Lehmer(WeighsMajorities):
         return np.ascontiguousarray(place, np.int32)
 
     def votes(self, prefs: Preferences) -> Floats:
-        """Return the votes for every value of every coordinate, the reference first to last.
+        """Return the votes for every value of every Lehmer coordinate, in the reference order of candidates.
 
         Votes of parts of the data over the same candidates add up if ``reference="input"``; ``consensus`` reads them.
         """
@@ -106,7 +109,9 @@ class Lehmer(WeighsMajorities):
         return kernels.lehmer_votes(views.ballots(prefs), self._reference(prefs, missing), missing == "ignore")
 
     def consensus(self, n_candidates: int, votes: Floats) -> Int64s:
-        """Return the candidates best first (numbered in the reference order) that votes of one instance decide."""
+        """Return the candidates, best first (numbered in the reference order), that the votes of one instance
+        decide.
+        """
         ptr = np.array([0, n_candidates])
         return kernels.lehmer_decode(ptr, kernels.pick_codes(ptr, votes, self.statistic == "median"))
 

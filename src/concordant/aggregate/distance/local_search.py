@@ -51,15 +51,16 @@ class LocalSearch(ByDistance):
         """Return the tiers of the cheapest ranking met."""
         blocks = split(costs, self.result == "weak", self._begin(prefs, costs))
         draw = np.random.default_rng(self.seed).random((self.shakes, 2 * self.moves))
-        found = search_tiers(blocks.ptr, blocks.before, blocks.tied, blocks.start, draw, blocks.allow_ties)
-        return blocks.join(found)
+        tier = search_tiers(blocks.ptr, blocks.before, blocks.tied, blocks.start, draw, blocks.allow_ties)
+        return blocks.join(tier)
 
     def _begin(self, prefs: Preferences, costs: PairCosts) -> Int64s:
+        """Return the order in which the search starts: by net wins, or by another distance method."""
         if self.start == "borda":
             return costs.start
         cls = registry.load(self.start)
-        known = {declared.name for declared in params_of(cls)}
+        accepted = {declared.name for declared in params_of(cls)}
         shared = {"missing": self.missing, "seed": self.seed}
-        outcome = cls(**{name: value for name, value in shared.items() if name in known}).scores(prefs)
+        outcome = cls(**{name: value for name, value in shared.items() if name in accepted}).scores(prefs)
         score = outcome.score if isinstance(outcome, Outcome) else outcome
         return costs.orders(-np.rint(2 * score).astype(np.int64))

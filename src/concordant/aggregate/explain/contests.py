@@ -22,24 +22,24 @@ LONGEST_CHAIN = 8  # links that a sentence tells one by one
 
 
 def shortest_chain(links: Bools, start: int, end: int) -> list[int]:
-    """Return the shortest chain of links from start to end, empty where there is none.
+    """Return the shortest path of links from start to end (breadth-first search), empty where there is none.
 
-    From a node to itself it is the shortest circle.
+    From a node to itself it is the shortest cycle.
     """
-    before = np.full(len(links), -1)
-    unseen = np.ones(len(links), bool)
-    unseen[start] = start == end
+    predecessor = np.full(len(links), -1)
+    is_unseen = np.ones(len(links), bool)
+    is_unseen[start] = start == end
     waiting = deque([start])
-    while waiting and unseen[end]:
-        here = waiting.popleft()
-        following = np.flatnonzero(links[here] & unseen)
-        before[following], unseen[following] = here, False
-        waiting.extend(following.tolist())
-    if unseen[end]:
+    while waiting and is_unseen[end]:
+        node = waiting.popleft()
+        neighbours = np.flatnonzero(links[node] & is_unseen)
+        predecessor[neighbours], is_unseen[neighbours] = node, False
+        waiting.extend(neighbours.tolist())
+    if is_unseen[end]:
         return []
-    chain = [end, int(before[end])]
+    chain = [end, int(predecessor[end])]
     while chain[-1] != start:
-        chain.append(int(before[chain[-1]]))
+        chain.append(int(predecessor[chain[-1]]))
     return chain[::-1]
 
 
@@ -70,11 +70,11 @@ class Contest:
         return flat.reshape(m, m)
 
     def figures(self, one: int, two: int) -> str:
-        """Write a duel as its counts: 57-43."""
+        """Return the counts of a duel as text: 57-43."""
         return f"{number(self.support[one, two])}-{number(self.support[two, one])}"
 
     def duel(self, one: int, two: int) -> str:
-        """Say how a duel ended."""
+        """Return a phrase on how a duel ended, with its counts."""
         a, b = self.scene.names[one], self.scene.names[two]
         if not self.support[one, two] + self.support[two, one]:
             return f"{a} and {b} are not compared"
@@ -83,14 +83,14 @@ class Contest:
         return f"{a} {'beats' if self.beats[one, two] else 'loses to'} {b} {self.figures(one, two)}"
 
     def chain(self, slots: Sequence[int]) -> str:
-        """Say a chain of duels, link by link."""
+        """Return a phrase on a chain of duels, link by link."""
         links = list(pairwise(slots))
-        said = [self.duel(*link) for link in links[:LONGEST_CHAIN]]
-        return ", ".join(said) + (f" and {len(links) - LONGEST_CHAIN:,} more" if len(links) > LONGEST_CHAIN else "")
+        phrases = [self.duel(*link) for link in links[:LONGEST_CHAIN]]
+        return ", ".join(phrases) + (f" and {len(links) - LONGEST_CHAIN:,} more" if len(links) > LONGEST_CHAIN else "")
 
     # ---- reasons ----
     def condorcet(self) -> Reason:
-        """Say whether somebody beats everybody and, if nobody does, which candidates majorities cannot tell apart."""
+        """Name the Condorcet winner or, if there is none, the Smith set and a cycle of majorities in it."""
         scene, n = self.scene, len(self.scene.order)
         winners = np.flatnonzero(self.beats.sum(axis=1) == n - 1)
         title = "Direct comparisons"
@@ -99,42 +99,42 @@ class Contest:
         if len(winners):
             winner = int(winners[0])
             closest = int(np.argmin(np.where(np.arange(n) == winner, np.inf, self.margin[winner])))
-            said = [
+            sentences = [
                 f"{scene.names[winner]} beats every other candidate (a Condorcet winner), {scene.names[closest]} by "
                 f"the least: {self.figures(winner, closest)}."
             ]
             if scene.rank[winner] > 1:
-                said.append(f"Here it is {ordinal(scene.rank[winner])}.")
-            return Reason(title, said)
+                sentences.append(f"Here it is {ordinal(scene.rank[winner])}.")
+            return Reason(title, sentences)
         top = set(np.flatnonzero(smith_tiers(self.found) == 0).tolist())
         smith = [slot for slot in scene.order if slot in top]
-        said = ["No candidate beats every other."]
+        sentences = ["No candidate beats every other."]
         names = listed([scene.names[slot] for slot in smith])
         if len(smith) < n:
-            said.append(f"The smallest group whose members beat everyone outside (the Smith set) is {names}.")
+            sentences.append(f"The smallest group whose members beat everyone outside (the Smith set) is {names}.")
         else:
-            said.append(f"No group beats everyone outside, so majorities alone exclude nobody: {names}.")
-        circles = (shortest_chain(self.beats, slot, slot) for slot in smith[:3])
-        circle = next((circle for circle in circles if circle), [])
-        if circle:
-            said.append(f"Majorities go in a circle there: {self.chain(circle)}.")
+            sentences.append(f"No group beats everyone outside, so majorities alone exclude nobody: {names}.")
+        cycles = (shortest_chain(self.beats, slot, slot) for slot in smith[:3])
+        cycle = next((cycle for cycle in cycles if cycle), [])
+        if cycle:
+            sentences.append(f"Majorities go in a circle there: {self.chain(cycle)}.")
         else:
-            said.append("Some of them are level with each other, so that no majority decides between them.")
-        return Reason(title, said)
+            sentences.append("Some of them are level with each other, so that no majority decides between them.")
+        return Reason(title, sentences)
 
     def records(self, title: str, sentences: Sequence[str] = ()) -> Reason:
-        """Tell how many duels the first ones win, draw and lose, and the worst defeat of each."""
+        """List how many duels the first candidates win, draw and lose, and the worst defeat of each."""
         scene, rows = self.scene, []
         for slot in scene.top:
-            own = self.margin[slot]
-            lost = np.flatnonzero(own < 0)
-            worst = int(lost[np.argmin(own[lost])]) if len(lost) else -1
+            margins = self.margin[slot]
+            lost = np.flatnonzero(margins < 0)
+            worst = int(lost[np.argmin(margins[lost])]) if len(lost) else -1
             defeat = f"by {scene.names[worst]} {self.figures(worst, slot)}" if worst >= 0 else "none"
-            counts = [int((own > 0).sum()), int((own == 0).sum()) - 1, len(lost)]
+            counts = [int((margins > 0).sum()), int((margins == 0).sum()) - 1, len(lost)]
             rows.append([str(scene.rank[slot]), scene.names[slot], *(f"{count:,}" for count in counts), defeat])
         header = ["rank", "item", "won", "drawn", "lost", "worst defeat"]
         return Reason(title, list(sentences), header, rows, frozenset({0, 2, 3, 4}))
 
     def neighbours(self, title: str, told: Callable[[int, int], list[str]]) -> Reason:
-        """Tell of the first places two by two."""
+        """Explain the first places two by two; ``told`` returns the sentences for two slots."""
         return Reason(title, [sentence for pair in self.scene.neighbours for sentence in told(*pair)])

@@ -32,75 +32,78 @@ class WeighsMajorities(Method):
     missing: str
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell what the consensus costs, how near that is to the least, and which majorities it overrules."""
+        """Explain the total distance of the consensus, its proof, and which majorities it overrules."""
         if prefs.n_slots > MAX_CANDIDATES:
             return super().reasons(prefs, ranking)
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
-        said = [*_first(contest), *self._price(prefs, ranking), *self.proof(ranking)]
-        return [Reason("The consensus", said), contest.condorcet(), *_overruled(contest)]
+        sentences = [*_first(contest), *self._price(prefs, ranking), *self.proof(ranking)]
+        return [Reason("The consensus", sentences), contest.condorcet(), *_overruled(contest)]
 
     def proof(self, ranking: Ranking) -> list[str]:
-        """Say what is known of how good the consensus is; a method that proves something says it here."""
+        """Return sentences on how good the consensus is; a method that proves something overrides it."""
         return []
 
     def _price(self, prefs: Preferences, ranking: Ranking) -> list[str]:
-        """Say what the ranking costs, and what one that goes with every majority would."""
+        """Return a sentence on the total distance of the ranking, and on that of one that followed every majority."""
         costs, weight = pair_costs(prefs, self.missing), float(prefs.weight.sum())
         total = costs.total(ranking.rank_by_slot.astype(np.int64))
         if not weight or len(ranking.score) < 2:
             return []
-        least = _lower_bound(costs)
-        said = f"Its total distance to all ballots is {number(total)}, {number(total / weight)} by ballot"
-        if total <= least:
-            return [f"{said}: it goes with the majority on every pair, so no ranking costs less."]
+        bound = _lower_bound(costs)
+        sentence = f"Its total distance to all ballots is {number(total)}, {number(total / weight)} by ballot"
+        if total <= bound:
+            return [f"{sentence}: it goes with the majority on every pair, so no ranking costs less."]
         return [
-            f"{said}; if every pair could go with its majority it would be {number(least)}, "
-            f"{100 * (total - least) / total:.2g}% less."
+            f"{sentence}; if every pair could go with its majority it would be {number(bound)}, "
+            f"{100 * (total - bound) / total:.2g}% less."
         ]
 
 
 def _lower_bound(costs: PairCosts) -> float:
-    """Return what all pairs cost if each is ordered, or tied, as is cheapest for it alone."""
-    back = kernels.transpose_matrices(costs.slot_ptr, costs.before)
-    least = np.minimum(np.minimum(costs.before, back), costs.tied)
+    """Return the total cost if every pair were ordered, or tied, in its own cheapest way."""
+    after = kernels.transpose_matrices(costs.slot_ptr, costs.before)
+    cheapest = np.minimum(np.minimum(costs.before, after), costs.tied)
     m = int(costs.slot_ptr[-1])
-    np.fill_diagonal(least.reshape(m, m), 0.0)
-    return float(least.sum() / 2 * costs.unit[0])
+    np.fill_diagonal(cheapest.reshape(m, m), 0.0)
+    return float(cheapest.sum() / 2 * costs.unit[0])
 
 
 def _first(contest: Contest) -> list[str]:
+    """Return a sentence on who comes first."""
     scene = contest.scene
     first = [scene.names[slot] for slot in scene.order if scene.rank[slot] == 1]
     return [f"{listed(first)} {'come' if len(first) > 1 else 'comes'} first of {len(scene.order):,}."]
 
 
 def _overruled(contest: Contest) -> list[Reason]:
-    """List the majorities that the ranking turns around, the largest first, with what stands against each."""
+    """List the majorities that the ranking reverses, the largest first, with a cycle of majorities that explains
+    each.
+    """
     scene = contest.scene
     rank = np.array(scene.rank)
     winner, loser = np.nonzero(contest.beats)
     if not len(winner):
         return []
-    is_against = rank[winner] > rank[loser]
-    n_tied, count = int((rank[winner] == rank[loser]).sum()), int(is_against.sum())
-    said = [f"The ranking goes with {len(winner) - count - n_tied:,} of {len(winner):,} majorities."]
+    is_overruled = rank[winner] > rank[loser]
+    n_tied, count = int((rank[winner] == rank[loser]).sum()), int(is_overruled.sum())
+    sentences = [f"The ranking goes with {len(winner) - count - n_tied:,} of {len(winner):,} majorities."]
     if n_tied:
-        said.append(f"It leaves {n_tied:,} of them open, as ties.")
+        sentences.append(f"It leaves {n_tied:,} of them open, as ties.")
     if not count:
-        return [Reason("The majorities", said)]
+        return [Reason("The majorities", sentences)]
     followed = contest.beats & (rank[:, None] < rank[None, :])
     margin = contest.margin[winner, loser]
-    largest = sorted(np.flatnonzero(is_against).tolist(), key=lambda k: (-margin[k], rank[loser[k]], rank[winner[k]]))
+    largest = sorted(np.flatnonzero(is_overruled).tolist(), key=lambda k: (-margin[k], rank[loser[k]], rank[winner[k]]))
     rows = []
     for k in largest[:SHOWN]:
         above, below = int(loser[k]), int(winner[k])  # the ranking puts the loser of the duel above
         chain = shortest_chain(followed, above, below) or shortest_chain(contest.beats, above, below)
-        circle = " > ".join(scene.names[slot] for slot in [below, *chain]) if chain else "no circle"
-        rows.append([f"{scene.names[above]} before {scene.names[below]}", contest.duel(below, above), circle])
+        cycle = " > ".join(scene.names[slot] for slot in [below, *chain]) if chain else "no circle"
+        rows.append([f"{scene.names[above]} before {scene.names[below]}", contest.duel(below, above), cycle])
     reason = "each closes a circle with others, and not all of a circle can be followed"
     if any(row[2] == "no circle" for row in rows):
         reason = "where no circle asks for that, another ranking has a smaller total distance"
-    said.append(f"It overrules {count:,}: {reason}.")
+    sentences.append(f"It overrules {count:,}: {reason}.")
     if count > SHOWN:
-        said.append(f"The {SHOWN} largest are shown.")
-    return [Reason("The majorities", said, ["ranked", "overruled", "circle of majorities"], rows)]
+        sentences.append(f"The {SHOWN} largest are shown.")
+    return [Reason("The majorities", sentences, ["ranked", "overruled", "circle of majorities"], rows)]

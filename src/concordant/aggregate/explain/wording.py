@@ -30,22 +30,22 @@ class Wording:
 
     @staticmethod
     def number(value: float) -> str:
-        """Write a number of votes."""
+        """Return a number of votes as text."""
         return plain_number(value)
 
     @staticmethod
     def goes(chosen: Bools) -> str:
-        """Return the verb for one or several."""
+        """Return "goes" for one candidate, "go together" for several."""
         return "goes" if chosen.sum() == 1 else "go together"
 
     def rounds(self, score: Floats) -> Iterator[tuple[Bools, Bools]]:
-        """Go through the rounds of an elimination: who is in, and who goes out at its end."""
+        """Iterate over the rounds of an elimination: who is still in, and who is excluded at its end."""
         for level in np.unique(score).tolist():
             yield score >= level, score == level
 
     @staticmethod
     def best(ranking: Ranking) -> Bools:
-        """Say who is ranked first."""
+        """Return, by slot, whether it is ranked first."""
         return np.asarray(ranking.rank_by_slot == 1)
 
     def heading(self, ranking: Ranking, rule: str) -> str:
@@ -56,7 +56,7 @@ class Wording:
 
 
 def listed(labels: Sequence[str]) -> str:
-    """Return labels as a sentence writes them: a, b and c; of many, how many more there are."""
+    """Return labels as a phrase: a, b and c; of many, how many more there are."""
     if len(labels) > NAMED:
         return named(labels, NAMED)
     return " and ".join([", ".join(labels[:-1]), labels[-1]]) if len(labels) > 1 else "".join(labels)
@@ -70,19 +70,22 @@ def rounds_table(
     present: Sequence[Bools],
     word: str = "round",
 ) -> list[Reason]:
-    """Return tables of what every candidate had in every round, best candidate first, some rounds at a time."""
-    found = []
+    """Return tables of every candidate's number in every round, best candidate first, ``AT_ONCE`` rounds in each.
+
+    ``present`` is by round and slot whether a candidate is still in.
+    """
+    tables = []
     for start in range(0, len(columns), AT_ONCE):
-        some = range(start, min(start + AT_ONCE, len(columns)))
+        rounds = range(start, min(start + AT_ONCE, len(columns)))
         rows = [
-            [words.labels[slot], *(words.number(columns[k][slot]) if present[k][slot] else "" for k in some)]
+            [words.labels[slot], *(words.number(columns[k][slot]) if present[k][slot] else "" for k in rounds)]
             for slot in ranking.order.tolist()
         ]
-        span = "" if len(columns) <= AT_ONCE else f", {word}s {some[0] + 1} to {some[-1] + 1}"
-        header = ["candidate", *(f"{word} {k + 1}" for k in some)]
+        span = "" if len(columns) <= AT_ONCE else f", {word}s {rounds[0] + 1} to {rounds[-1] + 1}"
+        header = ["candidate", *(f"{word} {k + 1}" for k in rounds)]
         right = frozenset(range(1, len(header)))
-        found.append(Reason(title + span, (), header, [row for row in rows if any(row[1:])], right))
-    return found
+        tables.append(Reason(title + span, (), header, [row for row in rows if any(row[1:])], right))
+    return tables
 
 
 def score_table(words: Wording, ranking: Ranking, header: Sequence[str], columns: Sequence[Sequence[str]]) -> Reason:
@@ -94,7 +97,7 @@ def score_table(words: Wording, ranking: Ranking, header: Sequence[str], columns
 def eliminated(
     words: Wording, ranking: Ranking, rule: str, columns: Sequence[Floats], sentences: Sequence[str], caption: str
 ) -> list[Reason]:
-    """Return the reasons of an elimination: sentences by round, and what everybody had in each."""
+    """Return the reasons of an elimination: sentences by round, and tables of every candidate's number in each."""
     present = [is_left for is_left, _ in words.rounds(ranking.score)]
     return [
         Reason(words.heading(ranking, rule), tuple(sentences)),
@@ -103,16 +106,18 @@ def eliminated(
 
 
 def vote_reasons(prefs: Preferences, ranking: Ranking, rule: str, verb: str, what: str) -> list[Reason]:
-    """Return the reasons of a rule that adds up votes: who has the most, by how much, and what everybody has."""
+    """Return the reasons of a rule that adds up votes: who has the most, the lead, and a table of all votes."""
     words, total = Wording(prefs), float(prefs.weight.sum())
     best = words.best(ranking)
-    most = float(ranking.score[best][0])
+    most_votes = float(ranking.score[best][0])
     be, each = ("is", "") if best.sum() == 1 else ("are", " each")
-    share = f" ({100 * most / total:.1f} %)" if total > 0 else ""
-    sentence = f"{words.names(best)} {be} {verb} {words.number(most)} of {words.number(total)} ballots{share}{each}"
+    share = f" ({100 * most_votes / total:.1f} %)" if total > 0 else ""
+    sentence = (
+        f"{words.names(best)} {be} {verb} {words.number(most_votes)} of {words.number(total)} ballots{share}{each}"
+    )
     if not best.all():
         second = float(ranking.score[~best].max())
         next_ = words.names(~best & (ranking.score == second))
-        sentence += f", {words.number(most - second)} more than {next_}"
+        sentence += f", {words.number(most_votes - second)} more than {next_}"
     votes = [words.number(value) for value in ranking.score]
     return [Reason(words.heading(ranking, rule), (f"{sentence}.",)), score_table(words, ranking, [what], [votes])]

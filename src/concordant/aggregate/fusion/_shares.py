@@ -19,38 +19,42 @@ LABEL = 20
 
 
 def shares_reason(scene: Scene, ballot: Int64s, slot: Int64s, share: Floats, sentences: Sequence[str]) -> Reason:
-    """Tell what each list gives each of the first items; ``share`` is by entry, of a ballot to a slot.
+    """List what each list contributes to the first items; ``share`` is by entry, what a ballot adds to a slot.
 
-    The lists of an agent stand together. Where there are many, those that give these items most have a column.
+    The lists of an agent are added up. Where there are many, those that contribute most to these items have a column.
     """
     prefs, top = scene.prefs, scene.top
-    giver = agent_of_ballot(prefs)[ballot].astype(np.int64)
+    source = agent_of_ballot(prefs)[ballot].astype(np.int64)
     n = prefs.n_ballots if prefs.agents is None else len(prefs.agents)
-    given = np.stack([sum_by(giver[own], share[own], n) for own in (slot == one for one in top)])
+    contribution = np.stack([sum_by(source[is_slot], share[is_slot], n) for is_slot in (slot == item for item in top)])
     names = [f"list {k + 1}" for k in range(n)] if prefs.agents is None else list(prefs.agents.labels)
-    largest = np.argsort(-np.abs(given).sum(axis=0), kind="stable")
+    largest = np.argsort(-np.abs(contribution).sum(axis=0), kind="stable")
     columns = sorted(largest[:LISTS].tolist())
     rest = np.setdiff1d(np.arange(n), columns)
     score = scene.ranking.score
-    write = number_format(np.round(np.append(given, score[top]), 9).tolist())
+    write = number_format(np.round(np.append(contribution, score[top]), 9).tolist())
     rows = []
-    for at, one in enumerate(top):
-        by_list = [write(float(given[at, k])) if given[at, k] else "-" for k in columns]
-        others = [write(float(given[at, rest].sum()))] if len(rest) else []
-        rows.append([str(scene.rank[one]), scene.names[one], *by_list, *others, write(float(score[one]))])
+    for row, item in enumerate(top):
+        by_list = [write(float(contribution[row, k])) if contribution[row, k] else "-" for k in columns]
+        of_rest = [write(float(contribution[row, rest].sum()))] if len(rest) else []
+        rows.append([str(scene.rank[item]), scene.names[item], *by_list, *of_rest, write(float(score[item]))])
     titles = _distinct([shorten(names[k], LABEL) for k in columns])
     header = ["rank", "item", *titles, *([f"{len(rest):,} others"] if len(rest) else []), "score"]
     first = scene.order[0]
-    best = [shorten(names[k], LABEL) for k in np.argsort(-given[0], kind="stable")[:3].tolist() if given[0, k] > 0]
-    said = [
+    best = [
+        shorten(names[k], LABEL)
+        for k in np.argsort(-contribution[0], kind="stable")[:3].tolist()
+        if contribution[0, k] > 0
+    ]
+    opening = [
         f"{scene.names[first]} is first of {len(scene.order):,}"
         + (f"; most comes from {listed(best)}." if best else ".")
     ]
-    return Reason("What each list gives", [*said, *sentences], header, rows, frozenset(range(len(header))) - {1})
+    return Reason("What each list gives", [*opening, *sentences], header, rows, frozenset(range(len(header))) - {1})
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Number names that shortening has made equal, or that are those of other columns."""
+    """Append primes to names that shortening has made equal, or that are those of other columns."""
     taken = {"rank", "item", "score"}
     out = []
     for name in names:

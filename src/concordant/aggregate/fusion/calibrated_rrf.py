@@ -69,23 +69,25 @@ class CalibratedRRF(Method):
         notices: tuple[Notice, ...] = (Notice("not-calibrated", UNKNOWN),)
         if prefs.agents is not None and prefs.agent is not None:
             entries = _Entries(prefs, ballot, slot)
-            b, c, notices = _trust(entries, gain, self.least)
-            order, vote = b[prefs.agent], c[prefs.agent]
-            by_agent = dict(zip(prefs.agents.labels, b.tolist(), strict=True))
+            order_weight, vote_weight, notices = _trust(entries, gain, self.least)
+            order, vote = order_weight[prefs.agent], vote_weight[prefs.agent]
+            by_agent = dict(zip(prefs.agents.labels, order_weight.tolist(), strict=True))
         fused = prefs.weight[ballot] * (vote[ballot] * mean + order[ballot] * (gain - mean))
         return Outcome(sum_by(slot, fused, prefs.n_slots), agents=by_agent, warnings=notices)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell who leads, and how far the order of each agent's lists counts."""
+        """Explain the lead, and list how much the order of each agent's lists counts."""
         lead = super().reasons(prefs, ranking)
         if not ranking.agents or prefs.agents is None:
             return lead
-        here = sorted(((ranking.agents.get(one, 1.0), one) for one in prefs.agents.labels), key=lambda row: -row[0])
-        rows = [[agent, f"{weight:.3f}"] for weight, agent in here[:AGENTS]]
-        said = [
-            f"The order of a list counts as far as other lists support what it puts first, all {len(here):,} agents:"
+        ranked = sorted(
+            ((ranking.agents.get(agent, 1.0), agent) for agent in prefs.agents.labels), key=lambda row: -row[0]
+        )
+        rows = [[agent, f"{weight:.3f}"] for weight, agent in ranked[:AGENTS]]
+        sentences = [
+            f"The order of a list counts as far as other lists support what it puts first, all {len(ranked):,} agents:"
         ]
-        return [*lead, Reason("How far lists count", said, ["agent", "its order counts"], rows, frozenset({1}))]
+        return [*lead, Reason("How far lists count", sentences, ["agent", "its order counts"], rows, frozenset({1}))]
 
 
 class _Entries:
@@ -102,77 +104,99 @@ class _Entries:
         self.cell, self.own = np.arange(len(slot)), self.weight
         self.cell_slot, self.cell_agent = slot, self.agent[ballot]
         if len(self.meeting) < prefs.n_ballots:  # an agent with several ballots in an instance
-            found = np.unique(self.cell_agent * prefs.n_slots + slot, return_index=True, return_inverse=True)
-            self.cell, self.own = found[2], sum_by(found[2], self.weight, len(found[0]))
-            self.cell_slot, self.cell_agent = slot[found[1]], self.cell_agent[found[1]]
+            key = self.cell_agent * prefs.n_slots + slot
+            distinct, first, self.cell = np.unique(key, return_index=True, return_inverse=True)
+            self.own = sum_by(self.cell, self.weight, len(distinct))
+            self.cell_slot, self.cell_agent = slot[first], self.cell_agent[first]
         self.by_slot = sum_by(slot, self.weight, prefs.n_slots)
         self.support = self.by_slot[self.cell_slot] - self.own
 
     def order_confirmed(self, gain: Floats) -> tuple[Floats, Bools]:
-        """Return a by agent, and whether there is any spread to tell it from."""
+        """Return a by agent, and whether there is any spread to compute it from.
+
+        a is the correlation, inside the agent's lists, of the gain of an item with the weight that other agents give
+        it.
+        """
         support = self.support[self.cell]
         n = self.prefs.n_ballots
         gain = gain - _mean_by(self.ballot, gain, n)[self.ballot]
-        rest = support - _mean_by(self.ballot, support, n)[self.ballot]
+        centred_support = support - _mean_by(self.ballot, support, n)[self.ballot]
         agent = self.agent[self.ballot]
-        products = [sum_by(agent, self.weight * one, self.n_agents) for one in (gain * rest, gain**2, rest**2)]
-        sizes = [sum_by(agent, self.weight * one**2, self.n_agents) for one in (gain, support)]
+        products = [
+            sum_by(agent, self.weight * values, self.n_agents)
+            for values in (gain * centred_support, gain**2, centred_support**2)
+        ]
+        sizes = [sum_by(agent, self.weight * values**2, self.n_agents) for values in (gain, support)]
         return _correlation(*products, *sizes)
 
     def choice_confirmed(self) -> Floats:
-        """Return m by agent, 0 where there is no spread; over all candidates of the instances it has ballots in."""
+        """Return m by agent, 0 where there is no spread.
+
+        m is the correlation, over all candidates of the instances it has ballots in, of the agent's weight with that of
+        others.
+        """
         prefs = self.prefs
         instance = views.instance_of_slot(prefs)
         agent, q = np.divmod(self.meeting, prefs.n_instances)
-        at = np.searchsorted(self.meeting, self.cell_agent * prefs.n_instances + instance[self.cell_slot])
-        total, square = (sum_by(instance, one, prefs.n_instances) for one in (self.by_slot, self.by_slot**2))
-        own, own_square, met = (
-            sum_by(at, one, len(agent)) for one in (self.own, self.own**2, self.own * self.by_slot[self.cell_slot])
+        meeting_of_cell = np.searchsorted(self.meeting, self.cell_agent * prefs.n_instances + instance[self.cell_slot])
+        total, square = (sum_by(instance, values, prefs.n_instances) for values in (self.by_slot, self.by_slot**2))
+        own, own_square, product = (
+            sum_by(meeting_of_cell, values, len(agent))
+            for values in (self.own, self.own**2, self.own * self.by_slot[self.cell_slot])
         )
         size = np.maximum(np.diff(prefs.slot_ptr)[q], 1)
-        others, others_square = total[q] - own, square[q] - 2 * met + own_square
-        terms = (met - own_square - own * others / size, own_square - own**2 / size, others_square - others**2 / size)
-        products = [sum_by(agent, one, self.n_agents) for one in terms]
-        sizes = [sum_by(agent, one, self.n_agents) for one in (own_square, others_square)]
+        others, others_square = total[q] - own, square[q] - 2 * product + own_square
+        terms = (
+            product - own_square - own * others / size,
+            own_square - own**2 / size,
+            others_square - others**2 / size,
+        )
+        products = [sum_by(agent, values, self.n_agents) for values in terms]
+        sizes = [sum_by(agent, values, self.n_agents) for values in (own_square, others_square)]
         return _correlation(*products, *sizes)[0]
 
 
-def _trust(entries: _Entries, gain: Floats, least: int) -> tuple[Floats, Floats, tuple[Notice, ...]]:
-    """Return b and c of every agent, and who counts as in plain reciprocal rank fusion."""
+def _trust(entries: _Entries, gain: Floats, min_instances: int) -> tuple[Floats, Floats, tuple[Notice, ...]]:
+    """Return b (weight of the order) and c (weight of the vote) of every agent, and notices on those not calibrated."""
     prefs = entries.prefs
-    has_enough = np.bincount(entries.meeting // prefs.n_instances, minlength=entries.n_agents) >= least
-    a, is_told = entries.order_confirmed(gain)
-    is_told &= has_enough
-    largest = float(a[is_told].max(initial=0.0))
+    has_enough = np.bincount(entries.meeting // prefs.n_instances, minlength=entries.n_agents) >= min_instances
+    a, is_calibrated = entries.order_confirmed(gain)
+    is_calibrated &= has_enough
+    largest = float(a[is_calibrated].max(initial=0.0))
     if largest <= 0:
-        is_told[:] = False
-    b = np.where(is_told, np.maximum(a, 0.0) / (largest or 1.0), 1.0)
-    c = np.where(is_told, np.maximum(0.0, 1.0 + SHUN * np.minimum(entries.choice_confirmed(), 0.0)), 1.0)
-    return b, c, _notices(prefs, is_told, has_enough, least)
+        is_calibrated[:] = False
+    b = np.where(is_calibrated, np.maximum(a, 0.0) / (largest or 1.0), 1.0)
+    c = np.where(is_calibrated, np.maximum(0.0, 1.0 + SHUN * np.minimum(entries.choice_confirmed(), 0.0)), 1.0)
+    return b, c, _notices(prefs, is_calibrated, has_enough, min_instances)
 
 
-def _notices(prefs: Preferences, is_told: Bools, has_enough: Bools, least: int) -> tuple[Notice, ...]:
+def _notices(prefs: Preferences, is_calibrated: Bools, has_enough: Bools, min_instances: int) -> tuple[Notice, ...]:
+    """Return a notice that names the agents that are not calibrated, and why."""
     assert prefs.agents is not None
-    if is_told.all():
+    if is_calibrated.all():
         return ()
-    shown = named(prefs.agents.take(np.flatnonzero(~is_told)), 3)
-    if not is_told.any() and has_enough.any():
+    shown = named(prefs.agents.take(np.flatnonzero(~is_calibrated)), 3)
+    if not is_calibrated.any() and has_enough.any():
         why = "the other lists confirm nobody's order"
-    elif has_enough[~is_told].any():
-        why = f"they have fewer than {least} instances, or the other lists say nothing of their order"
+    elif has_enough[~is_calibrated].any():
+        why = f"they have fewer than {min_instances} instances, or the other lists say nothing of their order"
     else:
-        why = f"they have fewer than {least} instances"
+        why = f"they have fewer than {min_instances} instances"
     return (Notice("not-calibrated", f"{why}, so the lists of {shown} count as in rrf"),)
 
 
 def _mean_by(group: Int64s, values: Floats, n: int) -> Floats:
+    """Return the mean of the values of each of n groups, 0 for empty ones."""
     return np.asarray(sum_by(group, values, n) / np.maximum(np.bincount(group, minlength=n), 1))
 
 
 def _correlation(
-    together: Floats, first: Floats, second: Floats, first_size: Floats, second_size: Floats
+    product: Floats, first: Floats, second: Floats, first_size: Floats, second_size: Floats
 ) -> tuple[Floats, Bools]:
-    """Return correlations from sums of products (0 where a spread is nothing but rounding), and where there is one."""
+    """Return correlations from centred sums of products and squares, and where there is spread enough for one.
+
+    They are 0 where a spread is mere rounding, relative to the uncentred sums of squares (the sizes).
+    """
     is_spread = (first > FLAT * first_size) & (second > FLAT * second_size)
-    below = np.sqrt(np.where(is_spread, first * second, 1.0))
-    return np.where(is_spread, together / below, 0.0), is_spread
+    denominator = np.sqrt(np.where(is_spread, first * second, 1.0))
+    return np.where(is_spread, product / denominator, 0.0), is_spread

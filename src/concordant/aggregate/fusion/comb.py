@@ -65,35 +65,35 @@ class Comb(Method):
             super().check_needs(prefs)
 
     def scores(self, prefs: Preferences) -> Floats:
-        """Return the combined score of every slot."""
+        """Return the combined score of every slot; items on no list get the lowest score of their instance."""
         ballot, slot, score = self._comparable(prefs)
         weight = prefs.weight[ballot]
         lists = sum_by(slot, weight, prefs.n_slots)
         combined = _combine(self.combine, slot, score, weight, lists)
         if (lists == 0).any():
-            owner = views.instance_of_slot(prefs)
-            lowest = 0.0 - max_by(owner[lists > 0], -combined[lists > 0], prefs.n_instances)
-            combined[lists == 0] = lowest[owner[lists == 0]]
+            instance = views.instance_of_slot(prefs)
+            lowest = 0.0 - max_by(instance[lists > 0], -combined[lists > 0], prefs.n_instances)
+            combined[lists == 0] = lowest[instance[lists == 0]]
         return combined
 
     def _comparable(self, prefs: Preferences) -> tuple[Int64s, Int64s, Floats]:
-        """Return ballot, slot and comparable score of every entry that a list names."""
+        """Return ballot, slot and normalised score of every entry that a list names."""
         is_listed = views.is_named(prefs)
         ballot = views.ballot_of_entry(prefs)[is_listed]
         if self.normalise in BY_ORDER:
-            better = views.competition_ranks(prefs)[is_listed] - 1
-            score = 1 - better / _count(prefs, ballot, self.normalise)[ballot]
+            n_better = views.competition_ranks(prefs)[is_listed] - 1
+            score = 1 - n_better / _count(prefs, ballot, self.normalise)[ballot]
         else:
             score = _normalise(_raw_scores(prefs)[is_listed], ballot, self.normalise)
         return ballot, prefs.entry_slot[is_listed], score
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell which list gave how much to each of the first."""
+        """List how much each list gives to each of the first items."""
         from concordant.aggregate.fusion._shares import shares_reason
         from concordant.narrative.sentences import Scene
 
         ballot, slot, score = self._comparable(prefs)
-        how = {
+        rule = {
             "sum": "The score is their sum.",
             "mnz": "The score is their sum times the number of lists that name the item.",
             "anz": "The score is their mean over the lists that name the item.",
@@ -101,11 +101,12 @@ class Comb(Method):
             "min": "The score is the least of them.",
             "max": "The score is the greatest of them.",
         }[self.combine]
-        said = [f"Shown are the scores the lists give, made comparable by {self.normalise}. {how}"]
-        return [shares_reason(Scene(prefs, ranking), ballot, slot, score * prefs.weight[ballot], said)]
+        sentences = [f"Shown are the scores the lists give, made comparable by {self.normalise}. {rule}"]
+        return [shares_reason(Scene(prefs, ranking), ballot, slot, score * prefs.weight[ballot], sentences)]
 
 
 def _raw_scores(prefs: Preferences) -> Floats:
+    """Return ratings as they are, ranks as largest rank of the list + 1 - rank: higher is better."""
     assert prefs.value is not None  # check_needs saw to it
     if prefs.scale == "rating" or not len(prefs.value):
         return prefs.value
@@ -114,14 +115,14 @@ def _raw_scores(prefs: Preferences) -> Floats:
 
 
 def _count(prefs: Preferences, ballot: Int64s, how: str) -> Int64s:
-    """Return how many items each list holds, or how many candidates its instance has."""
+    """Return how many items each list holds ("rank"), or how many candidates its instance has ("borda")."""
     if how == "rank":
         return np.bincount(ballot, minlength=prefs.n_ballots)
     return np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
 
 
 def _normalise(score: Floats, ballot: Int64s, how: str) -> Floats:
-    """Make the scores of each ballot comparable; ``ballot`` rises."""
+    """Normalise the scores of each ballot; ``ballot`` is sorted. Lists of equal scores get 0, 1 or 1 / size."""
     if how == "none" or not len(score):
         return score
     start = np.flatnonzero(np.diff(ballot, prepend=-1))
@@ -137,17 +138,18 @@ def _normalise(score: Floats, ballot: Int64s, how: str) -> Floats:
     raised = score - np.repeat(np.minimum.reduceat(score, start), size)
     reduce = np.add if how == "sum" else np.maximum
     total = np.repeat(reduce.reduceat(raised, start), size)
-    flat = 1.0 / size if how == "sum" else np.ones(len(size))
-    return _divide(raised, total, np.repeat(flat, size))
+    if_flat = 1.0 / size if how == "sum" else np.ones(len(size))
+    return _divide(raised, total, np.repeat(if_flat, size))
 
 
-def _divide(above: Floats, below: Floats, otherwise: Floats) -> Floats:
-    """Divide where the divisor is positive."""
-    np.divide(above, below, out=otherwise, where=below > 0)
+def _divide(numerator: Floats, denominator: Floats, otherwise: Floats) -> Floats:
+    """Divide where the divisor is positive; elsewhere return ``otherwise``, which is overwritten."""
+    np.divide(numerator, denominator, out=otherwise, where=denominator > 0)
     return otherwise
 
 
 def _combine(how: str, slot: Int64s, score: Floats, weight: Floats, lists: Floats) -> Floats:
+    """Return the combined score of every slot; ``lists`` is the weight of the lists that name it."""
     if how == "med":
         return np.nan_to_num(kernels.weighted_medians(slot, score, weight, len(lists)), nan=0.0)
     if how in ("min", "max"):

@@ -52,13 +52,13 @@ class RRF(Method):
         return gain
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell which list gave how much to each of the first."""
+        """List how much each list gives to each of the first items."""
         from concordant.aggregate.fusion._shares import shares_reason
         from concordant.narrative.sentences import Scene
 
         ballot, slot = views.ballot_of_entry(prefs), prefs.entry_slot
-        said = [f"A list gives an item 1 / ({self.k:g} + its rank there), and nothing where it does not name it."]
-        return [shares_reason(Scene(prefs, ranking), ballot, slot, self._gains(prefs), said)]
+        sentences = [f"A list gives an item 1 / ({self.k:g} + its rank there), and nothing where it does not name it."]
+        return [shares_reason(Scene(prefs, ranking), ballot, slot, self._gains(prefs), sentences)]
 
     def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
         """Fuse the result lists of one query in one call of a kernel; None unless all are plain lists of labels."""

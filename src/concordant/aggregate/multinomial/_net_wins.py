@@ -17,49 +17,56 @@ LABEL = 30
 
 
 def net_wins_reasons(scene: Scene, corpus: Corpus, theta: Floats, decides: bool) -> list[Reason]:
-    """Tell by how much the ballots preferred the first ones to others; ``theta`` is how far each ballot counts."""
+    """Explain the ranking by the net wins of the first items; ``theta`` is the adherence of every ballot.
+
+    ``decides`` is whether the order of scores is exactly that of the net wins.
+    """
     prefs, m = corpus.prefs, corpus.prefs.n_slots
     net = corpus.net * np.repeat(prefs.weight * theta, np.diff(prefs.indptr))
-    up, down = (sum_by(prefs.entry_slot, np.maximum(sign * net, 0.0), m) for sign in (1, -1))
+    wins, losses = (sum_by(prefs.entry_slot, np.maximum(sign * net, 0.0), m) for sign in (1, -1))
     named = views.ranked_weight(prefs)
     rows = [
         [
-            str(scene.rank[slot]), scene.names[slot], number(named[slot]), number(up[slot]), number(down[slot]),
-            number(up[slot] - down[slot]),
+            str(scene.rank[slot]), scene.names[slot], number(named[slot]), number(wins[slot]), number(losses[slot]),
+            number(wins[slot] - losses[slot]),
         ]
         for slot in scene.top
     ]  # fmt: skip
     header = ["rank", "item", "ballots", "ballots for it, in total", "against it", "net wins"]
-    said = ["A ballot counts by how far it puts an item above the others it names, and against it likewise."]
+    sentences = ["A ballot counts by how far it puts an item above the others it names, and against it likewise."]
     if decides:
-        said.append("The order of the scores is exactly the order of these net wins.")
+        sentences.append("The order of the scores is exactly the order of these net wins.")
     if not np.all(theta == 1):
-        said.append("Every ballot is weighed by how far its agent follows the consensus.")
-    reasons = [Reason("Net wins", said, header, rows, frozenset(range(6)) - {1})]
+        sentences.append("Every ballot is weighed by how far its agent follows the consensus.")
+    reasons = [Reason("Net wins", sentences, header, rows, frozenset(range(6)) - {1})]
     if len(scene.order) > 1 and prefs.agents is not None and prefs.agent is not None:
         reasons.append(_agents(scene, net))
     return reasons
 
 
 def _agents(scene: Scene, net: Floats) -> Reason:
-    """List the agents whose ballots decide most between the first two, either way."""
-    prefs, (one, two) = scene.prefs, scene.order[:2]
+    """List the agents whose ballots contribute most to the difference between the first two, in either direction."""
+    prefs, (first, second) = scene.prefs, scene.order[:2]
     assert prefs.agents is not None
     assert prefs.agent is not None
     agent, n = prefs.agent[views.ballot_of_entry(prefs)], len(prefs.agents)
-    given = [sum_by(agent[own], net[own], n) for own in (prefs.entry_slot == slot for slot in (one, two))]
-    lead = given[0] - given[1]
-    most = [k for k in np.argsort(-np.abs(lead), kind="stable")[:AGENTS].tolist() if lead[k]]
+    net_by_agent = [
+        sum_by(agent[is_slot], net[is_slot], n) for is_slot in (prefs.entry_slot == slot for slot in (first, second))
+    ]
+    lead = net_by_agent[0] - net_by_agent[1]
+    decisive = [k for k in np.argsort(-np.abs(lead), kind="stable")[:AGENTS].tolist() if lead[k]]
     adherence = scene.ranking.agents or {}
     rows = [
         [shorten(prefs.agents[k], LABEL), *([f"{adherence[prefs.agents[k]]:.3f}"] if adherence else []),
-         number(given[0][k]), number(given[1][k])]
-        for k in most
+         number(net_by_agent[0][k]), number(net_by_agent[1][k])]
+        for k in decisive
     ]  # fmt: skip
-    for_one, for_two = int((lead > 0).sum()), int((lead < 0).sum())
-    said = [
-        f"{for_one:,} of {n:,} agents give {scene.names[one]} more net wins than {scene.names[two]}, "
-        f"{for_two:,} fewer; those with the largest differences:"
+    n_for_first, n_for_second = int((lead > 0).sum()), int((lead < 0).sum())
+    sentences = [
+        f"{n_for_first:,} of {n:,} agents give {scene.names[first]} more net wins than {scene.names[second]}, "
+        f"{n_for_second:,} fewer; those with the largest differences:"
     ]
     header = ["agent", *(["adherence"] if adherence else []), "for the 1st", "for the 2nd"]
-    return Reason("Whose ballots decide between the first two", said, header, rows, frozenset(range(1, len(header))))
+    return Reason(
+        "Whose ballots decide between the first two", sentences, header, rows, frozenset(range(1, len(header)))
+    )

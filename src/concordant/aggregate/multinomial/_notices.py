@@ -19,31 +19,31 @@ def notices(
     corpus: Corpus, solution: Solution, theta: Mapping[str, float] | None, has_converged: bool = True
 ) -> tuple[Notice, ...]:
     """Return the warnings that apply, each naming the items (or agents) concerned."""
-    owner = corpus.instance_of_slot
-    found = []
+    instance = corpus.instance_of_slot
+    warnings = []
     if corpus.is_separated.any():
         text = "all preferences lead from one set of items into another, so only the prior keeps the scores finite"
-        found.append(notice_on(corpus.prefs, "unbounded", text, corpus.is_compared & corpus.is_separated[owner]))
+        warnings.append(notice_on(corpus.prefs, "unbounded", text, corpus.is_compared & corpus.is_separated[instance]))
     if corpus.is_divided.any():
         text = "the items fall into groups that no ballot compares, so their order across groups rests on the model"
-        found.append(notice_on(corpus.prefs, "disconnected", text, corpus.is_compared & corpus.is_divided[owner]))
+        warnings.append(notice_on(corpus.prefs, "disconnected", text, corpus.is_compared & corpus.is_divided[instance]))
     if not corpus.is_compared.all():
         text = "nobody prefers these items to others or others to them, so they stand in the middle"
-        found.append(notice_on(corpus.prefs, "never-compared", text, ~corpus.is_compared))
+        warnings.append(notice_on(corpus.prefs, "never-compared", text, ~corpus.is_compared))
     if theta is not None:
         silent = tuple(agent for agent in corpus.prefs.agents or () if agent not in theta)
         if silent:
             text = f"{len(silent):,} of {len(silent) + len(theta):,} agents never prefer one item to another"
-            found.append(Notice("no-preference", f"{text}, so they have no adherence: {named(silent)}", silent))
+            warnings.append(Notice("no-preference", f"{text}, so they have no adherence: {named(silent)}", silent))
         outliers = tuple(agent for agent, value in theta.items() if value < OUTLIER)
         if outliers:
             text = f"{len(outliers)} of {len(theta)} agents hardly follow the consensus (theta below {OUTLIER:g})"
-            found.append(Notice("outlier-agents", f"{text}: {named(outliers)}", outliers))
+            warnings.append(Notice("outlier-agents", f"{text}: {named(outliers)}", outliers))
     if theta is not None and not has_converged:
         text = "the adherences were still moving when the search for them ended: read them as rough"
-        found.append(Notice("rough-adherence", text, tuple(theta)))
+        warnings.append(Notice("rough-adherence", text, tuple(theta)))
     if solution.gradient.max(initial=0.0) > NOT_CONVERGED:
         affected = np.flatnonzero(solution.gradient > NOT_CONVERGED)
         text = f"the fit did not converge (relative gradient {solution.gradient.max():.1e}): raise the prior"
-        found.append(notice_on(corpus.prefs, "no-convergence", text, np.isin(owner, affected)))
-    return tuple(found)
+        warnings.append(notice_on(corpus.prefs, "no-convergence", text, np.isin(instance, affected)))
+    return tuple(warnings)

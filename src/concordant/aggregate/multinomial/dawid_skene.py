@@ -75,17 +75,17 @@ class DawidSkene(Method):
         chance, categories = learnt.chance, data.categories
         mean = chance @ categories
         score = snap_scores(prefs, mean, TIE_OF_FITTED)
-        below = np.cumsum(chance, axis=1)
+        cumulative = np.cumsum(chance, axis=1)
         low, high = (
-            categories[np.minimum((below < at - 1e-12).sum(axis=1), len(categories) - 1)]
-            for at in ((1 - self.level) / 2, (1 + self.level) / 2)
+            categories[np.minimum((cumulative < tail - 1e-12).sum(axis=1), len(categories) - 1)]
+            for tail in ((1 - self.level) / 2, (1 + self.level) / 2)
         )
-        right = np.einsum("akk,k->a", learnt.table, learnt.shares)
+        p_right = np.einsum("akk,k->a", learnt.table, learnt.shares)
         assert prefs.agents is not None
-        agents = dict(zip(prefs.agents.labels, right.tolist(), strict=True))
+        agents = dict(zip(prefs.agents.labels, p_right.tolist(), strict=True))
         unit = max(float(np.abs(categories).max(initial=0.0)), 1e-300)  # squares of huge values overflow
         deviation = unit * np.sqrt(np.maximum(chance @ (categories / unit) ** 2 - (mean / unit) ** 2, 0.0))
-        of_answers = float(data.weight @ right[data.agent] / max(data.weight.sum(), 1e-300))
+        of_answers = float(data.weight @ p_right[data.agent] / max(data.weight.sum(), 1e-300))
         return Outcome(
             score=score,
             low=np.minimum(low, score),
@@ -124,34 +124,34 @@ class DawidSkeneModel(FittedModel):
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair has a higher category, a lower one, the same."""
-        one, other = self.posterior[first], self.posterior[second]
-        same = (one * other).sum(axis=1)
-        up = (one * (np.cumsum(other, axis=1) - other)).sum(axis=1)
+        p_first, p_second = self.posterior[first], self.posterior[second]
+        same = (p_first * p_second).sum(axis=1)
+        up = (p_first * (np.cumsum(p_second, axis=1) - p_second)).sum(axis=1)
         return up, np.maximum(1 - up - same, 0.0), same
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other answers; an agent never seen before answers like the usual one."""
+        """Return the log-likelihood of other answers; an unknown agent gets the mean confusion matrix."""
         prefs, _ = self.known_part(prefs)
         answers = _Answers(prefs, self.categories)
         code = self.agents.codes(prefs.agents) if prefs.agents is not None else np.zeros(0, np.int64)
-        usual = np.concatenate([self.confusions, self.confusions.mean(axis=0, keepdims=True)])
-        return answers.expect(usual[code], self.shares)[1]
+        with_usual = np.concatenate([self.confusions, self.confusions.mean(axis=0, keepdims=True)])
+        return answers.expect(with_usual[code], self.shares)[1]
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw the answers of agents chosen at random, each of whom rates all candidates."""
+        """Draw the answers of random agents, each of whom rates all candidates: slots best first, and tiers."""
         truth = _draw(np.broadcast_to(self.posterior[slots], (n, len(slots), len(self.categories))), rng)
         agent = rng.integers(0, len(self.confusions), n)
         answer = _draw(self.confusions[agent[:, None], truth], rng)
         order = np.argsort(-answer, axis=1, kind="stable")
-        ordered = np.take_along_axis(answer, order, axis=1)
-        tier = np.cumsum(np.diff(ordered, axis=1, prepend=ordered[:, :1]) != 0, axis=1)
+        sorted_answer = np.take_along_axis(answer, order, axis=1)
+        tier = np.cumsum(np.diff(sorted_answer, axis=1, prepend=sorted_answer[:, :1]) != 0, axis=1)
         return slots[order], tier
 
 
 def _draw(chance: Floats, rng: np.random.Generator) -> Int64s:
-    """Draw from the distributions along the last axis."""
-    reached = np.cumsum(chance, axis=-1)
-    return np.asarray((reached < rng.random(chance.shape[:-1])[..., None] * reached[..., -1:]).sum(axis=-1))
+    """Draw a category from each distribution along the last axis (inverse of the cumulative distribution)."""
+    cumulative = np.cumsum(chance, axis=-1)
+    return np.asarray((cumulative < rng.random(chance.shape[:-1])[..., None] * cumulative[..., -1:]).sum(axis=-1))
 
 
 class Learnt(NamedTuple):
@@ -194,63 +194,68 @@ class _Answers:
         self.n_slots, self.n_agents = prefs.n_slots, len(prefs.agents)
 
     def learn(self, confusion: str, smoothing: float) -> Learnt:
-        """Alternate between the chances of the categories and the confusion of the agents until nothing changes."""
+        """Estimate confusion matrices and the chances of the categories by expectation-maximisation, starting from
+        the votes.
+        """
         k = len(self.categories)
         votes = sum_by(self.slot * k + self.answer, self.weight, self.n_slots * k).reshape(self.n_slots, k)
-        answered = votes.sum(axis=1)
+        n_answers = votes.sum(axis=1)
         shares = votes.sum(axis=0) / max(votes.sum(), 1e-300)
-        chance = np.where(answered[:, None] > 0, votes / np.where(answered > 0, answered, 1.0)[:, None], shares)
-        fitted = self.fit(chance, answered > 0, confusion, smoothing)
+        chance = np.where(n_answers[:, None] > 0, votes / np.where(n_answers > 0, n_answers, 1.0)[:, None], shares)
+        estimates = self.fit(chance, n_answers > 0, confusion, smoothing)
         for _ in range(MAX_STEPS):
             previous = chance
-            chance, log_likelihood = self.expect(*fitted)
-            fitted = self.fit(chance, answered > 0, confusion, smoothing)
+            chance, log_likelihood = self.expect(*estimates)
+            estimates = self.fit(chance, n_answers > 0, confusion, smoothing)
             if np.abs(chance - previous).max(initial=0.0) < CONVERGED:
-                return Learnt(chance, *fitted, log_likelihood, True)
-        return Learnt(chance, *fitted, log_likelihood, False)
+                return Learnt(chance, *estimates, log_likelihood, True)
+        return Learnt(chance, *estimates, log_likelihood, False)
 
     def fit(self, chance: Floats, is_answered: Bools, confusion: str, smoothing: float) -> tuple[Floats, Floats]:
-        """Return every agent's confusion matrix and the shares of the categories, given the chances."""
+        """M-step: return every agent's confusion matrix and the shares of the categories, given the chances by slot.
+
+        Counts are smoothed by answers of an ordinary agent.
+        """
         k = len(self.categories)
         key, n = self.agent * k + self.answer, self.n_agents * k
         columns = [sum_by(key, self.weight * chance[self.slot, true], n) for true in range(k)]
         counts = np.stack(columns, axis=1).reshape(self.n_agents, k, k).transpose(0, 2, 1)
-        everyone = counts.sum(axis=0) + 1e-9 * (1 + k * np.eye(k))
+        of_all = counts.sum(axis=0) + 1e-9 * (1 + k * np.eye(k))
         shares = chance[is_answered].mean(axis=0) if is_answered.any() else np.full(k, 1 / k)
         if confusion == "one-coin":
             total = counts.sum(axis=(1, 2))
-            usual = everyone.trace() / everyone.sum()
-            right = np.einsum("akk->a", counts) + smoothing * usual
-            right = np.where(total + smoothing > 0, right / np.maximum(total + smoothing, 1e-300), usual)
-            right = np.maximum(right, 1 / k)
-            wrong = (1 - right) / max(k - 1, 1)
-            table = wrong[:, None, None] * (1 - np.eye(k)) + right[:, None, None] * np.eye(k)
+            usual_right = of_all.trace() / of_all.sum()
+            p_right = np.einsum("akk->a", counts) + smoothing * usual_right
+            p_right = np.where(total + smoothing > 0, p_right / np.maximum(total + smoothing, 1e-300), usual_right)
+            p_right = np.maximum(p_right, 1 / k)
+            p_wrong = (1 - p_right) / max(k - 1, 1)
+            table = p_wrong[:, None, None] * (1 - np.eye(k)) + p_right[:, None, None] * np.eye(k)
         else:
-            table = counts + max(smoothing, 1e-9) * everyone / everyone.sum(axis=1, keepdims=True)
+            table = counts + max(smoothing, 1e-9) * of_all / of_all.sum(axis=1, keepdims=True)
             table = table / table.sum(axis=2, keepdims=True)
         return table, np.maximum(shares, 1e-12)
 
     def expect(self, table: Floats, shares: Floats) -> tuple[Floats, float]:
-        """Return the chances of every slot's category, and the log-likelihood of all answers."""
+        """E-step: return the chances of every slot's category, and the log-likelihood of all answers."""
         log_table, k = np.log(np.maximum(table, 1e-300)), len(self.categories)
-        said = [
+        log_by_category = [
             sum_by(self.slot, self.weight * log_table[self.agent, true, self.answer], self.n_slots) for true in range(k)
         ]
-        joint = np.stack(said, axis=1) + np.log(shares)
+        joint = np.stack(log_by_category, axis=1) + np.log(shares)
         total = np.logaddexp.reduce(joint, axis=1, keepdims=True)
         return np.exp(joint - total), float(total.sum())
 
 
 def _notices(agents: Mapping[str, float], learnt: Learnt) -> tuple[Notice, ...]:
-    """Name the agents whose answers hardly depend on what they are shown."""
-    found = []
+    """Return notices on agents whose answers hardly depend on the item, and on missing convergence."""
+    warnings = []
     k = len(learnt.shares)
     # 1 if the rows are different corners, 0 if the answer does not depend on the true category.
-    informed = (learnt.table.max(axis=1).sum(axis=1) - 1) / max(k - 1, 1)
-    useless = tuple(agent for agent, value in zip(agents, informed.tolist(), strict=True) if value < USELESS)
+    informativeness = (learnt.table.max(axis=1).sum(axis=1) - 1) / max(k - 1, 1)
+    useless = tuple(agent for agent, value in zip(agents, informativeness.tolist(), strict=True) if value < USELESS)
     if useless and k > 1:
         text = f"the answers of {len(useless)} of {len(agents)} agents hardly depend on the item"
-        found.append(Notice("outlier-agents", f"{text}: {named(useless)}", useless))
+        warnings.append(Notice("outlier-agents", f"{text}: {named(useless)}", useless))
     if not learnt.has_converged:
-        found.append(Notice("no-convergence", f"the chances were still moving after {MAX_STEPS} steps", ()))
-    return tuple(found)
+        warnings.append(Notice("no-convergence", f"the chances were still moving after {MAX_STEPS} steps", ()))
+    return tuple(warnings)

@@ -95,7 +95,7 @@ class MPM(Method):
     caution: float = param(0.0, "how many times its variance an item's score is lowered by", low=0.0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
-        """Return a copy whose adherences are how well each agent agrees with the labels of these instances."""
+        """Return a copy whose adherences are each agent's agreement with the labels of these instances."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(f"{self.name} cannot learn adherence from this data: " + NEEDS["agents"] + ".")
         theta = agreement(prefs, labels)
@@ -124,6 +124,7 @@ class MPM(Method):
         return self.outcome_of(solver, solution, by_agent)
 
     def _learnt_outcome(self, solver: Solver, prefs: Preferences) -> Outcome:
+        """Return the outcome with adherences learnt from all ballots."""
         if prefs.agent is None or prefs.agents is None:
             raise NeedError(f"{self.name} cannot learn adherence from this data: " + NEEDS["agents"] + ".")
         part = Part(solver, prefs.agent, len(prefs.agents))
@@ -131,26 +132,28 @@ class MPM(Method):
         return self.outcome_of(solver, part.solution(theta), self.by_agent(prefs, theta), has_converged)
 
     def learn_adherences(self, prefs: Preferences, ask: Ask) -> tuple[Floats, bool]:
-        """Return the adherence of every agent, of mean square 1, and whether the search converged.
+        """Return the adherence of every agent, with mean square 1, and whether the search converged.
 
-        ``ask`` puts questions about the joint likelihood to all parts of the preferences.
+        ``ask`` calls a method of ``Part`` for all parts of the preferences.
         """
         known = self.starting_adherences(prefs)
         if self.adherence_prior == "none":
             return learn_adherence(ask, known)
-        found = adherence_of(count(prefs, self.counts), known)
-        return found.theta, found.has_converged
+        adherence = adherence_of(count(prefs, self.counts), known)
+        return adherence.theta, adherence.has_converged
 
     def by_agent(self, prefs: Preferences, theta: Floats) -> dict[str, float]:
-        """Return learnt adherences with a largest value of 1 by name, those of agents who prefer something."""
+        """Return learnt adherences by name, scaled to a largest value of 1; agents without any preference are left
+        out.
+        """
         assert prefs.agents is not None
         assert prefs.agent is not None
-        speaks = has_preference(count(prefs, self.counts), prefs.agent, len(theta))
-        shown = (theta / largest_of(theta)).tolist()
-        return {label: shown[n] for n, label in enumerate(prefs.agents.labels) if speaks[n]}
+        has_any = has_preference(count(prefs, self.counts), prefs.agent, len(theta))
+        scaled = (theta / largest_of(theta)).tolist()
+        return {label: scaled[n] for n, label in enumerate(prefs.agents.labels) if has_any[n]}
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell who leads, the net wins that decide the order, and whose ballots decide between the first two."""
+        """Explain the lead, the net wins that decide the order, and whose ballots decide between the first two."""
         from concordant.aggregate.multinomial._net_wins import net_wins_reasons
         from concordant.narrative.sentences import Scene
 
@@ -158,22 +161,22 @@ class MPM(Method):
         if ranking.agents is not None and prefs.agents is not None:
             theta = np.array([ranking.agents.get(agent, 0.0) for agent in prefs.agents.labels])[prefs.agent]
         decides = self.variances == "equal" and "variance" not in self.learnt and not self.caution
-        found = net_wins_reasons(Scene(prefs, ranking), count(prefs, self.counts), theta, decides)
-        return [*super().reasons(prefs, ranking), *found]
+        net_wins = net_wins_reasons(Scene(prefs, ranking), count(prefs, self.counts), theta, decides)
+        return [*super().reasons(prefs, ranking), *net_wins]
 
     def solver_of(self, prefs: Preferences) -> Solver:
-        """Return what fits these preferences."""
+        """Return the solver for these preferences."""
         corpus = count(prefs, self.counts)
         return Solver(corpus, self.prior, self.variances, self._given_variance(corpus))
 
     def ranks_apart(self, prefs: Preferences) -> bool:
-        """Say whether instances can be ranked apart: adherences are learnt from all of them."""
+        """Return whether instances can be ranked separately: not where adherences are learnt from all of them."""
         return not self.adherence
 
     def outcome_of(
         self, solver: Solver, solution: Solution, by_agent: dict[str, float] | None, has_converged: bool = True
     ) -> Outcome:
-        """Return what a fit says: scores with variances, adherences, fit and warnings."""
+        """Return the outcome of a fit: scores, variances, adherences, figures of the fit and warnings."""
         corpus, prefs = solver.corpus, solver.corpus.prefs
         score = arrange(corpus, solution)
         variance = np.full(prefs.n_slots, 0.5) if solution.variance is None else solution.variance
@@ -193,7 +196,7 @@ class MPM(Method):
         )
 
     def starting_adherences(self, prefs: Preferences) -> Floats:
-        """Return what is known of the adherence of every agent (of every ballot where agents are not known)."""
+        """Return the learnt adherence of every agent (of every ballot without agents); 1 where none was learnt."""
         known = self.learnt.get("theta")
         if prefs.agents is None or known is None:
             return np.ones(prefs.n_ballots if prefs.agents is None else len(prefs.agents))
@@ -201,69 +204,76 @@ class MPM(Method):
         return np.array([known.get(label, usual) for label in prefs.agents.labels], np.float64)
 
     def _given_variance(self, corpus: Corpus) -> Floats | None:
+        """Return the variances by slot that are not learnt here: those given, or those by support; None where
+        learnt.
+        """
         prefs = corpus.prefs
-        given: dict[str, Any] | None = self.learnt.get("variance")
-        if given is not None:
-            by_item = np.array([given.get(label, 0.5) for label in prefs.items.labels], np.float64)
+        by_label: dict[str, Any] | None = self.learnt.get("variance")
+        if by_label is not None:
+            by_item = np.array([by_label.get(label, 0.5) for label in prefs.items.labels], np.float64)
             return np.asarray(by_item[prefs.slot_item])
         return _variance_of_support(corpus) if self.variances == "support" else None
 
 
 def _variance_of_support(corpus: Corpus) -> Floats:
-    """Return 1 / sqrt(1 + weight of the ballots that name the slot), with geometric mean 1/2 in each instance."""
+    """Return 1 / sqrt(1 + weight of the ballots that name the slot), scaled to a geometric mean of 1/2 by instance."""
     logs = -np.log1p(views.ranked_weight(corpus.prefs)) / 2
-    owner, size = corpus.instance_of_slot, np.diff(corpus.prefs.slot_ptr)
-    mean = (sum_by(owner, logs, len(size)) / np.maximum(size, 1))[owner]
+    instance, size = corpus.instance_of_slot, np.diff(corpus.prefs.slot_ptr)
+    mean = (sum_by(instance, logs, len(size)) / np.maximum(size, 1))[instance]
     return np.asarray(np.exp(logs - mean) / 2)
 
 
 def agreement(prefs: Preferences, labels: Labels) -> Floats:
     """Return how well each agent agrees with the labels: the mean over instances of 1 - Kendall distance.
 
-    The distance is the share of discordant pairs (ties half) among those with different labels that the agent
+    The distance is the share of discordant pairs (ties half) among the pairs with different labels that the agent
     ranked. Instances without such a pair do not count for the agent; an agent without any gets the mean of the others.
     """
     assert prefs.agents is not None
     assert prefs.agent is not None
     label = labels.for_items(views.entry_instances(prefs), prefs.instances, prefs.items, prefs.item)
-    alike, against, tied = kernels.label_agreement(prefs.indptr, prefs.tier, label)
+    concordant, discordant, tied = kernels.label_agreement(prefs.indptr, prefs.tier, label)
     n = len(prefs.agents)
     # Several ballots of one agent in one instance are one statement: add their pairs before dividing.
-    key, of_ballot = np.unique(
+    key, key_of_ballot = np.unique(
         prefs.agent * np.int64(prefs.n_instances) + prefs.instance_of_ballot, return_inverse=True
     )
-    right = sum_by(of_ballot, prefs.weight * (alike + tied / 2), len(key))
-    every = sum_by(of_ballot, prefs.weight * (alike + against + tied), len(key))
-    said = every > 0
-    agent = key[said] // prefs.n_instances
-    counted = np.bincount(agent, minlength=n)
-    mean = sum_by(agent, right[said] / every[said], n) / np.maximum(counted, 1)
-    if not counted.any():
+    agreeing = sum_by(key_of_ballot, prefs.weight * (concordant + tied / 2), len(key))
+    all_pairs = sum_by(key_of_ballot, prefs.weight * (concordant + discordant + tied), len(key))
+    has_pairs = all_pairs > 0
+    agent = key[has_pairs] // prefs.n_instances
+    n_counted = np.bincount(agent, minlength=n)
+    mean = sum_by(agent, agreeing[has_pairs] / all_pairs[has_pairs], n) / np.maximum(n_counted, 1)
+    if not n_counted.any():
         raise InputError("No agent ranks two items with different labels: adherence cannot be learnt from these.")
-    return np.where(counted > 0, mean, mean[counted > 0].mean())
+    return np.where(n_counted > 0, mean, mean[n_counted > 0].mean())
 
 
 def arrange(corpus: Corpus, solution: Solution) -> Floats:
-    """Return the scores with exact ties and, where variances are equal, in the exact order of the net wins."""
-    owner, ptr = corpus.instance_of_slot, corpus.prefs.slot_ptr
+    """Return the scores with exact ties and, where variances are equal, in the exact order of the net wins.
+
+    Rounding may swap or separate scores of nearly equal net wins: scores are sorted into the order of the net wins, and
+    those of equal net wins are averaged.
+    """
+    instance, ptr = corpus.instance_of_slot, corpus.prefs.slot_ptr
     n_instances = len(ptr) - 1
     if solution.variance is not None:
         largest = np.zeros(n_instances)
-        np.maximum.at(largest, owner, np.abs(solution.score))
-        return snap(solution.score, owner, largest * (TIE_OF_FITTED / TIE_TOLERANCE))
-    net = snap(corpus.net_wins(solution.theta), owner, np.ones(n_instances))
-    order = np.lexsort((net, owner))
-    ordered = solution.score[np.lexsort((solution.score, owner))]
-    group, size = _equal_runs(net[order], owner[order])
-    mean = sum_by(group, ordered, len(size)) / size
+        np.maximum.at(largest, instance, np.abs(solution.score))
+        return snap(solution.score, instance, largest * (TIE_OF_FITTED / TIE_TOLERANCE))
+    net = snap(corpus.net_wins(solution.theta), instance, np.ones(n_instances))
+    order = np.lexsort((net, instance))
+    sorted_score = solution.score[np.lexsort((solution.score, instance))]
+    group, size = _equal_runs(net[order], instance[order])
+    mean = sum_by(group, sorted_score, len(size)) / size
     score = np.empty_like(solution.score)
     score[order] = np.where(np.abs(mean) > TIE_TOLERANCE * np.abs(mean).max(initial=0.0), mean, 0.0)[group]
     return score
 
 
-def _equal_runs(values: Floats, owner: Int64s) -> tuple[Int64s, Int64s]:
-    """Number the runs of equal values with the same owner: (run of every value, size of every run)."""
+def _equal_runs(values: Floats, instance: Int64s) -> tuple[Int64s, Int64s]:
+    """Number the runs of equal values inside an instance: (run of every value, size of every run)."""
     starts = np.ones(len(values), bool)
-    starts[1:] = (np.diff(values) != 0) | (np.diff(owner) != 0)
+    starts[1:] = (np.diff(values) != 0) | (np.diff(instance) != 0)
     run = np.cumsum(starts) - 1
     return run, np.bincount(run)

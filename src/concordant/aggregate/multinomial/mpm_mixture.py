@@ -66,12 +66,12 @@ class MPMMixture(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the mean scores, with the mixture as the model."""
         data = _Data(count(prefs, self.counts), self.evidence, max(self.prior, MIN_PRIOR))
-        found = best = data.start()
-        while found.n_types < min(self.components or self.most_components, data.n_voter_types):
-            found = data.grow(found, self.starts)
-            if self.components is None and data.bic(found) >= data.bic(best) - 1e-6:
+        mixture = best = data.start()
+        while mixture.n_types < min(self.components or self.most_components, data.n_voter_types):
+            mixture = data.grow(mixture, self.starts)
+            if self.components is None and data.bic(mixture) >= data.bic(best) - 1e-6:
                 break
-            best = found
+            best = mixture
         warnings: tuple[Notice, ...] = ()
         if self.components is not None and best.n_types < self.components:
             text = f"only {data.n_voter_types} agents prefer different things, so there are {best.n_types} types"
@@ -100,7 +100,7 @@ class MixtureModel(FittedModel):
 
     @property
     def agents(self) -> tuple[str, ...]:
-        """Who belongs to the types."""
+        """The names of the agents."""
         return () if self.prefs.agents is None else tuple(self.prefs.agents.labels)
 
     @cached_property
@@ -109,16 +109,16 @@ class MixtureModel(FittedModel):
         return [self._ranking(score) for score in self.scores]
 
     def for_agent(self, agent: object) -> Ranking:
-        """Return the personal ranking of one agent: the types' scores weighted by how likely it is of each."""
+        """Return the personal ranking of one agent: the types' scores weighted by its membership probabilities."""
         if self.prefs.agents is None:
             raise InputError("The preferences do not say who cast each ballot: build them with " + arg("agent") + ".")
         return self._ranking(self.responsibilities[self.prefs.agents.code(agent, "agent")] @ self.scores)
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that an agent drawn at random prefers the first slot of each pair, the second."""
-        by_type = np.stack([one.chances(first, second) for one in self._models])
-        up, down, even = np.tensordot(self.shares, by_type, axes=1)
-        return up, down, even
+        """Return the chances that a random agent prefers the first slot of each pair, prefers the second, and ties."""
+        by_type = np.stack([model.chances(first, second) for model in self._models])
+        p_first, p_second, p_tie = np.tensordot(self.shares, by_type, axes=1)
+        return p_first, p_second, p_tie
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other agents' preferences; candidates this model does not know are left out."""
@@ -128,7 +128,7 @@ class MixtureModel(FittedModel):
         return data.expect(self.shares, self.scores[:, slot], log_z).log_likelihood
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw preferences, each of an agent drawn at random."""
+        """Draw n preferences, each of an agent of a random type."""
         kind = rng.choice(len(self.shares), n, p=self.shares / self.shares.sum())
         rows = np.empty((n, 2), np.int64)
         for k, model in enumerate(self._models):
@@ -137,18 +137,20 @@ class MixtureModel(FittedModel):
 
     @cached_property
     def _models(self) -> list[MPMModel]:
+        """The multinomial preference model of each type."""
         half = np.full(self.prefs.n_slots, 0.5)
         return [
-            MPMModel.of(self.prefs, own, prefs=self.prefs, variance=half, counts=self.counts) for own in self.scores
+            MPMModel.of(self.prefs, score, prefs=self.prefs, variance=half, counts=self.counts) for score in self.scores
         ]
 
     def _ranking(self, score: Floats) -> Ranking:
+        """Return the ranking by these scores."""
         prefs = self.prefs
         return Ranking(prefs.items, prefs.slot_ptr, prefs.slot_item, score, instances=prefs.instances, method=NAME)
 
 
 def _model(data: _Data, mixture: _Mixture, counts: str) -> MixtureModel:
-    """Return the types in the order of their shares."""
+    """Return the mixture as a fitted model, types sorted by share, largest first."""
     prefs, order = data.corpus.prefs, np.argsort(-mixture.shares, kind="stable")
     shares, scores = mixture.shares[order], mixture.scores[order]
     return MixtureModel.of(
@@ -210,14 +212,17 @@ class _Data:
 
     @cached_property
     def factor(self) -> Floats:
-        """What each ballot's counts are multiplied by inside its agent."""
+        """By ballot: the factor of its counts inside its agent.
+
+        With ``evidence="items"`` an agent's counts are scaled to the number of items it ranks, less one per ballot.
+        """
         prefs = self.corpus.prefs
         weight = np.ones(prefs.n_ballots) if prefs.agents is None else prefs.weight
         if self.evidence == "counts":
             return weight
-        news = np.where(self.corpus.total > 0, np.diff(prefs.indptr) - 1.0, 0.0)
+        n_independent = np.where(self.corpus.total > 0, np.diff(prefs.indptr) - 1.0, 0.0)
         total = sum_by(self.agent, weight * self.corpus.total, self.n_agents)
-        scale = sum_by(self.agent, weight * news, self.n_agents) / np.where(total > 0, total, 1.0)
+        scale = sum_by(self.agent, weight * n_independent, self.n_agents) / np.where(total > 0, total, 1.0)
         return np.asarray(weight * scale[self.agent])
 
     @cached_property
@@ -231,12 +236,14 @@ class _Data:
 
     @cached_property
     def voter_type(self) -> Int64s:
-        """A number for every agent, the same for agents that prefer the same things, -1 for those that say nothing."""
+        """A number for every agent, the same for agents with the same preferences, -1 for agents without any."""
         prefs = self.corpus.prefs
-        mark = np.sin(1.0 + np.arange(prefs.n_slots))  # any fixed direction tells different net wins apart
-        said = sum_by(views.ballot_of_entry(prefs), self.corpus.net * mark[prefs.entry_slot], prefs.n_ballots)
-        sign = np.round(sum_by(self.agent, self.factor * said, self.n_agents), 9)
-        pairs = np.stack([sign, np.round(self.amount_by_agent, 9)], 1)
+        direction = np.sin(1.0 + np.arange(prefs.n_slots))  # any fixed direction tells different net wins apart
+        projection = sum_by(
+            views.ballot_of_entry(prefs), self.corpus.net * direction[prefs.entry_slot], prefs.n_ballots
+        )
+        projection_of_agent = np.round(sum_by(self.agent, self.factor * projection, self.n_agents), 9)
+        pairs = np.stack([projection_of_agent, np.round(self.amount_by_agent, 9)], 1)
         voter_type = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1)
         return np.where(self.amount_by_agent > 0, voter_type, -1)
 
@@ -248,10 +255,10 @@ class _Data:
         """Return the mixture of one type."""
         return self.improve(np.ones((self.n_agents, 1)))
 
-    def grow(self, found: _Mixture, starts: int) -> _Mixture:
-        """Add one type, started from a badly explained agent; return the best of several tries."""
+    def grow(self, mixture: _Mixture, starts: int) -> _Mixture:
+        """Return the best mixture with one more type, started from badly explained agents, up to ``starts`` of them."""
         amount = self.amount_by_agent
-        explained = (found.by_type + np.log(found.shares)).max(axis=1) / np.where(amount > 0, amount, 1.0)
+        explained = (mixture.by_type + np.log(mixture.shares)).max(axis=1) / np.where(amount > 0, amount, 1.0)
         explained = np.where(amount > 0, np.round(explained, 9), np.inf)
         tries: list[_Mixture] = []
         tried: set[int] = set()
@@ -263,14 +270,14 @@ class _Data:
                 continue
             tried.add(voter_type)
             is_same = self.voter_type == voter_type
-            responsibility = np.column_stack([found.responsibility, np.zeros(self.n_agents)])
+            responsibility = np.column_stack([mixture.responsibility, np.zeros(self.n_agents)])
             responsibility[is_same] = 0.0
             responsibility[is_same, -1] = 1.0
             tries.append(self.improve(responsibility))
         return max(tries, key=lambda mixture: round(mixture.objective, 9))
 
     def improve(self, responsibility: Floats) -> _Mixture:
-        """Alternate between scores and memberships until nothing changes."""
+        """Run expectation-maximisation from these memberships (agent x type) until the objective settles."""
         scores = np.zeros((responsibility.shape[1], self.corpus.prefs.n_slots))
         # A type that starts from a single agent must be able to win others over: equal shares at first.
         shares = np.full(len(scores), 1.0 / len(scores))
@@ -287,37 +294,40 @@ class _Data:
         return state
 
     def fit_scores(self, responsibility: Floats, start: Floats, tolerance: float) -> tuple[Floats, Floats]:
-        """Fit the scores of every type to the agents in proportion to their memberships: (scores, log Z)."""
+        """Fit the scores of every type to the agents weighted by their memberships: (scores, log Z), a row per type."""
         prefs, n_types = self.corpus.prefs, responsibility.shape[1]
         sizes, n, n_instances = np.diff(prefs.indptr), prefs.n_slots, prefs.n_instances
-        part = (responsibility * self.times[:, None])[self.agent] * self.factor[:, None]
+        weight_of_type = (responsibility * self.times[:, None])[self.agent] * self.factor[:, None]
         amounts = np.stack(
-            [sum_by(prefs.instance_of_ballot, column, n_instances) for column in (part * self.corpus.total[:, None]).T]
+            [
+                sum_by(prefs.instance_of_ballot, column, n_instances)
+                for column in (weight_of_type * self.corpus.total[:, None]).T
+            ]
         )
         divisor = np.where(amounts > 0, amounts, 1.0)
         net = np.concatenate(
             [
                 sum_by(
                     prefs.entry_slot,
-                    self.corpus.net * np.repeat(part[:, k] / divisor[k][prefs.instance_of_ballot], sizes),
+                    self.corpus.net * np.repeat(weight_of_type[:, k] / divisor[k][prefs.instance_of_ballot], sizes),
                     n,
                 )
                 for k in range(n_types)
             ]
         )
         net[np.abs(net) <= TIE_TOLERANCE] = 0.0  # wins and losses that cancel, up to rounding
-        speaks = (amounts > 0).ravel()
-        n_groups = int(speaks.sum())
+        has_counts = (amounts > 0).ravel()
+        n_groups = int(has_counts.sum())
         slot_ptr = np.concatenate([[0], np.cumsum(np.tile(np.diff(prefs.slot_ptr), n_types))]).astype(np.int64)
-        group_ptr = np.concatenate([[0], np.cumsum(speaks)]).astype(np.int64)
+        group_ptr = np.concatenate([[0], np.cumsum(has_counts)]).astype(np.int64)
         prior = np.ascontiguousarray((self.penalty(n_types) / divisor).ravel())
         ones = np.ones(n_groups)
-        found = kernels.fit_mpm_scores(
+        fitted = kernels.fit_mpm_scores(
             slot_ptr, net, Adherences(group_ptr, ones, ones), prior, start.ravel(), tolerance
         )
-        log_z = np.zeros(len(speaks))
-        log_z[speaks] = found.log_z
-        return found.score.reshape(n_types, n), log_z.reshape(n_types, n_instances)
+        log_z = np.zeros(len(has_counts))
+        log_z[has_counts] = fitted.log_z
+        return fitted.score.reshape(n_types, n), log_z.reshape(n_types, n_instances)
 
     def penalty(self, n_types: int) -> Floats:
         """Return the precision of the prior for each instance: the same for every type."""
@@ -326,7 +336,7 @@ class _Data:
         return np.asarray(self.prior * amount / n_types)
 
     def expect(self, shares: Floats, scores: Floats, log_z: Floats) -> _Mixture:
-        """Say how likely each agent is of each type."""
+        """E-step: return the mixture with every agent's membership of each type, given shares, scores and log Z."""
         prefs = self.corpus.prefs
         by_type = np.empty((self.n_agents, len(shares)))
         for k, score in enumerate(scores):
@@ -344,5 +354,5 @@ class _Data:
     def bic(self, mixture: _Mixture) -> float:
         """Return the Bayesian information criterion: lower is better."""
         size = np.diff(self.corpus.prefs.slot_ptr)
-        free = mixture.n_types * int(np.maximum(size - 1, 0).sum()) + mixture.n_types - 1
-        return -2 * mixture.log_likelihood + free * float(np.log(max(self.times.sum(), 1.0)))
+        n_parameters = mixture.n_types * int(np.maximum(size - 1, 0).sum()) + mixture.n_types - 1
+        return -2 * mixture.log_likelihood + n_parameters * float(np.log(max(self.times.sum(), 1.0)))

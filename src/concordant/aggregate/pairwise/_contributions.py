@@ -55,12 +55,12 @@ class Met:
 
     @property
     def points(self) -> Floats:
-        """Points won of each opponent; a tie is half a point."""
+        """Points won against each opponent; a tie is half a point."""
         return np.asarray(self.won + self.tied / 2)
 
     @property
     def games(self) -> Floats:
-        """How much was counted against each opponent."""
+        """The number (weight) of comparisons with each opponent."""
         return np.asarray(self.won + self.lost + self.tied)
 
     @property
@@ -86,7 +86,9 @@ class Contributions:
 
     @cached_property
     def _rows(self) -> tuple[links.Terms, Floats]:
-        """Return slope and curve of every row in the lead of its first item, and the points expected of it."""
+        """Return slope and curvature of every duel in the lead of its first item, and the points expected of that
+        item.
+        """
         d = self.duels
         order = d.order if len(d.order) else np.zeros(len(d.first))
         lead = self.score[d.first] - self.score[d.second] + order * self.advantage
@@ -95,74 +97,90 @@ class Contributions:
         return links.terms(self.link, lead, tie, d.won, d.lost, d.tied), (up + even / 2) * d.total
 
     def of(self, slot: int) -> Met:
-        """Tell what an item met."""
-        d, (terms, expected) = self.duels, self._rows
-        home, away = np.flatnonzero(d.first == slot), np.flatnonzero(d.second == slot)
+        """Return what the score of an item is made of: records, weights and contributions by opponent, and those of the
+        prior.
+
+        An opponent's weight is the curvature of their duels, its contribution (weight * score + slope) / sum of
+        weights.
+        """
+        duels, (terms, expected) = self.duels, self._rows
+        home, away = np.flatnonzero(duels.first == slot), np.flatnonzero(duels.second == slot)
         rows = np.concatenate([home, away])
         is_home = np.arange(len(rows)) < len(home)
-        opponent, code = np.unique(np.where(is_home, d.second[rows], d.first[rows]), return_inverse=True)
+        opponent, code = np.unique(np.where(is_home, duels.second[rows], duels.first[rows]), return_inverse=True)
 
-        def by_opponent(own: Floats) -> Floats:
-            return sum_by(code.reshape(-1), own, len(opponent))
+        def by_opponent(score: Floats) -> Floats:
+            return sum_by(code.reshape(-1), score, len(opponent))
 
         sign = np.where(is_home, 1.0, -1.0)
-        weight, pull = by_opponent(terms.curve[rows]), by_opponent(sign * terms.slope[rows])
-        own = float(self.score[slot])
-        bend = float(self._bend[slot])
-        whole = float(weight.sum()) + bend
-        scale = 1 / whole if whole > 0 else 0.0
+        weight, slope = by_opponent(terms.curve[rows]), by_opponent(sign * terms.slope[rows])
+        score = float(self.score[slot])
+        prior_curve = float(self._bend[slot])
+        total_weight = float(weight.sum()) + prior_curve
+        scale = 1 / total_weight if total_weight > 0 else 0.0
         return Met(
             opponent.astype(np.int64),
-            by_opponent(np.where(is_home, d.won[rows], d.lost[rows])),
-            by_opponent(np.where(is_home, d.lost[rows], d.won[rows])),
-            by_opponent(d.tied[rows]),
-            by_opponent(np.where(is_home, expected[rows], d.total[rows] - expected[rows])),
+            by_opponent(np.where(is_home, duels.won[rows], duels.lost[rows])),
+            by_opponent(np.where(is_home, duels.lost[rows], duels.won[rows])),
+            by_opponent(duels.tied[rows]),
+            by_opponent(np.where(is_home, expected[rows], duels.total[rows] - expected[rows])),
             weight * scale,
-            (weight * own + pull) * scale,
-            bend * scale,
-            (bend * own + float(self._slope[slot])) * scale,
+            (weight * score + slope) * scale,
+            prior_curve * scale,
+            (prior_curve * score + float(self._slope[slot])) * scale,
         )
 
     @cached_property
     def _slope(self) -> Floats:
+        """The derivative of the log-prior by slot."""
         return self.prior.slope(self.score, self.duels.slot_ptr)
 
     @cached_property
     def _bend(self) -> Floats:
+        """The curvature of the prior by slot."""
         if self.prior.basis is not None:  # then it speaks for what the properties explain
             return np.full(len(self.score), float(self.prior.ridge[0]))
         return self.prior.pull(self.score, self.duels.slot_ptr)
 
 
-def told(scene: Scene, found: Contributions) -> list[Reason]:
-    """Say what the first ones met: records and strengths side by side, then opponent by opponent."""
-    met = {slot: found.of(slot) for slot in scene.order[: len(scene.top) + 1]}
-    if not any(len(one.opponent) for one in met.values()):
+def told(scene: Scene, contributions: Contributions) -> list[Reason]:
+    """Explain the scores of the first items: records and strengths of opponents, then opponent by opponent."""
+    met = {slot: contributions.of(slot) for slot in scene.order[: len(scene.top) + 1]}
+    if not any(len(of_item.opponent) for of_item in met.values()):
         return []
-    said = [sentence for pair in scene.neighbours for sentence in _compared(scene, found, met, *pair)]
+    sentences = [sentence for pair in scene.neighbours for sentence in _compared(scene, contributions, met, *pair)]
     rows = []
-    write = number_format([float(found.score[slot]) for slot in met])
+    write = number_format([float(contributions.score[slot]) for slot in met])
     for slot in scene.top:
-        one = met[slot]
-        figures = [f"{one.share:.0%}", f"{one.strength(found.score):.3f}"] if one.games.sum() else ["-", "-"]
-        expected = f"{number(one.points.sum())} ({one.expected.sum():.1f})"
-        own = [str(scene.rank[slot]), scene.names[slot], write(float(found.score[slot])), f"{one.games.sum():,.6g}"]
-        rows.append([*own, expected, *figures, f"{one.prior_weight:.0%}"])
+        of_item = met[slot]
+        figures = (
+            [f"{of_item.share:.0%}", f"{of_item.strength(contributions.score):.3f}"]
+            if of_item.games.sum()
+            else ["-", "-"]
+        )
+        expected = f"{number(of_item.points.sum())} ({of_item.expected.sum():.1f})"
+        first_columns = [
+            str(scene.rank[slot]),
+            scene.names[slot],
+            write(float(contributions.score[slot])),
+            f"{of_item.games.sum():,.6g}",
+        ]
+        rows.append([*first_columns, expected, *figures, f"{of_item.prior_weight:.0%}"])
     header = ["rank", "item", "score", "compared", "points (expected)", "won", "opponents' mean", "prior's weight"]
     return [
-        Reason("Who beat whom", said, header, rows, frozenset(range(8)) - {1}),
-        *(_opponents(scene, found, slot, met[slot]) for slot in scene.order[:TOLD] if len(met[slot].opponent)),
+        Reason("Who beat whom", sentences, header, rows, frozenset(range(8)) - {1}),
+        *(_opponents(scene, contributions, slot, met[slot]) for slot in scene.order[:TOLD] if len(met[slot].opponent)),
     ]
 
 
-def _compared(scene: Scene, found: Contributions, met: dict[int, Met], one: int, two: int) -> list[str]:
-    """Say why one stands above the next in spite of a worse record, where that is so."""
+def _compared(scene: Scene, contributions: Contributions, met: dict[int, Met], one: int, two: int) -> list[str]:
+    """Explain why ``one`` ranks above ``two`` in spite of a smaller share of wins; empty where that is not so."""
     a, b, names = met[one], met[two], scene.names
     if scene.rank[one] >= scene.rank[two] or not (len(a.opponent) and len(b.opponent)) or a.share >= b.share:
         return []
-    strength = a.strength(found.score), b.strength(found.score)
-    worse = f"{names[one]} scores above {names[two]} although {names[two]} won more of its comparisons "
-    worse += f"({b.share:.1%} against {a.share:.1%}), "
+    strength = a.strength(contributions.score), b.strength(contributions.score)
+    claim = f"{names[one]} scores above {names[two]} although {names[two]} won more of its comparisons "
+    claim += f"({b.share:.1%} against {a.share:.1%}), "
     if strength[0] > strength[1]:
         reason = (
             f"because {names[one]}'s opponents were stronger (mean score {strength[0]:.3f} against {strength[1]:.3f})."
@@ -174,29 +192,29 @@ def _compared(scene: Scene, found: Contributions, met: dict[int, Met], one: int,
         )
     else:
         reason = "because of whom it won against: comparisons that could go either way weigh most."
-    return [worse + reason]
+    return [claim + reason]
 
 
-def _opponents(scene: Scene, found: Contributions, slot: int, met: Met) -> Reason:
-    """List the opponents that weigh most, all others together, and the prior; contributions add up to the score."""
+def _opponents(scene: Scene, contributions: Contributions, slot: int, met: Met) -> Reason:
+    """List the opponents of largest weight, all others together, and the prior; contributions add up to the score."""
     order = np.argsort(-met.weight, kind="stable")
     shown, rest = order[:OPPONENTS], order[OPPONENTS:]
     records = (met.won, met.lost, met.tied)
     rows = [
         [
-            scene.names[other], f"{found.score[other]:.4f}", "-".join(number(float(x[k])) for x in records),
+            scene.names[rival], f"{contributions.score[rival]:.4f}", "-".join(number(float(x[k])) for x in records),
             f"{met.points[k]:,.6g} ({met.expected[k]:.1f})", *_shares(met.weight[k], met.contribution[k]),
         ]
-        for k, other in zip(shown.tolist(), met.opponent[shown].tolist(), strict=True)
+        for k, rival in zip(shown.tolist(), met.opponent[shown].tolist(), strict=True)
     ]  # fmt: skip
     if len(rest):
         record = "-".join(number(float(x[rest].sum())) for x in records)
         points = f"{met.points[rest].sum():,.6g} ({met.expected[rest].sum():.1f})"
-        others = _shares(met.weight[rest].sum(), met.contribution[rest].sum())
-        rows.append([f"{len(rest):,} other{'s' * (len(rest) > 1)}", "", record, points, *others])
+        figures = _shares(met.weight[rest].sum(), met.contribution[rest].sum())
+        rows.append([f"{len(rest):,} other{'s' * (len(rest) > 1)}", "", record, points, *figures])
     if met.prior_weight > 0:
         rows.append(["the prior", "", "", "", *_shares(met.prior_weight, met.prior_contribution)])
-    rows.append(["all", "", "", "", *_shares(1.0, float(found.score[slot]))])
+    rows.append(["all", "", "", "", *_shares(1.0, float(contributions.score[slot]))])
     header = ["opponent", "its score", "won-lost-tied", "points (expected)", "speak for", "weight", "contribution"]
     gained = met.points - met.expected
     best, worst = (
@@ -207,15 +225,15 @@ def _opponents(scene: Scene, found: Contributions, slot: int, met: Met) -> Reaso
         ]
         for sign in (1, -1)
     )
-    said = [FORMULA] if slot == scene.order[0] else []
+    sentences = [FORMULA] if slot == scene.order[0] else []
     if best:
-        said.append(f"It did better than its score leads to expect against {listed(best)}.")
+        sentences.append(f"It did better than its score leads to expect against {listed(best)}.")
     if worst:
-        said.append(f"It did worse against {listed(worst)}.")
-    return Reason(f"What makes the score of {scene.names[slot]}", said, header, rows, frozenset(range(1, 7)))
+        sentences.append(f"It did worse against {listed(worst)}.")
+    return Reason(f"What makes the score of {scene.names[slot]}", sentences, header, rows, frozenset(range(1, 7)))
 
 
 def _shares(weight: float, contribution: float) -> list[str]:
-    """Write what comparisons speak for, their weight and what they contribute."""
+    """Return the columns of a table row: what comparisons speak for, their weight and their contribution."""
     speak_for = f"{contribution / weight:.4f}" if weight > 1e-9 else "-"
     return [speak_for, f"{weight:.1%}", f"{contribution:.4f}"]

@@ -33,10 +33,10 @@ class Following(OverTime):
     needs = frozenset({"order"})
 
     def forecasts(self, prefs: Preferences, since: object = None) -> Floats:
-        """Return, per ballot, the chance that its first entry (the winner) wins, as known before the ballot.
+        """Return, per ballot, the chance that its first entry (the winner) wins, predicted from earlier ballots only.
 
-        Nothing of the ballot itself or of later ones goes into it. NaN for ballots before ``since`` (a date, or a
-        number where times are no dates), for those of other than two items, and where one of them never played before.
+        It is NaN for ballots before ``since`` (a date, or a number where times are not dates), for ballots of other
+        than two items, and where one of the two never played before.
         """
         self.check_needs(prefs)
         in_order(prefs)
@@ -52,11 +52,11 @@ class Following(OverTime):
 
     @abstractmethod
     def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
-        """Return the chance of the first entry of these ballots, each of two items, before it was cast."""
+        """Return, for these ballots of two items, the chance of the first entry before the ballot was cast."""
 
 
 def in_order(prefs: Preferences) -> Preferences:
-    """Return the preferences, or refuse ballots that do not stand in the order of their times."""
+    """Return the preferences; raise an error where ballots of an instance are not sorted by time."""
     if prefs.time is not None:
         instance = prefs.instance_of_ballot
         late = np.flatnonzero((np.diff(prefs.time) < 0) & (instance[1:] == instance[:-1]))
@@ -69,7 +69,7 @@ def in_order(prefs: Preferences) -> Preferences:
 
 
 def replayed(prefs: Preferences) -> Preferences:
-    """Return the preferences in order, or refuse weights that repeat games too often.
+    """Return the preferences in order; raise an error where weights repeat games too often.
 
     A ballot of weight 2.5 is played three times in a row, the last time counting half. Methods that count a weight at
     once (glicko2, bradley-terry) have no such limit.
@@ -84,30 +84,32 @@ def replayed(prefs: Preferences) -> Preferences:
 
 
 def times(prefs: Preferences) -> Floats:
-    """Return when each ballot was cast; its number, from 1, where nobody said."""
+    """Return when each ballot was cast; its number, from 1, where there are no times."""
     return prefs.time if prefs.time is not None else np.arange(1.0, prefs.n_ballots + 1)
 
 
 def previous_entry(prefs: Preferences, has_played: Bools) -> Int64s:
-    """Return, of every entry, the last earlier entry of the same slot in which it played; -1 where there is none."""
+    """Return, for every entry, the last earlier entry of the same slot in which it played; -1 where there is none."""
     order = np.argsort(prefs.entry_slot, kind="stable")
     slot = prefs.entry_slot[order]
-    place = np.where(has_played[order], np.arange(len(order)), -1)
-    last = np.append(-1, np.maximum.accumulate(place)[:-1]) if len(place) else place
-    is_own = (last >= 0) & (slot[last] == slot)
+    last_played = np.where(has_played[order], np.arange(len(order)), -1)
+    last = np.append(-1, np.maximum.accumulate(last_played)[:-1]) if len(last_played) else last_played
+    is_same_slot = (last >= 0) & (slot[last] == slot)
     previous = np.empty(len(order), np.int64)
-    previous[order] = np.where(is_own, order[last], -1)
+    previous[order] = np.where(is_same_slot, order[last], -1)
     return previous
 
 
 def before(prefs: Preferences, trail: Floats, start: float) -> Floats:
-    """Return what every entry stood at before its ballot, from what it stood at after it."""
+    """Return the value (rating) of every entry's item before its ballot; ``trail`` has the values after, NaN where
+    none.
+    """
     previous = previous_entry(prefs, ~np.isnan(trail))
     return np.where(previous >= 0, trail[previous], start)
 
 
 def history_of(prefs: Preferences, score: Floats, low: Floats | None = None, high: Floats | None = None) -> History:
-    """Return the history that trails of all entries make; entries of ballots that decided nothing (NaN) are no row."""
+    """Return the history from values by entry; entries of ballots that decided nothing (NaN) are left out."""
     rows = np.flatnonzero(~np.isnan(score))
     ballot = views.ballot_of_entry(prefs)[rows]
     moment = times(prefs)[ballot]
@@ -127,7 +129,7 @@ def history_of(prefs: Preferences, score: Floats, low: Floats | None = None, hig
 
 
 def unplayed(prefs: Preferences, has_played: Bools, what: str) -> tuple[Notice, ...]:
-    """Warn of items that were in no game."""
+    """Return a notice on items that were in no game; ``what`` ends its sentence."""
     if has_played.all():
         return ()
     text = f"nobody compared these items with others, so they {what}"

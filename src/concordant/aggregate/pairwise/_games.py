@@ -19,7 +19,10 @@ MAX_BALLOTS = 200_000  # ballots up to which games are replayed
 
 
 def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], Floats]) -> list[Reason]:
-    """Tell the records of the first ones and, by replaying all games before and after, what the last ones changed."""
+    """Explain ratings by the records of the first items and by what their last games changed.
+
+    The change is found by replaying all games with and without the last; ``ratings`` returns the ratings by slot.
+    """
     prefs, score = scene.prefs, scene.by_slot(scene.ranking.score)
     won, lost, drawn = views.wins_and_losses(prefs) if prefs.team is None else views.records_of_members(prefs)
     write = number_format([*score[scene.top].tolist(), start])
@@ -31,8 +34,8 @@ def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], F
         for slot in scene.top
     ]  # fmt: skip
     header = ["rank", "item", "won", "drawn", "lost", "rating", "since the start"]
-    said = [f"Everybody starts with {write(start)}; every game moves the ratings of those who play it."]
-    record = Reason("Records", said, header, rows, frozenset(range(7)) - {1})
+    sentences = [f"Everybody starts with {write(start)}; every game moves the ratings of those who play it."]
+    record = Reason("Records", sentences, header, rows, frozenset(range(7)) - {1})
     if prefs.n_ballots > MAX_BALLOTS:
         return [record]
     last = [line for slot in scene.top[:TOLD] for line in _last_games(scene, slot, ratings)]
@@ -42,11 +45,12 @@ def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], F
 
 
 def _last_games(scene: Scene, slot: int, ratings: Callable[[Preferences], Floats]) -> list[list[str]]:
+    """Return a table row for each of an item's last games: result, rating before and after, change."""
     prefs = scene.prefs
     sizes = np.diff(prefs.indptr)
-    own = views.ballot_of_entry(prefs)[prefs.entry_slot == slot]
+    ballots = views.ballot_of_entry(prefs)[prefs.entry_slot == slot]
     lines = []
-    for ballot in own[sizes[own] > 1][-LAST:].tolist():
+    for ballot in ballots[sizes[ballots] > 1][-LAST:].tolist():
         before, after = (float(ratings(prefs.take(slice(0, stop)))[slot]) for stop in (ballot, ballot + 1))
         write = number_format([round(before, 2), round(after, 2)])
         figures = [write(round(before, 2)), write(round(after, 2)), f"{after - before:+.2f}"]
@@ -55,16 +59,18 @@ def _last_games(scene: Scene, slot: int, ratings: Callable[[Preferences], Floats
 
 
 def _result(scene: Scene, ballot: int, slot: int) -> str:
-    """Say how a game ended for one who played it."""
+    """Return how a game ended for the item of a slot: "beat x", "lost to x", "drew with x", or its place among
+    several.
+    """
     prefs = scene.prefs
     span = slice(int(prefs.indptr[ballot]), int(prefs.indptr[ballot + 1]))
     slots, tier = prefs.entry_slot[span], prefs.tier[span]
     side = np.arange(len(slots)) if prefs.team is None else prefs.team[span]
-    mine = slots == slot
-    own, others = int(tier[mine][0]), side != side[mine]
+    is_slot = slots == slot
+    own_tier, is_opponent = int(tier[is_slot][0]), side != side[is_slot]
     _, first = np.unique(side, return_index=True)
     if len(first) == 2:
-        theirs = int(tier[others][0])
-        verb = "beat" if own < theirs else "lost to" if own > theirs else "drew with"
-        return f"{verb} {' + '.join(scene.names[other] for other in slots[others].tolist())}"
-    return f"{ordinal(1 + int((tier[first] < own).sum()))} of {len(first):,}"
+        their_tier = int(tier[is_opponent][0])
+        verb = "beat" if own_tier < their_tier else "lost to" if own_tier > their_tier else "drew with"
+        return f"{verb} {' + '.join(scene.names[opponent] for opponent in slots[is_opponent].tolist())}"
+    return f"{ordinal(1 + int((tier[first] < own_tier).sum()))} of {len(first):,}"

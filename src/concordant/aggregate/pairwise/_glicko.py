@@ -45,76 +45,80 @@ class GlickoRun(NamedTuple):
 
 
 def walk(games: Games, period: Int64s, start: State, tau: float) -> GlickoRun:
-    """Go through games that are sorted by period, one period after the other."""
+    """Update the ratings period by period; games are sorted by period."""
     mean, sd, volatility = (part.copy() for part in start)
-    max_sd, seen = float(sd.max(initial=0.0)), np.full(len(mean), NEVER)
+    max_sd, last_period = float(sd.max(initial=0.0)), np.full(len(mean), NEVER)
     present, size = np.unique(period, return_counts=True)
     ptr, chance = pointer(size).tolist(), np.empty(len(period))
-    rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(seen[:0], seen[:0], mean[:0], mean[:0])]
-    for k, now in enumerate(present.tolist()):
+    rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(last_period[:0], last_period[:0], mean[:0], mean[:0])]
+    for k, period_now in enumerate(present.tolist()):
         span = slice(ptr[k], ptr[k + 1])
         slot, place = np.unique(np.concatenate([games.first[span], games.second[span]]), return_inverse=True)
-        own = Games(place[: size[k]], place[size[k] :], games.result[span], games.weight[span])
-        known = State(mean[slot], sd[slot], volatility[slot])
-        known = known._replace(sd=after_inactivity(known, now - 1 - seen[slot], max_sd))
-        lead = known.mean[own.first] - known.mean[own.second]
-        chance[span] = expected(lead, np.hypot(known.sd[own.first], known.sd[own.second]))
-        mean[slot], sd[slot], volatility[slot] = found = updated(known, own, tau)
-        seen[slot] = now
-        rows.append((slot, np.full(len(slot), now), found.mean, found.sd))
-    return GlickoRun(State(mean, sd, volatility), seen, chance, *map(np.concatenate, zip(*rows, strict=True)))
+        games_now = Games(place[: size[k]], place[size[k] :], games.result[span], games.weight[span])
+        state = State(mean[slot], sd[slot], volatility[slot])
+        state = state._replace(sd=after_inactivity(state, period_now - 1 - last_period[slot], max_sd))
+        lead = state.mean[games_now.first] - state.mean[games_now.second]
+        chance[span] = expected(lead, np.hypot(state.sd[games_now.first], state.sd[games_now.second]))
+        mean[slot], sd[slot], volatility[slot] = new_state = updated(state, games_now, tau)
+        last_period[slot] = period_now
+        rows.append((slot, np.full(len(slot), period_now), new_state.mean, new_state.sd))
+    return GlickoRun(State(mean, sd, volatility), last_period, chance, *map(np.concatenate, zip(*rows, strict=True)))
 
 
 def after_inactivity(state: State, periods: Int64s, max_sd: float) -> Floats:
-    """Return the standard errors after so many periods without a game, none beyond that of a newcomer (``max_sd``)."""
+    """Return the standard errors after this many periods without a game, at most that of a new item (``max_sd``)."""
     grown = np.sqrt(state.sd**2 + np.maximum(periods, 0) * state.volatility**2)
     return np.minimum(grown, np.maximum(max_sd, state.sd))
 
 
 def expected(lead: Floats, sd: Floats) -> Floats:
-    """Return the chance of a win at a lead that is known up to a standard error."""
+    """Return the chance of a win at a lead with a standard error: 1 / (1 + exp(-g(sd) lead)), Glickman's E."""
     return np.asarray(1 / (1 + np.exp(np.clip(-_shrink(sd) * lead, -700, 700))))
 
 
 def _shrink(sd: Floats) -> Floats:
+    """Return Glickman's g(sd) = 1 / sqrt(1 + 3 sd² / π²)."""
     return np.asarray(1 / np.sqrt(1 + 3 * (sd / np.pi) ** 2))
 
 
 def updated(state: State, games: Games, tau: float) -> State:
-    """Return what is believed after the games of a period; all slots play."""
+    """Return the state after the games of one period, in which all slots play (steps 3 to 7 of Glicko-2)."""
     n = len(state.mean)
-    told, gain = np.zeros(n), np.zeros(n)
+    information, gain = np.zeros(n), np.zeros(n)
     sides = ((games.first, games.second, games.result), (games.second, games.first, 1 - games.result))
-    for own, other, result in sides:
-        shrink = _shrink(state.sd[other])
-        chance = np.clip(expected(state.mean[own] - state.mean[other], state.sd[other]), MIN_CHANCE, 1 - MIN_CHANCE)
-        told += sum_by(own, games.weight * shrink**2 * chance * (1 - chance), n)
-        gain += sum_by(own, games.weight * shrink * (result - chance), n)
-    variance = 1 / told
-    new = volatilities(state, variance, variance * gain, tau)
-    variance_after = 1 / (1 / (state.sd**2 + new**2) + told)
-    return State(state.mean + variance_after * gain, np.sqrt(variance_after), new)
+    for player, opponent, result in sides:
+        shrink = _shrink(state.sd[opponent])
+        chance = np.clip(
+            expected(state.mean[player] - state.mean[opponent], state.sd[opponent]), MIN_CHANCE, 1 - MIN_CHANCE
+        )
+        information += sum_by(player, games.weight * shrink**2 * chance * (1 - chance), n)
+        gain += sum_by(player, games.weight * shrink * (result - chance), n)
+    variance = 1 / information
+    new_volatility = volatilities(state, variance, variance * gain, tau)
+    variance_after = 1 / (1 / (state.sd**2 + new_volatility**2) + information)
+    return State(state.mean + variance_after * gain, np.sqrt(variance_after), new_volatility)
 
 
 def volatilities(state: State, variance: Floats, change: Floats, tau: float) -> Floats:
-    """Return the volatilities that balance how far ratings changed with how slowly volatilities do (step 5).
+    """Return the new volatilities (step 5 of Glicko-2); ``variance`` is v and ``change`` is Δ in Glickman's paper.
 
-    The logarithm of the variance solves f(x) = 0 by the Illinois variant of false position, all items at once.
+    The logarithm of the squared volatility solves f(x) = 0 by the Illinois variant of false position, all items at
+    once.
     """
     if tau < MIN_TAU:
         return state.volatility
-    before, spread = np.log(state.volatility**2), state.sd**2 + variance
+    log_before, total_before = np.log(state.volatility**2), state.sd**2 + variance
 
     def f(x: Floats) -> Floats:
         power = np.exp(x)
-        total = spread + power
-        return np.asarray(power * (change**2 - total) / (2 * total**2) - (x - before) / tau**2)
+        total = total_before + power
+        return np.asarray(power * (change**2 - total) / (2 * total**2) - (x - log_before) / tau**2)
 
-    left, excess = before, change**2 - spread
-    right = np.where(excess > 0, np.log(np.maximum(excess, 1e-300)), before - tau)
+    left, excess = log_before, change**2 - total_before
+    right = np.where(excess > 0, np.log(np.maximum(excess, 1e-300)), log_before - tau)
     step = tau
-    while (short := (excess <= 0) & (f(right) < 0)).any():
-        right = np.where(short, right - step, right)
+    while (is_short := (excess <= 0) & (f(right) < 0)).any():
+        right = np.where(is_short, right - step, right)
         step *= 2
     at_left, at_right = f(left), f(right)
     for _ in range(200):

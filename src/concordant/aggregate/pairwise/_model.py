@@ -98,8 +98,8 @@ class ScoreModel(Method):
     def with_covariates(self, covariates: Mapping[str, Sequence[float] | Mapping[str, float]]) -> Self:
         """Return a copy that explains scores by properties of the items, a row of numbers (or named ones) per item.
 
-        Scores are drawn towards what the properties explain instead of towards zero, so that an item hardly ever
-        compared gets the score of items like it. ``ranking.model.coefficients`` says what each property is worth.
+        Scores are shrunk towards what the properties explain instead of towards zero, so that an item that is hardly
+        ever compared gets the score of similar items. ``ranking.model.coefficients`` has the effect of each property.
         """
         table: dict[str, dict[str, float]] = {}
         for item, row in covariates.items():
@@ -115,32 +115,40 @@ class ScoreModel(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with intervals, rank intervals, the chance to be the best, and the fitted model."""
         counting, contest = self._counting(), self._contest(prefs)
-        over, design = (prefs, None) if contest is None else (contest.prefs, contest.design)
-        observed, found, settled = self._observed(over, design)
+        contest_prefs, design = (prefs, None) if contest is None else (contest.prefs, contest.design)
+        observed, standing, settled = self._observed(contest_prefs, design)
         duels = counted(observed)
         covariates = self._covariates(prefs)
         voters = None
-        if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(over):
-            voters = Voters(over, counting, design=design)
+        if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(contest_prefs):
+            voters = Voters(contest_prefs, counting, design=design)
         prior_of = partial(self._prior, duels=duels, settled=settled, covariates=covariates, design=design)
         prior, doubt, start = self._chosen(observed, prior_of, voters)
         if self.errors == "sandwich":
-            voters = Voters(over, counting, by_agent=True, design=design)
+            voters = Voters(contest_prefs, counting, by_agent=True, design=design)
         parts = fit(observed, prior_of(prior), start)
         score = snap_scores(prefs, _gather(parts, prefs.n_slots), TIE_OF_FITTED, min_scale=1.0)
         errors = None
         if self.errors != "none":
             by_voter = voters if self.errors in ("auto", "sandwich") else None
-            asked = UncertaintyOptions(self.errors, self.level, self.replicates, self.seed)
-            agents = Agents(over, counting) if self.errors == "bootstrap" and over.agents is not None else None
-            errors = ScoreErrors(prefs, parts, score, asked, doubt, by_voter, agents)
-        kept = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
+            options_of_errors = UncertaintyOptions(self.errors, self.level, self.replicates, self.seed)
+            agents = (
+                Agents(contest_prefs, counting)
+                if self.errors == "bootstrap" and contest_prefs.agents is not None
+                else None
+            )
+            errors = ScoreErrors(prefs, parts, score, options_of_errors, doubt, by_voter, agents)
+        prior_text = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
         effects = Effects.of(self, prefs, design, parts, errors)
-        told = [] if effects is None else effects.notices()
+        effect_notices = [] if effects is None else effects.notices()
         return Outcome(
             score=score,
             fit=self._fit(parts, duels, score, prior, errors),
-            warnings=(*standing_notices(prefs, found, OF_PAIRS, kept), *_unconverged(prefs, parts), *told),
+            warnings=(
+                *standing_notices(prefs, standing, OF_PAIRS, prior_text),
+                *_unconverged(prefs, parts),
+                *effect_notices,
+            ),
             uncertainty=errors,
             model=self._model(prefs, counting, parts, score, covariates, errors, effects),
             beside={} if effects is None else effects.beside(),
@@ -151,7 +159,9 @@ class ScoreModel(Method):
         return Counting(self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights"))
 
     def _contest(self, prefs: Preferences) -> Contest | None:
-        """Return who meets whom, where that is more than items; refuse what is not known of it."""
+        """Return the contestants where they are more than items, else None; refuse settings that do not support
+        them.
+        """
         contest = contest_of(prefs, self.team_strength, self.style_control)
         if contest is not None:
             if self.missing != "ignore":
@@ -160,23 +170,24 @@ class ScoreModel(Method):
                 refuse(arg("counts", self.counts), arg("counts", "binary"))
         return contest
 
-    def _observed(self, over: Preferences, design: Design | None) -> tuple[Observed, Standing, Bools]:
-        """Return the duels, which items they join, and by instance whether they alone give finite scores."""
-        duels, has_tie = self._counting().duels(over), links.has_tie_parameter(self.link)
+    def _observed(self, contest_prefs: Preferences, design: Design | None) -> tuple[Observed, Standing, Bools]:
+        """Return the duels, the groups of items they connect, and by instance whether they alone give finite scores."""
+        duels, has_tie = self._counting().duels(contest_prefs), links.has_tie_parameter(self.link)
         if design is None:
-            found = duel_standing(duels)
-            return ObservedDuels(duels, self.link), found, is_settled(duels, found, has_tie)
-        found = duel_standing_of(design, duels)
+            standing = duel_standing(duels)
+            return ObservedDuels(duels, self.link), standing, is_settled(duels, standing, has_tie)
+        standing = duel_standing_of(design, duels)
         if design.is_single:
-            settled = is_settled(item_duels(design, duels), found, has_tie)
+            settled = is_settled(item_duels(design, duels), standing, has_tie)
         else:  # a tie parameter could grow with the scores, but teams always have some prior
-            settled = is_settled(replace(duels, slot_ptr=design.slot_ptr), found, has_tie_parameter=False)
-        return Designed(ObservedDuels(duels, self.link), design), found, settled
+            settled = is_settled(replace(duels, slot_ptr=design.slot_ptr), standing, has_tie_parameter=False)
+        return Designed(ObservedDuels(duels, self.link), design), standing, settled
 
     def ranks_apart(self, prefs: Preferences) -> bool:
-        """Say whether instances can be ranked apart: not where errors or the prior are pooled over all in other ways.
+        """Return whether instances can be ranked separately: not where errors or the prior need all instances together.
 
-        The evidence of a prior is a sum over instances; the spread of voters and the draws of a bootstrap are not.
+        The evidence of a prior is a sum over instances; the dependence between voters and the draws of a bootstrap are
+        not.
         """
         if self._contest(prefs) is not None:
             return False
@@ -189,24 +200,24 @@ class ScoreModel(Method):
     def prior_search(self, prefs: Preferences) -> PriorSearch:
         """Return the search for the prior of these preferences."""
         contest = self._contest(prefs)
-        over, design = (prefs, None) if contest is None else (contest.prefs, contest.design)
-        observed, _, settled = self._observed(over, design)
+        contest_prefs, design = (prefs, None) if contest is None else (contest.prefs, contest.design)
+        observed, _, settled = self._observed(contest_prefs, design)
         prior_of = partial(self._prior, duels=counted(observed), settled=settled, covariates=None, design=design)
         return PriorSearch(observed, prior_of)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell whom the first ones met, what each opponent adds to their scores, and what covariates are worth."""
+        """Explain the scores of the first items by their opponents and by covariate effects."""
         from concordant.aggregate.pairwise._contributions import told
         from concordant.narrative.sentences import Scene
 
-        found = self.contributions(prefs, ranking)
-        more = [] if found is None else told(Scene(prefs, ranking, self.missing), found)
-        return [*super().reasons(prefs, ranking), *more, *style_reasons(ranking)]
+        contributions = self.contributions(prefs, ranking)
+        of_opponents = [] if contributions is None else told(Scene(prefs, ranking, self.missing), contributions)
+        return [*super().reasons(prefs, ranking), *of_opponents, *style_reasons(ranking)]
 
     def contributions(self, prefs: Preferences, ranking: Ranking) -> Contributions | None:
-        """Return what the score of each item of one instance is made of; None where that is more than its duels.
+        """Return the contributions to the score of each item of one instance.
 
-        So it is with teams and with covariates of what was compared, and where the fitted model was not kept.
+        None with teams, with covariates of the comparisons, and where the fitted model was not kept.
         """
         from concordant.aggregate.pairwise._contributions import Contributions
 
@@ -218,19 +229,21 @@ class ScoreModel(Method):
         q = 0 if ranking.instance is None or model.instances is None else model.instances.code(ranking.instance)
         counting, trust = self._counting(), self.learnt.get("agent_weights")
         if trust is not None and prefs.agents is not None:  # an instance may lack agents that others have
-            here = set(prefs.agents.labels)
-            counting = replace(counting, trust={agent: weight for agent, weight in trust.items() if agent in here})
+            known_agents = set(prefs.agents.labels)
+            counting = replace(
+                counting, trust={agent: weight for agent, weight in trust.items() if agent in known_agents}
+            )
         duels = counting.duels(prefs)
         settled = is_settled(duels, duel_standing(duels), links.has_tie_parameter(self.link))
         prior = self._prior(ranking.fit["prior"], duels, settled, self._covariates(prefs))
         return Contributions(duels, self.link, ranking.score, float(model.advantage[q]), float(model.tie[q]), prior)
 
     def settled(self, strength: float, doubt: float) -> Self:
-        """Return a copy that takes the prior, with the variance of its logarithm, as chosen already."""
+        """Return a copy that takes this prior, and the variance of its logarithm, as already chosen."""
         return settled_on(self, strength, doubt)
 
     def _is_clustered(self, prefs: Preferences) -> bool:
-        """Say whether comparisons depend on each other: a ballot gives several, or differences are counted."""
+        """Return whether comparisons depend on each other: a ballot gives several, or differences are counted."""
         if self.missing != "ignore":  # every ballot compares all candidates
             candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
             return int(candidates.max(initial=0)) > 2 and int(candidates.sum()) <= LARGEST_COMPLETED
@@ -241,11 +254,13 @@ class ScoreModel(Method):
     def _chosen(
         self, observed: Observed, prior_of: Callable[[float], Prior], voters: Voters | None
     ) -> tuple[float, float, list[Fit] | None]:
-        """Return the prior's precision, by evidence where it is "auto", the variance of its logarithm, and a fit."""
+        """Return the prior's precision ("auto": by marginal likelihood), the variance of its logarithm, and a fit to
+        start from.
+        """
         if not isinstance(self.prior, str):
             return self.prior, 0.0, None
-        if (known := settled_prior(self)) is not None:
-            return *known, None
+        if (settled := settled_prior(self)) is not None:
+            return *settled, None
         total = observed.total
         unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
         search = PriorSearch(observed, prior_of)
@@ -260,7 +275,10 @@ class ScoreModel(Method):
     def _prior(
         self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None, design: Design | None = None
     ) -> Prior:
-        """Return the prior of every instance; where plain likelihood has no answer, a small one."""
+        """Return the prior of every instance; a small one where the likelihood alone has no maximum.
+
+        ``settled`` is by instance whether the duels alone give finite scores.
+        """
         total, ties = duels.totals
         unit = total if self.likelihood == "mean" else np.ones(len(total))
         ridge = prior * unit
@@ -289,18 +307,19 @@ class ScoreModel(Method):
     def _fit(
         self, parts: list[Fit], duels: Duels, score: Floats, prior: float, errors: ScoreErrors | None
     ) -> Mapping[str, float]:
-        out = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
+        """Return the figures of the fit; those that take time are computed on first access."""
+        figures = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
         later: dict[str, Callable[[], float]] = {}
         design = parts[0].observed.design if isinstance(parts[0].observed, Designed) else None
         if self.counts == "binary" and design is None:
             later["mean_kendall"] = partial(share_discordant, duels, score)
         if len(parts) == 1 and len(parts[0].instances) == 1:
-            others = (("order_effect", len(duels.order) > 0), ("tie_parameter", links.has_tie_parameter(self.link)))
-            for which, (name, is_fitted) in enumerate(others):
+            extras = (("order_effect", len(duels.order) > 0), ("tie_parameter", links.has_tie_parameter(self.link)))
+            for which, (name, is_fitted) in enumerate(extras):
                 if is_fitted:
-                    out[name] = float((parts[0].advantage, parts[0].tie)[which][0])
+                    figures[name] = float((parts[0].advantage, parts[0].tie)[which][0])
                     later[f"{name}_stderr"] = partial(errors.extra_error, which) if errors else float
-        return LazyMapping({**out, "prior": prior}, later)
+        return LazyMapping({**figures, "prior": prior}, later)
 
     def _model(
         self,
@@ -312,12 +331,13 @@ class ScoreModel(Method):
         errors: ScoreErrors | None,
         effects: Effects | None = None,
     ) -> PairModel:
+        """Return the fitted model with the parameters of all instances."""
         advantage, tie = np.zeros(prefs.n_instances), np.zeros(prefs.n_instances)
         for part in parts:
             advantage[part.instances], tie[part.instances] = part.advantage, part.tie
-        worth = {} if covariates is None else covariates.coefficients(score)
-        shown = {} if effects is None else effects.values
-        if twice := sorted(worth.keys() & shown.keys()):
+        of_items = {} if covariates is None else covariates.coefficients(score)
+        of_comparisons = {} if effects is None else effects.values
+        if twice := sorted(of_items.keys() & of_comparisons.keys()):
             raise InputError(f"{twice[0]!r} is a covariate of items and of what was compared: rename one of the two.")
         return PairModel.of(
             prefs,
@@ -326,30 +346,31 @@ class ScoreModel(Method):
             advantage=advantage,
             tie=tie,
             counting=counting,
-            coefficients=worth | shown,
+            coefficients=of_items | of_comparisons,
             effects=effects,
             errors=errors,
         )
 
 
 def _unconverged(prefs: Preferences, parts: list[Fit]) -> list[Notice]:
-    loose = np.zeros(prefs.n_instances, bool)
+    """Return a notice on instances whose fit did not converge."""
+    is_unconverged = np.zeros(prefs.n_instances, bool)
     for part in parts:
-        loose[part.instances] = part.slack > LOOSE * (1 + part.observed.total)
-    if not loose.any():
+        is_unconverged[part.instances] = part.slack > LOOSE * (1 + part.observed.total)
+    if not is_unconverged.any():
         return []
     text = "the fit did not converge, so the scores are approximate; raise the prior"
-    return [notice_on(prefs, "no-convergence", text, np.repeat(loose, np.diff(prefs.slot_ptr)))]
+    return [notice_on(prefs, "no-convergence", text, np.repeat(is_unconverged, np.diff(prefs.slot_ptr)))]
 
 
 def counted(observed: Observed) -> Duels:
-    """Return the duels behind observations."""
+    """Return the duels of observations, without their design."""
     assert isinstance(observed.plain, ObservedDuels)
     return observed.plain.duels
 
 
 def _gather(parts: list[Fit], n_slots: int) -> Floats:
-    """Put the scores of all parts where their slots are."""
+    """Join the scores of all parts to one array by slot."""
     out = np.zeros(n_slots)
     for part in parts:
         out[part.slots] = part.score

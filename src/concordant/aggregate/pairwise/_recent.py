@@ -35,20 +35,20 @@ class OverTime(Method):
     all_items: bool = options.all_items()
 
     def rank(self, prefs: Preferences) -> Ranking:
-        """Rank the candidates of every instance that were seen recently, or since a moment, or all."""
+        """Rank the candidates that were seen recently, or since a moment, or all."""
         self.check_needs(prefs)
         keep = self.kept(prefs)
         ranking = super().rank(prefs)
         if keep is None or keep.all():
             return ranking
         ranked = set(prefs.items.take(np.unique(prefs.slot_item[keep])))
-        told = [one for one in ranking.notices if not one.items or ranked.intersection(one.items)]
+        kept_notices = [notice for notice in ranking.notices if not notice.items or ranked.intersection(notice.items)]
         return replace(
-            ranking.only(keep), notices=(*told, notice_on(prefs, "not-recent", self._told(prefs, keep), ~keep))
+            ranking.only(keep), notices=(*kept_notices, notice_on(prefs, "not-recent", self._told(prefs, keep), ~keep))
         )
 
     def of_everybody(self) -> Self:
-        """Return a copy that ranks every item, as comparisons with other rankings need it."""
+        """Return a copy that ranks every item, for comparisons with other rankings."""
         if self.since is not None:
             raise ParameterError(
                 arg("since", self.since) + " leaves items out, but all must be ranked here: leave it out."
@@ -56,7 +56,7 @@ class OverTime(Method):
         return replace(self, all_items=True).with_learnt(**self.learnt)
 
     def kept(self, prefs: Preferences) -> Bools | None:
-        """Return by slot whether it is ranked; None where everybody is."""
+        """Return, by slot, whether it is ranked; None where all are."""
         if self.all_items and self.since is not None:
             both = arg("all_items", True) + " and " + arg("since", self.since)
             raise ParameterError(both + " contradict each other: give one of them.")
@@ -70,33 +70,34 @@ class OverTime(Method):
         return None if length is None else _is_recent(prefs, self.moments(prefs), length)
 
     def recent(self, prefs: Preferences) -> float | None:
-        """Return how long ago a result is recent, in the unit of the times; None where all items are ranked."""
+        """Return the age up to which a result is recent, in the unit of the times; None where all items are ranked."""
         return RECENT if prefs.is_dated else None
 
     def moments(self, prefs: Preferences) -> Floats:
-        """Return when every ballot counts as seen."""
+        """Return the time at which every ballot counts as seen."""
         return played(prefs)
 
     def _told(self, prefs: Preferences, keep: Bools) -> str:
-        left, n = int((~keep).sum()), len(keep)
-        said = f"{left:,} of {n:,} items {'is' if left == 1 else 'are'} not ranked: no result "
+        """Return the text of the notice on items that are not ranked."""
+        n_left_out, n = int((~keep).sum()), len(keep)
+        text = f"{n_left_out:,} of {n:,} items {'is' if n_left_out == 1 else 'are'} not ranked: no result "
         if self.since is not None:
-            said += f"since {shown_time(moment_of(prefs, self.since, 'since'), prefs.is_dated)}"
+            text += f"since {shown_time(moment_of(prefs, self.since, 'since'), prefs.is_dated)}"
         else:
-            said += f"in the last {self.recent(prefs):g}{' days' if prefs.is_dated else ''} of the data"
+            text += f"in the last {self.recent(prefs):g}{' days' if prefs.is_dated else ''} of the data"
         advice = arg("since") + " moves the limit, " + arg("all_items", True) + " ranks every item"
-        return f"{said} (" + advice + f"){_emptied(prefs, keep)}"
+        return f"{text} (" + advice + f"){_emptied(prefs, keep)}"
 
 
 def _emptied(prefs: Preferences, keep: Bools) -> str:
-    """Name the instances of which no item is left; the empty string where there is none."""
-    left = np.bincount(views.instance_of_slot(prefs)[keep], minlength=prefs.n_instances)
-    empty = np.flatnonzero((left == 0) & (np.diff(prefs.slot_ptr) > 0))
+    """Name the instances without any ranked item; the empty string where there is none."""
+    n_left = np.bincount(views.instance_of_slot(prefs)[keep], minlength=prefs.n_instances)
+    empty = np.flatnonzero((n_left == 0) & (np.diff(prefs.slot_ptr) > 0))
     if prefs.instances is None or not len(empty):
         return ""
     labels = named(prefs.instances.take(empty))
-    what = "1 instance has" if len(empty) == 1 else f"{len(empty):,} instances have"
-    return f"; {what} no item left and {'is' if len(empty) == 1 else 'are'} not ranked: {labels}; items not ranked"
+    subject = "1 instance has" if len(empty) == 1 else f"{len(empty):,} instances have"
+    return f"; {subject} no item left and {'is' if len(empty) == 1 else 'are'} not ranked: {labels}; items not ranked"
 
 
 def played(prefs: Preferences) -> Floats:
@@ -107,14 +108,14 @@ def played(prefs: Preferences) -> Floats:
 
 
 def seen(prefs: Preferences, moment: Floats) -> Floats:
-    """Return when every slot last met another; minus infinity where it never did."""
+    """Return when every slot last met another; minus infinity where it never did. ``moment`` is by ballot."""
     entries = views.has_opponents(prefs)
     when = moment[views.ballot_of_entry(prefs)[entries]]
     return max_by(prefs.entry_slot[entries], when, prefs.n_slots, -np.inf)
 
 
 def _is_recent(prefs: Preferences, moment: Floats, length: float) -> Bools:
-    """Say which slots were seen at most so long before the last ballot of their instance; all where none was."""
+    """Return, by slot, whether it was seen within ``length`` of the last ballot of its instance; all where none was."""
     last = seen(prefs, moment)
     instance = views.instance_of_slot(prefs)
     end = max_by(instance, last, prefs.n_instances, -np.inf)[instance]
@@ -122,9 +123,9 @@ def _is_recent(prefs: Preferences, moment: Floats, length: float) -> Bools:
 
 
 def moment_of(prefs: Preferences, moment: object, name: str) -> float:
-    """Return a moment as a number like the times of the preferences."""
-    found, is_dated = as_times([moment])
-    if np.isnan(found[0]) or is_dated != prefs.is_dated:
+    """Return a date or number as a time like those of the preferences; ``name`` is the parameter in the error."""
+    time, is_dated = as_times([moment])
+    if np.isnan(time[0]) or is_dated != prefs.is_dated:
         wanted = "a date, written year first" if prefs.is_dated else "a number, as the times are"
         raise ParameterError(arg(name, moment) + f" is not a valid time: give {wanted}.")
-    return float(found[0])
+    return float(time[0])

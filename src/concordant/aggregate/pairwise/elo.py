@@ -77,18 +77,21 @@ class Elo(Following):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell the records of the first ones and what their last games changed."""
+        """Explain ratings by the records of the first items and what their last games changed."""
         from concordant.aggregate.pairwise._games import games_reasons
         from concordant.narrative.sentences import Scene
 
-        played = games_reasons(Scene(prefs, ranking), self.start, lambda some: self.scores(some).score)
+        played = games_reasons(Scene(prefs, ranking), self.start, lambda part: self.scores(part).score)
         return [*super().reasons(prefs, ranking), *played]
 
     def _history(self, prefs: Preferences) -> History:
         return history_of(prefs, self._played(prefs, has_trail=True)[3])
 
     def _played(self, prefs: Preferences, has_trail: bool) -> tuple[Floats, Floats, float, Floats]:
-        """Return rating and games of every slot, the log-likelihood of the forecasts, and the trail if asked for."""
+        """Return rating and games of every slot, the log-likelihood of the forecasts, and the rating after each entry.
+
+        The last is empty unless ``has_trail``.
+        """
         ballots = views.ballots(replayed(prefs))
         return kernels.elo_stream(
             ballots, self._shown(prefs), self.start, self.stake, self.spread, self.advantage, has_trail
@@ -98,6 +101,7 @@ class Elo(Following):
         return order_of_sides(prefs, "An advantage").astype(np.float64) if self.advantage else np.empty(0)
 
     def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
+        """Return, for these ballots of two items, the chance of the first entry before the ballot was cast."""
         rating = before(prefs, self._played(prefs, has_trail=True)[3], self.start)
         first, shown = prefs.indptr[ballot], self._shown(prefs)
         lead = rating[first] - rating[first + 1]

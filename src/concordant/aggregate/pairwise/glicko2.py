@@ -85,11 +85,11 @@ class Glicko2(Following):
         )
 
     def _half(self, deviation: Floats) -> Floats:
-        """Return half the width of the intervals."""
+        """Return half the width of the confidence intervals."""
         return NormalDist().inv_cdf((1 + self.level) / 2) * deviation
 
     def _played(self, prefs: Preferences) -> _Played:
-        """Go through the periods."""
+        """Play the games of all periods, and let deviations grow until the last period of each instance."""
         pairs = views.pairs(in_order(prefs))
         period = self._periods(prefs)
         order = np.argsort(period[pairs.ballot], kind="stable")
@@ -105,12 +105,12 @@ class Glicko2(Following):
         np.maximum.at(last, prefs.instance_of_ballot[ballot], period[ballot])
         sd = _glicko.after_inactivity(walked.last, last[instance] - walked.seen, self.deviation / SCALE)
         chance = np.clip(walked.chance, 1e-300, 1 - 1e-16)
-        likely = games.result * np.log(chance) + (1 - games.result) * np.log1p(-chance)
+        log_chance = games.result * np.log(chance) + (1 - games.result) * np.log1p(-chance)
         return _Played(
             rating=self.start + SCALE * walked.last.mean,
             deviation=SCALE * sd,
             games=sum_by(games.first, games.weight, n) + sum_by(games.second, games.weight, n),
-            log_likelihood=float(games.weight @ likely),
+            log_likelihood=float(games.weight @ log_chance),
             walked=walked,
             ballot=ballot,
             period_of_ballot=period,
@@ -121,29 +121,30 @@ class Glicko2(Following):
         return self.period if self.period != "auto" else ("month" if prefs.is_dated else 1.0)
 
     def _periods(self, prefs: Preferences) -> Int64s:
-        """Return the number of the period of every ballot; those in which nothing happened are counted, too.
+        """Return the number of the period of every ballot; empty periods are numbered as well.
 
-        Without times periods are so many ballots, in every instance by itself.
+        Without times a period is a number of ballots, counted by instance.
         """
         if prefs.time is not None:
             return calendar_numbers(prefs.time, prefs.is_dated, self._period(prefs))
         instance, weight, n = prefs.instance_of_ballot, prefs.weight, prefs.n_instances
         if self.period == "auto":
-            ballots, entries = (sum_by(instance, weight * each, n) for each in (1.0, np.diff(prefs.indptr)))
+            ballots, entries = (sum_by(instance, weight * factor, n) for factor in (1.0, np.diff(prefs.indptr)))
             length = GAMES * np.diff(prefs.slot_ptr) * ballots / np.maximum(entries, 1e-300)
         else:
             calendar_numbers(np.empty(0), False, self.period)  # refuses words of the calendar
             length = np.full(n, float(self.period))
         order = np.argsort(instance, kind="stable")
         total = np.cumsum(weight[order])
-        passed = np.empty(prefs.n_ballots)  # before each ballot, in its instance
-        passed[order] = (
+        weight_before = np.empty(prefs.n_ballots)  # before each ballot, in its instance
+        weight_before[order] = (
             total - weight[order] - (np.append(0.0, np.cumsum(sum_by(instance, weight, n))))[instance[order]]
         )
-        return np.asarray((passed + 1e-9) // np.maximum(length[instance], 1e-9)).astype(np.int64)
+        return np.asarray((weight_before + 1e-9) // np.maximum(length[instance], 1e-9)).astype(np.int64)
 
     # ---- over time ----
     def _history(self, prefs: Preferences, played: _Played) -> History:
+        """Return the ratings at the end of every period an item played in, with intervals."""
         walked = played.walked
         instance = segment_index(prefs.slot_ptr)[walked.slot]
         if prefs.time is not None:
@@ -165,6 +166,7 @@ class Glicko2(Following):
         )
 
     def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
+        """Return, for these ballots of two items, the chance of the first entry before the ballot was cast."""
         played = self._played(prefs)
         chance = np.full(prefs.n_ballots, 0.5)  # of ballots that say nothing
         chance[played.ballot] = played.walked.chance
@@ -182,12 +184,12 @@ class _Played(NamedTuple):
 
 
 def _last_ballots(instance: AnyArray, period: Int64s, row_instance: AnyArray, row_period: Int64s) -> Floats:
-    """Return the number, from 1, of the last ballot in the instance and period of every row."""
-    span = int(period.max(initial=0)) + 1
-    keys, place = np.unique(instance.astype(np.int64) * span + period, return_inverse=True)
+    """Return, for every row, the number (from 1) of the last ballot of its instance and period."""
+    n_periods = int(period.max(initial=0)) + 1
+    keys, place = np.unique(instance.astype(np.int64) * n_periods + period, return_inverse=True)
     last = np.zeros(len(keys))
     np.maximum.at(last, place, np.arange(1.0, len(period) + 1))
-    return last[np.searchsorted(keys, row_instance.astype(np.int64) * span + row_period)]
+    return last[np.searchsorted(keys, row_instance.astype(np.int64) * n_periods + row_period)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +204,7 @@ class GlickoModel(ComparisonModel):
         return False
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins and loses; nobody gains by being first."""
+        """Return the chances that the first slot of each pair wins, loses and ties (0); ``order`` has no effect."""
         lead = (self.score[first] - self.score[second]) / SCALE
         up = _glicko.expected(lead, np.hypot(self.deviation[first], self.deviation[second]) / SCALE)
         return up, 1 - up, np.zeros(len(up))

@@ -90,16 +90,16 @@ class Trueskill(Following):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell the records of the first ones and what their last games changed."""
+        """Explain ratings by the records of the first items and what their last games changed."""
         from concordant.aggregate.pairwise._games import games_reasons
         from concordant.narrative.sentences import Scene
 
         start = self.mean - 3 * self.sigma if self.score == "conservative" else self.mean
-        played = games_reasons(Scene(prefs, ranking), start, lambda some: self.scores(some).score)
+        played = games_reasons(Scene(prefs, ranking), start, lambda part: self.scores(part).score)
         return [*super().reasons(prefs, ranking), *played]
 
     def _played(self, prefs: Preferences, has_trail: bool) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return mean and sigma of every slot after all games, and the trails of both if asked for."""
+        """Return mean and sigma of every slot after all games, and (``has_trail``) both after each entry."""
         team = np.empty(0, np.int32) if prefs.team is None else prefs.team
         beliefs = self.mean, self.sigma, self.beta, self.drift, self.margin
         ballots, is_paired = views.ballots(replayed(prefs)), self.ties == "pairs"
@@ -117,8 +117,11 @@ class Trueskill(Following):
         return history_of(prefs, *self._shown(*self._played(prefs, has_trail=True)[2:]))
 
     def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
+        """Return, for these ballots of two items, the chance of the first entry before the ballot was cast."""
         trails = self._played(prefs, has_trail=True)[2:]
-        mean, sigma = (before(prefs, trail, own) for trail, own in zip(trails, (self.mean, self.sigma), strict=True))
+        mean, sigma = (
+            before(prefs, trail, start) for trail, start in zip(trails, (self.mean, self.sigma), strict=True)
+        )
         first = prefs.indptr[ballot]
         spread = np.sqrt(sigma[first] ** 2 + sigma[first + 1] ** 2 + 2 * (self.drift**2 + self.beta**2))
         lead = (mean[first] - mean[first + 1] - self.margin) / spread
@@ -152,7 +155,9 @@ class SkillModel(ComparisonModel):
         return float(self._between(a, b, instance)[2][0])
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and draws; nobody gains by being first."""
+        """Return the chances that the first slot of each pair wins, loses and draws; there is no advantage of being
+        first.
+        """
         lead = self.score[first] - self.score[second]
         return self._chances(lead, self.sigma[first] ** 2 + self.sigma[second] ** 2, 2)
 
@@ -172,19 +177,23 @@ class SkillModel(ComparisonModel):
             raise InputError("The likelihood of matches between teams is not known here: ask p_beats of two teams.")
 
     def _between(self, a: object, b: object, instance: object) -> tuple[Floats, Floats, Floats]:
+        """Return the chances that team ``a`` wins, loses and draws against team ``b``; a single item is a team of
+        one.
+        """
         sides = [list(side) if isinstance(side, (list, tuple)) else [side] for side in (a, b)]
-        one, other = (np.array([self.slot(item, instance) for item in side], np.int64) for side in sides)
-        if not len(one) or not len(other) or len({*one.tolist(), *other.tolist()}) < len(one) + len(other):
+        first, second = (np.array([self.slot(item, instance) for item in side], np.int64) for side in sides)
+        if not len(first) or not len(second) or len({*first.tolist(), *second.tolist()}) < len(first) + len(second):
             raise InputError("A match is between two teams of different items, at least one on either side.")
-        lead = self.score[one].sum() - self.score[other].sum()
-        variance = (self.sigma[one] ** 2).sum() + (self.sigma[other] ** 2).sum()
-        return self._chances(np.array([lead]), np.array([variance]), len(one) + len(other))
+        lead = self.score[first].sum() - self.score[second].sum()
+        variance = (self.sigma[first] ** 2).sum() + (self.sigma[second] ** 2).sum()
+        return self._chances(np.array([lead]), np.array([variance]), len(first) + len(second))
 
     def _chances(self, lead: Floats, variance: Floats, players: int) -> tuple[Floats, Floats, Floats]:
-        """Return the chances of a win, a loss and a draw between sides with so many items in all."""
+        """Return the chances of a win, a loss and a draw; ``players`` is the number of items on both sides."""
         spread, margin = np.sqrt(variance + players * self.beta**2), self.margin * np.sqrt(players / 2)
         up, down = (
-            links.chances(links.THURSTONE, (own - margin) / spread, np.zeros(len(lead)))[0] for own in (lead, -lead)
+            links.chances(links.THURSTONE, (lead_of_side - margin) / spread, np.zeros(len(lead)))[0]
+            for lead_of_side in (lead, -lead)
         )
         return up, down, np.maximum(1 - up - down, 0.0)
 

@@ -92,33 +92,34 @@ class WholeHistory(OverTime):
         return self._outcome(prefs, self._courses(prefs))
 
     def forecasts(self, prefs: Preferences, since: object, *, every: str | float | None = None) -> Floats:
-        """Return for every ballot the chance, as seen from the ballots before it, that its first item wins.
+        """Return, for every ballot, the chance that its first item wins, predicted from the ballots before it.
 
-        From the moment ``since`` on, all that happened before is fitted anew ``every`` so often ("quarter" by default,
-        or a twentieth of the time left); in between, beliefs about the two items move ballot by ballot. Strengths that
-        are "auto" are chosen once, from what was before ``since``. NaN before that, of ballots that do not compare
-        just two items, and of items that nobody had compared before.
+        From ``since`` on, everything before is refitted at the beginning of every stretch of length ``every``
+        ("quarter" by default, or a twentieth of the time left); in between, beliefs about the two items are updated
+        ballot by ballot. Strengths that are "auto" are chosen once, from the data before ``since``. NaN before that,
+        for ballots that do not compare exactly two items, and for items that were not compared before.
         """
         self.check_needs(prefs)
         moment = moment_of(prefs, since, "since")
-        drift, prior = (None if isinstance(one, str) else one for one in (self.drift, self.prior))
+        drift, prior = (None if isinstance(strength, str) else strength for strength in (self.drift, self.prior))
         return rolling(prefs, self.period, drift, prior, moment, every)
 
     def _courses(self, prefs: Preferences) -> Courses:
+        """Fit the scores of all items over time."""
         compared = Compared.of(prefs)
-        drift, prior = (None if isinstance(one, str) else one for one in (self.drift, self.prior))
+        drift, prior = (None if isinstance(strength, str) else strength for strength in (self.drift, self.prior))
         nodes, end = nodes_of(prefs, compared, "all" if drift == 0 else self.period)
         return Courses(fitted(nodes, drift, prior), prefs.slot_ptr, end_of_slots(prefs, end), self.level)
 
     def recent(self, prefs: Preferences) -> float | None:
-        """Return how long ago a result is recent; None where all items are ranked, as by their peaks."""
+        """Return the age up to which a result is recent; None where all items are ranked, as by their peaks."""
         return None if self.score == "peak" else super().recent(prefs)
 
     def _outcome(self, prefs: Preferences, courses: Courses) -> Outcome:
-        """Return what is known of all slots."""
-        now = courses.at_end()
+        """Return the outcome: scores by the chosen rule, with intervals, notices and histories."""
+        at_end = courses.at_end()
         errors = CourseErrors(courses, self.score)
-        score = now
+        score = at_end
         if self.score == "peak":
             score = courses.peaks()[0]
         elif self.score == "low":
@@ -127,8 +128,8 @@ class WholeHistory(OverTime):
             score = low
         score = snap_scores(prefs, score, TIE_OF_FITTED, min_scale=1.0)
         walk = courses.walk
-        found = duel_standing(Counting().duels(prefs))
-        warnings = standing_notices(prefs, found, OF_PAIRS)
+        standing = duel_standing(Counting().duels(prefs))
+        warnings = standing_notices(prefs, standing, OF_PAIRS)
         if not walk.is_settled:
             text = "the fit did not converge, so the scores are approximate; give a larger prior or a smaller drift"
             warnings.append(notice_on(prefs, "no-convergence", text, np.ones(prefs.n_slots, bool)))
@@ -144,20 +145,22 @@ class WholeHistory(OverTime):
             },
             warnings=tuple(warnings),
             uncertainty=errors,
-            model=CourseModel.of(prefs, now, courses=courses, is_dated=prefs.is_dated, unit=unit_of(prefs)),
+            model=CourseModel.of(prefs, at_end, courses=courses, is_dated=prefs.is_dated, unit=unit_of(prefs)),
             history=partial(courses.history, prefs),
         )
 
     def _idle(self, prefs: Preferences, courses: Courses, score: Floats) -> list[Notice]:
-        """Tell of items at the top that have not played for so long that time alone makes most of their doubt."""
+        """Return a notice on top items that last played so long ago that most of their variance is due to the time
+        since.
+        """
         last, walk = courses.last_played(), courses.walk
-        gained = walk.drift**2 * np.nan_to_num(courses.end - last)
-        own = np.zeros(prefs.n_slots)
-        own[walk.nodes.slot[walk.nodes.is_last]] = walk.own_variances()[0][walk.nodes.is_last]
+        variance_since = walk.drift**2 * np.nan_to_num(courses.end - last)
+        variance_then = np.zeros(prefs.n_slots)
+        variance_then[walk.nodes.slot[walk.nodes.is_last]] = walk.own_variances()[0][walk.nodes.is_last]
         order = np.lexsort((-score, views.instance_of_slot(prefs)))
         place = np.empty(prefs.n_slots, np.int64)
         place[order] = np.arange(prefs.n_slots) - prefs.slot_ptr[views.instance_of_slot(prefs)[order]]
-        idle = (gained > own) & (place < TOP) & (last < courses.end)
+        idle = (variance_since > variance_then) & (place < TOP) & (last < courses.end)
         if not idle.any():
             return []
         latest = shown_time(float(np.nanmax(last[idle])) * unit_of(prefs), prefs.is_dated)

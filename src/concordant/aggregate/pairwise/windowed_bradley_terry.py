@@ -86,30 +86,30 @@ class WindowedBradleyTerry(OverTime):
         assert prefs.time is not None
         windows = Windows.of(prefs, self._length(prefs), self._period(prefs), self.half_life)
         ranking = BradleyTerry(prior=self.prior, level=self.level).rank(windows.prefs)
-        found = Windowed(prefs, windows, ranking)
-        score = snap_scores(prefs, found.last_known(ranking.score), TIE_OF_FITTED, min_scale=1.0)
+        windowed = Windowed(prefs, windows, ranking)
+        score = snap_scores(prefs, windowed.last_known(ranking.score), TIE_OF_FITTED, min_scale=1.0)
         keep = self.kept(prefs)
-        absent = (found.end_of_slot < windows.end.max(initial=-np.inf)) & (True if keep is None else keep)
+        absent = (windowed.end_of_slot < windows.end.max(initial=-np.inf)) & (True if keep is None else keep)
         text = "these items are not in the last window, so they keep the score of the last one they were in (0 if none)"
-        told = [notice_on(prefs, "not-in-window", text, absent)] if absent.any() else []
+        notices = [notice_on(prefs, "not-in-window", text, absent)] if absent.any() else []
         n = prefs.n_instances
         return Outcome(
             score=score,
             fit={"log_likelihood": (ranking.fit or {})["log_likelihood"], "prior": (ranking.fit or {})["prior"]},
-            warnings=(*found.disconnected(), *told),
-            uncertainty=found,
+            warnings=(*windowed.disconnected(), *notices),
+            uncertainty=windowed,
             model=PairModel.of(prefs, score, link=BRADLEY_TERRY, advantage=np.zeros(n), tie=np.zeros(n)),
-            history=found.history,
+            history=windowed.history,
         )
 
     def recent(self, prefs: Preferences) -> float | None:
-        """Return how long a window is; None where times are numbers and nobody said how long."""
+        """Return the length of a window; None where times are numbers and no length is given."""
         if not prefs.is_dated and self.window == "auto":
             return None
         return self._length(prefs) * (1 - 1e-9)  # what is older by its whole length is not in a window
 
     def moments(self, prefs: Preferences) -> Floats:
-        """Return when the period of every ballot ends, as windows see it."""
+        """Return the end of every ballot's period."""
         number, end = periods(played(prefs), prefs.is_dated, self._period(prefs))
         return np.asarray(end[number])
 
@@ -129,18 +129,18 @@ class WindowedBradleyTerry(OverTime):
         return self.window
 
     def _period(self, prefs: Preferences) -> str | float:
-        """Return the period; "auto" is the shortest of the calendar that gives no more than so many windows."""
+        """Return the period; "auto" is the shortest of the calendar with at most ``MAX_WINDOWS`` windows."""
         assert prefs.time is not None
         if self.period != "auto":
             return self.period
         if not prefs.is_dated:
             return _share(prefs.time, MAX_WINDOWS)
-        some = [one for one in CALENDAR if len(periods(prefs.time, True, one)[1]) <= MAX_WINDOWS]
-        return (*some, "year")[0]
+        short_enough = [period for period in CALENDAR if len(periods(prefs.time, True, period)[1]) <= MAX_WINDOWS]
+        return (*short_enough, "year")[0]
 
 
 def _share(time: Floats, parts: int) -> float:
-    """Return an equal part of the span of times, long enough to move the largest of them."""
+    """Return the span of times divided by ``parts``, but enough to change the largest time in floating point."""
     return max(float(np.ptp(time)) / parts, 1e-9, 1e-12 * float(np.abs(time).max(initial=0.0)))
 
 
@@ -154,22 +154,22 @@ class Windows:
 
     @classmethod
     def of(cls, prefs: Preferences, length: float, period: str | float, half_life: float | None) -> Windows:
-        """Cut preferences into the windows that end with each period."""
+        """Cut preferences into overlapping windows of this length, one ending with each period; each is an instance."""
         assert prefs.time is not None
         number, end = periods(prefs.time, prefs.is_dated, period)
         order = np.argsort(end[number], kind="stable")
-        when = end[number][order]
-        low, high = (np.searchsorted(when, edge, side="right") for edge in (end - length, end))
+        sorted_end = end[number][order]
+        low, high = (np.searchsorted(sorted_end, edge, side="right") for edge in (end - length, end))
         ballots = order[spans(low, high)]
         window = np.repeat(np.arange(len(end)), high - low)
-        held = window * prefs.n_instances + prefs.instance_of_ballot[ballots]
-        present, instance = np.unique(held, return_inverse=True)
+        key = window * prefs.n_instances + prefs.instance_of_ballot[ballots]
+        present, instance = np.unique(key, return_inverse=True)
         weight = prefs.weight[ballots]
         if half_life is not None:
             weight = weight * 0.5 ** ((end[window] - end[number[ballots]]) / half_life)
         sizes = np.diff(prefs.indptr)[ballots]
         entries = spans(prefs.indptr[ballots], prefs.indptr[ballots + 1])
-        cut = Preferences(
+        window_prefs = Preferences(
             prefs.items,
             pointer(sizes),
             prefs.item[entries],
@@ -180,7 +180,7 @@ class Windows:
             instance=instance,
             form=prefs.said_form,
         )
-        return cls(cut, end[present // prefs.n_instances], present % prefs.n_instances)
+        return cls(window_prefs, end[present // prefs.n_instances], present % prefs.n_instances)
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +193,7 @@ class Windowed:
 
     @cached_property
     def slot(self) -> Int64s:
-        """The candidate of every slot of every window."""
+        """The slot in the whole preferences of every slot of every window."""
         whole, cut, n = self.prefs, self.windows.prefs, len(self.prefs.items)
         key = views.instance_of_slot(whole) * n + whole.slot_item
         order = np.argsort(key)
@@ -211,7 +211,7 @@ class Windowed:
         return max_by(self.slot, self.end, self.prefs.n_slots, -np.inf)
 
     def last_known(self, values: Floats, lacking: float = 0.0) -> Floats:
-        """Return by candidate what is known of it in the last window it was in."""
+        """Return, by candidate, its value in the last window it was in; ``lacking`` where it was in none."""
         out = np.full(self.prefs.n_slots, lacking)
         last = self.end == self.end_of_slot[self.slot]
         out[self.slot[last]] = values[last]
@@ -222,8 +222,10 @@ class Windowed:
         low, high = self.ranking.slot_low, self.ranking.slot_high
         assert low is not None
         assert high is not None
-        reach = max(float(np.abs(high - low).max(initial=0.0)), 1.0)  # who was in none: as unsure as anybody
-        return Uncertainty(self.last_known(low, -reach), self.last_known(high, reach), apart=self.errors_of_differences)
+        widest = max(float(np.abs(high - low).max(initial=0.0)), 1.0)  # who was in none: as unsure as anybody
+        return Uncertainty(
+            self.last_known(low, -widest), self.last_known(high, widest), apart=self.errors_of_differences
+        )
 
     @cached_property
     def last(self) -> Int64s:
@@ -233,7 +235,7 @@ class Windowed:
     def errors_of_differences(self, slot: int) -> Floats:
         """Return the standard errors of the differences between a slot and all candidates of its instance.
 
-        From the joint errors of one window; NaN for candidates whose last window is another one.
+        They are the joint errors of one window; NaN for candidates whose last window is another one.
         """
         whole, cut = self.prefs.slot_ptr, self.windows.prefs.slot_ptr
         q, window = (
@@ -249,12 +251,12 @@ class Windowed:
         if joint is None:
             stderr = known.details["stderr"]
             joint = np.sqrt(stderr[start:stop] ** 2 + stderr[self.last[slot]] ** 2)
-        here = (last >= start) & (last < stop)
-        errors[here] = joint[last[here] - start]
+        is_same_window = (last >= start) & (last < stop)
+        errors[is_same_window] = joint[last[is_same_window] - start]
         return errors
 
     def disconnected(self) -> tuple[Notice, ...]:
-        """Tell of items that no chain of comparisons joins to the rest in the last window of their instance."""
+        """Return notices on items that comparisons do not connect to the rest in the last window of their instance."""
         windows = self.windows
         latest = max_by(windows.instance, windows.end, self.prefs.n_instances, -np.inf)
         is_latest = windows.end == latest[windows.instance]

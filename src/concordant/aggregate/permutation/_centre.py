@@ -23,7 +23,7 @@ MAX_SHAKES, PAIRS_SHAKEN = 200, 200_000_000  # local search looks at all pairs a
 
 
 def centre(prefs: Preferences, distance: str, missing: str) -> Int64s:
-    """Return slots, best first in each instance, in the order with the least total distance to the ballots.
+    """Return the slots, best first in each instance, in the order with the smallest total distance to the ballots.
 
     For the Kendall distance the order is exact where that is cheap, and found by local search elsewhere.
     """
@@ -58,7 +58,7 @@ class CentredBallots:
         return np.asarray(places(self.prefs.indptr, np.lexsort((self.place, self.ballot))) + 1.0, np.float64)
 
     def distances(self, kind: str) -> Floats:
-        """Return the distance of every ballot to the centre, over its own items."""
+        """Return the distance of every ballot to the centre, restricted to the ballot's items."""
         if kind == "kendall":
             by_entry = inversions(self)[0]
         else:
@@ -67,11 +67,11 @@ class CentredBallots:
         return sum_by(self.ballot, by_entry, len(self.size))
 
     def lengths(self) -> Lengths:
-        """Return the distinct lengths of the ballots of each instance, with the weight of the ballots."""
+        """Return the distinct lengths of the ballots of each instance, with the total weight of the ballots of each."""
         prefs, size = self.prefs, np.maximum(self.size, 1)
         width = int(size.max(initial=1)) + 1
-        key, at = np.unique(prefs.instance_of_ballot.astype(np.int64) * width + size, return_inverse=True)
-        return Lengths(key // width, key % width, sum_by(at.reshape(-1), prefs.weight, len(key)))
+        key, key_of_ballot = np.unique(prefs.instance_of_ballot.astype(np.int64) * width + size, return_inverse=True)
+        return Lengths(key // width, key % width, sum_by(key_of_ballot.reshape(-1), prefs.weight, len(key)))
 
 
 class Lengths(NamedTuple):
@@ -83,50 +83,53 @@ class Lengths(NamedTuple):
 
 
 def against(prefs: Preferences, order: Int64s) -> CentredBallots:
-    """Look at the ballots from the centre (slots, best first)."""
+    """Return the ballots relative to the centre, given as slots, best first."""
     return seen_from(prefs, places(prefs.slot_ptr, order))
 
 
 def seen_from(prefs: Preferences, place: Int64s) -> CentredBallots:
-    """Look at the ballots from a centre that puts every slot into this place."""
+    """Return the ballots relative to a centre in which every slot has this place (0 best)."""
     groups = views.tiers(prefs)
     tied = np.bincount(groups.ballot[groups.size > 1], minlength=prefs.n_ballots) > 0
     return CentredBallots(prefs, place[prefs.entry_slot], segment_index(prefs.indptr), np.diff(prefs.indptr), ~tied)
 
 
-def inversions(seen: CentredBallots) -> tuple[Floats, Floats]:
+def inversions(centred: CentredBallots) -> tuple[Floats, Floats]:
     """Return (before, compared) by entry, the stages of the (generalised) Mallows model.
 
-    Of the ballot's items that the centre puts after the entry's own, ``compared`` are all, ``before`` those that the
-    ballot puts before it, ties half.
+    ``compared`` counts the ballot's items that the centre puts after the entry's item, ``before`` those of them that
+    the ballot puts before it, ties half.
     """
-    before, compared = np.zeros(len(seen.place)), np.zeros(len(seen.place))
-    place = seen.local.astype(np.int64) - 1
-    for m in np.unique(seen.size[seen.is_strict]).tolist():
-        ballots = np.flatnonzero(seen.is_strict & (seen.size == m))
+    before, compared = np.zeros(len(centred.place)), np.zeros(len(centred.place))
+    place = centred.local.astype(np.int64) - 1
+    for m in np.unique(centred.size[centred.is_strict]).tolist():
+        ballots = np.flatnonzero(centred.is_strict & (centred.size == m))
         step = max(1, ENTRIES_AT_ONCE // max(m, 1))
         for start in range(0, len(ballots), step):
-            entry = seen.prefs.indptr[ballots[start : start + step], None] + np.arange(m)
+            entry = centred.prefs.indptr[ballots[start : start + step], None] + np.arange(m)
             before[entry], compared[entry] = _strict_inversions(place[entry])
-    _add_tied_inversions(seen, before, compared)
+    _add_tied_inversions(centred, before, compared)
     return before, compared
 
 
 def _strict_inversions(place: Int64s) -> tuple[Floats, Floats]:
-    """Return both for ballots without ties, rows of their items' places in the centre: backwards, a Lehmer code."""
+    """Return ``before`` and ``compared`` of ballots without ties, from the Lehmer code of the reversed ballots.
+
+    ``place`` has a row per ballot: the places of its items in the centre.
+    """
     m = place.shape[1]
     code = kernels.lehmer_encode(np.ascontiguousarray(m - 1 - place[:, ::-1], np.int32))
     return np.take_along_axis(code, m - 1 - place, axis=1).astype(np.float64), (m - 1 - place).astype(np.float64)
 
 
-def _add_tied_inversions(seen: CentredBallots, before: Floats, compared: Floats) -> None:
-    """Add those of ballots with ties, pair by pair."""
-    if seen.is_strict.all():
+def _add_tied_inversions(centred: CentredBallots, before: Floats, compared: Floats) -> None:
+    """Add the counts of ballots with ties to ``before`` and ``compared``, pair by pair."""
+    if centred.is_strict.all():
         return
-    for first, second, is_tie in views.pairs_of_entries(seen.prefs, np.flatnonzero(~seen.is_strict)):
+    for first, second, is_tie in views.pairs_of_entries(centred.prefs, np.flatnonzero(~centred.is_strict)):
         # The pair belongs to the stage of the item the centre puts first.
-        is_turned = seen.place[second] < seen.place[first]
-        owner = np.where(is_turned, second, first)
-        low, high = (int(owner.min()), int(owner.max()) + 1) if len(owner) else (0, 0)
-        before[low:high] += sum_by(owner - low, np.where(is_tie, 0.5, is_turned), high - low)
-        compared[low:high] += np.bincount(owner - low, minlength=high - low)
+        is_discordant = centred.place[second] < centred.place[first]
+        stage = np.where(is_discordant, second, first)
+        low, high = (int(stage.min()), int(stage.max()) + 1) if len(stage) else (0, 0)
+        before[low:high] += sum_by(stage - low, np.where(is_tie, 0.5, is_discordant), high - low)
+        compared[low:high] += np.bincount(stage - low, minlength=high - low)

@@ -19,7 +19,9 @@ MAX_ROUNDS = 100
 
 
 def mean_discordant(theta: Floats, n: AnyArray) -> Floats:
-    """Return the mean number of turned pairs of a stage with n places."""
+    """Return the mean number of discordant pairs of a stage with n places: 1 / (e^theta - 1) - n / (e^(n theta) -
+    1).
+    """
     theta, n = np.broadcast_arrays(np.asarray(theta, np.float64), np.asarray(n, np.float64))
     small = theta * n < 1e-3
     safe = np.where(small, 1.0, theta)
@@ -37,10 +39,10 @@ def log_places(theta: Floats, n: AnyArray) -> Floats:
 
 
 def solve_falling(expected: Callable[[Floats], Floats], observed: Floats) -> Floats:
-    """Find, for each observed value, the theta in [0, MAX_THETA] at which the expected one, which falls, equals it.
+    """Return, for each observed value, the theta in [0, MAX_THETA] at which the decreasing ``expected`` equals it.
 
-    Bisection or inverse quadratic interpolation, whichever is safe (Chandrupatla), on logarithms of both: there the
-    expected distance is nearly straight.
+    Bisection or inverse quadratic interpolation, whichever is safe (Chandrupatla's method), on logarithms of both:
+    there the expected distance is nearly straight.
     """
     n = len(observed)
     target = np.log(np.maximum(observed, 1e-300))
@@ -49,26 +51,26 @@ def solve_falling(expected: Callable[[Floats], Floats], observed: Floats) -> Flo
         return np.log(np.maximum(expected(np.exp(t)), 1e-300)) - target
 
     b, a = np.full(n, np.log(MIN_THETA)), np.full(n, np.log(MAX_THETA))
-    is_zero, is_most = expected(np.zeros(n)) <= observed, expected(np.exp(a)) >= observed
+    is_zero, is_largest = expected(np.zeros(n)) <= observed, expected(np.exp(a)) >= observed
     c, f_a, f_b = a, excess(a), excess(b)
-    f_c, at = f_a, np.full(n, 0.5)
+    f_c, share = f_a, np.full(n, 0.5)
     for _ in range(MAX_ROUNDS):
-        x = a + at * (b - a)
+        x = a + share * (b - a)
         f_x = excess(x)
         same = np.sign(f_x) == np.sign(f_a)
         c, f_c = np.where(same, a, b), np.where(same, f_a, f_b)
         b, f_b = np.where(same, b, a), np.where(same, f_b, f_a)
         a, f_a = x, f_x
         tolerance = 1e-12 * (1 + np.abs(a)) / np.maximum(np.abs(b - c), 1e-300)
-        if ((tolerance > 0.5) | (f_a == 0) | is_zero | is_most).all():
+        if ((tolerance > 0.5) | (f_a == 0) | is_zero | is_largest).all():
             break
-        at = np.clip(_next_share(a, b, c, f_a, f_b, f_c), np.minimum(tolerance, 0.5), np.maximum(1 - tolerance, 0.5))
+        share = np.clip(_next_share(a, b, c, f_a, f_b, f_c), np.minimum(tolerance, 0.5), np.maximum(1 - tolerance, 0.5))
     nearest = np.where(np.abs(f_a) <= np.abs(f_b), a, b)
-    return np.where(is_zero, 0.0, np.where(is_most, MAX_THETA, np.exp(nearest)))
+    return np.where(is_zero, 0.0, np.where(is_largest, MAX_THETA, np.exp(nearest)))
 
 
 def _next_share(a: Floats, b: Floats, c: Floats, f_a: Floats, f_b: Floats, f_c: Floats) -> Floats:
-    """Return where between a and b to look next: by the parabola through three points where it may be trusted."""
+    """Return where between a (0) and b (1) to evaluate next: by inverse quadratic interpolation if safe, else 1/2."""
     with np.errstate(divide="ignore", invalid="ignore"):
         xi, phi = (a - b) / (c - b), (f_a - f_b) / (f_c - f_b)
         safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
@@ -78,49 +80,49 @@ def _next_share(a: Floats, b: Floats, c: Floats, f_a: Floats, f_b: Floats, f_c: 
 
 
 def mean_kendall(theta: Floats, row: Int64s, size: Int64s) -> Floats:
-    """Return the mean Kendall distance of permutations of ``size`` items, with theta of ``row``."""
+    """Return the mean Kendall distance of permutations of ``size`` items under theta[row]."""
     return _sum_stages(mean_discordant, theta, row, size)
 
 
 def log_kendall(theta: Floats, row: Int64s, size: Int64s) -> Floats:
-    """Return the logarithm of the normaliser for the Kendall distance."""
+    """Return the log of the Mallows normaliser for the Kendall distance, for ``size`` items and theta[row]."""
     return _sum_stages(log_places, theta, row, size)
 
 
 def _sum_stages(stage: Callable[[Floats, AnyArray], Floats], theta: Floats, row: Int64s, size: Int64s) -> Floats:
-    """Sum a function of the stages with 1, 2, … size places, for theta of ``row``; rows are summed up once each."""
-    most = int(size.max(initial=1))
+    """Return the sum of stage(theta[row], n) over n = 1 .. size for every row; each distinct row is computed once."""
+    largest = int(size.max(initial=1))
     total = np.empty(len(size))
-    asked, at = np.unique(row, return_inverse=True)
-    step = max(1, 4_000_000 // most)
-    for start in range(0, len(asked), step):
-        part = asked[start : start + step]
-        sums = np.cumsum(stage(theta[part, None], np.arange(1, most + 1)[None, :]), axis=1)
-        own = (at >= start) & (at < start + step)
-        total[own] = sums[at[own] - start, size[own] - 1]
+    distinct, place = np.unique(row, return_inverse=True)
+    step = max(1, 4_000_000 // largest)
+    for start in range(0, len(distinct), step):
+        part = distinct[start : start + step]
+        sums = np.cumsum(stage(theta[part, None], np.arange(1, largest + 1)[None, :]), axis=1)
+        is_here = (place >= start) & (place < start + step)
+        total[is_here] = sums[place[is_here] - start, size[is_here] - 1]
     return total
 
 
 def chance_discordant(theta: Floats, above: Int64s, below: Int64s) -> Floats:
     """Return, for pairs of places of the centre, the chance that the item below is put before the one above.
 
-    The items come in from the last place of the centre (``theta`` holds a stage for every place) to the first, each
-    behind v of those there. It is then behind an item with r others before it if v > r; otherwise r grows by one.
-    So the chances of r, for every item asked about, are all that need be kept.
+    Repeated insertion: items are inserted from the last place of the centre to the first (``theta`` has a stage for
+    every place), each behind v of those already there. It is then behind an item with r others before it if v > r;
+    otherwise r grows by one. So only the distribution of r for every item in ``below`` is kept.
     """
     m = len(theta)
-    asked, row = np.unique(below, return_inverse=True)
-    before = np.zeros((len(asked), m + 1))
+    lower, row = np.unique(below, return_inverse=True)
+    p_before = np.zeros((len(lower), m + 1))
     discordant = np.zeros(len(above))
     for place in range(m - 1, -1, -1):
         n = m - place
         weight = np.exp(-theta[place] * np.arange(n))
         at_most = np.cumsum(weight) / weight.sum()
-        own = above == place
-        discordant[own] = before[row[own], :n] @ (1 - at_most)
-        later = np.flatnonzero(asked > place)
-        grown = before[later, :n] * at_most
-        before[later, :n] -= grown
-        before[later, 1 : n + 1] += grown
-        before[asked == place, :n] = weight / weight.sum()
+        is_here = above == place
+        discordant[is_here] = p_before[row[is_here], :n] @ (1 - at_most)
+        inserted = np.flatnonzero(lower > place)
+        moved_back = p_before[inserted, :n] * at_most
+        p_before[inserted, :n] -= moved_back
+        p_before[inserted, 1 : n + 1] += moved_back
+        p_before[lower == place, :n] = weight / weight.sum()
     return discordant

@@ -51,32 +51,40 @@ class Normaliser(NamedTuple):
 
 def normalisers(kind: str, theta: Floats, size: Int64s) -> Normaliser:
     """Return the normalisers over permutations of each size, with a theta each."""
-    found = np.zeros((3, len(theta)))
+    values = np.zeros((3, len(theta)))
     for m in np.unique(size).tolist():
-        at = size == m
-        found[:, at] = normaliser(kind, theta[at], m)
-    return Normaliser(*found)
+        has_size = size == m
+        values[:, has_size] = normaliser(kind, theta[has_size], m)
+    return Normaliser(*values)
 
 
 def normaliser(kind: str, theta: Floats, m: int) -> Normaliser:
-    """Return the normaliser over permutations of m items, for ``kind`` "footrule" or "spearman"."""
+    """Return the normaliser over permutations of m items, for ``kind`` "footrule" or "spearman".
+
+    Spearman: counted for few items; else by windows for large theta, by an expansion for small theta, or from a table
+    where there are many.
+    """
     if m < 2:
         return Normaliser(*np.zeros((3, len(theta))))
     if kind == "footrule":
         return _joined(theta, 8 * m, lambda part: _footrule(part, m))
     if m <= COUNTED:
         return _joined(theta, m**3, lambda part: _counted(part, m))
-    found = np.empty((3, len(theta)))
-    soft = theta < NARROW
-    tabled = theta < TABLE_END if (theta < TABLE_END).sum() > MANY else np.zeros(len(theta), bool)
-    for chosen, solve in ((soft & ~tabled, _smooth_each), (tabled, _from_table), (~soft & ~tabled, _windowed)):
-        if chosen.any():
-            found[:, chosen] = solve(theta[chosen], m)
-    return Normaliser(*found)
+    values = np.empty((3, len(theta)))
+    is_small = theta < NARROW
+    is_tabled = theta < TABLE_END if (theta < TABLE_END).sum() > MANY else np.zeros(len(theta), bool)
+    for is_chosen, solve in (
+        (is_small & ~is_tabled, _smooth_each),
+        (is_tabled, _from_table),
+        (~is_small & ~is_tabled, _windowed),
+    ):
+        if is_chosen.any():
+            values[:, is_chosen] = solve(theta[is_chosen], m)
+    return Normaliser(*values)
 
 
 def _joined(theta: Floats, width: int, solve: Callable[[Floats], Normaliser]) -> Normaliser:
-    """Solve for some thetas at a time, so that ``width`` numbers for each fit into memory."""
+    """Call ``solve`` for parts of theta, so that ``width`` numbers for each fit into memory, and join the results."""
     step = max(1, CHUNK // width)
     parts = [solve(theta[start : start + step]) for start in range(0, len(theta), step)] or [solve(theta)]
     return Normaliser(*np.concatenate(parts, axis=1))
@@ -84,9 +92,9 @@ def _joined(theta: Floats, width: int, solve: Callable[[Floats], Normaliser]) ->
 
 # ---- footrule ----
 def _footrule(theta: Floats, m: int) -> Normaliser:
-    """Run the recursion of G (see the top) to the cut in the middle, where the ways from left and right meet.
+    """Run the recursion of G (see the module docstring) from both ends to the cut in the middle.
 
-    Both ways are the same: that from the left is kept after m // 2 steps, that from the right after the others.
+    Both ends follow the same recursion: the left one is kept after m // 2 steps, the right one after the others.
     """
     left, right = m // 2, m - m // 2
     h = np.arange(right + 2.0)
@@ -103,23 +111,24 @@ def _footrule(theta: Floats, m: int) -> Normaliser:
         ways, slope, scale = ways / top, slope / top, scale + np.log(top[:, 0])
         if step == left:
             middle = ways, slope, scale
-    both = decay * middle[0] * ways
-    total = both.sum(axis=1)
-    change = (decay * (middle[1] * ways + middle[0] * slope) - 2 * h * both).sum(axis=1)
-    return Normaliser(middle[2] + scale + np.log(total), -change / total, np.zeros(len(theta)))
+    joint = decay * middle[0] * ways
+    total = joint.sum(axis=1)
+    derivative = (decay * (middle[1] * ways + middle[0] * slope) - 2 * h * joint).sum(axis=1)
+    return Normaliser(middle[2] + scale + np.log(total), -derivative / total, np.zeros(len(theta)))
 
 
-def _one_more(weighted: Floats, h: Floats) -> Floats:
-    """Let one more place and one more value come into play."""
-    grown = (2 * h + 1) * weighted
-    grown[:, 1:] += h[1:] * weighted[:, :-1]
-    grown[:, :-1] += h[1:] * weighted[:, 1:]
+def _one_more(ways: Floats, h: Floats) -> Floats:
+    """Return (h P(h-1) + (2h+1) P(h) + (h+1) P(h+1)) for every h, a step of the recursion of G; ``ways`` is P."""
+    grown = (2 * h + 1) * ways
+    grown[:, 1:] += h[1:] * ways[:, :-1]
+    grown[:, :-1] += h[1:] * ways[:, 1:]
     grown[:, -1] = 0.0
     return grown
 
 
 # ---- Spearman: few items ----
 def _counted(theta: Floats, m: int) -> Normaliser:
+    """Return the normaliser of few items from the number of permutations at every Spearman distance."""
     distance, count = spearman_counts(m)
     weight = count * np.exp(-theta[:, None] * distance)
     total = weight.sum(axis=1)
@@ -128,68 +137,72 @@ def _counted(theta: Floats, m: int) -> Normaliser:
 
 @cache
 def spearman_counts(m: int) -> tuple[Floats, Floats]:
-    """Return the distances that occur between permutations of m items, and how many permutations have each."""
+    """Return the Spearman distances that occur between permutations of m items, and the number of permutations at each.
+
+    Dynamic programming over the sets of values taken by the first places.
+    """
     sets = np.arange(1 << m)
     size = ((sets[:, None] >> np.arange(m)) & 1).sum(axis=1)
-    at = np.zeros(1 << m, np.int64)
+    row_of_set = np.zeros(1 << m, np.int64)
     count = np.zeros((1, m * (m * m - 1) // 3 + 1))  # by the set of values taken, and the distance so far
     count[0, 0] = 1.0
     for place in range(m):
-        own = sets[size == place + 1]
-        grown = np.zeros((len(own), count.shape[1]))
+        sets_now = sets[size == place + 1]
+        new_count = np.zeros((len(sets_now), count.shape[1]))
         for value in range(m):
-            holds = np.flatnonzero((own >> value) & 1)
+            contains = np.flatnonzero((sets_now >> value) & 1)
             cost = (value - place) ** 2
-            grown[holds, cost:] += count[at[own[holds] & ~(1 << value)], : count.shape[1] - cost]
-        at[own] = np.arange(len(own))
-        count = grown
+            new_count[contains, cost:] += count[row_of_set[sets_now[contains] & ~(1 << value)], : count.shape[1] - cost]
+        row_of_set[sets_now] = np.arange(len(sets_now))
+        count = new_count
     distance = np.flatnonzero(count[0])
     return distance.astype(np.float64), count[0][distance]
 
 
 # ---- Spearman: windows ----
 def _windowed(theta: Floats, m: int) -> Normaliser:
-    found = np.empty((3, len(theta)))
+    """Return the normaliser over permutations that move no item further than a window; it widens as theta falls."""
+    values = np.empty((3, len(theta)))
     moves = np.arange(1, WIDEST + 1)
     enough = theta[:, None] * (moves + 1) * (moves + 2) >= LEFT_OUT
     furthest = np.minimum(np.where(enough.any(axis=1), moves[np.argmax(enough, axis=1)], WIDEST), m - 1)
     for b in np.unique(furthest).tolist():
-        at = furthest == b
+        has_width = furthest == b
         states = len(_windows(b)[1])
-        part = _joined(theta[at], states * (b + 1) * 3, lambda own, b=b: _in_window(own, m, b))  # type: ignore[misc]
-        found[:, at] = part
-    return Normaliser(*found)
+        part = _joined(theta[has_width], states * (b + 1) * 3, lambda thetas, b=b: _in_window(thetas, m, b))  # type: ignore[misc]
+        values[:, has_width] = part
+    return Normaliser(*values)
 
 
 def _in_window(theta: Floats, m: int, b: int) -> Normaliser:
-    """Count permutations that move nothing further than b, place after place, until every place adds the same."""
+    """Sum over permutations that move no item further than b, place by place, until every place adds the same."""
     begin, source, moved, is_allowed = _windows(b)
     cost = moved.astype(np.float64) ** 2
     weight = np.where(is_allowed, np.exp(-theta[:, None, None] * cost), 0.0)
     ways, slope = np.zeros((2, len(theta), len(source)))
     ways[:, begin] = 1.0
     scale = np.zeros(len(theta))
-    here, growth = np.zeros((2, len(theta))), np.zeros((2, len(theta)))
+    current, growth = np.zeros((2, len(theta))), np.zeros((2, len(theta)))
     for place in range(1, m + 1):
-        each = weight * ways[:, source]
-        slope = (weight * slope[:, source] - each * cost).sum(axis=2)
-        ways = each.sum(axis=2)
+        terms = weight * ways[:, source]
+        slope = (weight * slope[:, source] - terms * cost).sum(axis=2)
+        ways = terms.sum(axis=2)
         top = ways.max(axis=1, keepdims=True)
         ways, slope, scale = ways / top, slope / top, scale + np.log(top[:, 0])
         log_mean = np.stack([scale + np.log(ways[:, begin]), -slope[:, begin] / ways[:, begin]])
-        before, growth, here = growth, log_mean - here, log_mean
-        if place > 3 * b and (np.abs(growth - before) <= 1e-14 * np.abs(here)).all():
-            here = here + (m - place) * growth
+        last_growth, growth, current = growth, log_mean - current, log_mean
+        if place > 3 * b and (np.abs(growth - last_growth) <= 1e-14 * np.abs(current)).all():
+            current = current + (m - place) * growth
             break
     left_out = 2 * m * np.exp(-theta * (b + 1) * (b + 2)) if b < m - 1 else np.zeros(len(theta))
-    return Normaliser(here[0], here[1], left_out)
+    return Normaliser(current[0], current[1], left_out)
 
 
 @cache
 def _windows(b: int) -> tuple[int, Int64s, Int64s, Bools]:
-    """Return the state at the start and end, and for every state those before it, with how far the value taken lies.
+    """Return the start (and end) state, and for every state its predecessors, the distances moved, and which are valid.
 
-    A state says which b of the 2b values around the next place are taken; those further back are.
+    A state is the set of b values taken among the 2b values around the next place; all further back are taken.
     """
     states = np.array([sum(1 << k for k in taken) for taken in combinations(range(2 * b), b)])
     number = np.full(1 << (2 * b + 1), -1, np.int64)
@@ -197,20 +210,21 @@ def _windows(b: int) -> tuple[int, Int64s, Int64s, Bools]:
     full = (states << 1) | 1  # seen from the place before, its furthest value taken
     values = np.arange(2 * b + 1)
     is_taken = (full[:, None] >> values) & 1 == 1
-    without = np.where(is_taken, number[full[:, None] & ~(1 << values)], -1)
-    order = np.argsort(without < 0, axis=1, kind="stable")[:, : b + 1]
-    source = np.take_along_axis(without, order, axis=1)
+    predecessor = np.where(is_taken, number[full[:, None] & ~(1 << values)], -1)
+    order = np.argsort(predecessor < 0, axis=1, kind="stable")[:, : b + 1]
+    source = np.take_along_axis(predecessor, order, axis=1)
     return int(number[(1 << b) - 1]), np.maximum(source, 0), np.abs(order - b), source >= 0
 
 
 # ---- Spearman: many items, far from unanimous ----
 def _smooth_each(theta: Floats, m: int) -> Normaliser:
-    rows = np.array([_expansion_corrected(one, m) for one in theta.tolist()])
+    """Return the corrected expansion for every theta."""
+    rows = np.array([_expansion_corrected(value, m) for value in theta.tolist()])
     return Normaliser(*rows.T)
 
 
 def _expansion_corrected(theta: float, m: int) -> tuple[float, float, float]:
-    """Return log Z, the mean distance and the error: the expansion of the permanent and what it misses.
+    """Return log Z, the mean distance and the error: the expansion of the permanent plus what it misses.
 
     That is a/m + b/m², extrapolated from two smaller sizes with the same theta m² whose exact value is known.
     """
@@ -228,18 +242,29 @@ def _expansion_corrected(theta: float, m: int) -> tuple[float, float, float]:
 
 
 def _nearly_uniform(theta: Floats, m: int) -> tuple[Floats, Floats]:
-    """Return log Z and the mean distance from the mean and variance over all permutations."""
+    """Return log Z and the mean distance for tiny theta, by the mean and variance over all permutations (Taylor
+    series).
+    """
     mean, variance = m * (m * m - 1) / 6, m**2 * (m + 1) ** 2 * (m - 1) / 36
     return lgamma(m + 1) - theta * mean + theta**2 * variance / 2, mean - theta * variance
 
 
 def _missed(theta: float, m: int, size: int) -> tuple[float, float, float]:
-    """Return what the expansion misses at another size with the same theta m², times that size, and its error."""
-    own = np.array([theta * (m / size) ** 2])
-    exact = _counted(own, size) if size <= COUNTED else _windowed(own, size)
-    log_z, mean = _expansion(float(own[0]), size)
-    per_theta = (m / size) ** 2
-    return size * (float(exact.log[0]) - log_z), size * (float(exact.mean[0]) - mean) * per_theta, float(exact.error[0])
+    """Return ``size`` times what the expansion misses of log Z and of the mean distance there, and the exact value's
+    error.
+
+    The smaller size has the theta with the same theta m². The mean is a derivative in theta, so that its part is
+    multiplied by d theta(size) / d theta(m) = (m / size)².
+    """
+    theta_ratio = (m / size) ** 2
+    theta_at_size = np.array([theta * theta_ratio])
+    exact = _counted(theta_at_size, size) if size <= COUNTED else _windowed(theta_at_size, size)
+    log_z, mean = _expansion(float(theta_at_size[0]), size)
+    return (
+        size * (float(exact.log[0]) - log_z),
+        size * (float(exact.mean[0]) - mean) * theta_ratio,
+        float(exact.error[0]),
+    )
 
 
 def _expansion(theta: float, m: int) -> tuple[float, float]:
@@ -249,6 +274,7 @@ def _expansion(theta: float, m: int) -> tuple[float, float]:
 
 
 def _expanded(theta: float, m: int) -> float:
+    """Return log Z by the expansion; for more than ``DENSE`` items it is extrapolated from smaller sizes."""
     if m <= DENSE:
         return _scaled_permanent(theta, m)
     if theta * DENSE**2 >= 80:  # the two ends do not feel each other: every item adds the same
@@ -262,6 +288,11 @@ def _expanded(theta: float, m: int) -> float:
 
 
 def _scaled_permanent(theta: float, m: int) -> float:
+    """Return the log of the permanent of exp(-theta (i - j)²), approximately.
+
+    Sinkhorn scaling makes the matrix doubly stochastic; the permanent of that is about m! / m^m det(I + 1/m -
+    S²)^(-1/2).
+    """
     place = np.arange(m)
     weight = np.exp(-theta * (place[:, None] - place) ** 2.0)
     scaling = np.ones(m)
@@ -277,18 +308,19 @@ def _scaled_permanent(theta: float, m: int) -> float:
 
 # ---- Spearman: many dispersions of one size ----
 def _from_table(theta: Floats, m: int) -> Normaliser:
-    least = UNIFORM / m**2
-    found = np.zeros((3, len(theta)))
-    tiny = theta < least
-    found[:2, tiny] = _nearly_uniform(theta[tiny], m)
-    for low, high in ((least, NARROW), (NARROW, TABLE_END)):
-        at = (theta >= low) & (theta < high)
-        if at.any():
+    """Return the normaliser by Chebyshev interpolation over log theta, where there are many thetas of one size."""
+    smallest = UNIFORM / m**2
+    values = np.zeros((3, len(theta)))
+    tiny = theta < smallest
+    values[:2, tiny] = _nearly_uniform(theta[tiny], m)
+    for low, high in ((smallest, NARROW), (NARROW, TABLE_END)):
+        is_inside = (theta >= low) & (theta < high)
+        if is_inside.any():
             log_mean, log_z, error = _table(m, low, high)
-            t = 2 * np.log(theta[at] / low) / np.log(high / low) - 1
-            value = np.polynomial.chebyshev.chebval
-            found[:, at] = value(t, log_z), np.exp(value(t, log_mean)), np.full(at.sum(), error)
-    return Normaliser(*found)
+            t = 2 * np.log(theta[is_inside] / low) / np.log(high / low) - 1
+            evaluate = np.polynomial.chebyshev.chebval
+            values[:, is_inside] = evaluate(t, log_z), np.exp(evaluate(t, log_mean)), np.full(is_inside.sum(), error)
+    return Normaliser(*values)
 
 
 @lru_cache(maxsize=256)

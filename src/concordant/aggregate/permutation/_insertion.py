@@ -18,15 +18,19 @@ from concordant.types import AnyArray, Floats
 ROUNDS = 12
 
 
-def fit_by_insertion(seen: CentredBallots, theta: Floats, samples: int, seed: int) -> tuple[Floats, float]:
-    """Return theta of every instance and the estimated log-likelihood, by expectation-maximisation."""
-    prefs = seen.prefs
+def fit_by_insertion(centred: CentredBallots, theta: Floats, samples: int, seed: int) -> tuple[Floats, float]:
+    """Return theta of every instance and the estimated log-likelihood, by Monte Carlo expectation-maximisation.
+
+    Partial ballots are completed by repeated insertion, ``samples`` times each, with the same uniform numbers every
+    round.
+    """
+    prefs = centred.prefs
     theta, total = theta.copy(), 0.0
     for q, ballots in views.ballots_by_instance(prefs):
         m = int(prefs.slot_ptr[q + 1] - prefs.slot_ptr[q])
         if m < 2:
             continue
-        levels = _levels(seen, ballots, m)
+        levels = _levels(centred, ballots, m)
         weight = prefs.weight[ballots]
         uniform = np.random.default_rng([seed, q]).random((m, len(ballots), samples))
         for _ in range(ROUNDS):
@@ -48,19 +52,25 @@ def _theta_of(distance: float, m: int) -> float:
     return float(solve_falling(lambda theta: mean_discordant(theta[:, None], places).sum(axis=1), observed)[0])
 
 
-def _levels(seen: CentredBallots, ballots: AnyArray, m: int) -> Floats:
-    """Return the tier each ballot gives the item at each place of the centre, NaN where it says nothing."""
-    prefs = seen.prefs
+def _levels(centred: CentredBallots, ballots: AnyArray, m: int) -> Floats:
+    """Return the tier each ballot (row) gives the item at each place of the centre (column), NaN where it does not
+    rank it.
+    """
+    prefs = centred.prefs
     row = np.full(prefs.n_ballots, -1)
     row[ballots] = np.arange(len(ballots))
-    entry = np.flatnonzero(row[seen.ballot] >= 0)
+    entry = np.flatnonzero(row[centred.ballot] >= 0)
     levels = np.full((len(ballots), m), np.nan)
-    levels[row[seen.ballot[entry]], seen.place[entry]] = prefs.tier[entry]
+    levels[row[centred.ballot[entry]], centred.place[entry]] = prefs.tier[entry]
     return levels
 
 
 def complete(levels: Floats, theta: float, uniform: Floats) -> tuple[Floats, Floats]:
-    """Draw completions: (distance to the centre, log weight), one row per ballot and one column per sample."""
+    """Draw completions of ballots: (distance to the centre, log importance weight), a row per ballot, a column per
+    sample.
+
+    Items are inserted in the order of the centre, each between those the ballot puts before and after it.
+    """
     m, n, samples = uniform.shape
     position = np.zeros((n, samples, m), np.int64)
     distance, log_weight = np.zeros((n, samples)), np.zeros((n, samples))
@@ -71,17 +81,17 @@ def complete(levels: Floats, theta: float, uniform: Floats) -> tuple[Floats, Flo
         low = np.where(before[:, None, :], placed + 1, 0).max(axis=2, initial=0)
         high = np.where(after[:, None, :], placed, i).min(axis=2, initial=i)
         # Jump over k items: k between i - high and i - low.
-        least, places = i - high, (high - low + 1).astype(np.float64)
+        min_jump, places = i - high, (high - low + 1).astype(np.float64)
         if theta * (i + 1) > 1e-6:
             jump = -np.log1p(uniform[i] * np.expm1(-theta * places)) / theta
         else:
             jump = uniform[i] * places
-        jumped = least + np.minimum(np.floor(jump), places - 1).astype(np.int64)
+        jumped = min_jump + np.minimum(np.floor(jump), places - 1).astype(np.int64)
         place = i - jumped
         placed += placed >= place[:, :, None]
         position[:, :, i] = place
         distance += jumped
         log_weight += (
-            -theta * least + log_places(np.array(theta), places) - log_places(np.array(theta), np.array(i + 1.0))
+            -theta * min_jump + log_places(np.array(theta), places) - log_places(np.array(theta), np.array(i + 1.0))
         )
     return distance, log_weight

@@ -36,36 +36,41 @@ class PermutationModel(FittedModel):
 
     @abstractmethod
     def stages(self, slots: Int64s) -> Floats:
-        """Return the theta of every place of the centre of an instance, with these slots."""
+        """Return the theta of every place of the centre of the instance with these slots."""
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair is put before the second, or behind it."""
-        up = np.full(len(first), 0.5)
+        """Return the chances that the first slot of each pair is ranked before the second, behind it, and tied (0)."""
+        p_before = np.full(len(first), 0.5)
         instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
         for q in np.unique(instance).tolist():
-            at = np.flatnonzero((instance == q) & (first != second))
-            one, other = self._place(first[at]), self._place(second[at])
+            pairs = np.flatnonzero((instance == q) & (first != second))
+            first_place, second_place = self._place(first[pairs]), self._place(second[pairs])
             slots = np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
-            discordant = self._chance_discordant(slots, np.minimum(one, other), np.maximum(one, other))
-            up[at] = np.where(one < other, 1 - discordant, discordant)
-        return up, 1 - up, np.zeros(len(first))
+            discordant = self._chance_discordant(
+                slots, np.minimum(first_place, second_place), np.maximum(first_place, second_place)
+            )
+            p_before[pairs] = np.where(first_place < second_place, 1 - discordant, discordant)
+        return p_before, 1 - p_before, np.zeros(len(first))
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw rankings of all candidates."""
+        """Draw n rankings of all candidates: slots best first, and tiers."""
         orders = self._orders(n, slots, rng)
         return self._centre(slots)[orders], np.tile(np.arange(len(slots)), (n, 1))
 
     def _chance_discordant(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
-        """Return the chance that the item at the lower of two places of the centre is put first."""
+        """Return the chance that the item at place ``below`` of the centre is ranked before the one at place
+        ``above``.
+        """
         return chance_discordant(self.stages(slots), above, below)
 
     def _orders(self, n: int, slots: Int64s, rng: np.random.Generator) -> Int64s:
-        """Draw orders of the places of the centre."""
+        """Draw n orders of the places of the centre."""
         from concordant.simulate.generalised_mallows import draw_orders
 
         return draw_orders(np.exp(-self.stages(slots)), n, rng)
 
     def _centre(self, slots: Int64s) -> Int64s:
+        """Return the slots of an instance in the order of the centre, best first."""
         return np.asarray(slots[np.argsort(-self.score[slots])])
 
     def _place(self, slot: Int64s) -> Int64s:
@@ -74,7 +79,7 @@ class PermutationModel(FittedModel):
         return np.asarray(size - 1 - self.score[slot]).astype(np.int64)
 
     def _seen(self, prefs: Preferences) -> tuple[CentredBallots, Int64s]:
-        """Look at the known part of ballots from the centre; also the slot here of each of its slots."""
+        """Return the known part of other ballots relative to the centre, and this model's slot of each of its slots."""
         prefs, slot = self.known_part(prefs)
         return seen_from(prefs, self._place(slot)), slot
 
@@ -93,17 +98,20 @@ class MallowsModel(PermutationModel):
         return np.repeat(self._theta(slots[:1]), len(slots))
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences: of each ballot, as a ranking of the items it has."""
-        seen, slot = self._seen(prefs)
-        prefs = seen.prefs
+        """Return the log-likelihood of other preferences: -theta * distance - log Z of each ballot, over its own
+        items.
+        """
+        centred, slot = self._seen(prefs)
+        prefs = centred.prefs
         theta = -np.log(self.phi[self.instances_of(prefs, slot)])
-        row, size, weight = seen.lengths()
+        row, size, weight = centred.lengths()
         is_kendall = self.distance == "kendall"
         log_z = log_kendall(theta, row, size) if is_kendall else normalisers(self.distance, theta[row], size).log
-        said = (prefs.weight * theta[prefs.instance_of_ballot]) @ seen.distances(self.distance)
-        return -float(said + weight @ log_z)
+        total_distance = (prefs.weight * theta[prefs.instance_of_ballot]) @ centred.distances(self.distance)
+        return -float(total_distance + weight @ log_z)
 
     def _chance_discordant(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
+        """Return the chance that the lower place is ranked first; without stages by counting all orders."""
         if self.distance == "kendall":
             return super()._chance_discordant(slots, above, below)
         orders, chance = self._counted(slots)
@@ -111,13 +119,14 @@ class MallowsModel(PermutationModel):
         return np.asarray(chance @ (place[:, below] < place[:, above]))
 
     def _orders(self, n: int, slots: Int64s, rng: np.random.Generator) -> Int64s:
+        """Draw n orders of the places of the centre; without stages from the list of all orders."""
         if self.distance == "kendall":
             return super()._orders(n, slots, rng)
         orders, chance = self._counted(slots)
         return orders[rng.choice(len(orders), n, p=chance)]
 
     def _counted(self, slots: Int64s) -> tuple[Int64s, Floats]:
-        """Return all orders of the places of the centre, with their chances."""
+        """Return all orders of the places of the centre, with their chances; refuse more than ``FEW`` items."""
         if len(slots) > FEW:
             raise InputError(
                 phrase(
@@ -128,8 +137,8 @@ class MallowsModel(PermutationModel):
             )
         orders = np.array(list(permutations(range(len(slots)))))
         shift = np.abs(np.argsort(orders, axis=1) - np.arange(len(slots)))
-        total = (shift if self.distance == "footrule" else shift**2).sum(axis=1)
-        weight = np.exp(-self._theta(slots[:1]) * total)
+        distance = (shift if self.distance == "footrule" else shift**2).sum(axis=1)
+        weight = np.exp(-self._theta(slots[:1]) * distance)
         return orders, weight / weight.sum()
 
     def _theta(self, slot: Int64s) -> Floats:
@@ -145,38 +154,40 @@ class GeneralisedMallowsModel(PermutationModel):
         return -np.log(self.phi[slots])
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences: of the stages that each ballot decides."""
-        seen, slot = self._seen(prefs)
-        discordant, compared = inversions(seen)
-        here = slot[seen.prefs.entry_slot]
-        first = self.slot_ptr[np.searchsorted(self.slot_ptr, here, side="right") - 1]
-        theta = -np.log(self.phi[first + self._place(here)])
-        return -float(seen.prefs.weight[seen.ballot] @ (theta * discordant + log_places(theta, compared + 1)))
+        """Return the log-likelihood of other preferences, summed over the stages that each ballot decides."""
+        centred, slot = self._seen(prefs)
+        discordant, compared = inversions(centred)
+        model_slot = slot[centred.prefs.entry_slot]
+        first = self.slot_ptr[np.searchsorted(self.slot_ptr, model_slot, side="right") - 1]
+        theta = -np.log(self.phi[first + self._place(model_slot)])
+        return -float(centred.prefs.weight[centred.ballot] @ (theta * discordant + log_places(theta, compared + 1)))
 
 
 def dispersion_notices(prefs: Preferences, theta: Floats | None = None) -> tuple[Notice, ...]:
-    """Tell of items that cannot be compared, and of dispersions (per instance) at the ends of their range."""
-    told: list[Notice] = []
+    """Return notices on items that cannot be compared, and on dispersions (per instance) at the ends of their range."""
+    notices: list[Notice] = []
     says_something = np.diff(prefs.slot_ptr) > 1
     if not _has_full_order(prefs).all():
         group = comparable_groups(prefs)
-        told += group_notices(prefs, group)
+        notices += group_notices(prefs, group)
         is_compared = np.bincount(group)[group] > 1
         says_something = sum_by(views.instance_of_slot(prefs), is_compared, prefs.n_instances) > 0
     if theta is None:
-        return tuple(told)
-    unanimous, random = (int((at & says_something).sum()) for at in (theta >= 0.99 * MAX_THETA, theta <= 0))
+        return tuple(notices)
+    unanimous, random = (
+        int((is_extreme & says_something).sum()) for is_extreme in (theta >= 0.99 * MAX_THETA, theta <= 0)
+    )
     if unanimous:
         text = f"every ballot agrees with the centre in {unanimous:,} instance(s), so phi is at its lower end"
-        told.append(Notice("no-scatter", text))
+        notices.append(Notice("no-scatter", text))
     if random:
         text = f"the ballots scatter no less than chance in {random:,} instance(s): the centre means little"
-        told.append(Notice("no-consensus", text))
-    return tuple(told)
+        notices.append(Notice("no-consensus", text))
+    return tuple(notices)
 
 
 def _has_full_order(prefs: Preferences) -> Bools:
-    """Say of every instance whether some ballot orders all its candidates: then all can be compared."""
+    """Return, for every instance, whether some ballot orders all its candidates: then all can be compared."""
     n_tiers = np.bincount(views.tiers(prefs).ballot, minlength=prefs.n_ballots)
     is_full = n_tiers == np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     return np.bincount(prefs.instance_of_ballot[is_full], minlength=prefs.n_instances) > 0

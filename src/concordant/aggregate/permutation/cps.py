@@ -58,12 +58,12 @@ class CPS(Method):
         return self.with_learnt(phi=dict(zip(prefs.agents.labels, phi.tolist(), strict=True)))
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return places in the greedy order as scores; equally good candidates of a step share a place."""
+        """Return scores by the place in the greedy order; equally good candidates of a step share a place."""
         phi, by_agent = self._phi(prefs)
         return Outcome(greedy_places(prefs, phi, self.distance), agents=by_agent)
 
     def _phi(self, prefs: Preferences) -> tuple[Floats, dict[str, float] | None]:
-        """Return phi of every ballot, and of every agent where it was learnt."""
+        """Return phi of every ballot, and of every agent where it was learnt; unknown agents get the mean."""
         known = self.learnt.get("phi")
         if known is None:
             return np.ones(prefs.n_ballots), None

@@ -48,56 +48,61 @@ class GeneralisedMallows(WeighsMajorities):
     missing: str = options.missing(choices=("auto", "last", "ignore"), more=", when the centre is sought")
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return places of the centre as scores; ``details["phi"]`` is the dispersion at each item's place."""
+        """Score slots by their place in the centre, the first highest; ``details["phi"]`` has the dispersion at
+        their places.
+        """
         order = _most_likely(prefs, centre(prefs, "kendall", self.missing))
-        seen = against(prefs, order)
-        discordant, compared = inversions(seen)
-        weight = prefs.weight[seen.ballot]
-        theta, likelihood = _stage_dispersions(prefs.entry_slot, discordant, compared, weight, prefs.n_slots)
+        along_centre = against(prefs, order)
+        discordant, compared = inversions(along_centre)
+        weight = prefs.weight[along_centre.ballot]
+        theta, log_likelihood = _stage_dispersions(prefs.entry_slot, discordant, compared, weight, prefs.n_slots)
         total = float(prefs.weight.sum())
         phi, score = np.exp(-theta), points(prefs.slot_ptr, places(prefs.slot_ptr, order))
         return Outcome(
             score,
-            fit={"log_likelihood": likelihood, "mean_distance": float(weight @ discordant) / total if total else 0.0},
+            fit={
+                "log_likelihood": log_likelihood,
+                "mean_distance": float(weight @ discordant) / total if total else 0.0,
+            },
             warnings=dispersion_notices(prefs),
             details={"phi": phi},
-            model=GeneralisedMallowsModel.of(prefs, score, phi=phi[order]),
+            model=GeneralisedMallowsModel.of(prefs, score, phi=phi[order]),  # by place; phi itself is by slot
         )
 
 
 def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
     """Swap neighbours of the centre while the likelihood rises, in instances whose ballots are complete and strict.
 
-    There the likelihood needs the pairwise counts only: the stage of an item has turned those pairs that ballots put
-    the other way round with one of the items after it.
+    There the likelihood depends only on pairwise counts: the discordant pairs of an item's stage are those in which
+    ballots prefer an item after it.
     """
     first = first_of(prefs.slot_ptr)
-    owner = segment_index(prefs.slot_ptr)
+    instance = segment_index(prefs.slot_ptr)
     is_full = np.diff(prefs.indptr) == np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     is_simple = sum_by(prefs.instance_of_ballot, ~(is_full & against(prefs, order).is_strict), prefs.n_instances) == 0
-    total = views.total_weight(prefs)[owner]
-    is_free = (is_simple[owner] & (total > 0))[:-1] & (owner[:-1] == owner[1:])  # pairs of neighbours
+    total = views.total_weight(prefs)[instance]
+    is_free = (is_simple[instance] & (total > 0))[:-1] & (instance[:-1] == instance[1:])  # pairs of neighbours
     if not is_free.any():
         return order
-    order, found = order.copy(), views.win_matrices(prefs, "ignore")
-    start, width = found.ptr[owner], found.size[owner]
+    order, matrices = order.copy(), views.win_matrices(prefs, "ignore")
+    start, width = matrices.ptr[instance], matrices.size[instance]
 
-    def wins(one: Int64s, other: Int64s) -> Floats:
-        return np.asarray(found.wins[start[one] + (one - first[one]) * width[one] + other - first[one]])
+    def wins(upper: Int64s, lower: Int64s) -> Floats:
+        return np.asarray(matrices.wins[start[upper] + (upper - first[upper]) * width[upper] + lower - first[upper]])
 
-    places = prefs.slot_ptr[1:][owner] - np.arange(prefs.n_slots)  # how many an item at this place can be put among
+    places = prefs.slot_ptr[1:][instance] - np.arange(prefs.n_slots)  # how many an item at this place can be put among
     discordant = np.zeros(prefs.n_slots)
     for q, (low, high) in enumerate(pairwise(prefs.slot_ptr.tolist())):
-        own = order[low:high] - low
-        discordant[low:high] = np.tril(found.matrix(q)[np.ix_(own, own)], -1).sum(axis=0)
+        local_order = order[low:high] - low
+        discordant[low:high] = np.tril(matrices.matrix(q)[np.ix_(local_order, local_order)], -1).sum(axis=0)
     while True:
-        one = order[:-1]
-        other = np.where(is_free, order[1:], one)
-        new_first, new_second = discordant[1:] + wins(one, other), discordant[:-1] - wins(other, one)
-        now = _stage_costs(discordant, total, places)
+        upper = order[:-1]
+        lower = np.where(is_free, order[1:], upper)
+        new_first, new_second = discordant[1:] + wins(upper, lower), discordant[:-1] - wins(lower, upper)
+        stage_cost = _stage_costs(discordant, total, places)
         swapped = _stage_costs(new_first, total[:-1], places[:-1]) + _stage_costs(new_second, total[1:], places[1:])
-        gain = np.where(is_free, now[:-1] + now[1:] - swapped, 0.0)
-        gain[gain <= 1e-9 * (1 + now[:-1] + now[1:])] = 0.0
+        gain = np.where(is_free, stage_cost[:-1] + stage_cost[1:] - swapped, 0.0)
+        gain[gain <= 1e-9 * (1 + stage_cost[:-1] + stage_cost[1:])] = 0.0
         padded = np.concatenate([[0.0], gain, [0.0]])
         chosen = np.flatnonzero((gain > 0) & (gain >= padded[:-2]) & (gain > padded[2:]))  # no two share an item
         if not len(chosen):
@@ -107,7 +112,10 @@ def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
 
 
 def _stage_costs(discordant: Floats, total: Floats, places: Int64s) -> Floats:
-    """Return minus the log-likelihood of stages at their best dispersions: pairs turned, ballots, places."""
+    """Return the negative log-likelihood of stages at their best dispersions.
+
+    ``discordant`` pairs are summed over ballots of weight ``total``; ``places`` is the number of places of the stage.
+    """
     mean = np.divide(discordant, total, out=np.zeros(len(discordant)), where=total > 0)
     theta = solve_falling(lambda theta: mean_discordant(theta, places), mean)
     return total * (theta * mean + log_places(theta, places))
@@ -116,15 +124,18 @@ def _stage_costs(discordant: Floats, total: Floats, places: Int64s) -> Floats:
 def _stage_dispersions(
     slot: Int64s, discordant: Floats, compared: Floats, weight: Floats, n_slots: int
 ) -> tuple[Floats, float]:
-    """Return theta of every slot (its stage in the centre) and the log-likelihood of all stages."""
+    """Return theta of every slot (its stage in the centre) and the log-likelihood of all stages.
+
+    Equal numbers of compared items of a slot are grouped, so that each is evaluated once.
+    """
     width = int(compared.max(initial=0)) + 1
-    key, at = np.unique(slot * width + compared.astype(np.int64), return_inverse=True)
+    key, group = np.unique(slot * width + compared.astype(np.int64), return_inverse=True)
     row, places = key // width, key % width + 1
-    mass = sum_by(at.reshape(-1), weight, len(key))
+    group_weight = sum_by(group.reshape(-1), weight, len(key))
     observed = sum_by(slot, weight * discordant, n_slots)
 
     def expected(theta: Floats) -> Floats:
-        return sum_by(row, mass * mean_discordant(theta[row], places), n_slots)
+        return sum_by(row, group_weight * mean_discordant(theta[row], places), n_slots)
 
     theta = solve_falling(expected, observed)
-    return theta, float(-(theta @ observed) - mass @ log_places(theta[row], places))
+    return theta, float(-(theta @ observed) - group_weight @ log_places(theta[row], places))

@@ -59,24 +59,24 @@ class Mallows(WeighsMajorities):
     seed: int | None = param(0, "seed of everything random", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return places of the centre as scores, with phi and the log-likelihood in ``fit``."""
+        """Score slots by their place in the centre, the first highest, with phi and the log-likelihood in ``fit``."""
         if self.partial == "insertion" and self.distance != "kendall":
             raise ParameterError(arg("partial", "insertion") + " needs " + arg("distance", "kendall") + ".")
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         order = centre(prefs, self.distance, self.missing)
-        seen = against(prefs, order)
-        by_ballot = seen.distances(self.distance)
-        theta, likelihood, error = _dispersions(seen, by_ballot, self.distance)
+        along_centre = against(prefs, order)
+        distance = along_centre.distances(self.distance)
+        theta, log_likelihood, error = _dispersions(along_centre, distance, self.distance)
         if self.partial == "insertion":
-            theta, likelihood = fit_by_insertion(seen, theta, self.samples, seed)
+            theta, log_likelihood = fit_by_insertion(along_centre, theta, self.samples, seed)
         total = float(prefs.weight.sum())
         phi, score = np.exp(-theta), points(prefs.slot_ptr, places(prefs.slot_ptr, order))
         return Outcome(
             score,
             fit={
                 "phi": float(phi.mean()),
-                "mean_distance": float(prefs.weight @ by_ballot) / total if total else 0.0,
-                "log_likelihood": likelihood,
+                "mean_distance": float(prefs.weight @ distance) / total if total else 0.0,
+                "log_likelihood": log_likelihood,
                 **({"log_likelihood_error": error} if self.distance == "spearman" else {}),
             },
             warnings=dispersion_notices(prefs, theta),
@@ -84,12 +84,12 @@ class Mallows(WeighsMajorities):
         )
 
 
-def _dispersions(seen: CentredBallots, by_ballot: Floats, kind: str) -> tuple[Floats, float, float]:
-    """Return theta of every instance, the log-likelihood of all ballots, and how far that may be off.
+def _dispersions(centred: CentredBallots, by_ballot: Floats, kind: str) -> tuple[Floats, float, float]:
+    """Return theta of every instance, the log-likelihood of all ballots, and a bound of its error.
 
     At the maximum of the likelihood the expected total distance equals the observed one.
     """
-    prefs, (instance, size, weight) = seen.prefs, seen.lengths()
+    prefs, (instance, size, weight) = centred.prefs, centred.lengths()
     n = prefs.n_instances
     observed = sum_by(prefs.instance_of_ballot, prefs.weight * by_ballot, n)
 

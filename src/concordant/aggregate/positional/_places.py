@@ -14,7 +14,9 @@ PLACES = 5  # that have a column of their own
 
 
 def places_reason(scene: Scene, sentences: Sequence[str], more: Sequence[tuple[str, Sequence[str]]]) -> Reason:
-    """Tell how many ballots put each of the first items where; ``more`` are further columns (header, cells)."""
+    """List how many ballots put each of the first items at which place; ``more`` are further columns (header,
+    cells).
+    """
     prefs = scene.prefs
     place, is_named = views.competition_ranks(prefs), views.is_named(prefs)
     weight, total = views.weight_of_entry(prefs), float(prefs.weight.sum())
@@ -22,13 +24,15 @@ def places_reason(scene: Scene, sentences: Sequence[str], more: Sequence[tuple[s
     shown = min(PLACES, m)
     header = ["rank", "item", *(ordinal(k) for k in range(1, shown + 1)), *(["lower"] if m > shown else []), "left out"]
     rows = []
-    for at, slot in enumerate(scene.top):
-        own = np.flatnonzero((prefs.entry_slot == slot) & is_named)
-        here, votes = place[own], weight[own]
-        counts = [float(votes[here == k].sum()) for k in range(1, shown + 1)]
-        counts += [float(votes[here > shown].sum())] if m > shown else []
+    for row, slot in enumerate(scene.top):
+        entries = np.flatnonzero((prefs.entry_slot == slot) & is_named)
+        places, votes = place[entries], weight[entries]
+        counts = [float(votes[places == k].sum()) for k in range(1, shown + 1)]
+        counts += [float(votes[places > shown].sum())] if m > shown else []
         cells = [number(count) for count in [*counts, max(total - float(votes.sum()), 0.0)]]
-        rows.append([str(scene.rank[slot]), scene.names[slot], *cells, *(column[at] for _, column in more)])
+        rows.append([str(scene.rank[slot]), scene.names[slot], *cells, *(column[row] for _, column in more)])
     header += [name for name, _ in more]
-    told = "Counted are ballots, by weight; tied items share the better place."
-    return Reason("Where the ballots put them", [*sentences, told], header, rows, frozenset(range(len(header))) - {1})
+    caption = "Counted are ballots, by weight; tied items share the better place."
+    return Reason(
+        "Where the ballots put them", [*sentences, caption], header, rows, frozenset(range(len(header))) - {1}
+    )

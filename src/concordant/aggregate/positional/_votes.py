@@ -30,7 +30,7 @@ class AddsVotes(Method):
 
 
 def is_within(prefs: Preferences, cutoff: float) -> Bools:
-    """Say of every entry whether it is rated at least, or ranked at most, ``cutoff``."""
+    """Return, for every entry, whether it is rated at least, or ranked at most, ``cutoff``."""
     if prefs.value is not None and prefs.scale == "rating":
         return np.asarray(prefs.value >= cutoff)
     ranks = prefs.value if prefs.value is not None else views.competition_ranks(prefs)

@@ -39,7 +39,7 @@ class Approval(AddsVotes):
     )
 
     def votes(self, prefs: Preferences) -> Bools:
-        """Say of every entry whether its ballot approves of it."""
+        """Return, for every entry, whether its ballot approves of it."""
         if self.cutoff is not None:
             return is_within(prefs, self.cutoff)
         groups = views.tiers(prefs)
@@ -49,5 +49,5 @@ class Approval(AddsVotes):
         return np.asarray(is_approved[groups.of_entry])
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say how many ballots approve of whom."""
+        """Explain how many ballots approve of each candidate."""
         return vote_reasons(prefs, ranking, "approval", "approved on", "approvals")

@@ -49,7 +49,9 @@ class Borda(Method):
         return _points(prefs) if missing == "last" else _share_won(prefs)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell where the ballots put the first ones and the points of that or, ignoring silence, what they won."""
+        """Explain the points by the places of the first items or, ignoring missing ones, by the comparisons they
+        won.
+        """
         from concordant.aggregate.positional._places import places_reason
         from concordant.narrative.sentences import Scene, number
 
@@ -59,47 +61,57 @@ class Borda(Method):
             return [*lead, _comparisons(scene)]
         m, total = len(scene.order), float(prefs.weight.sum())
         points = [float(ranking.score[slot]) for slot in scene.top]
-        said = [f"The item in position r of a ballot gets {m:,} - r points, tied ones those of their mean position."]
+        sentences = [
+            f"The item in position r of a ballot gets {m:,} - r points, tied ones those of their mean position."
+        ]
         if (np.diff(prefs.indptr) < m).any() or prefs.open is not None:
-            said.append("Those a ballot leaves out share the mean of its free positions.")
+            sentences.append("Those a ballot leaves out share the mean of its free positions.")
         mean = [f"{m - point / total:.3f}" if total else "-" for point in points]
-        return [*lead, places_reason(scene, said, [("mean position", mean), ("points", [number(x) for x in points])])]
+        return [
+            *lead,
+            places_reason(scene, sentences, [("mean position", mean), ("points", [number(x) for x in points])]),
+        ]
 
 
 def _comparisons(scene: Scene) -> Reason:
-    """Tell the comparisons that the first ones won, drew and lost."""
+    """List the comparisons that the first items won, lost and tied."""
     from concordant.narrative.sentences import number
 
-    found = views.wins_and_losses(scene.prefs, "ignore")
+    counts_by_kind = views.wins_and_losses(scene.prefs, "ignore")
     rows = [
         [
-            str(scene.rank[slot]), scene.names[slot], *(number(float(counts[slot])) for counts in found),
+            str(scene.rank[slot]), scene.names[slot], *(number(float(counts[slot])) for counts in counts_by_kind),
             f"{scene.ranking.score[slot]:.1%}",
         ]
         for slot in scene.top
     ]  # fmt: skip
     header = ["rank", "item", "won", "lost", "tied", "share won"]
-    said = ["The score is the share of its comparisons that an item wins, ties counting half."]
-    return Reason("Comparisons", said, header, rows, frozenset(range(6)) - {1})
+    sentences = ["The score is the share of its comparisons that an item wins, ties counting half."]
+    return Reason("Comparisons", sentences, header, rows, frozenset(range(6)) - {1})
 
 
 def _points(prefs: Preferences) -> Floats:
-    """Sum the points: every candidate gets those of one left out, a mentioned one also what its position gains."""
+    """Return the sum of the points: with m candidates, position p of a ballot gives m - p.
+
+    Every candidate first gets the points of an item left out by each ballot; one that the ballot names also gets the
+    difference to its position.
+    """
     candidates = np.diff(prefs.slot_ptr)
     left_out = views.missing_positions(prefs)
     points_left_out = prefs.weight * (candidates[prefs.instance_of_ballot] - left_out)
     base = sum_by(prefs.instance_of_ballot, points_left_out, prefs.n_instances)
     sizes = np.diff(prefs.indptr)
-    better = np.repeat(left_out, sizes) - views.positions(prefs)
+    gain = np.repeat(left_out, sizes) - views.positions(prefs)
     if not prefs.has_unit_weights:
-        better *= np.repeat(prefs.weight, sizes)
-    points = np.repeat(base, candidates) + sum_by(prefs.entry_slot, better, prefs.n_slots)
+        gain *= np.repeat(prefs.weight, sizes)
+    points = np.repeat(base, candidates) + sum_by(prefs.entry_slot, gain, prefs.n_slots)
     if views.has_whole_weights(prefs):
         return points
     return snap(points, views.instance_of_slot(prefs), views.total_weight(prefs) * candidates)
 
 
 def _share_won(prefs: Preferences) -> Floats:
+    """Return the share of its comparisons that every slot won, ties half; 1/2 without any."""
     wins, losses, ties = views.wins_and_losses(prefs, "ignore")
     compared = wins + losses + ties
     share = np.full(len(wins), 0.5)
@@ -108,7 +120,7 @@ def _share_won(prefs: Preferences) -> Floats:
 
 
 def borda_levels(prefs: Preferences, missing: str) -> Int32s:
-    """Return whole numbers that rise with the Borda score of every slot, equal where scores are tied."""
+    """Return integers that rise with the Borda score of every slot, equal where scores are tied."""
     score = borda_points(prefs, missing)
     order, rank = kernels.order_segments(score, prefs.slot_ptr, TIE_TOLERANCE)
     level = np.empty(len(score), np.int32)
@@ -117,5 +129,5 @@ def borda_levels(prefs: Preferences, missing: str) -> Int32s:
 
 
 def borda_points(prefs: Preferences, missing: str) -> Floats:
-    """Return the Borda score of every slot; unmentioned candidates are last in whatever way."""
+    """Return the Borda score of every slot; "last-free" counts as "last"."""
     return Borda(missing="last" if missing == "last-free" else missing).scores(prefs)

@@ -56,12 +56,12 @@ class MeanRating(Method):
         ratings = _Ratings(prefs)
         unit = ratings.unit
         count = ratings.prior_count() if self.prior_count is None else np.full(prefs.n_instances, self.prior_count)
-        owner, n = ratings.owner, ratings.n
-        general, its_variance = ratings.general_mean(count)
-        added = np.where(n + count[owner] > 0, count[owner], 1.0)  # an item nobody rated has the general mean
+        instance, n = ratings.owner, ratings.n
+        general, general_variance = ratings.general_mean(count)
+        added = np.where(n + count[instance] > 0, count[instance], 1.0)  # an item nobody rated has the general mean
         share = added / (n + added)
-        score = unit * (ratings.mean + share * (general[owner] - ratings.mean))
-        error = unit * np.sqrt(ratings.noise[owner] / (n + added) + share**2 * its_variance[owner])
+        score = unit * (ratings.mean + share * (general[instance] - ratings.mean))
+        error = unit * np.sqrt(ratings.noise[instance] / (n + added) + share**2 * general_variance[instance])
         half = NormalDist().inv_cdf((1 + self.level) / 2) * error
         rated = ratings.total > 0
         return Outcome(
@@ -102,17 +102,20 @@ class _Ratings:
         self.noise: Floats = np.where(self.is_repeated, pooled, single)
 
     def _sum(self, by_slot: Floats) -> Floats:
+        """Sum values of slots by instance."""
         return sum_by(self.owner, by_slot, self.n_instances)
 
     def prior_count(self) -> Floats:
-        """Return noise variance / variance between items, at most the number of ratings."""
+        """Return noise variance / variance between items (one-way analysis of variance), at most the number of
+        ratings.
+        """
         size = (self.total - self._sum(self.n**2) / np.maximum(self.total, 1e-300)) / np.maximum(self.items - 1, 1)
         between = (self.outside / np.maximum(self.items - 1, 1) - self.noise) / np.maximum(size, 1e-300)
         count = self.noise / np.maximum(between, self.noise / np.maximum(self.total, 1.0) + 1e-300)
         return np.where(self.is_repeated & (self.items > 1), count, UNKNOWN_COUNT)
 
     def general_mean(self, count: Floats) -> tuple[Floats, Floats]:
-        """Return the mean of the items' means and its variance, each item weighing what its own mean is worth."""
+        """Return the mean of the items' means, each weighted by n / (n + count), and its variance, by instance."""
         weight = self.n / np.where(self.n > 0, self.n + count[self.owner], 1.0)
         total = np.maximum(self._sum(weight), 1e-300)
         between = self.noise / np.where(count > 0, count, 1.0)
@@ -121,6 +124,7 @@ class _Ratings:
 
 
 def _unrated(prefs: Preferences, n: Floats) -> tuple[Notice, ...]:
+    """Return a notice on items that nobody rated."""
     items = tuple(prefs.items.take(np.unique(prefs.slot_item[n == 0])))
     if not items:
         return ()

@@ -44,13 +44,13 @@ class MedianRank(Method):
         return -np.where(np.isnan(median), np.repeat(size, size) + 1.0, median)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell where the ballots put the first ones, and the middle of that."""
+        """Explain the median position by the places at which ballots put the first items."""
         from concordant.aggregate.positional._places import places_reason
         from concordant.narrative.sentences import Scene, number
 
         scene = Scene(prefs, ranking, self.missing)
-        said = ["Half of the ballots put an item at its median position or better, half there or worse."]
+        sentences = ["Half of the ballots put an item at its median position or better, half there or worse."]
         if views.resolve_missing(prefs, self.missing) == "last" and (np.diff(prefs.indptr) < len(scene.order)).any():
-            said.append("Those a ballot leaves out share the mean of its free positions.")
+            sentences.append("Those a ballot leaves out share the mean of its free positions.")
         median = [number(-float(ranking.score[slot])) for slot in scene.top]
-        return [*super().reasons(prefs, ranking), places_reason(scene, said, [("median position", median)])]
+        return [*super().reasons(prefs, ranking), places_reason(scene, sentences, [("median position", median)])]

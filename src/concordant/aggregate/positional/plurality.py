@@ -32,11 +32,11 @@ class Plurality(AddsVotes):
     aliases = {"first-past-the-post": {}, "fptp": {}}
 
     def votes(self, prefs: Preferences) -> Floats:
-        """Return the share every entry has of the first place of its ballot."""
+        """Return the share of every entry in the first place of its ballot."""
         groups = views.tiers(prefs)
         is_first = (groups.ptr[:-1] == prefs.indptr[groups.ballot]) & ~groups.is_open
         return np.where(is_first, 1.0 / groups.size, 0.0)[groups.of_entry]
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say how many ballots put whom first."""
+        """Explain how many ballots put each candidate first."""
         return vote_reasons(prefs, ranking, "plurality", "first on", "first places")

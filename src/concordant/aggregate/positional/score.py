@@ -43,23 +43,23 @@ class Score(Method):
         """Return the sum or mean of the ratings of every slot."""
         if self.total == "sum":
             return rating_sums(prefs)
-        found = MeanRating(prior_count=0.0).scores(prefs)
-        return Outcome(found.score, warnings=found.warnings)
+        outcome = MeanRating(prior_count=0.0).scores(prefs)
+        return Outcome(outcome.score, warnings=outcome.warnings)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say what ratings everybody has."""
+        """Explain the ranking by the sum or mean of the ratings."""
         words, best = Wording(prefs), Wording.best(ranking)
         count = views.ranked_weight(prefs)
-        what = "sum" if self.total == "sum" else "mean"
+        total = "sum" if self.total == "sum" else "mean"
         each = " each" if best.sum() > 1 else ""
         sentence = (
-            f"{words.names(best)}: the {what} of the ratings is {words.number(ranking.score[best][0])}{each}, from "
+            f"{words.names(best)}: the {total} of the ratings is {words.number(ranking.score[best][0])}{each}, from "
             f"{words.number(count[best].max())} of {words.number(prefs.weight.sum())} ballots; nobody has more."
         )
         columns = [[words.number(value) for value in column] for column in (ranking.score, count)]
         return [
             Reason(words.heading(ranking, "score voting"), (sentence,)),
-            score_table(words, ranking, [f"{what} of ratings", "rated by"], columns),
+            score_table(words, ranking, [f"{total} of ratings", "rated by"], columns),
         ]
 
 

@@ -37,12 +37,12 @@ class Veto(Method):
         return 0.0 - Papers(prefs).last_places(np.ones(prefs.n_slots, bool))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say how many ballots put whom last."""
+        """Explain how many ballots put each candidate last."""
         words, best = Wording(prefs), Wording.best(ranking)
-        least = words.number(-ranking.score[best][0])
+        fewest = words.number(-ranking.score[best][0])
         verb = "is" if best.sum() == 1 else "are each"
         sentence = (
-            f"{words.names(best)} {verb} last on {least} of {words.number(prefs.weight.sum())} ballots, the fewest."
+            f"{words.names(best)} {verb} last on {fewest} of {words.number(prefs.weight.sum())} ballots, the fewest."
         )
         last = [words.number(-value) for value in ranking.score]
         return [

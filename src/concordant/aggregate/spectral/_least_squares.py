@@ -27,15 +27,17 @@ class Explained(NamedTuple):
     weight: AnyArray
 
     def residual(self, mean: Floats) -> tuple[float, float]:
-        """Return the squared preferences left unexplained, and all of them, by weight."""
-        left = total = 0.0
+        """Return the weighted sum of squared preferences left unexplained, and of all; ``mean`` are the mean
+        preferences.
+        """
+        unexplained = total = 0.0
         step = max(1, CELLS_OF_ROWS // (mean.shape[0] * mean.shape[2]))
         for start in range(0, mean.shape[1], step):
             rows = slice(start, start + step)
-            own, weight = mean[:, rows], self.weight[:, rows]
-            left += float((weight * (own - self.preference(rows)) ** 2).sum())
-            total += float((weight * own**2).sum())
-        return left, total
+            preferences, weight = mean[:, rows], self.weight[:, rows]
+            unexplained += float((weight * (preferences - self.preference(rows)) ** 2).sum())
+            total += float((weight * preferences**2).sum())
+        return unexplained, total
 
 
 class ExplainsPreferences(Method):
@@ -50,33 +52,37 @@ class ExplainsPreferences(Method):
 
     @abstractmethod
     def explain(self, compared: Floats, mean: Floats, group: Int32s) -> Explained:
-        """Explain stacked matrices: how often pairs were compared, their mean preference; groups can be compared."""
+        """Fit scores to stacked matrices: how often pairs were compared, their mean preference; ``group`` is by
+        item.
+        """
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores and, in ``fit``, the share of the preferences left unexplained."""
-        found = comparisons(prefs, self.counts)
+        matrices = comparisons(prefs, self.counts)
         score = np.zeros(prefs.n_slots)
-        left = total = 0.0
+        unexplained = total = 0.0
         for stack in stacks(prefs.slot_ptr):
-            compared = stack.take(found.compared)
-            mean = stack.take(found.net) / np.maximum(compared, 1.0 * (compared == 0))
-            own = self.explain(compared, mean, found.group[stack.slots])
-            score[stack.slots] = own.score
-            left, total = (sum(both) for both in zip((left, total), own.residual(mean), strict=True))
+            compared = stack.take(matrices.compared)
+            mean = stack.take(matrices.net) / np.maximum(compared, 1.0 * (compared == 0))
+            explained = self.explain(compared, mean, matrices.group[stack.slots])
+            score[stack.slots] = explained.score
+            unexplained, total = (
+                sum(sums) for sums in zip((unexplained, total), explained.residual(mean), strict=True)
+            )
         return Outcome(
             snap_scores(prefs, score, TIE_OF_SOLVED),
-            fit={self.residual: left / total if total > 0 else 0.0},
-            warnings=group_notices(prefs, found.group),
+            fit={self.residual: unexplained / total if total > 0 else 0.0},
+            warnings=group_notices(prefs, matrices.group),
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell who leads, and how much of the preferences no such scores can explain."""
+        """Explain the lead, and how much of the preferences no such scores can explain."""
         fit = self.scores(prefs).fit or {}
-        left = f"{fit.get(self.residual, 0.0):.1%}"
-        said = [f"The scores leave {left} of the squared preferences unexplained."]
+        share = f"{fit.get(self.residual, 0.0):.1%}"
+        sentences = [f"The scores leave {share} of the squared preferences unexplained."]
         if self.residual == "cyclic_residual":
-            said = [
-                f"{left} of the squared preferences run in circles (a before b before c before a), which no scores "
+            sentences = [
+                f"{share} of the squared preferences run in circles (a before b before c before a), which no scores "
                 "explain: 0% is perfectly consistent, 100% nothing but circles."
             ]
-        return [*super().reasons(prefs, ranking), Reason("How consistent the preferences are", said)]
+        return [*super().reasons(prefs, ranking), Reason("How consistent the preferences are", sentences)]

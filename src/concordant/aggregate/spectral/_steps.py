@@ -22,24 +22,24 @@ PRECISION = 1e-15  # of the residual, relative to what the matrix makes of the s
 
 
 def solve_by_steps(multiply: Callable[[Floats], Floats], right: Floats, diagonal: Floats) -> Floats | None:
-    """Return x with multiply(x) = right; None where that takes too many steps."""
+    """Return x with multiply(x) = right by GMRES with a diagonal preconditioner; None where it takes too many steps."""
     first = right / diagonal
     size = float(np.linalg.norm(first))
     basis = np.empty((MAX_STEPS + 1, len(right)))
     basis[0] = first / size
-    inner = np.zeros((MAX_STEPS + 1, MAX_STEPS))
+    hessenberg = np.zeros((MAX_STEPS + 1, MAX_STEPS))
     for k in range(MAX_STEPS):
-        fresh = multiply(basis[k]) / diagonal
+        vector = multiply(basis[k]) / diagonal
         for _ in range(2):  # twice is enough to be orthogonal
-            share = basis[: k + 1] @ fresh
-            inner[: k + 1, k] += share
-            fresh = fresh - share @ basis[: k + 1]
-        inner[k + 1, k] = length = float(np.linalg.norm(fresh))
+            projection = basis[: k + 1] @ vector
+            hessenberg[: k + 1, k] += projection
+            vector = vector - projection @ basis[: k + 1]
+        hessenberg[k + 1, k] = length = float(np.linalg.norm(vector))
         target = np.zeros(k + 2)
         target[0] = size
-        weight, *_ = np.linalg.lstsq(inner[: k + 2, : k + 1], target)
-        left = np.linalg.norm(target - inner[: k + 2, : k + 1] @ weight)
-        if left <= PRECISION * (size + np.linalg.norm(inner[: k + 2, : k + 1]) * np.linalg.norm(weight)):
+        weight, *_ = np.linalg.lstsq(hessenberg[: k + 2, : k + 1], target)
+        residual = np.linalg.norm(target - hessenberg[: k + 2, : k + 1] @ weight)
+        if residual <= PRECISION * (size + np.linalg.norm(hessenberg[: k + 2, : k + 1]) * np.linalg.norm(weight)):
             return np.asarray(weight @ basis[: k + 1])
-        basis[k + 1] = fresh / length
+        basis[k + 1] = vector / length
     return None

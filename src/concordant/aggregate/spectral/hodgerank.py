@@ -47,6 +47,7 @@ class HodgeRank(ExplainsPreferences):
 
 
 def _solve_at_once(compared: Floats, degree: Floats, net: Floats, group: Int32s) -> Floats:
+    """Solve the stacked Laplacian systems L s = net directly."""
     m = compared.shape[1]
     laplacian = -compared
     laplacian[:, np.arange(m), np.arange(m)] += degree
@@ -57,20 +58,20 @@ def _solve_at_once(compared: Floats, degree: Floats, net: Floats, group: Int32s)
 
 
 def _solve_by_steps(compared: Floats, degree: Floats, net: Floats, group: Int32s) -> Floats | None:
-    """Solve one system by conjugate gradients, scaled by the degrees; None where that takes too many steps."""
+    """Solve one system by conjugate gradients, preconditioned by the degrees; None where it takes too many steps."""
     scale = np.where(degree > 0, degree, 1.0)
-    score, left = np.zeros_like(net), net.copy()
-    direction = left / scale
-    size = first = float(left @ direction)
+    score, residual = np.zeros_like(net), net.copy()
+    direction = residual / scale
+    size = first = float(residual @ direction)
     for _ in range(MAX_STEPS):
         if size <= PRECISION**2 * first:
             centre = np.bincount(group, score) / np.maximum(np.bincount(group), 1)
             return np.asarray(score - centre[group])[None, :]
-        image = degree * direction - compared @ direction
-        step = size / float(direction @ image)
+        product = degree * direction - compared @ direction
+        step = size / float(direction @ product)
         score += step * direction
-        left -= step * image
-        scaled = left / scale
-        size, before = float(left @ scaled), size
+        residual -= step * product
+        scaled = residual / scale
+        size, before = float(residual @ scaled), size
         direction = scaled + size / before * direction
     return None

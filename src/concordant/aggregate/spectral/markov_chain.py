@@ -55,33 +55,37 @@ class MarkovChain(Method):
         for stack in stacks(prefs.slot_ptr):
             m = stack.size
             step = stack.take(move)
-            inner = np.arange(m)
-            step[:, inner, inner] = 0.0
-            step[:, inner, inner] = 1.0 - step.sum(axis=2)
+            diagonal = np.arange(m)
+            step[:, diagonal, diagonal] = 0.0
+            step[:, diagonal, diagonal] = 1.0 - step.sum(axis=2)
             score[stack.slots] = _time_spent(step, self.teleport)
-        told = group_notices(prefs, comparable_groups(prefs))
-        return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=told)
+        notices = group_notices(prefs, comparable_groups(prefs))
+        return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=notices)
 
 
 def _time_spent(step: Floats, teleport: float) -> Floats:
-    """Return the stationary distributions of stacked chains with jumps."""
+    """Return the stationary distributions of stacked chains (transition matrices ``step``) with teleportation."""
     n, m, _ = step.shape
     if n == 1 and m >= WORTH_STEPS:
-        own, stay = step[0], 1 - teleport
-        found = solve_by_steps(lambda x: x - stay * (x @ own), np.full(m, teleport / m), 1 - stay * np.diag(own))
-        if found is not None:
-            return found[None, :]
+        transition, follow = step[0], 1 - teleport
+        stationary = solve_by_steps(
+            lambda x: x - follow * (x @ transition), np.full(m, teleport / m), 1 - follow * np.diag(transition)
+        )
+        if stationary is not None:
+            return stationary[None, :]
     flow = np.eye(m) - (1 - teleport) * step.transpose(0, 2, 1)
     return np.asarray(np.linalg.solve(flow, np.full((n, m, 1), teleport / m))[:, :, 0])
 
 
 def _moves(prefs: Preferences, variant: str) -> Floats:
-    """Return flat matrices of the chance to move from row to column."""
+    """Return the transition probabilities from row to column without teleportation, as flat matrices of all
+    instances.
+    """
     size = np.diff(prefs.slot_ptr)
     row_size = np.repeat(size, size)
     if variant == "mc4":
-        decided = majorities(prefs, "ignore")
-        return np.where(decided.margin < 0, np.repeat(1.0 / row_size, row_size), 0.0)
+        majority = majorities(prefs, "ignore")
+        return np.where(majority.margin < 0, np.repeat(1.0 / row_size, row_size), 0.0)
     named = views.ranked_weight(prefs)
     total = np.where(named > 0, named, 1.0)
     amount = views.weight_of_entry(prefs)
@@ -104,7 +108,9 @@ def _count_better(prefs: Preferences) -> Floats:
 
 
 def _spread(prefs: Preferences, amount: Floats) -> Floats:
-    """Add, for every entry, its amount to the cells (its item, each item its ballot puts before it), ties half."""
+    """Add every entry's amount to the cells (its item, each item its ballot ranks above it), ties half; flat
+    matrices.
+    """
     size, instance = np.diff(prefs.slot_ptr), views.entry_instances(prefs)
     start = pointer(size**2)
     total = np.zeros(int(start[-1]))
@@ -113,6 +119,6 @@ def _spread(prefs: Preferences, amount: Floats) -> Floats:
         ahead, behind = (prefs.entry_slot[entry] - prefs.slot_ptr[q] for entry in (first, second))
         total += sum_by(start[q] + behind * size[q] + ahead, amount[second] * np.where(is_tie, 0.5, 1.0), len(total))
         if is_tie.any():
-            back = start[q] + ahead * size[q] + behind
-            total += sum_by(back[is_tie], amount[first][is_tie] / 2, len(total))
+            cell_of_tie = start[q] + ahead * size[q] + behind
+            total += sum_by(cell_of_tie[is_tie], amount[first][is_tie] / 2, len(total))
     return total

@@ -47,17 +47,17 @@ class RankCentrality(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return log(stationary probability x number of candidates) of every slot."""
-        found = views.win_matrices(prefs, "ignore")
-        support = found.wins + found.ties / 2
-        compared = times_compared(prefs, found)
+        matrices = views.win_matrices(prefs, "ignore")
+        support = matrices.wins + matrices.ties / 2
+        compared = times_compared(prefs, matrices)
         group = comparable_groups(prefs)
         score = np.zeros(prefs.n_slots)
         for stack in stacks(prefs.slot_ptr):
-            own, total = stack.take(support), stack.take(compared)
+            wins, total = stack.take(support), stack.take(compared)
             m = stack.size
             # Move from row to column with the column's share of wins, over the largest number of opponents.
-            lost = (total - own + self.prior) / (total + 2 * self.prior)
-            move = np.where(total > 0, lost, 0.0)
+            share_lost = (total - wins + self.prior) / (total + 2 * self.prior)
+            move = np.where(total > 0, share_lost, 0.0)
             opponents = (total > 0).sum(axis=2).max(axis=1)
             move /= np.maximum(opponents, 1)[:, None, None]
             score[stack.slots] = np.log(np.maximum(_time_spent(move, group[stack.slots]), 1e-300) * m)
@@ -65,20 +65,20 @@ class RankCentrality(Method):
 
 
 def _time_spent(move: Floats, group: Int32s) -> Floats:
-    """Return where stacked walks are in the long run; a group keeps the share that its size gives it."""
+    """Return the stationary distributions of stacked walks; a group of comparable items keeps the share of its size."""
     n, m, _ = move.shape
-    leaves, evenly = move.sum(axis=2), np.full((n, m), 1.0 / m)
+    leaving, uniform = move.sum(axis=2), np.full((n, m), 1.0 / m)
     if n == 1 and m >= WORTH_STEPS:
-        found = solve_by_steps(
-            lambda x: leaves[0] * x - x @ move[0] + _mean_of(group[0], x)[group[0]],
-            evenly[0],
-            leaves[0] + 1.0 / np.bincount(group[0])[group[0]],
+        stationary = solve_by_steps(
+            lambda x: leaving[0] * x - x @ move[0] + _mean_of(group[0], x)[group[0]],
+            uniform[0],
+            leaving[0] + 1.0 / np.bincount(group[0])[group[0]],
         )
-        if found is not None:
-            return found[None, :]
+        if stationary is not None:
+            return stationary[None, :]
     flow = -move.transpose(0, 2, 1)
-    flow[:, np.arange(m), np.arange(m)] += leaves
-    return np.asarray(np.linalg.solve(flow + sharing(group), evenly[:, :, None])[:, :, 0])
+    flow[:, np.arange(m), np.arange(m)] += leaving
+    return np.asarray(np.linalg.solve(flow + sharing(group), uniform[:, :, None])[:, :, 0])
 
 
 def _mean_of(group: Int32s, values: Floats) -> Floats:

@@ -47,7 +47,10 @@ class SVP(ExplainsPreferences):
 
 
 def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
-    """Complete stacked skew-symmetric matrices at rank two."""
+    """Complete stacked skew-symmetric matrices at rank two by singular value projection.
+
+    Each step moves along the known cells with a stride of 1 / share of known cells, then projects on the best plane.
+    """
     m = mean.shape[1]
     result = np.zeros_like(mean)
     unit = np.ldexp(1.0, np.frexp(np.abs(mean).max(axis=(1, 2), initial=0.0))[1])[:, None, None]
@@ -57,8 +60,8 @@ def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
     # Without any net preference the best plane says nothing of scores: they are all zero.
     active = np.flatnonzero(np.abs(rows).max(axis=1, initial=0.0) > 1e-12 * np.maximum(scale, 1e-300) * m)
     plane = _orthonormal(np.stack([np.ones_like(rows), rows], axis=2)[active])
-    seen = is_known[active].sum(axis=(1, 2)) / max(m * (m - 1), 1)
-    stride = 1 / np.maximum(seen, 1e-300)
+    share_known = is_known[active].sum(axis=(1, 2)) / max(m * (m - 1), 1)
+    stride = 1 / np.maximum(share_known, 1e-300)
     error = np.full(len(active), np.inf)
     for step in range(steps):
         if not len(active):
@@ -89,7 +92,7 @@ def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
 
 
 def _orthonormal(columns: Floats) -> Floats:
-    """Make the two columns of every matrix orthogonal and of length one."""
+    """Orthonormalise the two columns of every matrix (Gram-Schmidt, twice against rounding)."""
     first, second = columns[:, :, 0], columns[:, :, 1]
     first = first / np.maximum(np.linalg.norm(first, axis=1), 1e-300)[:, None]
     second = second - (first * second).sum(axis=1)[:, None] * first

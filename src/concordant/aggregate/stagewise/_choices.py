@@ -12,7 +12,7 @@ from concordant.types import Floats
 
 
 def choices_reason(scene: Scene, stages: Stages) -> Reason:
-    """Tell how often the first items were chosen, at the head of a ballot and at any step, and what was expected.
+    """List how often the first items were chosen, first and at any stage, and how often that was expected.
 
     A tier chosen from the rest counts as one choice, shared by its items in proportion to worth.
     """
@@ -29,36 +29,37 @@ def choices_reason(scene: Scene, stages: Stages) -> Reason:
         ]
         for slot in scene.top
     ]  # fmt: skip
-    one = scene.order[0]
-    said = [
+    leader = scene.order[0]
+    sentences = [
         "A ballot is read from the top: at every step one of those left is chosen, in proportion to e^score.",
-        f"{scene.names[one]} was chosen {_written(chosen[one])} times, where equal chances would give "
-        f"{by_chance[one]:.1f} and these scores give {expected[one]:.1f}; the scores are those for which the "
+        f"{scene.names[leader]} was chosen {_written(chosen[leader])} times, where equal chances would give "
+        f"{by_chance[leader]:.1f} and these scores give {expected[leader]:.1f}; the scores are those for which the "
         "first and the last agree, but for the prior.",
     ]
     if len(scene.order) > 1:
-        two = scene.order[1]
-        odds = float(worth[one] / worth[two])
-        said.append(
-            f"From the two alone, {scene.names[one]} would be chosen {odds:.3g} times as often as {scene.names[two]}."
+        second = scene.order[1]
+        odds = float(worth[leader] / worth[second])
+        sentences.append(
+            f"From the two alone, {scene.names[leader]} would be chosen {odds:.3g} times as often as "
+            f"{scene.names[second]}."
         )
     header = ["rank", "item", "ballots", "first", "expected first", "chosen", "expected", "by equal chances"]
-    return Reason("How often they were chosen", said, header, rows, frozenset(range(8)) - {1})
+    return Reason("How often they were chosen", sentences, header, rows, frozenset(range(8)) - {1})
 
 
 def _written(count: float) -> str:
-    """Write how often: whole, or shared with others of a tier."""
+    """Return a count as text: whole, or with a decimal where tiers share."""
     return number(count) if abs(count - round(count)) < 1e-9 else f"{count:,.1f}"
 
 
 def _chosen(stages: Stages, worth: Floats) -> tuple[Floats, Floats]:
-    """Return how often every slot was chosen, tiers shared by worth, and how often that was to be expected."""
+    """Return how often every slot was chosen (tiers share by worth), and how often that was expected."""
     _, gain, rate = kernels.stage_sums(stages.rows, worth)
     return stages.wins + worth * gain, worth * rate
 
 
 def _heads(stages: Stages) -> Stages:
-    """Return the first choice of every ballot alone."""
+    """Return the stages with only the first choice of every ballot."""
     mark = np.where(stages.mark == CHOSEN, REST, stages.mark).astype(np.uint8)
     start = stages.indptr[:-1][np.diff(stages.indptr) > 0]
     mark[start] = stages.mark[start]

@@ -48,7 +48,7 @@ class ChoiceModel(Method):
     level: float = options.level()
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell who leads, and how often the first ones were chosen where chance or their scores would have it so."""
+        """Explain the lead, and how often the first items were chosen compared with what was expected."""
         from concordant.aggregate.stagewise._choices import choices_reason
         from concordant.narrative.sentences import Scene
 
@@ -58,7 +58,9 @@ class ChoiceModel(Method):
         return [*lead, choices_reason(Scene(prefs, ranking, self.missing), model.staging.stages(prefs))]
 
     def contest(self, prefs: Preferences) -> tuple[Preferences, Design | None]:
-        """Return the ballots over contestants, and how strong these are; None where they are just items."""
+        """Return the ballots over contestants and the design of their strengths; None where contestants are just
+        items.
+        """
         contest = contest_of(prefs, self.team_strength, self.style_control)
         if contest is None:
             return prefs, None
@@ -72,33 +74,36 @@ class ChoiceModel(Method):
         staging: Staging,
         fits: list[Fit],
         doubt: float = 0.0,
-        told: tuple[Notice, ...] = (),
+        notices: tuple[Notice, ...] = (),
         design: Design | None = None,
     ) -> Outcome:
-        """Return scores with their fit and warnings."""
+        """Return the outcome of fits: scores, figures of the fit, uncertainty, notices and the model."""
         score = np.zeros(prefs.n_slots)
-        for one in fits:
-            score[one.slots] = one.score
+        for part in fits:
+            score[part.slots] = part.score
         score = snap_scores(prefs, score, TIE_OF_FITTED, min_scale=1e-3)
-        scale = [np.maximum(one.observed.total + one.prior.ridge, 1e-300) for one in fits]
-        left = max(float((one.slack / by).max(initial=0.0)) for one, by in zip(fits, scale, strict=True))
-        found = self._standing(prefs, staging, fits, design)
-        warnings = [*told, *standing_notices(prefs, found, OF_STAGES)]
-        if left > LOOSE:
+        scale = [np.maximum(part.observed.total + part.prior.ridge, 1e-300) for part in fits]
+        gradient = max(
+            float((part.slack / scale_of_part).max(initial=0.0))
+            for part, scale_of_part in zip(fits, scale, strict=True)
+        )
+        standing = self._standing(prefs, staging, fits, design)
+        warnings = [*notices, *standing_notices(prefs, standing, OF_STAGES)]
+        if gradient > LOOSE:
             warnings.append(Notice("no-convergence", "the fit did not converge, so the scores are approximate"))
-        asked, errors = UncertaintyOptions("hessian", self.level, seed=staging.seed), None
+        uncertainty_options, errors = UncertaintyOptions("hessian", self.level, seed=staging.seed), None
         if self.errors == "hessian":
-            errors = ScoreErrors(prefs, fits, score, asked, doubt)
+            errors = ScoreErrors(prefs, fits, score, uncertainty_options, doubt)
         effects = Effects.of(self, prefs, design, fits, errors)
         if effects is not None:
             warnings += effects.notices()
         return Outcome(
             score=score,
             fit={
-                "log_likelihood": float(sum(one.value.sum() for one in fits)),
+                "log_likelihood": float(sum(part.value.sum() for part in fits)),
                 "prior": float(fits[0].prior.ridge[0]),
-                "gradient": left,
-                "steps": float(max(one.iterations.max(initial=0) for one in fits)),
+                "gradient": gradient,
+                "steps": float(max(part.iterations.max(initial=0) for part in fits)),
             },
             warnings=tuple(warnings),
             uncertainty=errors,
@@ -117,7 +122,7 @@ class ChoiceModel(Method):
     def _standing(
         self, prefs: Preferences, staging: Staging, fits: list[Fit], design: Design | None
     ) -> Standing | None:
-        """Find which items can be compared."""
+        """Find which items comparisons connect."""
         if design is not None:
             return stage_standing_of(design, staging.stages(self.contest(prefs)[0]))
         only = fits[0].observed if len(fits) == 1 else None
@@ -125,7 +130,7 @@ class ChoiceModel(Method):
 
 
 def observed_of(stages: Stages, design: Design | None) -> Observed:
-    """Return what is fitted: choices of items, or of contestants."""
+    """Return the observations to fit: choices of items, or of contestants."""
     observed = ObservedStages(stages)
     return observed if design is None else Designed(observed, design)
 
@@ -139,7 +144,9 @@ def prior_of(strength: float, kind: str, n_instances: int) -> Prior:
 def chosen_prior(
     stages: Stages, strength: float | str, kind: str, design: Design | None = None
 ) -> tuple[float, float, list[Fit] | None]:
-    """Return the prior's strength, by evidence where it is "auto", the variance of its logarithm, and a fit."""
+    """Return the prior's strength ("auto": by marginal likelihood), the variance of its logarithm, and a fit to
+    start from.
+    """
     if not isinstance(strength, str):
         return strength, 0.0, None
     search = search_of(stages, kind, design)

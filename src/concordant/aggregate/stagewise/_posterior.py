@@ -27,7 +27,7 @@ BURN_IN = 0.2  # of the draws, in addition to them
 def draw_posterior(
     prefs: Preferences, stages: Stages, start: Outcome, shape: float, draws: int, level: float, seed: int
 ) -> Outcome:
-    """Return posterior means of the scores and intervals of this probability; ties must have been broken."""
+    """Return posterior means of the scores and credible intervals of this level; ties must have been broken before."""
     samples = sample_scores(prefs, stages, start.score, shape, draws, np.random.default_rng(seed))
     low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
     score = snap_scores(prefs, samples.mean(axis=0), TIE_OF_FITTED, min_scale=1e-3)
@@ -37,8 +37,8 @@ def draw_posterior(
         if span.stop > span.start:
             best[span] = np.bincount(samples[:, span].argmax(axis=1), minlength=span.stop - span.start) / draws
     details = {"stderr": samples.std(axis=0), "p_best": best}
-    known = Uncertainty(low, high, details, apart=partial(_errors_of_differences, prefs, samples))
-    return replace(start, score=score, uncertainty=known)
+    uncertainty = Uncertainty(low, high, details, apart=partial(_errors_of_differences, prefs, samples))
+    return replace(start, score=score, uncertainty=uncertainty)
 
 
 def _errors_of_differences(prefs: Preferences, samples: Floats, slot: int) -> Floats:
@@ -51,7 +51,10 @@ def _errors_of_differences(prefs: Preferences, samples: Floats, slot: int) -> Fl
 def sample_scores(
     prefs: Preferences, stages: Stages, score: Floats, shape: float, draws: int, rng: np.random.Generator
 ) -> Floats:
-    """Draw score vectors (one row each) from the posterior, each with mean zero in every instance."""
+    """Draw score vectors (one row each) from the posterior by Gibbs sampling, centred in every instance.
+
+    Latent gamma variables of the stages make the worths conditionally gamma (Caron and Doucet).
+    """
     is_stage = stages.mark == CHOSEN
     weight = stages.weight[stages.ballot[is_stage]]
     wins = stages.wins

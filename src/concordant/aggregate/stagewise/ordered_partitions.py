@@ -48,6 +48,6 @@ class OrderedPartitions(ChoiceModel):
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         staging = Staging(self.missing, seed=seed)
         prior = prior_of(self.prior, self.prior_kind, prefs.n_instances)
-        over, design = self.contest(prefs)
-        fits = fit(observed_of(staging.stages(over), design), prior)
+        contest_prefs, design = self.contest(prefs)
+        fits = fit(observed_of(staging.stages(contest_prefs), design), prior)
         return self.outcome(prefs, staging, fits, design=design)

@@ -65,29 +65,35 @@ class PlackettLuce(ChoiceModel):
     seed: int | None = param(0, "seed of everything random", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the scores with standard errors, ranks that hold, fit and warnings."""
+        """Return the scores with standard errors, rank intervals, fit and warnings."""
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         if self.posterior and (self.prior_kind != "gamma" or self.prior == 0):
             raise ParameterError(
                 "posterior draws need the Gamma prior: set " + arg("prior_kind", "gamma") + " and prior above 0."
             )
-        over, design = self.contest(prefs)
+        contest_prefs, design = self.contest(prefs)
         if self.posterior and design is not None:
             refuse(arg("posterior", shown=str(self.posterior)), arg("posterior", 0))
         staging = Staging(self.missing, self.ties, seed)
-        stages = staging.stages(over)
-        weighed = replace(staging, ties="shuffle").stages(over) if self.ties == "partition" else stages
+        stages = staging.stages(contest_prefs)
+        stages_for_prior = (
+            replace(staging, ties="shuffle").stages(contest_prefs) if self.ties == "partition" else stages
+        )
         known = settled_prior(self)
-        strength, doubt, start = (*known, None) if known else chosen_prior(weighed, self.prior, self.prior_kind, design)
+        strength, doubt, start = (
+            (*known, None) if known else chosen_prior(stages_for_prior, self.prior, self.prior_kind, design)
+        )
         prior = prior_of(strength, self.prior_kind, prefs.n_instances)
         fits = fit(observed_of(stages, design), prior, start)
-        outcome = self.outcome(prefs, staging, fits, doubt, self._told(over), design)
+        outcome = self.outcome(prefs, staging, fits, doubt, self._told(contest_prefs), design)
         if self.posterior:
             return draw_posterior(prefs, stages, outcome, strength, self.posterior, self.level, seed)
         return outcome
 
     def ranks_apart(self, prefs: Preferences) -> bool:
-        """Say whether instances can be ranked apart: not where the random order of ties runs through all of them."""
+        """Return whether instances can be ranked separately: not where ties are ordered by random draws over all of
+        them.
+        """
         if self.contest(prefs)[1] is not None:
             return False
         is_drawn = self.ties in ("shuffle", "partition") and n_tied_ballots(prefs) > 0
@@ -96,14 +102,15 @@ class PlackettLuce(ChoiceModel):
     def prior_search(self, prefs: Preferences) -> PriorSearch:
         """Return the search for the prior of these preferences."""
         ties = "shuffle" if self.ties == "partition" else self.ties
-        over, design = self.contest(prefs)
-        return search_of(Staging(self.missing, ties, self.seed or 0).stages(over), self.prior_kind, design)
+        contest_prefs, design = self.contest(prefs)
+        return search_of(Staging(self.missing, ties, self.seed or 0).stages(contest_prefs), self.prior_kind, design)
 
     def settled(self, strength: float, doubt: float) -> Self:
-        """Return a copy that takes the prior, with the variance of its logarithm, as chosen already."""
+        """Return a copy that takes this prior, and the variance of its logarithm, as already chosen."""
         return settled_on(self, strength, doubt)
 
     def _told(self, prefs: Preferences) -> tuple[Notice, ...]:
+        """Return a notice on ballots with ties and how they are ordered."""
         tied = n_tied_ballots(prefs)
         if not tied or self.ties == "partition":
             return ()
@@ -113,7 +120,7 @@ class PlackettLuce(ChoiceModel):
 
 
 def n_tied_ballots(prefs: Preferences) -> int:
-    """Return how many ballots tie items they do not leave open."""
+    """Return how many ballots have a tier of several items other than an open last one."""
     from concordant import views
 
     if (prefs.tier[1:] != prefs.tier[:-1]).all():

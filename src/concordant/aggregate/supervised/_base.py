@@ -40,7 +40,7 @@ class Labelled:
 
     @classmethod
     def of(cls, prefs: Preferences, labels: Labels, *, unjudged: str = "zero") -> Labelled:
-        """Keep the instances of the preferences that have any label; candidates without one count 0, or not at all."""
+        """Keep the instances that have any label; candidates without one get 0, or NaN if ``unjudged`` is "skip"."""
         label = _label_of_slot(prefs, labels)
         is_labelled = sum_by(views.instance_of_slot(prefs), np.isfinite(label), prefs.n_instances) > 0
         if not is_labelled.any():
@@ -75,7 +75,7 @@ class Labelled:
         return Labelled(prefs, self.label[keep[self.query]])
 
     def split(self, share: float, seed: int) -> tuple[Labelled, Labelled]:
-        """Draw a share of the instances, at least one and not all, for validation: (the rest, those)."""
+        """Draw a share of the instances, at least one and not all, for validation: (training part, validation part)."""
         n = self.prefs.n_instances
         if n < 2:
             raise InputError(
@@ -112,7 +112,7 @@ class SupervisedMethod(Method):
         return self.with_learnt(agents=tuple(train.prefs.agents.labels), **self._learn(train, valid))
 
     def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Any]:
-        """Return what is learnt, by the names of ``learns`` (without "agents")."""
+        """Return the learnt parameters by the names of ``learns`` (without "agents")."""
         raise NotImplementedError
 
     def _parts(self, prefs: Preferences, labels: Labels, validation: Validation) -> tuple[Labelled, Labelled | None]:
@@ -133,12 +133,12 @@ class SupervisedMethod(Method):
         return train, Labelled.of(*validation, unjudged=self.unjudged)
 
     def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
-        """Fuse the result lists of one query, in the order of the agents; None where lists need a closer look first."""
-        known = self._agents_to_fuse()
-        if len(lists) != len(known):
+        """Fuse the result lists of one query, in the order of the agents; None where a list is not plain labels."""
+        agents = self._agents_to_fuse()
+        if len(lists) != len(agents):
             raise InputError(
-                f"There are {len(lists)} lists, and the model was trained on {len(known)} agents: give a list for "
-                f"each, empty where there is none, in the order {named(known, 5)}, or lists by name ({{agent: list}})."
+                f"There are {len(lists)} lists, and the model was trained on {len(agents)} agents: give a list for "
+                f"each, empty where there is none, in the order {named(agents, 5)}, or lists by name ({{agent: list}})."
             )
         encoded = kernels.encode_lists(lists)
         codes, labels, indptr, _, bad = encoded
@@ -149,7 +149,7 @@ class SupervisedMethod(Method):
         return self._fused(encoded, weight)
 
     def _fused(self, lists: LabelLists, weight: Floats) -> Ranking:
-        """Rank the documents of lists, one per agent; a method whose formula is short has a shorter way."""
+        """Rank the documents of lists, one per agent; a method with a short formula overrides it."""
         codes, labels, indptr, tier, _ = lists
         agent = np.arange(len(weight), dtype=np.int32)
         prefs = Preferences.unchecked(
@@ -158,22 +158,23 @@ class SupervisedMethod(Method):
         return self.rank(prefs)
 
     def preferences_of(self, lists: list[Any], weight: Floats) -> Preferences:
-        """Return lists in the order of the agents as preferences, silent agents left out; refuse what are none."""
-        said = [k for k, one in enumerate(lists) if len(one)]
-        if not said:
+        """Return lists in the order of the agents as preferences, without empty lists."""
+        filled = [k for k, items in enumerate(lists) if len(items)]
+        if not filled:
             raise InputError("There is nothing to fuse: every list is empty.")
-        agent = [self.known_agents[k] for k in said]
-        return Preferences.from_rankings([lists[k] for k in said], weight=weight[said], agent=agent)
+        agent = [self.known_agents[k] for k in filled]
+        return Preferences.from_rankings([lists[k] for k in filled], weight=weight[filled], agent=agent)
 
     def arranged(self, lists: Mapping[str, Any]) -> list[Any]:
-        """Return lists given by agent in the order of the agents, empty for those that are silent."""
+        """Return lists given by agent in the order of the agents, empty where an agent has none."""
         known = set(self._agents_to_fuse())
-        strange = next((name for name in lists if name not in known), None)
-        if strange is not None:
-            raise InputError(f"The model never saw the agent {strange!r}: it knows {named(self.known_agents, 5)}.")
+        unknown = next((name for name in lists if name not in known), None)
+        if unknown is not None:
+            raise InputError(f"The model never saw the agent {unknown!r}: it knows {named(self.known_agents, 5)}.")
         return [lists.get(name, []) for name in self.known_agents]
 
     def _agents_to_fuse(self) -> tuple[str, ...]:
+        """Return the known agents; refuse where nothing was learnt."""
         if not self.learnt:
             raise NeedError(f"{self.name} cannot fuse lists: " + NEEDS["labels"] + ".")
         return self.known_agents
@@ -193,19 +194,19 @@ class SupervisedMethod(Method):
         return tuple(self.learnt.get("agents", ()))
 
     def unknown_agents(self, prefs: Preferences) -> tuple[Notice, ...]:
-        """Tell of agents that ``fit`` never saw, whose ballots cannot be weighed."""
+        """Return a notice on agents that ``fit`` never saw; refuse where there are no others."""
         assert prefs.agents is not None
         known = set(self.known_agents)
-        strange = [label for label in prefs.agents.labels if label not in known]
-        if not strange:
+        unknown = [label for label in prefs.agents.labels if label not in known]
+        if not unknown:
             return ()
-        if len(strange) == len(prefs.agents):
+        if len(unknown) == len(prefs.agents):
             raise InputError(
                 f"The model was trained on other agents ({named(self.known_agents, 3)}) than these "
-                f"({named(strange, 3)}): name them alike."
+                f"({named(unknown, 3)}): name them alike."
             )
-        said = f"the model never saw {named(strange, 3)}: what they say is not counted"
-        return (Notice("unknown-agents", said),)
+        text = f"the model never saw {named(unknown, 3)}: what they say is not counted"
+        return (Notice("unknown-agents", text),)
 
 
 def _label_of_slot(prefs: Preferences, labels: Labels) -> Floats:

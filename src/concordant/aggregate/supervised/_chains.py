@@ -52,22 +52,22 @@ class Chain:
         self.stacks = list(stacks(prefs.slot_ptr))
 
     def stationary(self, weight: Floats) -> Floats:
-        """Return how much of his time the surfer spends at every slot, per instance."""
+        """Return the stationary distribution of every instance, by slot."""
         return self.solved(weight).stationary
 
     def solved(self, weight: Floats) -> Solved:
-        """Return the chains of these weights with their stationary distributions."""
+        """Return the chains for these agents' weights with their stationary distributions."""
         flat = sum_by(self._cell, weight[self.moves.agent] * self.moves.rate, self.n_cells)
-        found, flows = np.zeros(int(self.slot_ptr[-1])), []
+        stationary, flows = np.zeros(int(self.slot_ptr[-1])), []
         for stack in self.stacks:
-            step, inner = stack.take(flat), np.arange(stack.size)
-            step[:, inner, inner] = 0.0
-            step[:, inner, inner] = 1.0 - step.sum(axis=2)
+            step, diagonal = stack.take(flat), np.arange(stack.size)
+            step[:, diagonal, diagonal] = 0.0
+            step[:, diagonal, diagonal] = 1.0 - step.sum(axis=2)
             flow = np.eye(stack.size) - (1 - self.teleport) * step.transpose(0, 2, 1)
-            even = np.full((len(flow), stack.size, 1), self.teleport / stack.size)
-            found[stack.slots] = np.linalg.solve(flow, even)[:, :, 0]
+            teleported = np.full((len(flow), stack.size, 1), self.teleport / stack.size)
+            stationary[stack.slots] = np.linalg.solve(flow, teleported)[:, :, 0]
             flows.append(flow)
-        return Solved(self, flows, found)
+        return Solved(self, flows, stationary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,48 +79,55 @@ class Solved:
     stationary: Floats
 
     def slope(self, slope_by_slot: Floats) -> Floats:
-        """Return the slope, in the agents' weights, of a function with this slope in the stationary distribution."""
-        chain, back = self.chain, np.zeros(len(self.stationary))
+        """Return the gradient in the agents' weights of a function with this gradient in the stationary distribution.
+
+        Adjoint method: the transposed system is solved for ``slope_by_slot``.
+        """
+        chain, adjoint = self.chain, np.zeros(len(self.stationary))
         for stack, flow in zip(chain.stacks, self.flows, strict=True):
             right = slope_by_slot[stack.slots][:, :, None]
-            back[stack.slots] = np.linalg.solve(flow.transpose(0, 2, 1), right)[:, :, 0]
+            adjoint[stack.slots] = np.linalg.solve(flow.transpose(0, 2, 1), right)[:, :, 0]
         agent, start, end, rate = chain.moves
-        flow_by_move = rate * self.stationary[start] * (back[end] - back[start])
+        flow_by_move = rate * self.stationary[start] * (adjoint[end] - adjoint[start])
         return (1 - chain.teleport) * sum_by(agent, flow_by_move, chain.n_agents)
 
 
 def _moves(prefs: Preferences, agents: Sequence[str], variant: str, missing: str) -> Moves:
-    """List all moves; several ballots of an agent in an instance share its moves, by weight."""
+    """List all moves from an item to those ranked above it; several ballots of an agent in an instance share, by
+    weight.
+    """
     assert prefs.agents is not None
     assert prefs.agent is not None
     number = {label: k for k, label in enumerate(agents)}
     agent = np.array([number.get(label, -1) for label in prefs.agents.labels], np.int64)[prefs.agent]
     key = agent * prefs.n_instances + prefs.instance_of_ballot
-    _, own = np.unique(key, return_inverse=True)
-    of_agent = sum_by(own.reshape(-1), prefs.weight, len(key))[own.reshape(-1)]
+    _, group = np.unique(key, return_inverse=True)
+    of_agent = sum_by(group.reshape(-1), prefs.weight, len(key))[group.reshape(-1)]
     share = np.where(agent >= 0, prefs.weight / np.where(of_agent > 0, of_agent, 1.0), 0.0)
     length = np.diff(prefs.indptr).astype(np.float64)
-    many = float((length * np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]).sum())
-    memory.require(BYTES_PER_MOVE * many, f"{many:,.0f} moves of a Markov chain", "select fewer instances or items")
+    n_moves = float((length * np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]).sum())
+    memory.require(
+        BYTES_PER_MOVE * n_moves, f"{n_moves:,.0f} moves of a Markov chain", "select fewer instances or items"
+    )
     ballot = views.ballot_of_entry(prefs)
     per_entry = share[ballot] / (_places_up(prefs) if variant == "mc2" else length[ballot])
     slot, agent = prefs.entry_slot.astype(np.int32), agent.astype(np.int32)
     parts = []
     for first, second, is_tie in views.pairs_of_entries(prefs):
-        half = np.where(is_tie, 0.5, 1.0)
-        parts.append((agent[ballot[second]], slot[second], slot[first], half * per_entry[second]))
-        one, other = first[is_tie], second[is_tie]
-        parts.append((agent[ballot[one]], slot[one], slot[other], per_entry[one] / 2))
+        factor = np.where(is_tie, 0.5, 1.0)
+        parts.append((agent[ballot[second]], slot[second], slot[first], factor * per_entry[second]))
+        upper, lower = first[is_tie], second[is_tie]
+        parts.append((agent[ballot[upper]], slot[upper], slot[lower], per_entry[upper] / 2))
     if missing == "last":
         left_out, silent, named = _unranked_moves(prefs)
         parts.append((agent[left_out], silent, slot[named], (share / np.maximum(length, 1.0))[left_out]))
-    whose, start, end, rate = (np.concatenate(column) for column in zip(*parts, strict=True))
+    agent_of_move, start, end, rate = (np.concatenate(column) for column in zip(*parts, strict=True))
     used = rate > 0  # ballots of strangers, and of no weight, move nobody
-    return Moves(whose[used], start[used], end[used], rate[used])
+    return Moves(agent_of_move[used], start[used], end[used], rate[used])
 
 
 def _places_up(prefs: Preferences) -> Floats:
-    """Return, for every entry, how many places its ballot has up to it, its own among them, ties half."""
+    """Return, for every entry, its mean position in its ballot: items before it, half of those tied, plus 1."""
     groups = views.tiers(prefs)
     before = groups.ptr[:-1] - prefs.indptr[groups.ballot]
     return np.asarray((before + np.where(groups.is_open, 0, groups.size - 1) / 2 + 1)[groups.of_entry])
@@ -130,11 +137,11 @@ def _unranked_moves(prefs: Preferences) -> tuple[Int32s, Int32s, Int64s]:
     """List the moves from candidates that a ballot leaves out to all it names: (ballot, slot, entry)."""
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     first = prefs.slot_ptr[prefs.instance_of_ballot]
-    begin, ballot = pointer(candidates), views.ballot_of_entry(prefs)
-    is_named = np.zeros(int(begin[-1]), bool)
-    is_named[begin[ballot] + prefs.entry_slot - first[ballot]] = True
-    whose = np.repeat(np.arange(prefs.n_ballots, dtype=np.int32), candidates)[~is_named]
-    slot = (np.flatnonzero(~is_named) - begin[whose] + first[whose]).astype(np.int32)
-    sizes = np.diff(prefs.indptr)[whose]
-    entry = spans(prefs.indptr[:-1][whose], prefs.indptr[1:][whose])
-    return np.repeat(whose, sizes), np.repeat(slot, sizes), entry
+    start, ballot = pointer(candidates), views.ballot_of_entry(prefs)
+    is_named = np.zeros(int(start[-1]), bool)
+    is_named[start[ballot] + prefs.entry_slot - first[ballot]] = True
+    ballot_of_missing = np.repeat(np.arange(prefs.n_ballots, dtype=np.int32), candidates)[~is_named]
+    slot = (np.flatnonzero(~is_named) - start[ballot_of_missing] + first[ballot_of_missing]).astype(np.int32)
+    sizes = np.diff(prefs.indptr)[ballot_of_missing]
+    entry = spans(prefs.indptr[:-1][ballot_of_missing], prefs.indptr[1:][ballot_of_missing])
+    return np.repeat(ballot_of_missing, sizes), np.repeat(slot, sizes), entry

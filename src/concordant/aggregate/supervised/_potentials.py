@@ -34,7 +34,7 @@ class Potentials(NamedTuple):
     lost: Floats
 
     def to_matrix(self, n_slots: int, n_agents: int) -> Floats:
-        """Return all potentials, slot x (kind, agent)."""
+        """Return all potentials as an array (slots x (kind, agent)); kinds in the order of ``KINDS``."""
         table = np.zeros((n_slots, len(KINDS), n_agents))
         table[:, 0] = 1.0
         table[self.slot, 0, self.agent] = 0.0
@@ -43,10 +43,12 @@ class Potentials(NamedTuple):
         return table.reshape(n_slots, -1)
 
     def score(self, n_slots: int, weights: Floats) -> Floats:
-        """Return the weighted sum of the potentials of every slot; weights are kind x agent."""
+        """Return the weighted sum of the potentials of every slot; weights are (kinds x agents), in the order of
+        ``KINDS``.
+        """
         unranked, won, lost = weights
-        said = won[self.agent] * self.won + lost[self.agent] * self.lost - unranked[self.agent]
-        return np.asarray(sum_by(self.slot, said, n_slots) + unranked.sum())
+        if_ranked = won[self.agent] * self.won + lost[self.agent] * self.lost - unranked[self.agent]
+        return np.asarray(sum_by(self.slot, if_ranked, n_slots) + unranked.sum())
 
 
 def potentials(prefs: Preferences, counts: str, agents: Sequence[str]) -> Potentials:
@@ -58,10 +60,10 @@ def potentials(prefs: Preferences, counts: str, agents: Sequence[str]) -> Potent
     ballot = views.ballot_of_entry(prefs)
     won, lost = _won_and_lost(prefs, counts)
     factor = (prefs.weight / np.maximum(np.diff(prefs.indptr), 1))[ballot]
-    known = np.flatnonzero(code[ballot] >= 0)
-    key = prefs.entry_slot[known] * len(agents) + code[ballot[known]]
+    entry_of_known = np.flatnonzero(code[ballot] >= 0)
+    key = prefs.entry_slot[entry_of_known] * len(agents) + code[ballot[entry_of_known]]
     pair, row = np.unique(key, return_inverse=True)
-    won, lost = (sum_by(row.reshape(-1), (part * factor)[known], len(pair)) for part in (won, lost))
+    won, lost = (sum_by(row.reshape(-1), (part * factor)[entry_of_known], len(pair)) for part in (won, lost))
     return Potentials(pair // max(len(agents), 1), pair % max(len(agents), 1), won, -lost)
 
 
@@ -70,13 +72,13 @@ def _won_and_lost(prefs: Preferences, counts: str) -> tuple[Floats, Floats]:
     groups = views.tiers(prefs)
     begin, end = (bound[groups.of_entry] for bound in (groups.ptr[:-1], groups.ptr[1:]))
     first, last = first_of(prefs.indptr), np.repeat(prefs.indptr[1:], np.diff(prefs.indptr))
-    behind, before = (last - end).astype(np.float64), (begin - first).astype(np.float64)
+    n_behind, n_before = (last - end).astype(np.float64), (begin - first).astype(np.float64)
     if counts == "binary" or prefs.form == "pairs":
-        return behind, before
+        return n_behind, n_before
     level = levels(prefs, counts)
     if len(level):
         level = level - level[np.minimum(first, len(level) - 1)]  # from 0 down, so that sums lose no digits
     running = np.concatenate([[0.0], np.cumsum(level)])
-    won = behind * level - (running[last] - running[end])
-    lost = (running[begin] - running[first]) - before * level
+    won = n_behind * level - (running[last] - running[end])
+    lost = (running[begin] - running[first]) - n_before * level
     return np.maximum(won, 0.0), np.maximum(lost, 0.0)

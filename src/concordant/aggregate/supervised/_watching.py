@@ -14,20 +14,20 @@ WATCHED = "ndcg@10"
 
 
 def quality(score: Floats, data: Labelled) -> float:
-    """Return the mean NDCG@10 of scores by slot; the order of tied candidates plays no part."""
-    known = np.flatnonzero(data.is_known)
-    found = metrics.evaluate_arrays(score[known], data.label[known], data.query[known], WATCHED, ties="average")
-    return metrics.mean(next(iter(found.values())))
+    """Return the mean NDCG@10 of scores by slot, averaged over the orders of tied candidates."""
+    rows = np.flatnonzero(data.is_known)
+    values = metrics.evaluate_arrays(score[rows], data.label[rows], data.query[rows], WATCHED, ties="average")
+    return metrics.mean(next(iter(values.values())))
 
 
 def informative_slots(data: Labelled) -> Int64s:
-    """Return the slots with known labels of instances with a label above 0 and a lower one: others teach nothing."""
-    known = np.flatnonzero(data.is_known)
-    label, query = data.label[known], data.query[known]
+    """Return the slots with known labels of instances that have a label above 0 and a lower one."""
+    rows = np.flatnonzero(data.is_known)
+    label, query = data.label[rows], data.query[rows]
     high, low = np.full(data.prefs.n_instances, -np.inf), np.full(data.prefs.n_instances, np.inf)
     np.maximum.at(high, query, label)
     np.minimum.at(low, query, label)
-    return known[((high > low) & (high > 0))[query]]
+    return rows[((high > low) & (high > 0))[query]]
 
 
 class Best:
@@ -39,9 +39,9 @@ class Best:
         self.value = -np.inf
 
     def __call__(self, iteration: int, point: Floats, value: float) -> bool:
-        """Note the weights after another step, and go on."""
+        """Keep the weights of this step if they are the best so far; return True to go on."""
         if self.measure is None:
             self.point = point.copy()
-        elif (found := self.measure(point)) > self.value:
-            self.point, self.value = point.copy(), found
+        elif (measured := self.measure(point)) > self.value:
+            self.point, self.value = point.copy(), measured
         return True

@@ -65,14 +65,20 @@ class CRF(SupervisedMethod):
     learning_rate: float = param(0.03, "length of the steps", low=0.0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the weighted potentials of every slot."""
+        """Return the sum of the weighted potentials of every slot; ``agents`` holds the pairwise weights of each
+        agent.
+        """
         weights = np.array([[self.learnt[kind][agent] for agent in self.known_agents] for kind in KINDS])
-        found = potentials(prefs, self.counts, self.known_agents)
-        trust = dict(zip(self.known_agents, weights[1:].sum(axis=0).tolist(), strict=True))
-        score = snap_scores(prefs, found.score(prefs.n_slots, weights))
+        potential = potentials(prefs, self.counts, self.known_agents)
+        pairwise = weights[1:].sum(axis=0)  # all kinds but the first, "unranked"
+        trust = dict(zip(self.known_agents, pairwise.tolist(), strict=True))
+        score = snap_scores(prefs, potential.score(prefs.n_slots, weights))
         return Outcome(score, agents=trust, warnings=self.unknown_agents(prefs))
 
     def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Mapping[str, float]]:
+        """Learn the weights by stochastic minimisation of the expected NDCG loss, on columns scaled to unit
+        variance.
+        """
         assert train.prefs.agents is not None
         agents = tuple(train.prefs.agents.labels)
         rows = informative_slots(train)
@@ -85,8 +91,8 @@ class CRF(SupervisedMethod):
         objective = Objective(Linear(X.shape[1]), loss, X[rows] / scale, queries, queries_per_block=1)
         best = Best(None)
         if valid is not None:
-            watched = self._table(valid, agents) / scale
-            best = Best(lambda point: quality(watched @ point, valid))
+            validation_table = self._table(valid, agents) / scale
+            best = Best(lambda point: quality(validation_table @ point, valid))
         last = minimise_stochastic(
             objective,
             np.zeros(X.shape[1]),
@@ -103,7 +109,7 @@ class CRF(SupervisedMethod):
         return {kind: dict(zip(agents, row.tolist(), strict=True)) for kind, row in zip(KINDS, weights, strict=True)}
 
     def _table(self, data: Labelled, agents: tuple[str, ...]) -> Floats:
-        """Return all potentials of every slot."""
+        """Return all potentials of every slot as a matrix (slots x (kind, agent))."""
         n = data.prefs.n_slots
         memory.require(
             16.0 * n * len(KINDS) * len(agents),
@@ -114,6 +120,6 @@ class CRF(SupervisedMethod):
 
 
 def _scale(X: Floats, n_agents: int) -> Floats:
-    """Return what to divide the columns by, so that each kind of potential varies by one, in the mean of its agents."""
+    """Return the divisor of every column: the root of the mean variance of its kind's columns."""
     variance = X.var(axis=0).reshape(len(KINDS), n_agents).mean(axis=1)
     return np.repeat(np.sqrt(np.where(variance > 0, variance, 1.0)), n_agents)

@@ -69,18 +69,21 @@ class ExpertBlend(SupervisedMethod):
     threads: int = param(1, "threads that grow trees; 0 for all processors", low=0)
 
     def _parts(self, prefs: Preferences, labels: Labels, validation: Validation) -> tuple[Labelled, Labelled | None]:
-        """Return all instances to learn from: none is held back, because nothing is chosen on it."""
+        """Return all instances to learn from; none is held out, because nothing is chosen on it."""
         train, _ = super()._parts(prefs, labels, None if isinstance(validation, (int, float)) else validation)
         return train, None
 
     def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Any]:
+        """Train a linear ranker and bagged boosted trees on the same features; ``scale`` is the deviation of each
+        one's scores.
+        """
         from concordant.learn.bagged_ranker import BaggedRanker
         from concordant.learn.light_gbm_ranker import LightGBMRanker
         from concordant.learn.rank_net import RankNet
 
-        known = np.flatnonzero(train.is_known)
-        X = PlaceFeatures().fit_transform(train.prefs)[known]
-        label, query = train.label[known], train.query[known]
+        rows = np.flatnonzero(train.is_known)
+        X = PlaceFeatures().fit_transform(train.prefs)[rows]
+        label, query = train.label[rows], train.query[rows]
         spread = X.std(axis=0)
         spread[spread < 1e-9] = 1.0
         linear = RankNet(alpha=self.alpha, weighting="queries", seed=self.seed, standardise=False)
@@ -121,9 +124,9 @@ class ExpertBlend(SupervisedMethod):
 
     @property
     def trust(self) -> dict[str, float]:
-        """What the linear model gives the first document of an expert's list more than the thousandth."""
+        """By expert: how much more the linear model gives the first document of its list than the thousandth."""
         if not self.learnt:
             return {}
         table: Floats = np.asarray(self.learnt["weights"]).reshape(-1, len(COLUMNS))
-        gained = table @ np.subtract(FIRST, LAST) / float(self.learnt["scale"][0])
-        return dict(zip(self.known_agents, gained.tolist(), strict=True))
+        gain = table @ np.subtract(FIRST, LAST) / float(self.learnt["scale"][0])
+        return dict(zip(self.known_agents, gain.tolist(), strict=True))

@@ -93,17 +93,17 @@ class ExpertRanker(SupervisedMethod):
         ``validation`` is (prefs, labels) of other instances, or the share of these (0.2) to be drawn for it. ``ranker``
         is an unfitted ranker to train instead of the one that ``learner`` and ``settings`` name.
         """
-        chosen: Any = self.ranker() if ranker is None else ranker
+        trained: Any = self.ranker() if ranker is None else ranker
         train, valid = self._parts(prefs, labels, validation)
         assert train.prefs.agents is not None
-        transformers = [one.fit(train.prefs) for one in self._transformers()]
-        columns = _moving_columns(transformers, chosen)
+        transformers = [transformer.fit(train.prefs) for transformer in self._transformers()]
+        columns = _moving_columns(transformers, trained)
         X = _table(transformers, train.prefs, columns)
-        _train(chosen, X, train, None if valid is None else (_table(transformers, valid.prefs, columns), valid))
+        _train(trained, X, train, None if valid is None else (_table(transformers, valid.prefs, columns), valid))
         learnt: dict[str, Any] = {"agents": tuple(train.prefs.agents.labels), "experts": transformers[0].agents_}
-        weights = _linear_weights(chosen, columns)
-        learnt |= {"ranker": chosen} if weights is None else {"weights": weights}
-        if curve := getattr(chosen, "history_", {}).get("valid"):
+        weights = _linear_weights(trained, columns)
+        learnt |= {"ranker": trained} if weights is None else {"weights": weights}
+        if curve := getattr(trained, "history_", {}).get("valid"):
             learnt["curve"] = np.array(curve)
         fitted = self.with_learnt(**learnt)
         return (
@@ -111,9 +111,9 @@ class ExpertRanker(SupervisedMethod):
         )
 
     def ranker(self) -> Any:
-        """Return the ranker that is trained, unfitted, with the settings it has here."""
+        """Return the unfitted ranker that is trained, with the settings of this method."""
         cls = registry.LEARNERS.find(_learner_name(self.learner))
-        declared = {one.name: one for one in params_of(cls)}
+        declared = {parameter.name: parameter for parameter in params_of(cls)}
         settings: dict[str, Any] = {"seed": self.seed} if "seed" in declared else {}
         if "metric" in declared:
             settings["metric"] = self.metric
@@ -129,32 +129,32 @@ class ExpertRanker(SupervisedMethod):
         return "valid" in self.ranker().takes
 
     def _transformers(self) -> list[PreferenceFeatures]:
-        """Return what makes features, as far as ``fit`` went."""
-        found: list[PreferenceFeatures] = []
+        """Return the transformers that compute features; fitted ones where this method is fitted."""
+        transformers: list[PreferenceFeatures] = []
         if self.features != "fusion":
-            found.append(experts.ExpertFeatures(self.counts, self.components, self.scope, self.min_preferences))
+            transformers.append(experts.ExpertFeatures(self.counts, self.components, self.scope, self.min_preferences))
         if self.features != "svd":
-            found.append(fusion.FusionFeatures(self.methods))
+            transformers.append(fusion.FusionFeatures(self.methods))
         if self.learnt:
-            for one in found:
-                one.agents_ = self.learnt["experts" if one is found[0] else "agents"]
-        return found
+            for transformer in transformers:
+                transformer.agents_ = self.learnt["experts" if transformer is transformers[0] else "agents"]
+        return transformers
 
-    def _gains(self, known: Labelled) -> dict[str, float]:
-        """Return what each expert adds to the metric on labelled instances: what is lost when it falls silent."""
-        rows = np.flatnonzero(known.is_known)
-        label, query = known.label[rows], known.query[rows]
+    def _gains(self, labelled: Labelled) -> dict[str, float]:
+        """Return how much of the metric on labelled instances is lost when each expert is left out."""
+        rows = np.flatnonzero(labelled.is_known)
+        label, query = labelled.label[rows], labelled.query[rows]
 
         def quality(prefs: Preferences) -> float:
-            found = metrics.evaluate_arrays(self.scores(prefs).score[rows], label, query, self.metric, ties="average")
-            return metrics.mean(next(iter(found.values())))
+            values = metrics.evaluate_arrays(self.scores(prefs).score[rows], label, query, self.metric, ties="average")
+            return metrics.mean(next(iter(values.values())))
 
-        whole = quality(known.prefs)
-        agents = known.prefs.agents
+        with_all = quality(labelled.prefs)
+        agents = labelled.prefs.agents
         assert agents is not None
-        assert known.prefs.agent is not None
-        silent = ((label, known.prefs.take(known.prefs.agent != k)) for k, label in enumerate(agents.labels))
-        return {label: whole - quality(prefs) for label, prefs in silent}
+        assert labelled.prefs.agent is not None
+        without = ((label, labelled.prefs.take(labelled.prefs.agent != k)) for k, label in enumerate(agents.labels))
+        return {label: with_all - quality(prefs) for label, prefs in without}
 
     # ---- ranking ----
     def scores(self, prefs: Preferences) -> Outcome:
@@ -172,22 +172,26 @@ class ExpertRanker(SupervisedMethod):
         return Outcome(snap_scores(prefs, score, TIE), agents=by_agent or None, warnings=self._notices(prefs))
 
     def _linear_scores(self, prefs: Preferences, weights: Floats) -> Floats:
-        """Return features times weights without writing the features down."""
+        """Return features times weights without building the feature table.
+
+        A block of weights per expert: p for the left singular vectors, p for the singular values, p for the right ones,
+        and one for "unranked".
+        """
         (features,) = self._transformers()
         assert isinstance(features, experts.ExpertFeatures)
-        found, p = features.factors(prefs), self.components
+        factors, p = features.factors(prefs), self.components
         by_expert = weights.reshape(features.n_blocks, 3 * p + 1)
-        expert = found.group % features.n_blocks
-        said = (found.left * by_expert[expert, :p]).sum(axis=1) + (found.right * by_expert[expert, 2 * p : -1]).sum(
-            axis=1
-        )
-        strength = found.strength.reshape(prefs.n_instances, features.n_blocks, p)
-        unsaid = np.einsum("qkp,kp->q", strength, by_expert[:, p : 2 * p]) + by_expert[:, -1].sum()
-        score = sum_by(found.slot, said - by_expert[expert, -1], prefs.n_slots)
-        return np.asarray(score + unsaid[views.instance_of_slot(prefs)])
+        expert = factors.group % features.n_blocks
+        if_ranked = (factors.left * by_expert[expert, :p]).sum(axis=1) + (
+            factors.right * by_expert[expert, 2 * p : -1]
+        ).sum(axis=1)
+        strength = factors.strength.reshape(prefs.n_instances, features.n_blocks, p)
+        for_all = np.einsum("qkp,kp->q", strength, by_expert[:, p : 2 * p]) + by_expert[:, -1].sum()
+        score = sum_by(factors.slot, if_ranked - by_expert[expert, -1], prefs.n_slots)
+        return np.asarray(score + for_all[views.instance_of_slot(prefs)])
 
     def _fused(self, lists: LabelLists, weight: Floats) -> Ranking:
-        """Rank the documents of lists, one per agent; for the usual model with as few steps as there can be."""
+        """Rank the documents of lists, one per agent; the default model (svd, one component) has a faster way."""
         if "weights" not in self.learnt or (self.features, self.scope, self.components) != ("svd", "individual", 1):
             return super()._fused(lists, weight)
         start = time.perf_counter()
@@ -196,8 +200,8 @@ class ExpertRanker(SupervisedMethod):
         pairs = PairLists(indptr, self._numbers[0], indptr, np.arange(len(codes)), level, weight)
         left, right, strength = kernels.pair_factors(pairs, self.counts == "binary", TOLERANCE, MAX_ITERATIONS)
         by_entry = np.repeat(self._numbers[1], np.diff(indptr), axis=0)
-        said = left * by_entry[:, 0] + right * by_entry[:, 2] - by_entry[:, 3]
-        score = sum_by(codes, said, len(labels))
+        if_ranked = left * by_entry[:, 0] + right * by_entry[:, 2] - by_entry[:, 3]
+        score = sum_by(codes, if_ranked, len(labels))
         score += strength @ self._numbers[1][:, 1] + self._numbers[1][:, 3].sum()
         largest = TIE / TIE_TOLERANCE * max(float(score.max()), -float(score.min()))
         score = snap(score, np.zeros(len(score), np.int64), np.array([largest]))
@@ -205,7 +209,7 @@ class ExpertRanker(SupervisedMethod):
 
     @cached_property
     def _numbers(self) -> tuple[Int64s, Floats]:
-        """The number of every expert, one more at the end, and its weights (u, s, v, unranked)."""
+        """The numbers 0 .. n of n experts as a pointer, and the weights of each (u, s, v, unranked)."""
         by_expert = np.asarray(self.learnt["weights"]).reshape(-1, 4)
         return np.arange(len(by_expert) + 1), by_expert
 
@@ -215,7 +219,7 @@ class ExpertRanker(SupervisedMethod):
     # ---- what was learnt ----
     def learnt_sizes(self) -> dict[str, int]:
         """Return the number of features."""
-        return {"table": sum(one.n_columns for one in self._transformers())}
+        return {"table": sum(transformer.n_columns for transformer in self._transformers())}
 
     def check_learnt(self) -> None:
         """Refuse a model that has neither weights nor a ranker, or both."""
@@ -224,10 +228,11 @@ class ExpertRanker(SupervisedMethod):
 
     @property
     def experts(self) -> dict[str, dict[str, float]]:
-        """What every expert's word is worth to a linear model, as scores of the two documents of a list of two.
+        """The effect of every expert in a linear model, as scores of the two documents of a list of two.
 
-        ``first`` and ``last`` are what its first and its last document get, ``unranked`` is what one gets that it does
-        not list. In longer lists the first and last places are worth the same sum, spread over their neighbours.
+        ``first`` and ``last`` are the scores of its first and its last document, ``unranked`` that of a document it
+        does not list. In longer lists the first and last places have the same total effect, spread over their
+        neighbours.
         """
         weights = self.learnt.get("weights")
         if weights is None or self.features != "svd":
@@ -248,8 +253,8 @@ class ExpertRanker(SupervisedMethod):
     def trust(self) -> dict[str, float]:
         """How far each expert is trusted.
 
-        For a linear model on singular vectors it is what the first document of a list of two gets more than the last;
-        for any other, how much of the metric is lost on the validation (else the training) queries without the expert.
+        For a linear model on singular vectors it is the score of the first document of a list of two less that of the
+        last; for any other, the loss of the metric on the validation (else the training) queries without the expert.
         """
         if "gain" in self.learnt:
             return dict(self.learnt["gain"])
@@ -258,7 +263,7 @@ class ExpertRanker(SupervisedMethod):
         return {}
 
     def plot_experts(self, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
-        """Draw who is trusted and what being unranked by each means; saved where ``path`` says."""
+        """Draw the trust in every expert and the effect of being unranked by it; saved to ``path`` if given."""
         from concordant.narrative.plots import plot_experts
 
         if not self.learnt:
@@ -268,17 +273,18 @@ class ExpertRanker(SupervisedMethod):
 
 
 def _table(transformers: list[PreferenceFeatures], prefs: Preferences, columns: Bools | None = None) -> AnyArray:
-    tables = [one.transform(prefs) for one in transformers]
+    """Return the features of all transformers side by side, reduced to ``columns`` if given."""
+    tables = [transformer.transform(prefs) for transformer in transformers]
     table = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
     return table if columns is None or columns.all() else np.compress(columns, table, axis=1)
 
 
 def _moving_columns(transformers: list[PreferenceFeatures], ranker: Any) -> Bools:
-    """Say which features a ranker is given: all, but a linear LambdaRank from zero weights no constants of queries.
+    """Return which features a ranker is given: all, except features constant within a query for a linear LambdaRank.
 
-    The gradients of a query's documents add up to 0, so weights of singular values would stay 0 for ever.
+    The gradients of a query's documents add up to 0, so that weights of singular values would stay at 0.
     """
-    names = [name for one in transformers for name in one.get_feature_names_out()]
+    names = [name for transformer in transformers for name in transformer.get_feature_names_out()]
     columns = np.ones(len(names), bool)
     first = transformers[0]
     if _is_linear(ranker) and type(ranker).__name__ == "LambdaRank" and isinstance(first, experts.ExpertFeatures):
@@ -290,24 +296,24 @@ def _moving_columns(transformers: list[PreferenceFeatures], ranker: Any) -> Bool
 def _train(ranker: Any, X: AnyArray, train: Labelled, valid: tuple[AnyArray, Labelled] | None) -> None:
     """Fit a ranker to the rows whose labels are known."""
     known = train.is_known
-    more = {}
+    options = {}
     if valid is not None:
         rows, labelled = valid
-        seen = labelled.is_known
-        more["valid"] = (rows[seen], labelled.label[seen], labelled.query[seen])
-    everything = known.all()
-    ranker.fit(X if everything else X[known], train.label[known], qid=train.query[known], **more)
+        valid_known = labelled.is_known
+        options["valid"] = (rows[valid_known], labelled.label[valid_known], labelled.query[valid_known])
+    is_all = known.all()
+    ranker.fit(X if is_all else X[known], train.label[known], qid=train.query[known], **options)
 
 
 def _is_linear(ranker: Any) -> bool:
-    """Say whether a ranker scores by nothing but an inner product with its weights."""
+    """Return whether a ranker scores by an inner product with its weights."""
     from concordant.learn import GradientRanker
 
     return isinstance(ranker, GradientRanker) and not ranker.hidden and ranker.kernel is None
 
 
 def _linear_weights(ranker: Any, columns: Bools) -> Floats | None:
-    """Return the weights of a linear ranker, 0 for the features it was not given; None of any other ranker."""
+    """Return the weights of a linear ranker, 0 for the features it was not given; None for any other ranker."""
     if not _is_linear(ranker) or np.shape(ranker.coef_) != (int(columns.sum()),):
         return None
     weights = np.zeros(len(columns))
@@ -316,31 +322,31 @@ def _linear_weights(ranker: Any, columns: Bools) -> Floats | None:
 
 
 def _learner_name(name: str) -> str:
-    """Return the name of a learner that is a ranker, "ranker" at its end left out or not."""
+    """Return the registered name of a learner; "ranker" at its end may be left out."""
     known = registry.LEARNERS.names()
     wanted = {registry.fold(name), registry.fold(name) + "ranker"}
-    return next((one for one in known if registry.fold(one) in wanted), name)
+    return next((learner for learner in known if registry.fold(learner) in wanted), name)
 
 
 def _parsed_settings(text: str, declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Read "name=value,…" as parameters of a learner."""
-    found: dict[str, Any] = {}
-    for one in filter(None, (setting.strip() for setting in text.split(","))):
-        name, equals, value = (word.strip() for word in one.partition("="))
+    """Parse "name=value,…" as parameters of a learner."""
+    settings: dict[str, Any] = {}
+    for setting in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, value = (word.strip() for word in setting.partition("="))
         if not equals or name not in declared:
             raise ParameterError(
                 arg("settings", text)
-                + f" names no parameter of the learner in {one!r}: write name=value of {', '.join(declared)}."
+                + f" names no parameter of the learner in {setting!r}: write name=value of {', '.join(declared)}."
             )
         kind = declared[name].kind
         try:
-            found[name] = value if kind is str or value in declared[name].words else _READ[kind](value)
+            settings[name] = value if kind is str or value in declared[name].words else _READ[kind](value)
         except (KeyError, ValueError):
             raise InputError(
                 arg("settings", text) + f": {value!r} is no value of {name}: give {kind.__name__}."
             ) from None
-        declared[name].check(found[name])
-    return found
+        declared[name].check(settings[name])
+    return settings
 
 
 _READ: Mapping[type, Any] = {int: int, float: float, bool: {"true": True, "false": False}.__getitem__}

@@ -82,6 +82,9 @@ class SupervisedMarkovChain(SupervisedMethod):
         return Chain(prefs, agents, self.variant, self.missing, self.teleport)
 
     def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Mapping[str, float]]:
+        """Learn the agents' weights (a softmax) by minimising the pairwise loss plus prior / 2 times the squared
+        logits.
+        """
         assert train.prefs.agents is not None
         agents = tuple(train.prefs.agents.labels)
         constraints = Constraints.of(self._chain(train.prefs, agents), train)
@@ -93,8 +96,8 @@ class SupervisedMarkovChain(SupervisedMethod):
         start = np.zeros(len(agents))
         best = Best(None)
         if valid is not None:
-            watched = self._chain(valid.prefs, agents)
-            best = Best(lambda point: quality(watched.stationary(softmax(point)), valid))
+            validation_chain = self._chain(valid.prefs, agents)
+            best = Best(lambda point: quality(validation_chain.stationary(softmax(point)), valid))
             best(0, start, np.inf)
         last = minimise(objective, start, tolerance=TOLERANCE, max_iterations=self.max_iter, watch=best)
         weight = softmax(last.point if best.point is None else best.point)
@@ -102,9 +105,9 @@ class SupervisedMarkovChain(SupervisedMethod):
 
 
 def softmax(x: Floats) -> Floats:
-    """Return positive weights that add up to one."""
-    raised = np.exp(x - x.max(initial=-np.inf))
-    return np.asarray(raised / raised.sum())
+    """Return exp(x) / sum(exp(x))."""
+    exponential = np.exp(x - x.max(initial=-np.inf))
+    return np.asarray(exponential / exponential.sum())
 
 
 @dataclass(frozen=True)
@@ -117,16 +120,16 @@ class Constraints:
 
     @classmethod
     def of(cls, chain: Chain, data: Labelled) -> Constraints:
-        """Take the pairs with different labels of every instance; every instance counts the same."""
+        """Take the pairs with different labels of every instance; all instances have the same total weight."""
         row = np.flatnonzero(data.is_known)
         queries = Queries.from_rows(data.label[row], np.cumsum(is_new(data.query[row])) - 1)
         if not queries.pairs.any():
             raise InputError("There is nothing to learn: no instance has candidates with different labels.")
-        counted = max(int((queries.pairs > 0).sum()), 1)
-        return cls(chain, row, queries.weighted(1 / np.maximum(queries.pairs, 1.0) / counted))
+        n_counted = max(int((queries.pairs > 0).sum()), 1)
+        return cls(chain, row, queries.weighted(1 / np.maximum(queries.pairs, 1.0) / n_counted))
 
     def evaluate(self, log_weight: Floats) -> tuple[float, Floats]:
-        """Return the mean logistic loss of the pairs, and its gradient by the logarithms of the weights."""
+        """Return the mean logistic loss of the pairs, and its gradient in the logits of the weights (chain rule)."""
         weight = softmax(log_weight)
         solved = self.chain.solved(weight)
         x = np.maximum(solved.stationary, 1e-300)

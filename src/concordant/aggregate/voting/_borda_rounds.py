@@ -36,16 +36,16 @@ class NetPoints:
     """Net points of every slot among those left, over all instances at once."""
 
     def __init__(self, prefs: Preferences, missing: str) -> None:
-        found = majorities(prefs, missing)
+        majority = majorities(prefs, missing)
         size = np.diff(prefs.slot_ptr)
         length = np.repeat(size, size)
-        self.margin = found.margin
+        self.margin = majority.margin
         self.opponent: Int64s = np.repeat(np.repeat(prefs.slot_ptr[:-1], size), length) + number_inside(pointer(length))
         self.row = segment_index(pointer(length))
         self.n_slots = prefs.n_slots
         self.instance = views.instance_of_slot(prefs)
         self.scale: Floats = views.total_weight(prefs) * size
-        self.is_exact = found.total is None
+        self.is_exact = majority.total is None
 
     def among(self, is_left: Bools) -> Floats:
         """Return the net points of the slots that are left against each other, 0 for the others."""

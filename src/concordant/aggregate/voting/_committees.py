@@ -43,22 +43,24 @@ class Approvals:
 
     @property
     def support(self) -> Floats:
-        """The weight of the ballots that approve of every candidate."""
+        """By candidate: the weight of the ballots that approve of it."""
         return np.asarray(self.weight @ self.table)
 
     @property
     def slack(self) -> float:
-        """Within which sums of weights are equal."""
+        """The difference within which sums of weights are equal."""
         return 1e3 * TIE_TOLERANCE * max(float(self.weight.sum()), 1e-300)
 
 
 def approvals(prefs: Preferences, cutoff: float | None) -> Iterator[Approvals]:
-    """Go through all instances."""
+    """Iterate over the approvals of all instances; equal ballots are joined, and those that approve of nobody left
+    out.
+    """
     is_approved, borda = Approval(cutoff=cutoff).votes(prefs), borda_levels(prefs, "last")
-    for slots, own, table in ballot_tables(prefs, is_approved, is_approved, False):
+    for slots, ballots, table in ballot_tables(prefs, is_approved, is_approved, False):
         approves = table.any(axis=1)
         order = np.argsort(-borda[slots], kind="stable")
-        yield Approvals(*distinct_rows(table[approves][:, order], prefs.weight[own[approves]]), order)
+        yield Approvals(*distinct_rows(table[approves][:, order], prefs.weight[ballots[approves]]), order)
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,11 @@ class Chosen:
     gap: float = 0.0
     """By what share a better committee could exceed that, as far as is known."""
 
-    def in_slots(self, given: Approvals) -> Chosen:
-        """Return the same with candidates by their number in the list, not by column."""
+    def in_slots(self, ballots: Approvals) -> Chosen:
+        """Return the same with candidates numbered as in the list of candidates, not by column."""
         elected, tie = np.empty_like(self.elected), np.empty_like(self.tie)
-        elected[given.order], tie[given.order] = self.elected, self.tie
-        return Chosen([given.order[group] for group in self.groups], elected, tie, self.value, self.gap)
+        elected[ballots.order], tie[ballots.order] = self.elected, self.tie
+        return Chosen([ballots.order[group] for group in self.groups], elected, tie, self.value, self.gap)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,38 +110,38 @@ class CommitteeRule(Method):
     )
 
     @abstractmethod
-    def choose(self, given: Approvals) -> Chosen:
+    def choose(self, ballots: Approvals) -> Chosen:
         """Elect the committee of one instance; candidates are columns."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot; the committee is first."""
-        found = [self.choose(given).in_slots(given) for given in approvals(prefs, self.cutoff)]
+        """Return how many tiers are below every slot; the committee comes first."""
+        choices = [self.choose(ballots).in_slots(ballots) for ballots in approvals(prefs, self.cutoff)]
         score = np.empty(prefs.n_slots)
-        for q, one in enumerate(found):
-            own = score[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
-            for k, group in enumerate(one.groups):
-                own[group] = len(one.groups) - 1 - k
-        elected = np.concatenate([*(one.elected for one in found), np.empty(0, bool)])
-        tie = np.concatenate([*(one.tie for one in found), np.empty(0, np.uint8)])
+        for q, choice in enumerate(choices):
+            score_of_instance = score[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
+            for k, group in enumerate(choice.groups):
+                score_of_instance[group] = len(choice.groups) - 1 - k
+        elected = np.concatenate([*(choice.elected for choice in choices), np.empty(0, bool)])
+        tie = np.concatenate([*(choice.tie for choice in choices), np.empty(0, np.uint8)])
         return Outcome(
             elected.astype(np.float64) if self.result == "committee" else score,
-            fit={"seats": float(self.seats), **self.measured(found)},
-            warnings=(*self.notices(prefs, tie), *self.unproven_notices(prefs, found)),
+            fit={"seats": float(self.seats), **self.measured(choices)},
+            warnings=(*self.notices(prefs, tie), *self.unproven_notices(prefs, choices)),
             details={"elected": elected.astype(np.float64)},
         )
 
     def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:
-        """Return who is first; the runner-up is compared only where one seat separates the two."""
+        """Return how certain the first place is; the runner-up is compared only where one seat separates the two."""
         if self.seats == 1 and self.result == "ranking":
             return super().assessed(prefs, ranking)
-        return [replace(one, runner_up=None) for one in assess(ranking)]
+        return [replace(certainty, runner_up=None) for certainty in assess(ranking)]
 
-    def measured(self, found: Sequence[Chosen]) -> dict[str, float]:
+    def measured(self, choices: Sequence[Chosen]) -> dict[str, float]:
         """Return figures of all instances for ``ranking.fit``."""
         return {}
 
     def notices(self, prefs: Preferences, tie: Bytes) -> tuple[Notice, ...]:
-        """Name the candidates of ties."""
+        """Return notices on candidates in ties."""
         ordered = "candidates were equal, in approvals too; Borda points, then the list of candidates, decided"
         settled = "candidates were equal; the one more ballots approve of was taken"
         return (
@@ -147,58 +149,62 @@ class CommitteeRule(Method):
             *tie_notice(prefs, "broken-ties", settled, tie == 1),
         )
 
-    def unproven_notices(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
-        """Tell what is not proven."""
+    def unproven_notices(self, prefs: Preferences, choices: Sequence[Chosen]) -> tuple[Notice, ...]:
+        """Return notices on instances whose committee is not proven optimal."""
         return ()
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who is elected, and how the ballots are represented."""
+        """Explain who is elected, and how the ballots are represented."""
         return self.told(prefs, ranking, self.principle)
 
     def told(self, prefs: Preferences, ranking: Ranking, principle: str) -> list[Reason]:
-        """Say who is elected, and how many of the committee every ballot approves of."""
-        told, (given,) = Wording(prefs), approvals(prefs, self.cutoff)
-        elected = (ranking.details["elected"] > 0)[given.order]
-        place = np.argsort(given.order)
+        """Explain who is elected, and how many of the committee every ballot approves of."""
+        words, (ballots,) = Wording(prefs), approvals(prefs, self.cutoff)
+        elected = (ranking.details["elected"] > 0)[ballots.order]
+        place = np.argsort(ballots.order)
         people = "1 is" if self.seats == 1 else f"{self.seats} are"
-        counted = f"{told.number(given.weight.sum())} ballots approve of somebody; {people} to be elected."
-        sentences = [counted, principle]
-        members = given.table[:, elected].sum(axis=1)
-        held = np.bincount(members, weights=given.weight, minlength=1)
-        parts = [f"{told.number(weight)} of {count}" for count, weight in enumerate(held.tolist()) if weight]
+        opening = f"{words.number(ballots.weight.sum())} ballots approve of somebody; {people} to be elected."
+        sentences = [opening, principle]
+        members = ballots.table[:, elected].sum(axis=1)
+        weight_by_count = np.bincount(members, weights=ballots.weight, minlength=1)
+        parts = [
+            f"{words.number(weight)} of {count}" for count, weight in enumerate(weight_by_count.tolist()) if weight
+        ]
         if parts:
             sentences.append(f"Ballots by how many of the elected they approve of: {', '.join(parts)}.")
-        alone = np.array([given.weight[given.table[:, slot] & (members == 1)].sum() for slot in range(len(elected))])
+        only_this = np.array(
+            [ballots.weight[ballots.table[:, slot] & (members == 1)].sum() for slot in range(len(elected))]
+        )
         columns = [
             ["elected" if elected[k] else "" for k in place],
-            [told.number(given.support[k]) for k in place],
-            [told.number(alone[k]) if elected[k] else "" for k in place],
+            [words.number(ballots.support[k]) for k in place],
+            [words.number(only_this[k]) if elected[k] else "" for k in place],
         ]
         verb = "is elected" if elected.sum() == 1 else "are elected"
         header = ["", "approvals", "approve of no other elected"]
-        title = f"{told.names(elected[place])} {verb} by {self.title}"
-        return [Reason(title, tuple(sentences)), score_table(told, ranking, header, columns)]
+        title = f"{words.names(elected[place])} {verb} by {self.title}"
+        return [Reason(title, tuple(sentences)), score_table(words, ranking, header, columns)]
 
 
 def one_by_one(
-    given: Approvals, seats: int, best: Callable[[Bools], tuple[Bools, float]], take: Callable[[int, float], None]
+    ballots: Approvals, seats: int, best: Callable[[Bools], tuple[Bools, float]], take: Callable[[int, float], None]
 ) -> Chosen:
-    """Elect one after the other until all are placed; those nobody approves of come last, tied.
+    """Elect one candidate after the other until all are placed; those nobody approves of come last, tied.
 
-    ``best`` returns who of those left is best, and how good; ``take`` counts one as elected. Ties are remembered as
-    long as there are seats to fill.
+    ``best`` returns which of the candidates left are best, and their value; ``take`` counts one as elected. Ties are
+    recorded while there are seats to fill: settled by approvals (1), or by Borda points and the list (2).
     """
-    m = given.table.shape[1]
-    support, is_left = given.support, np.ones(m, bool)
+    m = ballots.table.shape[1]
+    support, is_left = ballots.support, np.ones(m, bool)
     groups: list[AnyArray] = []
     tie = np.zeros(m, np.uint8)
     while (is_left & (support > 0)).any():
         equal, value = best(is_left & (support > 0))
-        alike = equal & (support >= support[equal].max() - given.slack)
-        chosen = int(np.flatnonzero(alike)[0])
+        still_equal = equal & (support >= support[equal].max() - ballots.slack)
+        chosen = int(np.flatnonzero(still_equal)[0])
         if len(groups) < seats:
             tie[equal] = np.maximum(tie[equal], int(equal.sum() > 1))
-            tie[alike] = np.maximum(tie[alike], 2 * int(alike.sum() > 1))
+            tie[still_equal] = np.maximum(tie[still_equal], 2 * int(still_equal.sum() > 1))
         groups.append(np.array([chosen]))
         take(chosen, value)
         is_left[chosen] = False

@@ -30,21 +30,23 @@ class _Papers:
         self.total = float(election.weight.sum())
 
     def votes(self, keep: Floats) -> tuple[Floats, float]:
-        """Return the votes of every candidate, and what ran out."""
+        """Return the votes of every candidate, and the votes exhausted; a candidate keeps the share ``keep`` of each
+        vote.
+        """
         rest = np.ones(len(self.weight))
         votes = np.zeros(self.n_candidates)
         for ballot, candidate in self.levels:
             counts = keep[candidate] > 0
-            own, chosen = ballot[counts], candidate[counts]
-            sharing = np.bincount(own, minlength=len(rest))[own]
-            got = rest[own] * keep[chosen] / sharing
-            votes += np.bincount(chosen, weights=got * self.weight[own], minlength=self.n_candidates)
-            rest -= np.bincount(own, weights=got, minlength=len(rest))
+            ballots, chosen = ballot[counts], candidate[counts]
+            sharing = np.bincount(ballots, minlength=len(rest))[ballots]
+            received = rest[ballots] * keep[chosen] / sharing
+            votes += np.bincount(chosen, weights=received * self.weight[ballots], minlength=self.n_candidates)
+            rest -= np.bincount(ballots, weights=received, minlength=len(rest))
         return votes, self.total - float(votes.sum())
 
 
 def meek_count(election: Election, seats: int) -> Result:
-    """Count an election by Meek's rules."""
+    """Count an election by Meek's rules: stage by stage, until all seats are filled."""
     papers, m = _Papers(election), election.n_candidates
     tally = Tally(election, seats, tolerance=EQUAL * papers.total)
     keep = np.ones(m)
@@ -58,10 +60,10 @@ def meek_count(election: Election, seats: int) -> Result:
         tally.close([*reached, *(tally.fill_last() if tally.vacancies else [])])
         if not tally.vacancies or not tally.continuing:
             break
-        already = {one for group in tally.elected for one in group}
+        already = {candidate for group in tally.elected for candidate in group}
         sources = tally.next_out()
         if not sources:
-            tally.close([one for group in tally.elected for one in group if one not in already])
+            tally.close([candidate for group in tally.elected for candidate in group if candidate not in already])
             break
         tally.exclude(sources)
         tally.close(excluded=sources)
@@ -75,20 +77,23 @@ def meek_count(election: Election, seats: int) -> Result:
 
 
 def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float, float, list[int]]:
-    """Find what the elected keep, electing whoever passes the quota on the way; ``keep`` is changed in place."""
+    """Iterate keep factors until the elected have exactly the quota, electing whoever passes it; ``keep`` is updated.
+
+    Returns votes, exhausted votes, quota and the candidates newly elected.
+    """
     reached: list[int] = []
     slack = AGREES * papers.total
     votes, over = papers.votes(keep)
     for _ in range(MAX_STEPS):
         quota = (papers.total - over) / (tally.seats + 1)
         tally.history.append(votes)
-        passed = [one for one in tally.continuing if votes[one] > quota + slack]
+        passed = [candidate for candidate in tally.continuing if votes[candidate] > quota + slack]
         reached += tally.elect(tally.in_order(passed)) if len(passed) <= tally.vacancies else []
         tally.history.pop()
-        own = [one for group in tally.elected for one in group]
-        if not own or np.abs(votes[own] - quota).max() <= slack or not tally.vacancies:
+        elected = [candidate for group in tally.elected for candidate in group]
+        if not elected or np.abs(votes[elected] - quota).max() <= slack or not tally.vacancies:
             break
-        keep[own] = np.minimum(keep[own] * quota / votes[own], 1.0)
+        keep[elected] = np.minimum(keep[elected] * quota / votes[elected], 1.0)
         votes, over = papers.votes(keep)
     else:
         tally.is_settled = False
@@ -96,9 +101,10 @@ def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float
 
 
 def _moves(sources: list[int], before: Floats, votes: Floats, ran_out: float) -> tuple[Floats, Floats]:
-    """Return who gained what from the excluded, and from the surpluses that grew smaller with the quota.
+    """Return the transfers of a stage as a matrix (from x to), and by source the votes that ran out.
 
-    With everybody passing on at once there is no one road for a vote: what each lost is shared out as the gains are.
+    With all surpluses transferred at once no vote has a single source: each loss is shared out in proportion to the
+    gains.
     """
     m = len(votes)
     lost = np.maximum(before - votes, 0.0) if sources else np.zeros(m)

@@ -28,38 +28,38 @@ class _Papers:
         self.n_candidates = m
 
     def take(self, out: Sequence[int]) -> tuple[Int64s, Int64s, Int64s]:
-        """Take the pieces of some candidates away: their ballots, holders and values."""
-        taken = np.isin(self.holder, out)
-        found = self.ballot[taken], self.holder[taken], self.value[taken]
-        self.ballot, self.holder, self.value = self.ballot[~taken], self.holder[~taken], self.value[~taken]
-        return found
+        """Remove the pieces of some candidates; return their ballots, holders and values."""
+        is_taken = np.isin(self.holder, out)
+        pieces = self.ballot[is_taken], self.holder[is_taken], self.value[is_taken]
+        self.ballot, self.holder, self.value = self.ballot[~is_taken], self.holder[~is_taken], self.value[~is_taken]
+        return pieces
 
     def deal(self, ballot: Int64s, source: Int64s, value: Int64s, is_in: Bools) -> tuple[Int64s, Int64s]:
-        """Give pieces to the best candidates that are in, tied ones sharing equally; return moves and what is over.
+        """Give pieces to the best candidates still in, tied ones sharing equally; return moves and what goes to nobody.
 
-        Moves are a matrix (source, candidate); pieces of one ballot in one hand become one.
+        Moves are a matrix (source x candidate); pieces of one ballot with one holder are joined.
         """
         m, weight = self.n_candidates, self.weight
         moved, over = np.zeros((m, m), np.int64), np.zeros(m, np.int64)
         for start in range(0, len(ballot), 100_000):
-            some = slice(start, start + 100_000)
-            place = np.where(is_in, self.places[ballot[some]], NOT_NAMED)
+            chunk = slice(start, start + 100_000)
+            place = np.where(is_in, self.places[ballot[chunk]], NOT_NAMED)
             best = place.min(axis=1, initial=NOT_NAMED, keepdims=True)
-            top = (place == best) & (best < NOT_NAMED)
-            sharing = top.sum(axis=1)
-            np.add.at(over, source[some], np.where(sharing == 0, value[some] * weight[ballot[some]], 0))
-            row, candidate = np.nonzero(top)
-            piece = value[some][row] // sharing[row]
-            own = ballot[some][row]
-            np.add.at(moved, (source[some][row], candidate), piece * weight[own])
-            self.ballot = np.concatenate([self.ballot, own])
+            is_best = (place == best) & (best < NOT_NAMED)
+            sharing = is_best.sum(axis=1)
+            np.add.at(over, source[chunk], np.where(sharing == 0, value[chunk] * weight[ballot[chunk]], 0))
+            row, candidate = np.nonzero(is_best)
+            piece = value[chunk][row] // sharing[row]
+            ballot_of_piece = ballot[chunk][row]
+            np.add.at(moved, (source[chunk][row], candidate), piece * weight[ballot_of_piece])
+            self.ballot = np.concatenate([self.ballot, ballot_of_piece])
             self.holder = np.concatenate([self.holder, candidate])
             self.value = np.concatenate([self.value, piece])
         self._join()
         return moved, over
 
     def _join(self) -> None:
-        """Make one piece of those of one ballot in one hand."""
+        """Join the pieces of one ballot that have the same holder."""
         key = self.ballot * self.n_candidates + self.holder
         kept, index = np.unique(key, return_inverse=True)
         if len(kept) < len(key):
@@ -74,15 +74,17 @@ def scottish_count(election: Election, seats: int) -> Result:
     quota = (int(papers.weight.sum()) // (seats + 1) + 1) * VALUE
     tally = Tally(election, seats, float(VALUE))
     n = len(papers.weight)
-    everybody = np.arange(n), np.zeros(n, np.int64), np.full(n, VALUE)
-    first, _ = papers.deal(*everybody, tally.is_in)
+    all_papers = np.arange(n), np.zeros(n, np.int64), np.full(n, VALUE)
+    first, _ = papers.deal(*all_papers, tally.is_in)
     votes = first.sum(axis=0) if m else np.zeros(0, np.int64)
     over, total = 0, int(papers.weight.sum()) * VALUE
     tally.record("first", (), votes, np.zeros((m, m)), np.zeros(m), over, total - int(votes.sum()), quota)
     surplus = np.zeros(m, bool)
     while True:
-        reached = tally.elect(tally.in_order([one for one in tally.continuing if votes[one] >= quota]))
-        surplus[[one for one in reached if votes[one] > quota]] = True
+        reached = tally.elect(
+            tally.in_order([candidate for candidate in tally.continuing if votes[candidate] >= quota])
+        )
+        surplus[[candidate for candidate in reached if votes[candidate] > quota]] = True
         reached += tally.fill_last() if tally.vacancies else []
         tally.close(reached)
         if not tally.vacancies or not tally.continuing:
@@ -96,7 +98,9 @@ def scottish_count(election: Election, seats: int) -> Result:
         else:
             sources = tally.next_out()
             if not sources:
-                tally.close([one for group in tally.elected for one in group if one not in _seated(tally)])
+                tally.close(
+                    [candidate for group in tally.elected for candidate in group if candidate not in _seated(tally)]
+                )
                 break
             tally.exclude(sources)
             tally.close(excluded=sources)
@@ -111,18 +115,18 @@ def scottish_count(election: Election, seats: int) -> Result:
 
 
 def _seated(tally: Tally) -> set[int]:
-    """Return who was named as elected at some stage."""
-    said = {label for stage in tally.stages for label in stage.elected}
-    return {k for k, label in enumerate(tally.election.labels) if label in said}
+    """Return the candidates recorded as elected at some stage."""
+    elected = {label for stage in tally.stages for label in stage.elected}
+    return {k for k, label in enumerate(tally.election.labels) if label in elected}
 
 
 def _transfer_values(value: Int64s, holder: Int64s, votes: Int64s, quota: int) -> Int64s:
-    """Return surplus x value / votes of every piece, cut off after five decimals; exact, so in Python's integers."""
-    found = np.zeros_like(value)
-    for one in np.unique(holder).tolist():
-        own = holder == one
-        total = int(votes[one])
-        kinds, index = np.unique(value[own], return_inverse=True)
-        new = [(total - quota) * kind // total for kind in kinds.tolist()]
-        found[own] = np.array(new, np.int64)[index.reshape(-1)]
-    return found
+    """Return surplus x value / votes of every piece, truncated after five decimals; exact, in Python's integers."""
+    new_value = np.zeros_like(value)
+    for candidate in np.unique(holder).tolist():
+        is_held = holder == candidate
+        total = int(votes[candidate])
+        distinct, index = np.unique(value[is_held], return_inverse=True)
+        transferred = [(total - quota) * old // total for old in distinct.tolist()]
+        new_value[is_held] = np.array(transferred, np.int64)[index.reshape(-1)]
+    return new_value

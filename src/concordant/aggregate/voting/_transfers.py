@@ -33,15 +33,15 @@ class Election:
 
 
 def elections(prefs: Preferences) -> Iterator[Election]:
-    """Go through all instances; equal ballots are counted together."""
+    """Iterate over the elections of all instances; equal ballots are joined, and those that name nobody left out."""
     borda = borda_levels(prefs, "last")
     groups, named = views.tiers(prefs), views.is_named(prefs)
     first_tier = np.searchsorted(groups.ptr[:-1], prefs.indptr[:-1])
     place = groups.of_entry - np.repeat(first_tier, np.diff(prefs.indptr))
     tables = ballot_tables(prefs, named, place.astype(np.int32), NOT_NAMED)
-    for q, (slots, own, table) in enumerate(tables):
-        counts = (table < NOT_NAMED).any(axis=1)
-        places, weight = distinct_rows(table[counts], prefs.weight[own[counts]])
+    for q, (slots, ballots, table) in enumerate(tables):
+        names_any = (table < NOT_NAMED).any(axis=1)
+        places, weight = distinct_rows(table[names_any], prefs.weight[ballots[names_any]])
         yield Election(labels_of(prefs, q), places, weight, borda[slots])
 
 
@@ -79,34 +79,34 @@ class Tally:
     def lowest(self, among: Sequence[int], sign: int = 1, *, said: bool = True) -> list[int]:
         """Return who has the fewest votes (sign -1: the most), then at the latest earlier stage, then Borda points.
 
-        Several are returned where these are all equal. ``said`` remembers the tie for the warning.
+        Several are returned where these are all equal. ``said`` records the tie for the warning.
         """
         equal = out = np.asarray(among)
         for k, votes in enumerate([*self.history[::-1], self.election.borda]):
             if len(out) < 2:
                 break
-            own = sign * votes[out]
-            out = out[own <= own.min() + (self.tolerance if k < len(self.history) else 0)]
+            values = sign * votes[out]
+            out = out[values <= values.min() + (self.tolerance if k < len(self.history) else 0)]
             equal = out if k == 0 else equal
         if said and len(equal) > len(out):
             self.tie[equal] = np.maximum(self.tie[equal], 1)
         if said and len(out) > 1:
             self.tie[out] = 2
-        return [int(one) for one in out]
+        return [int(candidate) for candidate in out]
 
     def in_order(self, among: Sequence[int]) -> list[list[int]]:
         """Return candidates by their votes, most first, in groups of those equal in everything."""
-        left, found = list(among), []
-        while left:
-            found.append(self.lowest(left, -1, said=False))
-            left = [one for one in left if one not in found[-1]]
-        return found
+        remaining, groups = list(among), []
+        while remaining:
+            groups.append(self.lowest(remaining, -1, said=False))
+            remaining = [candidate for candidate in remaining if candidate not in groups[-1]]
+        return groups
 
     def elect(self, groups: Iterable[Sequence[int]]) -> list[int]:
         """Elect candidates, in this order; return all of them."""
         new = [list(group) for group in groups]
         self.elected += new
-        chosen = [one for group in new for one in group]
+        chosen = [candidate for group in new for candidate in group]
         self.is_in[chosen] = False
         return chosen
 
@@ -116,16 +116,16 @@ class Tally:
         self.is_in[out] = False
 
     def fill_last(self) -> list[int]:
-        """Elect everybody left where there are not more of them than seats."""
+        """Elect all continuing candidates if there are no more of them than vacant seats; return those elected."""
         return self.elect(self.in_order(self.continuing)) if len(self.continuing) <= self.vacancies else []
 
     def next_out(self) -> list[int]:
-        """Return who is to be excluded; nobody where a tie leaves open who of them gets the last seats.
+        """Return the candidates to exclude next; empty where a tie leaves open which of them get the last seats.
 
-        Then those above them are elected and they stay undecided, for a lot to decide.
+        Then those above them are elected, and they stay undecided: a lot must decide.
         """
         out = self.lowest(self.continuing)
-        above = [one for one in self.continuing if one not in out]
+        above = [candidate for candidate in self.continuing if candidate not in out]
         if len(above) >= self.vacancies:
             return out
         self.elect(self.in_order(above))
@@ -144,14 +144,14 @@ class Tally:
         rounding: float,
         quota: float,
     ) -> None:
-        """Keep a stage; who is elected at its end is added by ``close``."""
+        """Add a stage; who is elected at its end is added by ``close``."""
         labels, unit = self.election.labels, self.unit
         self.history.append(np.array(votes))
         self.stages.append(
             CountStage(
                 len(self.stages) + 1,
                 did,
-                tuple(labels[one] for one in sources),
+                tuple(labels[candidate] for candidate in sources),
                 labelled(labels, votes / unit),
                 flows_of(labels, moved / unit, to_nobody / unit),
                 float(over) / unit,
@@ -161,28 +161,28 @@ class Tally:
         )
 
     def close(self, elected: Sequence[int] = (), excluded: Sequence[int] = ()) -> None:
-        """Say who is elected, or about to be excluded, at the end of the last stage."""
+        """Add who is elected, or about to be excluded, to the last stage."""
         labels, stage = self.election.labels, self.stages[-1]
         self.stages[-1] = CountStage(
             **{
                 **vars(stage),
-                "elected": (*stage.elected, *(labels[one] for one in elected)),
-                "excluded": (*stage.excluded, *(labels[one] for one in excluded)),
+                "elected": (*stage.elected, *(labels[candidate] for candidate in elected)),
+                "excluded": (*stage.excluded, *(labels[candidate] for candidate in excluded)),
             }
         )
 
     def result(self) -> Result:
         """Return the count, the tier of every candidate (0 best), and who has a seat."""
-        left = self.in_order(self.continuing)
-        groups = [*self.elected, *([self.undecided] if self.undecided else []), *left, *self.excluded[::-1]]
+        continuing = self.in_order(self.continuing)
+        groups = [*self.elected, *([self.undecided] if self.undecided else []), *continuing, *self.excluded[::-1]]
         tier, share = np.empty(self.election.n_candidates, np.int64), np.zeros(self.election.n_candidates)
         for k, group in enumerate(groups):
             tier[group] = k
-        share[[one for group in self.elected for one in group]] = 1.0
+        share[[candidate for group in self.elected for candidate in group]] = 1.0
         if self.undecided:
             share[self.undecided] = self.vacancies / len(self.undecided)
         labels = self.election.labels
-        undecided = tuple(labels[one] for one in self.undecided)
+        undecided = tuple(labels[candidate] for candidate in self.undecided)
         count = Count(labels, self.seats, tuple(self.stages), undecided)
         return Result(count, tier, share, self.tie, self.is_settled)
 

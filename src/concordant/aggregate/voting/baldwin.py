@@ -36,18 +36,18 @@ class Baldwin(BordaRounds):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the round every slot goes out in, from 0."""
         net = NetPoints(prefs, self.missing)
-        found = eliminate(prefs, net.among, np.zeros(prefs.n_slots), net.scale)
-        return Outcome(found.rounds.astype(np.float64), warnings=found.notices(prefs, "net points"))
+        elimination = eliminate(prefs, net.among, np.zeros(prefs.n_slots), net.scale)
+        return Outcome(elimination.rounds.astype(np.float64), warnings=elimination.notices(prefs, "net points"))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who had the fewest points in every round."""
+        """Explain who had the fewest points in every round."""
         net, words = NetPoints(prefs, self.missing), Wording(prefs)
         columns, sentences = [], []
         for number, (is_left, out) in enumerate(words.rounds(ranking.score), 1):
             if out.sum() < is_left.sum():
                 points = net.among(is_left)
                 columns.append(points)
-                least = words.number(points[out].min())
-                sentences.append(f"Round {number}: {words.names(out)} {words.goes(out)} out with {least} net points.")
+                fewest = words.number(points[out].min())
+                sentences.append(f"Round {number}: {words.names(out)} {words.goes(out)} out with {fewest} net points.")
         caption = "Net points in every round (ballots that put a candidate before others still in, minus behind)"
         return eliminated(words, ranking, "Baldwin's rule", columns, sentences, caption)

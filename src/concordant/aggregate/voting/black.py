@@ -37,22 +37,22 @@ class Black(Method):
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot."""
+        """Return how many tiers are below every slot."""
         wins_all = _wins_all(prefs, majorities(prefs, self.missing))
         fit = {"condorcet_winners": float(wins_all.sum()) / max(int((np.diff(prefs.slot_ptr) > 0).sum()), 1)}
         return Outcome(tiers_below(prefs, wins_all, borda_levels(prefs, self.missing)), fit=fit)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who beats everybody or, where nobody does, who has the most points."""
-        words, found = Wording(prefs), majorities(prefs, self.missing)
-        wins_all, points = _wins_all(prefs, found), borda_points(prefs, self.missing)
+        """Explain who beats everybody or, where nobody does, who has the most points."""
+        words, majority = Wording(prefs), majorities(prefs, self.missing)
+        wins_all, points = _wins_all(prefs, majority), borda_points(prefs, self.missing)
         if wins_all.any():
             slot = int(np.flatnonzero(wins_all)[0])
-            first = int(found.row_start[slot])
-            margin = np.delete(found.margin[first : first + len(words.labels)], slot)
+            first = int(majority.row_start[slot])
+            margin = np.delete(majority.margin[first : first + len(words.labels)], slot)
             closest = f", by {words.number(margin.min())} votes or more" if len(margin) else ""
             sentence = f"{words.labels[slot]} beats every other candidate in a duel{closest}, so no points are needed."
-            others = "The others are ranked by their Borda points."
+            remark = "The others are ranked by their Borda points."
         else:
             best = words.best(ranking)
             has = "has" if best.sum() == 1 else "have"
@@ -60,14 +60,14 @@ class Black(Method):
                 f"Nobody beats every other candidate in a duel, so Borda points decide: {words.names(best)} {has} "
             )
             sentence += f"the most, {words.number(points[best][0])}."
-            others = "Duels go in a circle, or are drawn, at the top."
-        columns = [[words.number(value) for value in column] for column in (*found.duels, points)]
+            remark = "Duels go in a circle, or are drawn, at the top."
+        columns = [[words.number(value) for value in column] for column in (*majority.duels, points)]
         return [
-            Reason(words.heading(ranking, "Black's rule"), (sentence, others)),
+            Reason(words.heading(ranking, "Black's rule"), (sentence, remark)),
             score_table(words, ranking, ["duels won", "drawn", "Borda points"], columns),
         ]
 
 
-def _wins_all(prefs: Preferences, found: Majorities) -> Bools:
-    """Say of every slot whether it beats all others of its instance."""
-    return np.asarray(found.duels[0] == np.diff(prefs.slot_ptr)[views.instance_of_slot(prefs)] - 1)
+def _wins_all(prefs: Preferences, majority: Majorities) -> Bools:
+    """Return, for every slot, whether it beats all others of its instance."""
+    return np.asarray(majority.duels[0] == np.diff(prefs.slot_ptr)[views.instance_of_slot(prefs)] - 1)

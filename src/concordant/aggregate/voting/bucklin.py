@@ -40,7 +40,7 @@ class Bucklin(Method):
     waives = {"condorcet_consistency": "places that many ballots agree on count for more than duels"}
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot: by level, then by votes at that level."""
+        """Return how many tiers are below every slot: by level, then by votes at that level."""
         level, votes = _levels(prefs)
         score = tiers_below(prefs, -level, votes)
         instance = views.instance_of_slot(prefs)
@@ -50,39 +50,39 @@ class Bucklin(Method):
         return Outcome(score, warnings=tie_notice(prefs, "unbroken-ties", text, is_best & several))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say how many ballots count for whom at every level."""
+        """Explain how many ballots count for each candidate at every level."""
         level, votes = _levels(prefs)
         words, (half,) = Wording(prefs), _majority(prefs)
         best = words.best(ranking)
         last = int(min(level.min(), len(words.labels)))
         columns = [_votes_within(prefs, k) for k in range(1, last + 1)]
-        more = f"A majority is more than {words.number(half)} of {words.number(2 * half)} ballots."
+        majority_text = f"A majority is more than {words.number(half)} of {words.number(2 * half)} ballots."
         if level.min() > len(words.labels):
             sentence = f"Nobody gets one; {words.names(best)} is on the most ballots, {words.number(votes[best][0])}."
         else:
             place = "counting first places" if last == 1 else f"counting the first {last} places"
             verb = "has" if best.sum() == 1 else "have"
             sentence = f"{words.names(best)} {verb} one {place}: {words.number(votes[best][0])}."
-        others = np.flatnonzero((level == level.min()) & ~best)
-        rivals = [f"{words.labels[slot]} also has one there, with {words.number(votes[slot])}." for slot in others[:3]]
+        also = np.flatnonzero((level == level.min()) & ~best)
+        rivals = [f"{words.labels[slot]} also has one there, with {words.number(votes[slot])}." for slot in also[:3]]
         present = [np.ones(len(level), bool)] * len(columns)
         return [
-            Reason(words.heading(ranking, "Bucklin's rule"), (more, sentence, *rivals)),
+            Reason(words.heading(ranking, "Bucklin's rule"), (majority_text, sentence, *rivals)),
             *rounds_table(words, ranking, "Ballots that count for each, by level", columns, present, "level"),
         ]
 
 
 def _majority(prefs: Preferences) -> Floats:
-    """Return half of the weight of the ballots that name somebody, of each instance."""
+    """Return, by instance, half of the weight of the ballots that name somebody."""
     papers = Papers(prefs)
     names_any = np.bincount(papers.ballot, minlength=prefs.n_ballots) > 0
     return sum_by(papers.instance[names_any], papers.weight[names_any], prefs.n_instances) / 2
 
 
 def _votes_within(prefs: Preferences, places: int) -> Floats:
-    """Return the weight of the ballots that put each slot among their first places."""
-    within = (views.competition_ranks(prefs) <= places) & views.is_named(prefs)
-    return sum_by(prefs.entry_slot[within], views.weight_of_entry(prefs)[within], prefs.n_slots)
+    """Return the weight of the ballots that put each slot among their first ``places`` places."""
+    is_within = (views.competition_ranks(prefs) <= places) & views.is_named(prefs)
+    return sum_by(prefs.entry_slot[is_within], views.weight_of_entry(prefs)[is_within], prefs.n_slots)
 
 
 def _levels(prefs: Preferences) -> tuple[Int64s, Floats]:
@@ -92,14 +92,14 @@ def _levels(prefs: Preferences) -> tuple[Int64s, Floats]:
     slot, place = prefs.entry_slot[named], views.competition_ranks(prefs)[named].astype(np.int64)
     order = np.lexsort((place, slot))
     slot, place, weight = slot[order], place[order], views.weight_of_entry(prefs)[named][order]
-    gathered = np.cumsum(weight)
-    before = np.where(is_new(slot), gathered - weight, 0.0) if len(slot) else gathered
-    votes = gathered - np.maximum.accumulate(before) if len(slot) else gathered
+    cumulative = np.cumsum(weight)
+    cumulative_before = np.where(is_new(slot), cumulative - weight, 0.0) if len(slot) else cumulative
+    votes = cumulative - np.maximum.accumulate(cumulative_before) if len(slot) else cumulative
     is_end = np.append(is_new(slot, place)[1:], True) if len(slot) else np.empty(0, bool)
     slot, place, votes = slot[is_end], place[is_end], votes[is_end]
     level = np.repeat(np.diff(prefs.slot_ptr), np.diff(prefs.slot_ptr)) + 1
-    at_level = sum_by(prefs.entry_slot[named], views.weight_of_entry(prefs)[named], prefs.n_slots)
+    votes_at_level = sum_by(prefs.entry_slot[named], views.weight_of_entry(prefs)[named], prefs.n_slots)
     line = half * (1 + TIE_TOLERANCE)
     reached = np.flatnonzero(votes > line[instance[slot]])[::-1]  # the lowest level of a slot is written last
-    level[slot[reached]], at_level[slot[reached]] = place[reached], votes[reached]
-    return level, at_level if views.has_whole_weights(prefs) else snap(at_level, instance, 2 * half)
+    level[slot[reached]], votes_at_level[slot[reached]] = place[reached], votes[reached]
+    return level, votes_at_level if views.has_whole_weights(prefs) else snap(votes_at_level, instance, 2 * half)

@@ -60,7 +60,7 @@ class Condorcet(Method):
         return Outcome(0.0 - tier.astype(np.float64), fit=fit, warnings=_no_winner(prefs, tier, smith_size))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say whether somebody beats everybody, else which circle stands first, and who won how many duels."""
+        """Explain whether there is a Condorcet winner, else which cycle comes first, and who won how many duels."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         rule = (
             "A Condorcet winner would stand alone; all others are tied."
@@ -71,6 +71,7 @@ class Condorcet(Method):
 
 
 def _no_winner(prefs: Preferences, tier: Int64s, smith_size: Int64s) -> tuple[Notice, ...]:
+    """Return a notice on instances without a Condorcet winner, with the first one's Smith set."""
     affected = np.flatnonzero(smith_size > 1)
     if not len(affected):
         return ()

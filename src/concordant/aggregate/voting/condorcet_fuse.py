@@ -42,16 +42,18 @@ class CondorcetFuse(Method):
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Floats:
-        """Return minus the position of every slot in the order, that of the first where neighbours are level."""
-        found = majorities(prefs, self.missing)
+        """Return minus the position of every slot in the order; neighbours that are level share the position of the
+        first.
+        """
+        majority = majorities(prefs, self.missing)
         borda = borda_levels(prefs, self.missing)
         first = first_of(prefs.slot_ptr)
         start = np.lexsort((-borda, first))
-        path = kernels.majority_path(prefs.slot_ptr, found.margin, start)
+        path = kernels.majority_path(prefs.slot_ptr, majority.margin, start)
         ahead, behind = path[:-1], path[1:]
         is_inside = first[ahead] == first[behind]
-        pair = np.where(is_inside, found.row_start[ahead] + behind - first[behind], 0)
-        is_level = is_inside & (found.margin[pair] == 0) & (borda[ahead] == borda[behind])
+        pair = np.where(is_inside, majority.row_start[ahead] + behind - first[behind], 0)
+        is_level = is_inside & (majority.margin[pair] == 0) & (borda[ahead] == borda[behind])
         begins_rank = np.append(True, ~is_level)
         position = np.maximum.accumulate(np.where(begins_rank, np.arange(len(path)), 0)) - first
         score = np.empty(len(path))
@@ -59,7 +61,7 @@ class CondorcetFuse(Method):
         return score
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell the duel of every two neighbours among the first: none is lost by the one ahead."""
+        """List the duel of every two neighbours among the first: the one ahead loses none."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         path = contest.neighbours(
             "Nobody is beaten by the candidate right behind", lambda a, b: [f"{contest.duel(a, b)}."]

@@ -44,11 +44,11 @@ class Coombs(Method):
         def standing(is_left: Bools) -> Floats:
             return np.where(_has_majority(papers, is_left), 1.0, -papers.last_places(is_left))
 
-        found = eliminate(prefs, standing, borda_levels(prefs, "last"), papers.total)
-        return Outcome(found.rounds.astype(np.float64), warnings=found.notices(prefs, "last places"))
+        elimination = eliminate(prefs, standing, borda_levels(prefs, "last"), papers.total)
+        return Outcome(elimination.rounds.astype(np.float64), warnings=elimination.notices(prefs, "last places"))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who had the most last places in every round, and who had a majority of first places."""
+        """Explain who had the most last places in every round, and who had a majority of first places."""
         papers, words = Papers(prefs), Wording(prefs)
         columns: list[Floats] = []
         sentences: list[str] = []
@@ -64,13 +64,15 @@ class Coombs(Method):
                 )
             if out.sum() < is_left.sum():
                 columns.append(last)
-                most = words.number(last[out].max())
-                sentences.append(f"Round {number}: {words.names(out)} {words.goes(out)} out with {most} last places.")
+                most_last = words.number(last[out].max())
+                sentences.append(
+                    f"Round {number}: {words.names(out)} {words.goes(out)} out with {most_last} last places."
+                )
         return eliminated(words, ranking, "Coombs' rule", columns, sentences, "Last places in every round")
 
 
 def _has_majority(papers: Papers, is_left: Bools) -> Bools:
-    """Say of every slot whether it is first on more than half of the ballots that still name somebody."""
+    """Return, for every slot, whether it is first on more than half of the ballots that still name somebody."""
     first = papers.first_places(is_left)
     half = majority_line(papers, first)
     return np.asarray(first > half[papers.instance_of_slot] * (1 + 1e-12))

@@ -48,7 +48,7 @@ class Copeland(Method):
         return defeats + self.ties * draws
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell the duels of the first places, which are their points."""
+        """Explain the points of the first places by their duels."""
         scene = Scene(prefs, ranking, self.missing)
         contest = Contest(scene, weighed_majorities(prefs, self.missing, self.counts))
         first = scene.order[0]

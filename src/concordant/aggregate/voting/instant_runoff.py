@@ -65,7 +65,7 @@ class InstantRunoff(Method):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who had how many votes in every round, who went out and where the ballots went."""
+        """Explain who had how many votes in every round, who was excluded and where the ballots were transferred."""
         count, words = _count(prefs, ranking.score, 0), Wording(prefs)
         best = words.best(ranking)
         last = next(stage for stage in reversed(count.stages) if len(stage.excluded) < len(words.labels))
@@ -80,48 +80,52 @@ class InstantRunoff(Method):
         return count_reasons(count, words.heading(ranking, "instant runoff"), ranking.items, "round", [closing])
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
-        """Draw where the votes go from round to round."""
+        """Return a function that draws the transfers of votes from round to round; None for a single round."""
         count = _count(prefs, ranking.score, 0)
         return count_picture(count, "Where the votes go: instant runoff", ranking.items, "round")
 
 
 def _count(prefs: Preferences, rounds: Floats, instance: int) -> Count:
-    """Count the rounds of one instance again, with where the ballots of those who go out go."""
+    """Repeat the count of one instance, with the transfers of ballots; ``rounds`` is by slot the round of exclusion."""
     if prefs.n_instances > 1 and prefs.instances is not None:
         span = slice(int(prefs.slot_ptr[instance]), int(prefs.slot_ptr[instance + 1]))
         prefs, rounds = prefs.select(instances=[prefs.instances[instance]]), rounds[span]
     papers, words = Papers(prefs), Wording(prefs)
     labels = prefs.items.take(prefs.slot_item)
     stages: list[CountStage] = []
-    out: Bools = np.zeros(len(labels), bool)
-    over = 0.0
-    held = papers.tops(~out)
-    for number, (is_left, going) in enumerate(words.rounds(rounds), 1):
-        if number > 1 and going.sum() == is_left.sum() == 1:
+    is_out: Bools = np.zeros(len(labels), bool)
+    exhausted = 0.0
+    tops = papers.tops(~is_out)
+    for number, (is_left, is_excluded) in enumerate(words.rounds(rounds), 1):
+        if number > 1 and is_excluded.sum() == is_left.sum() == 1:
             break  # the last one has won
         moved, to_nobody = np.zeros((len(labels), len(labels))), np.zeros(len(labels))
         if number > 1:
-            now = papers.tops(is_left)
-            moved, to_nobody = _moves(papers, held, now, out)
-            held = now
-        over += float(to_nobody.sum())
+            new_tops = papers.tops(is_left)
+            moved, to_nobody = _moves(papers, tops, new_tops, is_out)
+            tops = new_tops
+        exhausted += float(to_nobody.sum())
         votes = papers.first_places(is_left)
         total = float(votes.sum())
         stages.append(
             CountStage(
                 number,
                 "exclusion" if number > 1 else "first",
-                tuple(labels[slot] for slot in np.flatnonzero(out)),
+                tuple(labels[slot] for slot in np.flatnonzero(is_out)),
                 labelled(labels, votes),
                 flows_of(labels, moved, to_nobody),
-                over,
+                exhausted,
                 0.0,
                 total / 2,
-                elected=tuple(labels[slot] for slot in np.flatnonzero(is_left & ~going)) if is_left.sum() == 2 else (),
-                excluded=tuple(labels[slot] for slot in np.flatnonzero(going)) if going.sum() < is_left.sum() else (),
+                elected=tuple(labels[slot] for slot in np.flatnonzero(is_left & ~is_excluded))
+                if is_left.sum() == 2
+                else (),
+                excluded=tuple(labels[slot] for slot in np.flatnonzero(is_excluded))
+                if is_excluded.sum() < is_left.sum()
+                else (),
             )
         )
-        out = going
+        is_out = is_excluded
     return Count(tuple(labels), 1, tuple(stages))
 
 
@@ -129,18 +133,19 @@ _Tops = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _moves(papers: Papers, before: _Tops, after: _Tops, out: Bools) -> tuple[Floats, Floats]:
-    """Return how much each of those out gave to everybody, as a matrix, and how much went to nobody.
+    """Return the votes transferred from the excluded as a matrix (from x to), and by source those that went to nobody.
 
-    What a ballot takes from those out goes to whom it gives more than before, in proportion.
+    ``before`` and ``after`` are (ballot, slot, share of weight). The share that a ballot takes from the excluded goes
+    to those to whom it gives more than before, in proportion.
     """
     m = papers.n_slots
     is_moved = np.zeros(papers.n_ballots, bool)
     is_moved[before[0][out[before[1]]]] = True
     row = np.cumsum(is_moved) - 1
     share = np.zeros((2, int(is_moved.sum()), m))
-    for table, (ballot, slot, own) in zip(share, (before, after), strict=True):
+    for table, (ballot, slot, weight) in zip(share, (before, after), strict=True):
         kept = is_moved[ballot]
-        table[row[ballot[kept]], slot[kept]] = own[kept]
+        table[row[ballot[kept]], slot[kept]] = weight[kept]
     lost, gained = np.maximum(share[0] - share[1], 0.0), np.maximum(share[1] - share[0], 0.0)
     total = lost.sum(axis=1, keepdims=True)
     part = gained / total

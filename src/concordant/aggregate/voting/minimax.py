@@ -42,36 +42,38 @@ class Minimax(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return minus the worst defeat of every slot."""
-        found = majorities(prefs, self.missing)
-        return np.asarray(0.0 - np.maximum.reduceat(self._suffered(prefs, found), found.row_start))
+        majority = majorities(prefs, self.missing)
+        return np.asarray(0.0 - np.maximum.reduceat(self._suffered(prefs, majority), majority.row_start))
 
-    def _suffered(self, prefs: Preferences, found: Majorities) -> Floats:
-        """Return what every opponent does to every slot."""
+    def _suffered(self, prefs: Preferences, majority: Majorities) -> Floats:
+        """Return, by slot and opponent (flat m x m), the size of the slot's defeat by the opponent."""
         if self.strength == "margins":
-            suffered = -found.margin
+            suffered = -majority.margin
         elif self.strength == "opposition":
-            suffered = found.opposition.copy()
+            suffered = majority.opposition.copy()
         else:
-            suffered = np.where(found.margin < 0, found.opposition, 0.0)
+            suffered = np.where(majority.margin < 0, majority.opposition, 0.0)
         size = np.diff(prefs.slot_ptr)
-        own = found.row_start + number_inside(prefs.slot_ptr)
-        suffered[own] = np.where(np.repeat(size, size) > 1, -np.inf, 0.0)  # nobody is their own opponent
+        diagonal = majority.row_start + number_inside(prefs.slot_ptr)
+        suffered[diagonal] = np.where(np.repeat(size, size) > 1, -np.inf, 0.0)  # nobody is their own opponent
         return suffered
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell the worst that an opponent does to each of the first."""
-        scene, found = Scene(prefs, ranking, self.missing), majorities(prefs, self.missing)
-        contest, m = Contest(scene, found), len(scene.order)
-        suffered = self._suffered(prefs, found).reshape(m, m)
-        what = {
+        """List the worst defeat of each of the first candidates."""
+        scene, majority = Scene(prefs, ranking, self.missing), majorities(prefs, self.missing)
+        contest, m = Contest(scene, majority), len(scene.order)
+        suffered = self._suffered(prefs, majority).reshape(m, m)
+        measure = {
             "margins": "the largest margin against it (negative where it beats everyone)",
             "winning-votes": "the most votes of an opponent that beats it",
             "opposition": "the most votes of any opponent",
         }[self.strength]
-        said = [f"What counts: {what}; the least comes first."] if m > 1 else []
+        sentences = [f"What counts: {measure}; the least comes first."] if m > 1 else []
         for slot in scene.top if m > 1 else []:
             worst = int(np.argmax(suffered[slot]))
             figure = number(suffered[slot, worst])
-            said.append(f"{scene.names[slot]}: {figure}, against {scene.names[worst]} ({contest.duel(slot, worst)}).")
-        told = [Reason("The worst each suffers", said)] if said else []
-        return [contest.condorcet(), *told, contest.records("Duels of the first places")]
+            sentences.append(
+                f"{scene.names[slot]}: {figure}, against {scene.names[worst]} ({contest.duel(slot, worst)})."
+            )
+        worst_defeats = [Reason("The worst each suffers", sentences)] if sentences else []
+        return [contest.condorcet(), *worst_defeats, contest.records("Duels of the first places")]

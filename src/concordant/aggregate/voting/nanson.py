@@ -37,7 +37,7 @@ class Nanson(BordaRounds):
     """Elimination of all candidates with fewer Borda points than the mean, counted anew in every round."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot: later rounds higher, within a round more points."""
+        """Return how many tiers are below every slot: later rounds higher, within a round more points."""
         rounds, points, columns = _rounds(prefs, NetPoints(prefs, self.missing))
         instance = views.instance_of_slot(prefs)
         is_last = rounds == len(columns)
@@ -47,7 +47,7 @@ class Nanson(BordaRounds):
         return Outcome(tiers_below(prefs, rounds, points), warnings=notices)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who was below the mean in every round."""
+        """Explain who was below the mean in every round."""
         rounds, points, columns = _rounds(prefs, NetPoints(prefs, self.missing))
         words, sentences = Wording(prefs), []
         for number in range(len(columns)):
@@ -66,16 +66,18 @@ class Nanson(BordaRounds):
 
 
 def _rounds(prefs: Preferences, net: NetPoints) -> tuple[Int64s, Floats, list[Floats]]:
-    """Return the round every slot goes out in (one more for those who stay), its points then, and all points."""
+    """Return the round every slot goes out in (the last for those who stay), its points then, and all points by
+    round.
+    """
     is_left: Bools = np.ones(prefs.n_slots, bool)
     rounds, points = np.zeros(prefs.n_slots, np.int64), np.zeros(prefs.n_slots)
     columns: list[Floats] = []
     while True:
-        found = net.among(is_left)
-        out = is_left & (found < 0)
+        net_points = net.among(is_left)
+        out = is_left & (net_points < 0)
         if not out.any():
             rounds[is_left] = len(columns)
             return rounds, points, columns
-        rounds[out], points[out] = len(columns), found[out]
-        columns.append(found)
+        rounds[out], points[out] = len(columns), net_points[out]
+        columns.append(net_points)
         is_left = is_left & ~out

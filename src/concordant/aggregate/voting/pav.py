@@ -54,28 +54,30 @@ class PAV(CommitteeRule):
 
     time_limit: float | None = param(30.0, "seconds after which the best committee known is taken", low=0)
 
-    def choose(self, given: Approvals) -> Chosen:
-        """Find all optimal committees, and settle ties between them by approvals."""
-        m, support = given.table.shape[1], given.support
+    def choose(self, ballots: Approvals) -> Chosen:
+        """Find all optimal committees, and settle ties between them by approvals, then by the order of candidates."""
+        m, support = ballots.table.shape[1], ballots.support
         tie = np.zeros(m, np.uint8)
         if self.seats >= m:
-            return Chosen(_by_support(np.arange(m), support, given.slack), np.ones(m, bool), tie)
-        optimal, gap = _optimal(given, self.seats, self.time_limit)
-        approved = optimal @ support
-        closest = optimal[approved >= approved.max() - given.slack]
-        for level, committees in ((1, optimal), (2, closest)):
-            tie[_differing(committees, _twins(given))] = level
-        members = np.array(max(closest.tolist())) > 0  # those that come first
-        inside, outside = (_by_support(np.flatnonzero(those), support, given.slack) for those in (members, ~members))
+            return Chosen(_by_support(np.arange(m), support, ballots.slack), np.ones(m, bool), tie)
+        optimal, gap = _optimal(ballots, self.seats, self.time_limit)
+        n_approvals = optimal @ support
+        most_approved = optimal[n_approvals >= n_approvals.max() - ballots.slack]
+        for level, committees in ((1, optimal), (2, most_approved)):
+            tie[_differing(committees, _twins(ballots))] = level
+        members = np.array(max(most_approved.tolist())) > 0  # those that come first
+        inside, outside = (
+            _by_support(np.flatnonzero(is_chosen), support, ballots.slack) for is_chosen in (members, ~members)
+        )
         groups = [*inside, *outside]
-        return Chosen(groups, members, tie if not gap else np.zeros_like(tie), _total(given, members), gap)
+        return Chosen(groups, members, tie if not gap else np.zeros_like(tie), _total(ballots, members), gap)
 
-    def measured(self, found: Sequence[Chosen]) -> dict[str, float]:
+    def measured(self, choices: Sequence[Chosen]) -> dict[str, float]:
         """Return the mean of the totals."""
-        return {"total": float(np.mean([one.value for one in found]))} if found else {}
+        return {"total": float(np.mean([choice.value for choice in choices]))} if choices else {}
 
     def notices(self, prefs: Preferences, tie: Bytes) -> tuple[Notice, ...]:
-        """Name the candidates of ties between optimal committees."""
+        """Return notices on candidates in ties between optimal committees."""
         several = "several committees are optimal"
         return (
             *tie_notice(
@@ -87,24 +89,24 @@ class PAV(CommitteeRule):
             *tie_notice(prefs, "broken-ties", f"{several}; approvals decided", tie == 1),
         )
 
-    def unproven_notices(self, prefs: Preferences, found: Sequence[Chosen]) -> tuple[Notice, ...]:
-        """Tell where the time limit came before the proof, and how far off a committee may be."""
-        rough = np.flatnonzero([one.gap > 0 for one in found])
-        if not len(rough):
+    def unproven_notices(self, prefs: Preferences, choices: Sequence[Chosen]) -> tuple[Notice, ...]:
+        """Return a notice where the time limit came before the proof, with how much better another committee may be."""
+        late = np.flatnonzero([choice.gap > 0 for choice in choices])
+        if not len(late):
             return ()
-        most = 100 * max(one.gap for one in found)
+        largest_gap = 100 * max(choice.gap for choice in choices)
         text = (
-            f"the time limit came before the proof{in_instances(prefs, rough)}; another committee's total may be up to"
+            f"the time limit came before the proof{in_instances(prefs, late)}; another committee's total may be up to"
         )
         advice = "raise " + arg("time_limit") + ", or use sequential-pav or phragmen"
-        return (Notice("not-proven", f"{text} {most:.2g}% larger: " + advice),)
+        return (Notice("not-proven", f"{text} {largest_gap:.2g}% larger: " + advice),)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who is elected, and how the ballots are represented."""
+        """Explain who is elected, and how the ballots are represented."""
         is_proven = all(notice.name != "not-proven" for notice in ranking.warnings)
-        which = "No committee has a larger" if is_proven else "The committee has, as far as was found, the largest"
+        claim = "No committee has a larger" if is_proven else "The committee has, as far as was found, the largest"
         return self.told(
-            prefs, ranking, f"{which} sum of 1 + 1/2 + … + 1/k over the ballots that approve of k members."
+            prefs, ranking, f"{claim} sum of 1 + 1/2 + … + 1/k over the ballots that approve of k members."
         )
 
 
@@ -115,82 +117,87 @@ def _by_support(candidates: AnyArray, support: Floats, slack: float) -> list[Any
     return [np.sort(group) for group in np.split(order, cuts)] if len(order) else []
 
 
-def _twins(given: Approvals) -> list[AnyArray]:
+def _twins(ballots: Approvals) -> list[AnyArray]:
     """Return the groups of candidates that exactly the same ballots approve of, in the order of the list."""
-    packed = np.packbits(np.ascontiguousarray(given.table.T), axis=1)
-    kinds: dict[bytes, list[int]] = {}
+    packed = np.packbits(np.ascontiguousarray(ballots.table.T), axis=1)
+    by_ballots: dict[bytes, list[int]] = {}
     for candidate, row in enumerate(packed):
-        kinds.setdefault(row.tobytes(), []).append(candidate)
-    return [np.array(group) for group in kinds.values() if len(group) > 1]
+        by_ballots.setdefault(row.tobytes(), []).append(candidate)
+    return [np.array(group) for group in by_ballots.values() if len(group) > 1]
 
 
 def _differing(committees: AnyArray, twins: Sequence[AnyArray]) -> Bools:
-    """Say who is in some of these committees only; of twins of whom only some are in, all could be the others."""
-    found = np.ptp(committees, axis=0) > 0
+    """Return who is in some of these committees only.
+
+    Where only some of a group of twins are in, each of them could be in or out.
+    """
+    is_differing = np.ptp(committees, axis=0) > 0
     for group in twins:
         count = committees[:, group].sum(axis=1)
-        found[group] |= bool(((count > 0) & (count < len(group))).any())
-    return np.asarray(found)
+        is_differing[group] |= bool(((count > 0) & (count < len(group))).any())
+    return np.asarray(is_differing)
 
 
-def _total(given: Approvals, members: AnyArray) -> float:
-    counts = given.table[:, members].sum(axis=1)
+def _total(ballots: Approvals, members: AnyArray) -> float:
+    """Return the PAV score of a committee: the sum of 1 + 1/2 + … + 1/k over ballots that approve of k members."""
+    counts = ballots.table[:, members].sum(axis=1)
     harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, members.sum() + 1))])
-    return float(given.weight @ harmonic[counts])
+    return float(ballots.weight @ harmonic[counts])
 
 
-def _exact(given: Approvals, members: AnyArray) -> Fraction | float:
-    """Return the total without rounding where weights are whole."""
-    if (given.weight != np.floor(given.weight)).any():
-        return _total(given, members)
-    counts = np.bincount(given.table[:, members].sum(axis=1), weights=given.weight)
-    worth = [sum((Fraction(1, k) for k in range(1, n + 1)), Fraction(0)) for n in range(len(counts))]
-    return sum((int(weight) * one for weight, one in zip(counts, worth, strict=True)), Fraction(0))
+def _exact(ballots: Approvals, members: AnyArray) -> Fraction | float:
+    """Return the PAV score as an exact fraction where weights are whole, else as a float."""
+    if (ballots.weight != np.floor(ballots.weight)).any():
+        return _total(ballots, members)
+    counts = np.bincount(ballots.table[:, members].sum(axis=1), weights=ballots.weight)
+    harmonic = [sum((Fraction(1, k) for k in range(1, n + 1)), Fraction(0)) for n in range(len(counts))]
+    return sum((int(weight) * value for weight, value in zip(counts, harmonic, strict=True)), Fraction(0))
 
 
-def _optimal(given: Approvals, seats: int, time_limit: float | None) -> tuple[AnyArray, float]:
-    """Return all optimal committees as rows of 0 and 1, and by what share a better one could exceed them (0: proven).
+def _optimal(ballots: Approvals, seats: int, time_limit: float | None) -> tuple[AnyArray, float]:
+    """Return all optimal committees as rows of 0 and 1, and the share by which a better one may exceed them (0:
+    proven).
 
     Each is forbidden once it is found, until the total falls.
     """
-    programme = _Programme(given, seats)
-    found: list[AnyArray] = []
+    programme = _Programme(ballots, seats)
+    committees: list[AnyArray] = []
     totals: list[Fraction | float] = []
-    slack = max(1e-6 * float(given.weight.sum()), 1e-12)
+    slack = max(1e-6 * float(ballots.weight.sum()), 1e-12)
     gap = 0.0
-    while len(found) < MAX_TIED and not gap:
+    while len(committees) < MAX_TIED and not gap:
         members, gap = programme.solve(time_limit)
         if members is None:
             break
-        total = _exact(given, members)
-        if found and float(total) < float(max(totals)) - slack:
+        total = _exact(ballots, members)
+        if committees and float(total) < float(max(totals)) - slack:
             break
-        found.append(members)
+        committees.append(members)
         totals.append(total)
         programme.forbid(members)
     best = max(totals)
-    exact = isinstance(best, Fraction)
-    kept = [k for k, total in enumerate(totals) if (total == best if exact else total >= best - given.slack)]
-    return np.array([found[k] for k in kept], np.float64), gap
+    is_exact = isinstance(best, Fraction)
+    kept = [k for k, total in enumerate(totals) if (total == best if is_exact else total >= best - ballots.slack)]
+    return np.array([committees[k] for k in kept], np.float64), gap
 
 
 class _Programme:
     """The integer programme of the best committee; SciPy hands it to HiGHS."""
 
-    def __init__(self, given: Approvals, seats: int) -> None:
+    def __init__(self, ballots: Approvals, seats: int) -> None:
         from scipy.sparse import coo_array
 
-        n, self.m = given.table.shape
+        n, self.m = ballots.table.shape
         self.seats = seats
-        sizes = np.minimum(given.table.sum(axis=1), seats)
+        sizes = np.minimum(ballots.table.sum(axis=1), seats)
         group = np.repeat(np.arange(n), sizes)
         k = np.arange(len(group)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + 1
         self.worth = np.concatenate(
-            [np.zeros(self.m), -given.weight[group] / k / max(given.weight.max(initial=0), 1e-300)]
+            [np.zeros(self.m), -ballots.weight[group] / k / max(ballots.weight.max(initial=0), 1e-300)]
         )
-        row, candidate = np.nonzero(given.table)
+        row, candidate = np.nonzero(ballots.table)
         # Of twins none is elected before the one ahead of it in the list: fewer committees to look through.
-        pairs = np.array([pair for twins in _twins(given) for pair in pairwise(twins.tolist())]).reshape(-1, 2)
+        pairs = np.array([pair for twins in _twins(ballots) for pair in pairwise(twins.tolist())]).reshape(-1, 2)
         twin = n + 1 + np.arange(len(pairs))
         rows = np.concatenate([row, group, np.full(self.m, n), twin, twin])
         columns = np.concatenate([candidate, self.m + np.arange(len(group)), np.arange(self.m), *pairs.T.astype(int)])
@@ -201,7 +208,7 @@ class _Programme:
         self.high = np.concatenate([np.zeros(n), [seats], np.zeros(len(pairs))])
 
     def forbid(self, members: AnyArray) -> None:
-        """Leave one committee out from now on."""
+        """Exclude one committee from further solutions."""
         from scipy.sparse import csr_array, vstack
 
         row = np.concatenate([members.astype(np.float64), np.zeros(len(self.worth) - self.m)])
@@ -209,7 +216,7 @@ class _Programme:
         self.low, self.high = np.append(self.low, -np.inf), np.append(self.high, self.seats - 1)
 
     def solve(self, time_limit: float | None) -> tuple[AnyArray | None, float]:
-        """Return who is in the best committee (None where none is left), and by how much another may be better."""
+        """Return who is in the best committee (None where none is left), and by what share another may be better."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         is_whole = np.zeros(len(self.worth))
@@ -222,12 +229,12 @@ class _Programme:
             constraints=LinearConstraint(self.matrix, self.low, self.high),
             options={"mip_rel_gap": 0.0, **({} if time_limit is None else {"time_limit": time_limit})},
         )
-        found: Any = interruptible(solve)
-        if found.status == 2:
+        solution: Any = interruptible(solve)
+        if solution.status == 2:
             return None, 0.0
-        if found.x is None:
-            late = "raise " + arg("time_limit") + ", or " if found.status == 1 else ""
-            what = f"No committee was found ({found.message}): "
-            raise ConcordantError(what + late + "use sequential-pav or phragmen.")
-        gap = 0.0 if found.status == 0 else max(float(found.mip_gap), 1e-12)
-        return np.asarray(found.x[: self.m] > 0.5), gap
+        if solution.x is None:
+            advice = "raise " + arg("time_limit") + ", or " if solution.status == 1 else ""
+            message = f"No committee was found ({solution.message}): "
+            raise ConcordantError(message + advice + "use sequential-pav or phragmen.")
+        gap = 0.0 if solution.status == 0 else max(float(solution.mip_gap), 1e-12)
+        return np.asarray(solution.x[: self.m] > 0.5), gap

@@ -34,17 +34,20 @@ class Phragmen(CommitteeRule):
     title = "Phragmén's rule"
     principle = "Each seat costs 1, shared by the ballots that approve; the next goes to whom that makes lightest."
 
-    def choose(self, given: Approvals) -> Chosen:
-        """Add one candidate after the other."""
-        load = np.zeros(len(given.weight))
-        support = given.support
+    def choose(self, ballots: Approvals) -> Chosen:
+        """Elect one candidate after the other, each time the one whose approving ballots end with the lightest load.
+
+        The load after election is (1 + sum of weight * load over approving ballots) / their weight.
+        """
+        load = np.zeros(len(ballots.weight))
+        support = ballots.support
 
         def best(is_left: Bools) -> tuple[Bools, float]:
-            heavy = (1 + (given.weight * load) @ given.table) / np.maximum(support, 1e-300)
-            least = float(heavy[is_left].min())
-            return is_left & (heavy <= least * (1 + EQUAL)), least
+            load_after = (1 + (ballots.weight * load) @ ballots.table) / np.maximum(support, 1e-300)
+            lightest = float(load_after[is_left].min())
+            return is_left & (load_after <= lightest * (1 + EQUAL)), lightest
 
-        def take(chosen: int, least: float) -> None:
-            load[given.table[:, chosen]] = least
+        def take(chosen: int, lightest: float) -> None:
+            load[ballots.table[:, chosen]] = lightest
 
-        return one_by_one(given, self.seats, best, take)
+        return one_by_one(ballots, self.seats, best, take)

@@ -49,24 +49,27 @@ class RankedPairs(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of tiers below every slot in the locked order."""
-        found = majorities(prefs, self.missing)
-        is_above, dropped, contested = self._locked(prefs, found)
+        majority = majorities(prefs, self.missing)
+        is_above, dropped, contested = self._locked(prefs, majority)
         is_dropped = np.repeat(dropped > 0, np.diff(prefs.slot_ptr))
         text = "equally strong majorities contradict each other"
         return Outcome(
-            tiers_below(found, is_above),
+            tiers_below(majority, is_above),
             warnings=(
                 *tie_notice(prefs, "unbroken-ties", f"{text} and were left out", contested & is_dropped),
                 *tie_notice(prefs, "broken-ties", f"{text}; votes against and Borda decided", contested & ~is_dropped),
             ),
         )
 
-    def _locked(self, prefs: Preferences, found: Majorities) -> tuple[Bytes, Int64s, Bytes]:
-        strengths, borda = strength(found, self.strength), borda_levels(prefs, self.missing)
-        return kernels.lock_pairs(prefs.slot_ptr, strengths, found.opposition, borda)
+    def _locked(self, prefs: Preferences, majority: Majorities) -> tuple[Bytes, Int64s, Bytes]:
+        """Return the locked order (flat m x m, row above column), how many pairs were left out, and who is
+        contested.
+        """
+        strengths, borda = strength(majority, self.strength), borda_levels(prefs, self.missing)
+        return kernels.lock_pairs(prefs.slot_ptr, strengths, majority.opposition, borda)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """List the majorities from the strongest on: locked, or skipped with the circle they would have closed."""
+        """List the majorities from the strongest on: locked, or skipped with the cycle they would have closed."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         m = len(contest.scene.order)
         is_above = self._locked(prefs, contest.found)[0].reshape(m, m) > 0
@@ -75,35 +78,39 @@ class RankedPairs(Method):
 
 
 def _locking(contest: Contest, power: Floats, is_above: Bools) -> Reason:
-    """Say which majorities stand in the order, strongest first, and why the others do not."""
+    """List which majorities are locked, strongest first, and why the others are not."""
     scene, names = contest.scene, contest.scene.names
     winner, loser = np.nonzero(power > 0)
     by_strength = np.lexsort((contest.support[loser, winner], -power[winner, loser]))
     pairs = [(int(winner[k]), int(loser[k])) for k in by_strength]
     if not pairs:
-        none = f"No majority prefers one candidate to another, so nothing is locked: {listed(names)}."
-        return Reason("Majorities, the strongest first", [none])
-    against = [pair for pair in pairs if not is_above[pair]]
+        text = f"No majority prefers one candidate to another, so nothing is locked: {listed(names)}."
+        return Reason("Majorities, the strongest first", [text])
+    skipped = [pair for pair in pairs if not is_above[pair]]
     shown = pairs[:SHOWN] + [pair for pair in pairs[SHOWN:] if not is_above[pair]][:SHOWN]
     rows = []
-    for one, two in shown:
-        locked = "locked" if is_above[one, two] else _skipped(contest, power, is_above, one, two)
-        rows.append([f"{names[one]} over {names[two]}", contest.figures(one, two), number(power[one, two]), locked])
+    for above, below in shown:
+        state = "locked" if is_above[above, below] else _skipped(contest, power, is_above, above, below)
+        rows.append(
+            [f"{names[above]} over {names[below]}", contest.figures(above, below), number(power[above, below]), state]
+        )
     first = [slot for slot in scene.order if scene.rank[slot] == 1]
-    below = f"{listed([names[slot] for slot in first])} {'stand' if len(first) > 1 else 'stands'} below nobody."
-    said = [
-        f"{len(pairs) - len(against):,} of {len(pairs):,} majorities stand in the order"
-        + (", all of them." if not against else f"; {len(against):,} not, as stronger ones contradict."),
-        f"In the order they give {below}",
+    standing = f"{listed([names[slot] for slot in first])} {'stand' if len(first) > 1 else 'stands'} below nobody."
+    sentences = [
+        f"{len(pairs) - len(skipped):,} of {len(pairs):,} majorities stand in the order"
+        + (", all of them." if not skipped else f"; {len(skipped):,} not, as stronger ones contradict."),
+        f"In the order they give {standing}",
     ]
     if len(shown) < len(pairs):
-        said.append(f"The table shows the strongest {min(SHOWN, len(pairs))} and those skipped, {len(shown):,} in all.")
+        sentences.append(
+            f"The table shows the strongest {min(SHOWN, len(pairs))} and those skipped, {len(shown):,} in all."
+        )
     header = ["majority", "for-against", "strength", "what became of it"]
-    return Reason("Majorities, the strongest first", said, header, rows, frozenset({1, 2}))
+    return Reason("Majorities, the strongest first", sentences, header, rows, frozenset({1, 2}))
 
 
 def _skipped(contest: Contest, power: Floats, is_above: Bools, one: int, two: int) -> str:
-    """Name the circle that a majority would have closed."""
+    """Name the cycle that the majority of ``one`` over ``two`` would have closed."""
     stronger = is_above & (power >= power[one, two])
     chain = shortest_chain(stronger, two, one)
     if not chain:

@@ -48,13 +48,13 @@ class Schulze(Method):
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the number of tiers below every slot."""
-        found = majorities(prefs, self.missing)
-        path = kernels.strongest_paths(prefs.slot_ptr, strength(found, self.strength))
-        back = kernels.transpose_matrices(prefs.slot_ptr, path)
-        return tiers_below(found, path > back)
+        majority = majorities(prefs, self.missing)
+        path = kernels.strongest_paths(prefs.slot_ptr, strength(majority, self.strength))
+        opposite = kernels.transpose_matrices(prefs.slot_ptr, path)
+        return tiers_below(majority, path > opposite)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Tell the strongest chains between the first places, link by link, and those against who beat the first."""
+        """Explain the order by the strongest paths between the first places, and against those that beat the first."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         chains = _Chains(contest, self.strength)
         return [
@@ -76,35 +76,38 @@ class _Chains:
         self.path = kernels.strongest_paths(contest.found.slot_ptr, flat).reshape(m, m)
 
     def between(self, one: int, two: int) -> list[str]:
-        """Say which of two neighbours in the ranking stands above the other, and by which chains."""
-        names, there, back = self.contest.scene.names, self.path[one, two], self.path[two, one]
-        if there > back:
+        """Return a sentence on which of two neighbours in the ranking is above the other, and by which paths."""
+        names, path_down, path_up = self.contest.scene.names, self.path[one, two], self.path[two, one]
+        if path_down > path_up:
             return [f"{names[one]} stands above {names[two]}: {self._told(one, two)}; {self._told(two, one)}."]
-        if there == back:
-            said = f"Neither of {names[one]} and {names[two]} stands above the other: "
-            if not there:
-                return [f"{said}no chain of majorities leads from one to the other.{self._lower(one, two)}"]
-            return [f"{said}{self._told(one, two)}; {self._told(two, one)}, which is as strong.{self._lower(one, two)}"]
+        if path_down == path_up:
+            opening = f"Neither of {names[one]} and {names[two]} stands above the other: "
+            if not path_down:
+                return [f"{opening}no chain of majorities leads from one to the other.{self._lower(one, two)}"]
+            return [
+                f"{opening}{self._told(one, two)}; {self._told(two, one)}, which is as strong.{self._lower(one, two)}"
+            ]
         return [
             f"{names[two]} stands above {names[one]} ({self._told(two, one)}), yet not higher: others stand above it."
         ]
 
     def against_winners(self) -> list[Reason]:
-        """Say why those that beat the first one directly do not come before it."""
+        """Explain why candidates that beat the first one directly do not come before it."""
         scene, contest = self.contest.scene, self.contest
         first = scene.order[0]
-        told = [slot for slot in scene.order[2:] if contest.beats[slot, first]]
-        if not told:
+        victors = [slot for slot in scene.order[2:] if contest.beats[slot, first]]
+        if not victors:
             return []
-        said = [
+        sentences = [
             f"{contest.duel(slot, first)}, and yet {scene.names[first]} "
             f"{'stands above it' if self.path[first, slot] > self.path[slot, first] else 'is not below it'}: "
             f"{self._told(first, slot)}; {self._told(slot, first)}."
-            for slot in told[:NAMED]
+            for slot in victors[:NAMED]
         ]
-        return [Reason(f"Who beats {scene.names[first]} directly", said)]
+        return [Reason(f"Who beats {scene.names[first]} directly", sentences)]
 
     def _lower(self, one: int, two: int) -> str:
+        """Return why ``two`` ranks lower than ``one`` although neither is above the other."""
         scene = self.contest.scene
         if scene.rank[one] == scene.rank[two]:
             return " They share a rank."
@@ -113,15 +116,15 @@ class _Chains:
         return f" {scene.names[two]} stands lower because {who[0]} stands above it." if who else ""
 
     def _told(self, one: int, two: int) -> str:
-        """Tell the strongest chain from one to another."""
-        names, width = self.contest.scene.names, float(self.path[one, two])
-        if not width:
+        """Return a phrase on the strongest path from ``one`` to ``two``."""
+        names, path_strength = self.contest.scene.names, float(self.path[one, two])
+        if not path_strength:
             return f"no chain of majorities leads from {names[one]} to {names[two]}"
-        slots = shortest_chain(self.link >= width, one, two)
+        slots = shortest_chain(self.link >= path_strength, one, two)
         if len(slots) == 2:
-            return f"{self.contest.duel(one, two)} (strength {number(width)})"
+            return f"{self.contest.duel(one, two)} (strength {number(path_strength)})"
         weakest = min(pairwise(slots), key=lambda pair: self.link[pair])
         return (
             f"the strongest chain from {names[one]} to {names[two]} is {self.contest.chain(slots)}, as strong as its "
-            f"weakest link, {names[weakest[0]]} over {names[weakest[1]]} ({number(width)})"
+            f"weakest link, {names[weakest[0]]} over {names[weakest[1]]} ({number(path_strength)})"
         )

@@ -30,16 +30,18 @@ class SequentialPAV(CommitteeRule):
     title = "sequential PAV"
     principle = "Each seat goes to whom the ballots count most for; one that has k of the elected counts 1/(k+1)."
 
-    def choose(self, given: Approvals) -> Chosen:
-        """Add one candidate after the other."""
-        served = np.zeros(len(given.weight))
+    def choose(self, ballots: Approvals) -> Chosen:
+        """Elect one candidate after the other, each time the one with the most approvals, ballots weighted 1 / (1 +
+        served).
+        """
+        served = np.zeros(len(ballots.weight))
 
         def best(is_left: Bools) -> tuple[Bools, float]:
-            gain = (given.weight / (1 + served)) @ given.table
-            most = float(gain[is_left].max())
-            return is_left & (gain >= most - given.slack), most
+            gain = (ballots.weight / (1 + served)) @ ballots.table
+            largest = float(gain[is_left].max())
+            return is_left & (gain >= largest - ballots.slack), largest
 
         def take(chosen: int, gain: float) -> None:  # noqa: ARG001
-            served[:] += given.table[:, chosen]
+            served[:] += ballots.table[:, chosen]
 
-        return one_by_one(given, self.seats, best, take)
+        return one_by_one(ballots, self.seats, best, take)

@@ -46,7 +46,7 @@ class Star(Method):
     by_parts = True
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot."""
+        """Return how many tiers are below every slot."""
         total, borda = rating_sums(prefs), borda_levels(prefs, "last")
         is_finalist, is_tied = _finalists(prefs, total, borda)
         duels = _duels(majorities(prefs, "last"), is_finalist)
@@ -66,7 +66,7 @@ class Star(Method):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say who the finalists are, and how the ballots decide between them."""
+        """Explain who the finalists are, and how the ballots decide between them."""
         words, total = Wording(prefs), rating_sums(prefs)
         is_finalist, _ = _finalists(prefs, total, borda_levels(prefs, "last"))
         ordered = [slot for slot in ranking.order.tolist() if is_finalist[slot]]
@@ -83,7 +83,7 @@ class Star(Method):
                 f"{words.number(prefs.weight.sum() - ahead - behind)} alike."
             )
         sentences.append("The others follow by their sums.")
-        columns = [[words.number(value) for value in total], ["yes" if one else "" for one in is_finalist]]
+        columns = [[words.number(value) for value in total], ["yes" if is_in else "" for is_in in is_finalist]]
         return [
             Reason(words.heading(ranking, "STAR"), tuple(sentences)),
             score_table(words, ranking, ["sum of ratings", "finalist"], columns),
@@ -91,25 +91,30 @@ class Star(Method):
 
 
 def _finalists(prefs: Preferences, total: Floats, borda: Floats | np.ndarray) -> tuple[Bools, Bools]:
-    """Say who is at least as good as the second best, and who was equal in ratings to someone at that line."""
+    """Return who is a finalist, and whose sum of ratings alone left open who the second finalist is."""
     level = tiers_below(prefs, total, borda)
-    line = {}
-    for name, values in (("level", level), ("total", total)):
-        order, _ = kernels.order_segments(values, prefs.slot_ptr, 0.0)
-        size = np.diff(prefs.slot_ptr)
-        second = prefs.slot_ptr[:-1] + np.minimum(1, np.maximum(size - 1, 0))
-        line[name] = np.repeat(values[order[second[size > 0]]], size[size > 0])
-    is_finalist = level >= line["level"]
-    at_line, instance = total == line["total"], views.instance_of_slot(prefs)
-    counts = np.bincount(instance[is_finalist], minlength=prefs.n_instances)[instance]
-    missed = sum_by(instance, at_line & ~is_finalist, prefs.n_instances)[instance] > 0
-    return is_finalist, at_line & (missed | (counts > 2))
+    is_finalist = level >= _second_best(prefs, level)
+    is_at_line, instance = total == _second_best(prefs, total), views.instance_of_slot(prefs)
+    n_finalists = np.bincount(instance[is_finalist], minlength=prefs.n_instances)[instance]
+    some_missed = sum_by(instance, is_at_line & ~is_finalist, prefs.n_instances)[instance] > 0
+    return is_finalist, is_at_line & (some_missed | (n_finalists > 2))
 
 
-def _duels(found: Majorities, is_finalist: Bools) -> Floats:
+def _second_best(prefs: Preferences, values: Floats) -> Floats:
+    """Return, for every slot, the second largest value of its instance (the only one where it is alone)."""
+    order, _ = kernels.order_segments(values, prefs.slot_ptr, 0.0)
+    size = np.diff(prefs.slot_ptr)
+    has_slots = size > 0
+    second = prefs.slot_ptr[:-1][has_slots] + np.minimum(1, size[has_slots] - 1)
+    return np.repeat(values[order[second]], size[has_slots])
+
+
+def _duels(majority: Majorities, is_finalist: Bools) -> Floats:
     """Return the duels each slot wins against finalists, draws counting half."""
-    size = np.diff(found.slot_ptr)
+    size = np.diff(majority.slot_ptr)
     length = np.repeat(size, size)
-    opponent = np.repeat(np.repeat(found.slot_ptr[:-1], size), length) + number_inside(pointer(length))
+    opponent = np.repeat(np.repeat(majority.slot_ptr[:-1], size), length) + number_inside(pointer(length))
     counted = is_finalist[opponent]
-    return found.count_rows((found.margin > 0) & counted) + found.count_rows((found.margin == 0) & counted) / 2
+    return (
+        majority.count_rows((majority.margin > 0) & counted) + majority.count_rows((majority.margin == 0) & counted) / 2
+    )

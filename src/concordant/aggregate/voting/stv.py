@@ -74,34 +74,34 @@ class STV(Method):
     rules: str = param("scottish", "how surpluses are transferred", choices=("scottish", "meek"))
 
     def needed(self) -> frozenset[str]:
-        """Return that the Scottish rules need whole votes: their quota is a whole number."""
+        """Return the needs: the Scottish rules need whole votes, because their quota is a whole number."""
         return self.needs if self.rules == "scottish" else frozenset()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers stand below every slot, and the count of every instance."""
+        """Return how many tiers are below every slot, and the count of every instance."""
         if self.rules == "scottish" and prefs.weight.sum() > MAX_VOTES:
             raise NeedError(
                 f"stv by the Scottish rules counts up to {MAX_VOTES:,} votes: use " + arg("rules", "meek") + "."
             )
         rule = scottish_count if self.rules == "scottish" else meek_count
         results = [rule(election, self.seats) for election in elections(prefs)]
-        score = [(one.tier.max(initial=0) - one.tier).astype(np.float64) for one in results]
-        counts = tuple(one.count for one in results)
-        held = [count for count in counts if count.candidates]
+        score = [(result.tier.max(initial=0) - result.tier).astype(np.float64) for result in results]
+        counts = tuple(result.count for result in results)
+        contested = [count for count in counts if count.candidates]
         return Outcome(
             np.concatenate([*score, np.empty(0)]),
             fit={
                 "seats": float(self.seats),
-                "quota": float(np.mean([count.quota for count in held])),
-                "stages": float(np.mean([len(count.stages) for count in held])),
+                "quota": float(np.mean([count.quota for count in contested])),
+                "stages": float(np.mean([len(count.stages) for count in contested])),
             },
             warnings=_notices(prefs, results),
-            details={"elected": np.concatenate([*(one.share for one in results), np.empty(0)])},
+            details={"elected": np.concatenate([*(result.share for result in results), np.empty(0)])},
             model=CountModel(prefs.instances, counts.__getitem__),
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say what happened at every stage."""
+        """Explain what happened at every stage of the count."""
         count = _count(ranking)
         quota, total = plain_number(count.stages[0].quota), plain_number(_total(count))
         if self.rules == "scottish":
@@ -115,18 +115,20 @@ class STV(Method):
         return count_reasons(count, title, ranking.items, "stage", [opening])
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
-        """Draw where the votes go from stage to stage."""
+        """Return a function that draws the transfers of votes from stage to stage; None for a single stage."""
         title = f"Where the votes go: STV, {_seats(self.seats)}"
         return count_picture(_count(ranking), title, ranking.items, "stage")
 
 
 def _count(ranking: Ranking) -> Count:
+    """Return the count of the ranking's instance."""
     model = ranking.model
     assert isinstance(model, CountModel)
     return model.count(ranking.instance)
 
 
 def _total(count: Count) -> float:
+    """Return the votes cast: those counted at the first stage and those that named nobody."""
     first = count.stages[0]
     return sum(first.votes.values()) + first.over
 
@@ -136,13 +138,14 @@ def _seats(n: int) -> str:
 
 
 def _notices(prefs: Preferences, results: Sequence[Result]) -> tuple[Notice, ...]:
-    tie = np.concatenate([*(one.tie for one in results), np.empty(0, np.uint8)])
-    rough = [q for q, one in enumerate(results) if not one.is_settled]
-    late = f"what the elected keep was not found exactly{in_instances(prefs, np.array(rough, np.int64))}"
+    """Return notices on ties and on counts that did not converge."""
+    tie = np.concatenate([*(result.tie for result in results), np.empty(0, np.uint8)])
+    unsettled = [q for q, result in enumerate(results) if not result.is_settled]
+    not_converged = f"what the elected keep was not found exactly{in_instances(prefs, np.array(unsettled, np.int64))}"
     together = "candidates were equal at all stages and in Borda points, and were excluded or stay tied together"
     settled = "candidates had equal votes; earlier stages or Borda points decided between them"
     return (
-        *([Notice("not-converged", late)] if rough else []),
+        *([Notice("not-converged", not_converged)] if unsettled else []),
         *tie_notice(prefs, "unbroken-ties", f"{together}: a lot must decide", tie == 2),
         *tie_notice(prefs, "broken-ties", settled, tie == 1),
     )

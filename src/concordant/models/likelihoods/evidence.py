@@ -2,7 +2,7 @@
 
 The evidence of a prior is the chance of the data under it, all scores averaged out. Too weak a prior allows scores that
 the data then rule out, too strong a one forbids those they ask for; in between lies its maximum. By Laplace's
-approximation, with the log-posterior ``f`` at its maximum and the matrix ``A`` of minus its second derivatives there,
+approximation, with the log-posterior ``f`` at its maximum and the matrix ``A`` of its negative Hessian there,
 
     log evidence = f + log constant of the prior - log det(A) / 2 (+ a constant),
 
@@ -40,18 +40,18 @@ WORTH_GUESSING = 5e-3  # seconds of a fit from which one had rather guess than t
 def choose_prior(
     evidence: Callable[[float], float], centre: float = 1.0, guess: int | None = None
 ) -> tuple[float, float]:
-    """Return the strength with the highest evidence on a logarithmic grid around ``centre``, climbing from there.
+    """Return the strength with the highest evidence on a logarithmic grid, and the variance of its logarithm.
 
-    A ``guess`` of its place on the grid saves most of the way. Also the variance of its logarithm, from the evidence
-    beside it: at most that of a decade.
+    The search climbs from ``centre``, or from ``guess``, a place on the grid. The variance follows from the curvature
+    of the evidence between neighbouring strengths; it is at most that of a decade.
     """
-    known: dict[int, float] = {}
+    height_at: dict[int, float] = {}
 
     def height(k: int) -> float:
-        if k not in known:
-            found = evidence(strength(k, centre)) - 0.5 * (k / PER_DECADE) ** 2
-            known[k] = found if np.isfinite(found) else -np.inf
-        return known[k]
+        if k not in height_at:
+            log_evidence = evidence(strength(k, centre)) - 0.5 * (k / PER_DECADE) ** 2
+            height_at[k] = log_evidence if np.isfinite(log_evidence) else -np.inf
+        return height_at[k]
 
     best = guess or 0
     for stride in STRIDES if guess is None else STRIDES[-1:]:
@@ -59,47 +59,49 @@ def choose_prior(
             while abs(best + direction) <= PER_DECADE * DECADES and is_higher(height(best + direction), height(best)):
                 best += direction
     step, decade = log(10) / PER_DECADE, log(10)
-    beside = [known.get(best + side, -np.inf) for side in (-1, 1)]
-    curve = (2 * known[best] - beside[0] - beside[1]) / step**2
+    neighbours = [height_at.get(best + side, -np.inf) for side in (-1, 1)]
+    curve = (2 * height_at[best] - neighbours[0] - neighbours[1]) / step**2
     return strength(best, centre), 1 / max(curve, 1 / decade**2)
 
 
 def strength(k: int, centre: float) -> float:
-    """Return a strength of the grid, with the three digits that are reported."""
+    """Return strength number k of the grid, rounded to the three digits that are reported."""
     return float(f"{centre * 10 ** (k / PER_DECADE):.3g}")
 
 
-def is_higher(one: float, other: float) -> bool:
-    """Say whether one height exceeds another by more than rounding."""
-    return one > other + 1e-9 * (1 + abs(other))
+def is_higher(height: float, other_height: float) -> bool:
+    """Return whether a height exceeds another by more than rounding."""
+    return height > other_height + 1e-9 * (1 + abs(other_height))
 
 
 def log_constant(kind: str, strength: Floats, size: Int64s) -> Floats:
-    """Return the logarithm of the constant that makes a prior a density, for instances of these sizes.
+    """Return the log of the constant that normalises a prior density, for instances of these sizes.
 
-    ``gaussian``: normal scores that sum to nothing. Gamma worths (mean one) have the density strength * (s - log mean
-    worth) + a constant: that of their shares (``dirichlet``), or for ``gamma`` that of the worths themselves, their
-    total averaged out as if it were normal.
+    ``gaussian``: normal scores that sum to 0. Gamma worths (mean one) have the log-density strength * (s - log mean
+    worth) + a constant: that of their shares (``dirichlet``), or for ``gamma`` that of the worths themselves, with
+    their total integrated out as if it were normal.
     """
     strength = np.broadcast_to(strength, size.shape)
     if kind == "gaussian":
         return np.asarray(np.maximum(size - 1, 0) / 2 * np.log(strength))
     if kind == "gamma":
-        one = np.array([a * log(a) - a - lgamma(a) for a in strength.tolist()])
-        return np.asarray(size * one - 0.5 * np.log(strength))
+        per_item = np.array([a * log(a) - a - lgamma(a) for a in strength.tolist()])
+        return np.asarray(size * per_item - 0.5 * np.log(strength))
     pairs = zip(strength.tolist(), size.tolist(), strict=True)
     return np.array([lgamma(m * a) - m * (lgamma(a) + a * log(m)) if m else 0.0 for a, m in pairs])
 
 
 def log_evidence(fits: Sequence[Fit], times: float = 1.0) -> float:
-    """Return the logarithm of the chance of the data under the prior, each observation counted 1 / times."""
+    """Return the log marginal likelihood under the prior (Laplace approximation), each observation counted 1 /
+    times.
+    """
     total = 0.0
     for fit in fits:
         size, prior = np.diff(fit.slot_ptr), fit.prior
         kind = fit.observed.gamma_kind if prior.is_gamma else "gaussian"
-        free = np.maximum(size - 1, 0) + fit.observed.n_extra
+        n_free = np.maximum(size - 1, 0) + fit.observed.n_extra
         posterior = (fit.value + fit.log_prior) / times + log_constant(kind, prior.ridge / times, size)
-        total += float((posterior - 0.5 * (fit.log_det - free * np.log(times))).sum())
+        total += float((posterior - 0.5 * (fit.log_det - n_free * np.log(times))).sum())
     return total
 
 
@@ -113,23 +115,27 @@ class PriorSearch:
         self._strategies: Strategies | None = None
 
     def fitted(self, strength: float) -> list[Fit]:
-        """Return a rough fit under a prior of this strength."""
+        """Return an approximate fit under a prior of this strength, starting from the nearest strength known."""
         if strength not in self._known:
-            prior, start, found = self.prior_of(strength), None, None
+            prior, start, fits = self.prior_of(strength), None, None
             if self._strategies is None:
                 self._strategies = strategies_of(self.observed, prior, with_log_det=True)
             if self._maximised:
-                start = self._known[min(self._maximised, key=lambda one: abs(log(one / strength)))]
-                found = strategies.one_step(self.observed, prior, start, self._strategies)
-            if found is None:
+                start = self._known[
+                    min(self._maximised, key=lambda other_strength: abs(log(other_strength / strength)))
+                ]
+                fits = strategies.one_step(self.observed, prior, start, self._strategies)
+            if fits is None:
                 rough = strategies.ROUGH_STEP
-                found = strategies.fit(self.observed, prior, start, rough, self._strategies, with_log_det=True)
+                fits = strategies.fit(self.observed, prior, start, rough, self._strategies, with_log_det=True)
                 self._maximised.append(strength)
-            self._known[strength] = found
+            self._known[strength] = fits
         return self._known[strength]
 
     def dispersion(self, unit: float = 1.0) -> float:
-        """Return how many times comparisons vary as much as the likelihood says: less than 1 with half wins."""
+        """Return the ratio of the variance of comparisons to that of the likelihood: below 1 where ties are half
+        wins.
+        """
         return dispersion(self.fitted(strength(0, 1 / unit))) if has_half_wins(self.observed) else 1.0
 
     def best(
@@ -137,23 +143,24 @@ class PriorSearch:
     ) -> tuple[float, float]:
         """Return the strength with the highest evidence, and the variance of its logarithm.
 
-        ``evidence`` finds that of a strength where it is not found here: the sum over parts of the instances.
+        ``evidence`` is given where it is a sum over parts of the instances; else it is that of the observations here.
         """
         centre = times / unit
-        found = evidence or (lambda one: log_evidence(self.fitted(one), times))
-        return choose_prior(found, centre, self._guess(times, centre))
+        evidence_of = evidence or (lambda strength: log_evidence(self.fitted(strength), times))
+        return choose_prior(evidence_of, centre, self._guess(times, centre))
 
     def _guess(self, times: float, centre: float) -> int | None:
-        """Return where on the grid the best strength of a normal prior should be; None where there is no cheap guess.
+        """Return the place on the grid where the best strength of a normal prior should be; None where no guess is
+        cheap.
 
         The evidence is highest where the strength is the number of parameters that the data determine over the sum of
-        their squares (MacKay). Both are taken from a fit at the centre, as if nothing but the diagonal of its second
-        derivatives mattered. Of very many instances some tell.
+        their squares (MacKay). Both are taken from a fit at the centre, as if its Hessian were diagonal. With very many
+        instances, a sample of them is searched instead.
         """
         if (n := len(self.observed.slot_ptr) - 1) > MANY:
-            some = np.arange(0, n, n // (MANY // 2))
-            those, slots = self.observed.restrict(some)
-            search = PriorSearch(those, lambda one: self.prior_of(one).of(some, slots))
+            sampled = np.arange(0, n, n // (MANY // 2))
+            sample, slots = self.observed.restrict(sampled)
+            search = PriorSearch(sample, lambda precision: self.prior_of(precision).of(sampled, slots))
             return round(PER_DECADE * float(np.log10(search.best(times, times / centre)[0] / centre)))
         if n > 1 or (n == 1 and costs_of(self.observed).batch[0] < WORTH_GUESSING):
             return None
@@ -171,12 +178,14 @@ class PriorSearch:
 
 # A method that chooses its prior for all instances can be told what was chosen, when it ranks only some of them.
 def settled_on(method: M, strength: float, doubt: float) -> M:
-    """Return a copy of a method that takes the prior, with the variance of its logarithm, as chosen already."""
-    made = copy(method)
-    vars(made)["settled_prior"] = (strength, doubt)
-    return made
+    """Return a copy of a method that takes this prior strength, and the variance of its logarithm, as already
+    chosen.
+    """
+    changed = copy(method)
+    vars(changed)["settled_prior"] = (strength, doubt)
+    return changed
 
 
 def settled_prior(method: object) -> tuple[float, float] | None:
-    """Return the prior a method was told to take as chosen, None where it was told nothing."""
+    """Return the prior strength (and variance of its logarithm) that ``settled_on`` gave a method; None without."""
     return vars(method).get("settled_prior")

@@ -47,7 +47,7 @@ class Observed(ABC):
 
     @property
     def plain(self) -> Observed:
-        """The observations themselves, where these are a function of something behind them."""
+        """The underlying observations, where a design maps scores to contestants; else these themselves."""
         return self
 
     @property
@@ -68,16 +68,16 @@ class Observed(ABC):
     @property
     @abstractmethod
     def probes(self) -> tuple[int, int]:
-        """How many random vectors, and how many products with each at most, estimate a log-determinant."""
+        """The number of random vectors that estimate a log-determinant, and of products with each at most."""
 
     @property
     @abstractmethod
     def costs(self) -> tuple[Floats, Floats]:
-        """About how many seconds the second derivatives of every instance take, and a product with them."""
+        """Estimated seconds to build the Hessian of every instance, and to multiply by it."""
 
     @abstractmethod
     def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
-        """Return those of some instances with slots renumbered, and their slots here."""
+        """Return the observations of some instances with slots renumbered, and the slots they had."""
 
     @abstractmethod
     def batch(self, belief: Belief, warm_start: WarmStart, small_step: float, with_errors: bool) -> Fitted:
@@ -108,16 +108,17 @@ class ObservedDuels(Observed):
 
     @cached_property
     def total(self) -> Floats:
-        """How much was counted in every instance."""
+        """The total count of every instance."""
         return self.duels.totals[0]
 
     @cached_property
     def probes(self) -> tuple[int, int]:
-        """How many random vectors, and how many products with each at most, estimate a log-determinant.
+        """The number of random vectors, and the maximum number of products with each, that estimate a log-determinant.
 
-        Under another strength the same vectors err in nearly the same way. They disagree by what a prior of strength 1
-        has of the diagonal, times a step of the grid, times at most the root of twice the items; that is held against
-        the parabola of the evidence, which falls by so much per item beside its top.
+        The same vectors are used for all strengths of the prior, so their errors nearly cancel between neighbouring
+        strengths. What remains is at most the prior's mean share of the diagonal, times a step of the grid, times
+        sqrt(2 m); enough vectors are taken to keep it below ``FALL`` per item, by which the log-evidence falls next to
+        its maximum.
         """
         met = self.duels.met
         m = max(len(met), 1)
@@ -127,13 +128,13 @@ class ObservedDuels(Observed):
 
     @cached_property
     def costs(self) -> tuple[Floats, Floats]:
-        """About how many seconds the second derivatives of every instance take, and a product with them."""
+        """Estimated seconds to build the Hessian of every instance, and to multiply by it."""
         rows, size = np.diff(self.duels.ptr).astype(np.float64), np.diff(self.duels.slot_ptr).astype(np.float64)
         product = np.where(is_full(rows, size), IN_MATRIX * size**2 + ROW * rows / 3, ROW * rows)
         return 2 * ROW * rows, product
 
     def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
-        """Return those of some instances with slots renumbered, and their slots here."""
+        """Return the observations of some instances with slots renumbered, and the slots they had."""
         duels, slots = self.duels.restrict(instances)
         return replace(self, duels=duels), slots
 
@@ -148,22 +149,22 @@ class ObservedDuels(Observed):
 
     @cached_property
     def recent(self) -> dict[bytes, DuelTerms]:
-        """The terms at the points last evaluated: fits under other priors begin where one ended."""
+        """The terms at the points last evaluated, by point: fits under other priors start where one ended."""
         return {}
 
     @cached_property
     def matrix(self) -> dict[str, Floats]:
-        """The matrix of second derivatives last multiplied by (``whole``), and the curves it was made of."""
+        """The negative Hessian last multiplied by (``whole``), and the curvatures it was made of (``curve``)."""
         return {}
 
 
 def affordable_probes(entries: int, min_probes: int) -> int:
-    """Return how many random vectors may be multiplied at once: of few observations more, as they cost hardly more."""
+    """Return how many random vectors may be multiplied at once: more where there are few observations."""
     return int(np.clip(AT_ONCE // max(entries, 1), min_probes, MAX_PROBES))
 
 
 def is_full(rows: Floats, size: Floats) -> Floats:
-    """Say whether so many duels of so many items nearly fill their matrix, so that products had better take it."""
+    """Return whether the duels nearly fill the matrix of their items, so that a dense matrix gives faster products."""
     return np.asarray((rows > FULL * size**2) & (size <= MAX_FULL))
 
 
@@ -186,12 +187,12 @@ class ObservedStages(Observed):
 
     @property
     def probes(self) -> tuple[int, int]:
-        """How many random vectors, and how many products with each at most, estimate a log-determinant."""
+        """The number of random vectors that estimate a log-determinant, and of products with each at most."""
         return affordable_probes(len(self.stages.slot), 4), 20
 
     @cached_property
     def costs(self) -> tuple[Floats, Floats]:
-        """About how many seconds the second derivatives of every instance take, and a product with them."""
+        """Estimated seconds to build the Hessian of every instance, and to multiply by it."""
         length = np.diff(self.stages.indptr).astype(np.float64)
         by_ballot = np.concatenate(
             [np.zeros((1, 2)), np.cumsum(np.stack([CELL * length**2, ENTRY * length], 1), axis=0)]
@@ -200,7 +201,7 @@ class ObservedStages(Observed):
         return pairs, entries
 
     def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
-        """Return those of some instances with slots renumbered, and their slots here."""
+        """Return the observations of some instances with slots renumbered, and the slots they had."""
         stages, slots = self.stages.restrict(instances)
         return replace(self, stages=stages), slots
 
@@ -225,16 +226,16 @@ class LargeLikelihood(newton.Likelihood, Protocol):
     """How many parameters at the end are coefficients of covariates."""
 
     def diagonal(self) -> Floats:
-        """Return the diagonal of minus the second derivatives in the scores."""
+        """Return the diagonal of the negative Hessian in the scores."""
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:
-        """Return minus the second derivatives in the scores times columns; or of a bound that is never indefinite."""
+        """Return the negative Hessian in the scores times columns, or (not exact) a semi-definite bound of it."""
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
-        """Return those between scores and the other parameters, and among the others."""
+        """Return the negative Hessian between scores and the other parameters, and among the others."""
 
     def sample(self) -> tuple[LargeLikelihood, int] | None:
-        """Return that of one in so many observations, and that number, where a search had better begin with it."""
+        """Return the likelihood of every n-th observation, and n, where a search should start with it; else None."""
 
 
 class DuelLikelihood:
@@ -254,15 +255,15 @@ class DuelLikelihood:
         self.is_full = bool(is_full(np.array(len(duels.first)), np.array(self.m)))
 
     def extras(self) -> dict[str, int]:
-        """Return where the further parameters (advantage, tie) stand."""
+        """Return the index of the further parameters (advantage, tie) in a point."""
         places = {"advantage": self.m if self.has_order else -1, "tie": self.size - 1 if self.has_tie else -1}
-        return {name: at for name, at in places.items() if at >= 0}
+        return {name: place for name, place in places.items() if place >= 0}
 
     def start(self) -> Floats:
-        """Return log odds of winning, a good way to the optimum already.
+        """Return the log odds of winning as scores, which are close to the optimum.
 
-        Those against opponents who differ are less than those against an average one, by a factor known for normal
-        scores (MacKay's of a logistic function averaged over a normal variable).
+        Odds against various opponents are smaller than odds against an average one; for normal scores the factor is
+        known (MacKay's approximation of a logistic function averaged over a normal variable).
         """
         d, m = self.duels, self.m
         won, lost = d.met / 2 + d.balance, d.met / 2 - d.balance
@@ -280,45 +281,46 @@ class DuelLikelihood:
         """Return nothing: counted duels are few enough."""
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the log-likelihood; what the derivatives need is kept."""
+        """Return the log-likelihood; the terms of the last ``RECENT`` points are kept for the derivatives."""
         key = point.tobytes()
         terms = self.recent.pop(key, None)
         if terms is None:
             terms = self._terms(point[0])
         self.terms = self.recent[key] = terms
-        for old in list(self.recent)[:-RECENT]:
-            self.recent.pop(old, None)
+        for oldest in list(self.recent)[:-RECENT]:
+            self.recent.pop(oldest, None)
         return np.array([terms.value])
 
     def _terms(self, point: Floats) -> DuelTerms:
-        d, score, at = self.duels, np.ascontiguousarray(point[: self.m]), self.extras()
+        """Return value and derivatives of all rows at a point; plain Bradley-Terry has a faster kernel."""
+        d, score, place_of = self.duels, np.ascontiguousarray(point[: self.m]), self.extras()
         if self.link == links.BRADLEY_TERRY and not self.has_order and self.m and np.ptp(score) < SPREAD:
             return kernels.worth_terms(d.first, d.second, d.total, d.balance, score)
-        advantage, tie = (float(point[at[name]]) if name in at else 0.0 for name in ("advantage", "tie"))
+        advantage, tie = (float(point[place_of[name]]) if name in place_of else 0.0 for name in ("advantage", "tie"))
         return kernels.duel_terms(d.rows, score, advantage, tie, self.link)
 
     def gradient(self) -> Floats:
         """Return the gradient at the point last evaluated."""
-        others = [float(self.duels.order @ self.terms.slope)] if self.has_order else []
-        others += [self.terms.slope_x] * self.has_tie
-        return np.concatenate([self.terms.gradient, others])[None]
+        extras = [float(self.duels.order @ self.terms.slope)] if self.has_order else []
+        extras += [self.terms.slope_x] * self.has_tie
+        return np.concatenate([self.terms.gradient, extras])[None]
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the second derivatives there."""
+        """Return the negative Hessian at the point last evaluated: scores first, then advantage, then tie."""
         m = self.m
-        own = kernels.laplacian(self.duels.first, self.duels.second, self.terms.curve, m)
+        of_scores = kernels.laplacian(self.duels.first, self.duels.second, self.terms.curve, m)
         if self.size == m:
-            return own[None]
+            return of_scores[None]
         whole = np.empty((1, self.size, self.size))
-        whole[0, :m, :m] = own
+        whole[0, :m, :m] = of_scores
         whole[0, :m, m:], whole[0, m:, m:] = self.border(is_exact)
         whole[0, m:, :m] = whole[0, :m, m:].T
         return whole
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
-        """Return those between scores and the other parameters, and among the others."""
-        order, terms, at = self.duels.order, self.terms, self.extras()
-        side, corner = np.zeros((self.m, len(at))), np.zeros((len(at), len(at)))
+        """Return the negative Hessian between scores and the other parameters (m x k), and among the others (k x k)."""
+        order, terms, extras = self.duels.order, self.terms, self.extras()
+        side, corner = np.zeros((self.m, len(extras))), np.zeros((len(extras), len(extras)))
         if self.has_order:
             side[:, 0], corner[0, 0] = self._by_slot(order * terms.curve), order**2 @ terms.curve
         if self.has_tie:
@@ -329,11 +331,11 @@ class DuelLikelihood:
         return side, corner
 
     def diagonal(self) -> Floats:
-        """Return the diagonal of minus the second derivatives in the scores."""
+        """Return the diagonal of the negative Hessian in the scores."""
         return self.terms.diagonal
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:
-        """Return minus the second derivatives in the scores times columns: they are never indefinite."""
+        """Return the negative Hessian in the scores times columns ``x``; it is positive semi-definite."""
         d, curve = self.duels, self.terms.curve
         if not self.is_full:
             return kernels.laplacian_product(d.first, d.second, curve, x)
@@ -347,19 +349,22 @@ class DuelLikelihood:
         return self.terms.curve
 
     def with_curve(self, curve: Floats) -> DuelLikelihood:
-        """Return the likelihood at the same point with other curves of the rows, for its second derivatives alone."""
-        d, made = self.duels, copy(self)
-        diagonal = sum_by(d.first, curve, self.m) + sum_by(d.second, curve, self.m)
-        made.terms = self.terms._replace(curve=curve, diagonal=diagonal)
-        return made
+        """Return a copy at the same point whose rows have other curvatures (see ``curve``); use only its Hessian."""
+        duels, changed = self.duels, copy(self)
+        diagonal = sum_by(duels.first, curve, self.m) + sum_by(duels.second, curve, self.m)
+        changed.terms = self.terms._replace(curve=curve, diagonal=diagonal)
+        return changed
 
     def noise(self, rng: np.random.Generator) -> Floats:
-        """Draw 64 columns whose covariance is minus the second derivatives in the scores: every row pushes or pulls."""
+        """Draw 64 columns with the negative Hessian in the scores as covariance: rows add ±sqrt(curve) to their
+        items.
+        """
         d = self.duels
         bits = rng.integers(0, 2**64, len(d.first), dtype=np.uint64)
         return kernels.sign_sums(d.first, d.second, np.sqrt(self.terms.curve), bits, self.m)
 
     def _by_slot(self, by_row: Floats) -> Floats:
+        """Return, by slot, the sum of a value over the rows where it is first less the sum where it is second."""
         d = self.duels
         return np.asarray(np.bincount(d.first, by_row, self.m) - np.bincount(d.second, by_row, self.m))
 
@@ -375,7 +380,7 @@ class StageLikelihood:
         self.total, self.is_concave = stages.total, not stages.has_ties
 
     def extras(self) -> dict[str, int]:
-        """Return where the further parameters stand: there are none."""
+        """Return the index of the further parameters: there are none."""
         return {}
 
     def start(self) -> Floats:
@@ -383,14 +388,14 @@ class StageLikelihood:
         return np.zeros((1, self.m))
 
     def sample(self) -> tuple[StageLikelihood, int] | None:
-        """Return every so manieth of very many ballots, and that number: they show where to start."""
+        """Return every ``step``-th of very many ballots, and ``step``: a fit to them is a good starting point."""
         step = len(self.stages.slot) // max(ENOUGH, 20 * self.m)
         if step < 4:
             return None
         return StageLikelihood(self.stages.take(np.arange(0, len(self.stages.weight), step))), step
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the log-likelihood; what the derivatives need is kept."""
+        """Return the log-likelihood; worths and sums are kept for the derivatives."""
         self.worth = worths(point[0])
         value, self.gain, self.rate = kernels.stage_sums(self.stages.rows, self.worth)
         return np.array([value + float(self.stages.wins @ (point[0] - point[0].max(initial=-np.inf)))])
@@ -400,12 +405,12 @@ class StageLikelihood:
         return np.asarray(self.stages.wins + self.worth * (self.gain - self.rate))[None]
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the second derivatives there; a bound leaves those of tiers of several items out."""
+        """Return the negative Hessian there; if not exact, a bound without the terms of tiers of several items."""
         return kernels.stage_hessian(self.stages.rows if is_exact else self._bound, self.worth)[None]
 
     @cached_property
     def _bound(self) -> StageRows:
-        """The stages without what tiers of several items add, which may curve upwards."""
+        """The stages without the terms of tiers of several items, whose curvature may be positive."""
         rows = self.stages.rows
         return rows._replace(mark=np.where(rows.mark == GOES_ON, REST, rows.mark).astype(np.uint8))
 
@@ -414,11 +419,11 @@ class StageLikelihood:
         return np.zeros((self.m, 0)), np.zeros((0, 0))
 
     def diagonal(self) -> Floats:
-        """Return a bound of the diagonal of minus the second derivatives: that of the minorising function."""
+        """Return a bound of the diagonal of the negative Hessian: that of the minorising function."""
         return np.asarray(self.worth * self.rate)
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:
-        """Return minus the second derivatives times columns; or of a bound, as in ``hessian``."""
+        """Return the negative Hessian times columns; if not exact, that of the bound of ``hessian``."""
         if is_exact:
             return kernels.stage_product(self.stages.rows, self.worth, self.rate - self.gain, x)
         return kernels.stage_product(self._bound, self.worth, self.rate, x)

@@ -40,7 +40,7 @@ class Prior:
 
     @cached_property
     def belief(self) -> Belief:
-        """What the kernels take."""
+        """The prior as the kernels take it."""
         return Belief(self.ridge, self.ridge_extra, self.is_gamma)
 
     def of(self, instances: Int64s, slots: Int64s) -> Prior:
@@ -49,33 +49,35 @@ class Prior:
         return replace(self, ridge=self.ridge[instances], ridge_extra=self.ridge_extra[instances], basis=basis)
 
     def alone(self, m: int, n_extra: int = 1, n_coefficients: int = 0) -> LargePrior:
-        """Return the prior of the only instance, with products; of so many other parameters, the coefficients last."""
+        """Return the prior of the only instance as one that can multiply; the last of the other parameters are
+        coefficients.
+        """
         return LargePrior(self, m, n_extra, n_coefficients)
 
     def pull(self, score: Floats, slot_ptr: Int64s) -> Floats:
-        """Return the prior's curvature on its diagonal, by slot."""
+        """Return, by slot, the diagonal of the prior's negative Hessian."""
         size = np.diff(slot_ptr)
-        owner = np.repeat(np.arange(len(size)), size)
+        instance = np.repeat(np.arange(len(size)), size)
         if self.is_gamma:
-            return np.asarray(self.ridge[owner] * np.exp(relative(score, owner, size)))
+            return np.asarray(self.ridge[instance] * np.exp(relative(score, instance, size)))
         free = 0.0 if self.basis is None or self.shrink is None else (self.basis**2 * self.shrink).sum(axis=1)
-        return np.asarray(self.ridge[owner] * (1 - free))
+        return np.asarray(self.ridge[instance] * (1 - free))
 
     def slope(self, score: Floats, slot_ptr: Int64s) -> Floats:
         """Return the derivative of the log-prior, by slot."""
         size = np.diff(slot_ptr)
-        owner = np.repeat(np.arange(len(size)), size)
+        instance = np.repeat(np.arange(len(size)), size)
         if self.is_gamma:
-            return np.asarray(self.ridge[owner] * (1 - np.exp(relative(score, owner, size))))
+            return np.asarray(self.ridge[instance] * (1 - np.exp(relative(score, instance, size))))
         if self.basis is None:
-            return np.asarray(-self.ridge[owner] * score)
+            return np.asarray(-self.ridge[instance] * score)
         return -self.alone(len(score)).product(score[None], score[:, None])[:, 0]
 
 
-def relative(score: Floats, owner: Int64s, size: Int64s) -> Floats:
-    """Return scores relative to the logarithm of the mean worth of their instance."""
-    worth = np.bincount(owner, np.exp(np.clip(score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
-    return np.asarray(score - np.log(worth[owner]))
+def relative(score: Floats, instance: Int64s, size: Int64s) -> Floats:
+    """Return scores less the logarithm of the mean worth exp(score) of their instance; ``instance`` is by slot."""
+    worth = np.bincount(instance, np.exp(np.clip(score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
+    return np.asarray(score - np.log(worth[instance]))
 
 
 class LargePrior(newton.Prior):
@@ -104,17 +106,17 @@ class LargePrior(newton.Prior):
         return gradient
 
     def add_hessian(self, point: Floats, hessian: Floats) -> None:
-        """Add minus its second derivatives."""
+        """Add its negative Hessian."""
         super().add_hessian(point, hessian)
         if self.basis is not None and self.shrink is not None:
             hessian[0, : self.m, : self.m] -= self.strength[0] * (self.basis * self.shrink) @ self.basis.T
 
     def among_others(self, n: int) -> Floats:
-        """Return minus its second derivatives among the other parameters, of which there are n."""
+        """Return its negative Hessian among the other parameters, of which there are n."""
         return np.diag(np.broadcast_to(self.extra[0], n))
 
     def product(self, point: Floats, x: Floats) -> Floats:
-        """Return minus its second derivatives in the scores times columns."""
+        """Return its negative Hessian in the scores times columns ``x``."""
         if self.is_gamma:
             pull = self.diagonal(point)
             return np.asarray(pull[:, None] * (x - (pull @ x) / max(float(pull.sum()), 1e-300)))
@@ -123,13 +125,13 @@ class LargePrior(newton.Prior):
         return np.asarray(self.strength[0] * x)
 
     def diagonal(self, point: Floats) -> Floats:
-        """Return a bound of the diagonal of minus its second derivatives in the scores."""
+        """Return an upper bound of the diagonal of its negative Hessian in the scores."""
         if self.is_gamma:
             return np.asarray(self.strength[0] * np.exp(self.relative(point[:, : self.m]))[0])
         return np.full(self.m, self.strength[0, 0])
 
     def noise(self, point: Floats, rng: np.random.Generator, n: int) -> Floats:
-        """Draw columns whose covariance is minus its second derivatives in the scores."""
+        """Draw n columns whose covariance is its negative Hessian in the scores."""
         root = np.sqrt(self.diagonal(point))[:, None]
         drawn = root * rng.standard_normal((self.m, n))
         if self.is_gamma:
@@ -147,7 +149,7 @@ class Covariates:
 
     @classmethod
     def of(cls, prefs: Preferences, table: Mapping[str, Mapping[str, float]]) -> Covariates:
-        """Look up the properties of the candidates of the only instance."""
+        """Look up the covariates of the candidates of the only instance, and standardise them."""
         if prefs.n_instances > 1:
             raise InputError("Covariates are for a single instance: rank the instances one by one.")
         names, labels = list(next(iter(table.values()))), prefs.items.take(prefs.slot_item)
@@ -161,6 +163,9 @@ class Covariates:
 
     @cached_property
     def _svd(self) -> tuple[Floats, Floats]:
+        """The left singular vectors of the standardised columns and the squared singular values, without those near
+        0.
+        """
         basis, lengths, _ = np.linalg.svd(self.standard, full_matrices=False)
         kept = lengths > 1e-9 * max(lengths.max(initial=0.0), 1e-300)
         return basis[:, kept], lengths[kept] ** 2
@@ -172,11 +177,11 @@ class Covariates:
 
     @property
     def shrink(self) -> Floats:
-        """How free of the prior each of these columns is, 1 being entirely free."""
+        """By basis column: the share that the prior does not penalise, from 0 to 1 (entirely free)."""
         return np.asarray(self._svd[1] / (self._svd[1] + FREE))
 
     def coefficients(self, score: Floats) -> dict[str, float]:
-        """Return what a unit of each property is worth."""
+        """Return the effect of a unit of each covariate: the ridge regression of the scores on them."""
         x = self.standard
-        worth = np.linalg.solve(x.T @ x + FREE * np.eye(len(self.names)), x.T @ score) / self.spread
-        return dict(zip(self.names, worth.tolist(), strict=True))
+        effect = np.linalg.solve(x.T @ x + FREE * np.eye(len(self.names)), x.T @ score) / self.spread
+        return dict(zip(self.names, effect.tolist(), strict=True))

@@ -10,7 +10,7 @@ from concordant.support import memory
 
 
 def with_missing(prefs: Preferences, missing: str) -> Preferences:
-    """Return the same ballots, each with the candidates it does not mention.
+    """Return the same ballots, each completed with the candidates it does not rank.
 
     ``last-free`` puts them into an open last tier, not compared with each other, ``last`` ties them in the last place;
     ``ignore`` leaves them out. They join the last tier of an open ballot.
@@ -30,18 +30,18 @@ def with_missing(prefs: Preferences, missing: str) -> Preferences:
     indptr = np.concatenate([[0], np.cumsum(candidates)])
     ballot = np.repeat(np.arange(prefs.n_ballots), candidates)
     first = prefs.slot_ptr[prefs.instance_of_ballot]
-    local = prefs.entry_slot - np.repeat(first, size)
-    place = np.full(int(indptr[-1]), np.iinfo(np.int64).max)
-    place[np.repeat(indptr[:-1], size) + local] = np.arange(len(prefs.item))
-    order = np.lexsort((place, ballot))
-    named = place[order]
-    is_named = named < np.iinfo(np.int64).max
+    number_in_instance = prefs.entry_slot - np.repeat(first, size)
+    entry = np.full(int(indptr[-1]), np.iinfo(np.int64).max)
+    entry[np.repeat(indptr[:-1], size) + number_in_instance] = np.arange(len(prefs.item))
+    order = np.lexsort((entry, ballot))
+    entry_in_order = entry[order]
+    is_named = entry_in_order < np.iinfo(np.int64).max
     slot = np.arange(int(indptr[-1])) - np.repeat(indptr[:-1] - first, candidates)
-    last = np.zeros(prefs.n_ballots, np.int64)
-    last[size > 0] = prefs.tier[prefs.indptr[1:][size > 0] - 1]
+    last_tier = np.zeros(prefs.n_ballots, np.int64)
+    last_tier[size > 0] = prefs.tier[prefs.indptr[1:][size > 0] - 1]
     # An open ballot's own last tier is already the rest: the unmentioned join it.
-    rest = np.where(is_open & (size > 0), last, last + 1)[ballot]
-    tier = np.where(is_named, np.append(prefs.tier, 0)[np.where(is_named, named, -1)], rest)
+    tier_of_missing = np.where(is_open & (size > 0), last_tier, last_tier + 1)[ballot]
+    tier = np.where(is_named, np.append(prefs.tier, 0)[np.where(is_named, entry_in_order, -1)], tier_of_missing)
     return Preferences(
         prefs.items,
         indptr,

@@ -69,7 +69,9 @@ class Design:
 
     @property
     def is_level(self) -> bool:
-        """Whether "all scores up by the same" says nothing; else ``team size`` says it, and scores must not."""
+        """Whether raising all scores by the same leaves every lead as it is; else ``team size`` is a covariate for
+        that.
+        """
         return TEAM_SIZE not in self.names
 
     @cached_property
@@ -78,14 +80,14 @@ class Design:
         return segment_index(self.member_ptr)
 
     def up(self, scores: Floats) -> Floats:
-        """Return the part of the strengths that comes from scores, a vector or columns."""
+        """Return the sum of the members' scores times their shares, by contestant; scores are a vector or columns."""
         if self.is_single:
             return np.asarray(scores[self.member])
         by_member = scores[self.member] * (self.share if scores.ndim == 1 else self.share[:, None])
         return np.asarray(np.add.reduceat(by_member, self.member_ptr[:-1], axis=0)) if len(by_member) else by_member
 
     def down(self, values: Floats) -> Floats:
-        """Return by slot the sum over the contestants it is a member of (the transposed map), a vector or columns."""
+        """Return, by slot, the sum over the contestants it is a member of (the transposed map), a vector or columns."""
         if values.ndim == 2:
             columns = [self.down(column) for column in values.T]
             return np.stack(columns, 1) if columns else np.zeros((self.n_slots, 0))
@@ -94,16 +96,16 @@ class Design:
         return sum_by(self.member, values[self._contestant] * self.share, self.n_slots)
 
     def down_squared(self, values: Floats) -> Floats:
-        """Return by slot the sum over its contestants, each share squared."""
+        """Return, by slot, the sum over its contestants of value * share²."""
         if self.is_single:
             return self.down(values)
         return sum_by(self.member, values[self._contestant] * self.share**2, self.n_slots)
 
     def columns(self, first: int, last: int) -> Floats:
-        """Return some columns of the map from scores, filled with zeros."""
+        """Return columns first:last of the map from scores to contestants as a dense array."""
         out = np.zeros((len(self.member_ptr) - 1, last - first))
-        own = (self.member >= first) & (self.member < last)
-        out[self._contestant[own], self.member[own] - first] = self.share[own]
+        is_inside = (self.member >= first) & (self.member < last)
+        out[self._contestant[is_inside], self.member[is_inside] - first] = self.share[is_inside]
         return out
 
     def strengths(self, scores: Floats, coefficients: Floats) -> Floats:
@@ -113,32 +115,35 @@ class Design:
         return np.asarray(self.up(scores) + (self.x * coefficients[segment_index(self.ptr)]).sum(axis=1))
 
     def members(self, contestants: AnyArray) -> tuple[Int64s, Int64s, Floats]:
-        """Return the slots of the members of some contestants, the place among these of each, and its share."""
+        """Return slot, number of the contestant in ``contestants``, and share, of every member of these contestants."""
         first, last = self.member_ptr[contestants], self.member_ptr[np.asarray(contestants) + 1]
-        own = spans(first, last)
-        return self.member[own], np.repeat(np.arange(len(first)), last - first), self.share[own]
+        members = spans(first, last)
+        return self.member[members], np.repeat(np.arange(len(first)), last - first), self.share[members]
 
     def restrict(self, instances: Int64s) -> Self:
         """Return the map of some instances, slots and contestants renumbered."""
         slot_ptr, ptr = (pointer(np.diff(whole)[instances]) for whole in (self.slot_ptr, self.ptr))
-        own = spans(self.ptr[instances], self.ptr[instances + 1])
-        member_ptr = pointer(np.diff(self.member_ptr)[own])
-        members = spans(self.member_ptr[own], self.member_ptr[own + 1])
+        contestants = spans(self.ptr[instances], self.ptr[instances + 1])
+        member_ptr = pointer(np.diff(self.member_ptr)[contestants])
+        members = spans(self.member_ptr[contestants], self.member_ptr[contestants + 1])
         instance = np.repeat(np.arange(len(instances)), np.diff(ptr))[segment_index(member_ptr)]
-        lower = (self.slot_ptr[instances] - slot_ptr[:-1])[instance]
+        shift = (self.slot_ptr[instances] - slot_ptr[:-1])[instance]
         return replace(
             self,
             slot_ptr=slot_ptr,
             ptr=ptr,
             member_ptr=member_ptr,
-            member=self.member[members] - lower,
+            member=self.member[members] - shift,
             share=self.share[members],
-            x=self.x[own],
+            x=self.x[contestants],
         )
 
     @cached_property
     def inseparable(self) -> Bools:
-        """By slot: whether another item was in the same teams every time, so that nothing tells the two apart."""
+        """By slot: whether another item was in exactly the same teams, so that the data cannot tell the two apart.
+
+        Items are compared by the sums of random numbers of their teams.
+        """
         if self.is_single:
             return np.zeros(self.n_slots, bool)
         number = np.random.default_rng(0).integers(1, 2**52, (len(self.member_ptr) - 1, HASHES))
@@ -157,7 +162,11 @@ class Contest:
 
 
 def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bool = True) -> Contest | None:
-    """Return the contestants of preferences with teams or covariates; None where every contestant is just an item."""
+    """Return the contestants of preferences with teams or covariates; None where every contestant is just an item.
+
+    The covariates of a team are the shares' sum of those of its members, standardised within ballots; teams of
+    different sizes get the covariate ``team size``.
+    """
     has_covariates = style_control and prefs.covariate is not None and len(prefs.covariates) > 0
     has_teams = prefs.team is not None and _has_teams(prefs)
     if not (has_covariates or has_teams):
@@ -170,8 +179,10 @@ def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bo
     columns, names = [], prefs.covariates if has_covariates else ()
     if has_covariates:
         assert prefs.covariate is not None
-        given = prefs.covariate[units.entry]
-        columns.append(given if not has_teams else np.add.reduceat(given * share[:, None], units.member_ptr[:-1]))
+        by_member = prefs.covariate[units.entry]
+        columns.append(
+            by_member if not has_teams else np.add.reduceat(by_member * share[:, None], units.member_ptr[:-1])
+        )
     if has_teams and team_strength == "sum" and _differs_inside(size, units.indptr):
         if TEAM_SIZE in names:
             raise InputError(f"A covariate is called {TEAM_SIZE!r}, which summed teams have of themselves: rename it.")
@@ -182,12 +193,12 @@ def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bo
     kept = code = np.arange(len(size))
     if not names:  # equal teams are one contestant, so that their games are counted together
         kept, code = equal_ballots(_as_ballots(prefs, units), False)
-    over = _over(prefs, units, code, len(kept), has_teams)
-    chosen = kept[over.slot_item]
+    contest_prefs = _over(prefs, units, code, len(kept), has_teams)
+    chosen = kept[contest_prefs.slot_item]
     members = spans(units.member_ptr[chosen], units.member_ptr[chosen + 1])
     design = Design(
         prefs.slot_ptr,
-        over.slot_ptr,
+        contest_prefs.slot_ptr,
         pointer(size[chosen]),
         units.member[members],
         share[members],
@@ -195,7 +206,7 @@ def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bo
         names,
         spread,
     )
-    return Contest(over, design)
+    return Contest(contest_prefs, design)
 
 
 # ---- the units of ballots ----
@@ -211,7 +222,7 @@ class _Units:
 
 
 def _has_teams(prefs: Preferences) -> bool:
-    """Say whether some team has more than one member."""
+    """Return whether some team has more than one member."""
     assert prefs.team is not None
     ballot = segment_index(prefs.indptr)
     order = np.lexsort((prefs.team, ballot))
@@ -219,11 +230,13 @@ def _has_teams(prefs: Preferences) -> bool:
 
 
 def _single_units(prefs: Preferences) -> _Units:
+    """Return a unit per entry, with the entry's item as its only member."""
     entry = np.arange(len(prefs.item))
     return _Units(prefs.indptr, entry, np.arange(len(entry) + 1), entry, prefs.entry_slot)
 
 
 def _units(prefs: Preferences) -> _Units:
+    """Return the teams of every ballot as units, in the order of tiers."""
     assert prefs.team is not None
     ballot = segment_index(prefs.indptr)
     entry = np.lexsort((prefs.entry_slot, prefs.team, prefs.tier, ballot))
@@ -233,26 +246,26 @@ def _units(prefs: Preferences) -> _Units:
 
 
 def _differs_inside(size: Int64s, indptr: Int64s) -> bool:
-    """Say whether some ballot holds values that differ."""
+    """Return whether some ballot holds units of different sizes."""
     starts = is_new(segment_index(indptr))
     return bool((is_new(size) & ~starts).any())
 
 
 def _standardised(x: Floats, indptr: Int64s, weight: Floats) -> tuple[Floats, Floats]:
-    """Return columns measured from the mean of their ballot in standard units, and what such a unit is."""
+    """Return columns centred within ballots and divided by their standard deviation there, and these deviations."""
     size = np.diff(indptr)
     ballot = segment_index(indptr)
-    inside = x.copy()
-    for column in inside.T:
+    centred = x.copy()
+    for column in centred.T:
         column -= (sum_by(ballot, column, len(size)) / np.maximum(size, 1))[ballot]
-    squares = weight[ballot] @ inside**2
+    squares = weight[ballot] @ centred**2
     spread = np.sqrt(squares / max(float(weight @ np.maximum(size - 1, 0)), 1e-300))
     spread[spread <= 1e-12 * np.abs(x).max(axis=0, initial=0.0)] = 0.0  # rounding of means
-    return np.where(spread > 0, inside / np.where(spread > 0, spread, 1.0), 0.0), spread
+    return np.where(spread > 0, centred / np.where(spread > 0, spread, 1.0), 0.0), spread
 
 
 def _as_ballots(prefs: Preferences, units: _Units) -> Preferences:
-    """Return a ballot per unit that names its members, to find equal ones by."""
+    """Return a ballot per unit that lists its members, so that equal units can be found as equal ballots."""
     instance = None if prefs.instance is None else prefs.instance[segment_index(units.indptr)]
     item = prefs.item[units.entry]
     return Preferences.unchecked(
@@ -261,7 +274,7 @@ def _as_ballots(prefs: Preferences, units: _Units) -> Preferences:
 
 
 def _over(prefs: Preferences, units: _Units, code: Int64s, n: int, has_teams: bool) -> Preferences:
-    """Return the ballots over contestants."""
+    """Return the ballots over n contestants; ``code`` is the contestant of every unit."""
     # Members of a team may have values of their own, which say nothing of the team.
     value, scale = (None, None) if has_teams else (prefs.value, prefs.scale)
     return Preferences(

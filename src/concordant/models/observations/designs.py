@@ -71,12 +71,12 @@ class Designed(Observed):
 
     @property
     def probes(self) -> tuple[int, int]:
-        """How many random vectors, and how many products with each at most, estimate a log-determinant."""
+        """The number of random vectors that estimate a log-determinant, and of products with each at most."""
         return self.inner.probes
 
     @cached_property
     def costs(self) -> tuple[Floats, Floats]:
-        """About how many seconds the second derivatives of every instance take, and a product with them."""
+        """Estimated seconds to build the Hessian of every instance, and to multiply by it."""
         hessian, product = self.inner.costs
         product = product + MAPPED * np.diff(self.design.ptr)
         if isinstance(self.inner, ObservedDuels):
@@ -85,13 +85,13 @@ class Designed(Observed):
         return product * np.diff(self.slot_ptr), product
 
     def restrict(self, instances: Int64s) -> tuple[Self, Int64s]:
-        """Return those of some instances with slots renumbered, and their slots here."""
+        """Return the observations of some instances with slots renumbered, and the slots they had."""
         slots = spans(self.slot_ptr[instances], self.slot_ptr[instances + 1])
         inner, _ = self.inner.restrict(instances)
         return replace(self, inner=inner, design=self.design.restrict(instances)), slots
 
     def batch(self, belief: Belief, warm_start: WarmStart, small_step: float, with_errors: bool) -> Fitted:
-        """Refuse: the kernel knows scores alone."""
+        """Refuse: the kernel fits only scores."""
         raise ParameterError("Teams and covariates are not fitted in batches: leave the way to fit them open.")
 
     def alone(self) -> DesignLikelihood:
@@ -100,7 +100,9 @@ class Designed(Observed):
 
     @cached_property
     def differences(self) -> Any:
-        """A sparse row per duel of teams, first less second in the scores of the members; None for single items."""
+        """A sparse row per duel of teams: shares of the first team's members less those of the second; None for
+        single items.
+        """
         if self.design.is_single or not isinstance(self.inner, ObservedDuels):
             return None
         from scipy.sparse import csr_array
@@ -130,11 +132,11 @@ class DesignLikelihood:
         self.total, self.is_concave, self.probes = inner.total, inner.is_concave, inner.probes
 
     def extras(self) -> dict[str, int]:
-        """Return where the further parameters (advantage, tie) stand."""
-        return {name: at - self.inner.m + self.m for name, at in self.inner.extras().items()}
+        """Return the index of the further parameters (advantage, tie) in a point."""
+        return {name: place - self.inner.m + self.m for name, place in self.inner.extras().items()}
 
     def start(self) -> Floats:
-        """Return equal scores."""
+        """Return equal scores, with the further parameters where those of the contestants start."""
         point = np.zeros((1, self.size))
         if self.inner.m:
             point[0, self.m : self.size - self.n_coefficients] = self.inner.start()[0, self.inner.m :]
@@ -144,28 +146,28 @@ class DesignLikelihood:
         """Return nothing: a search begins with all observations."""
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the log-likelihood; what the derivatives need is kept."""
-        last = self.size - self.n_coefficients
-        strengths = self._up(point[0, : self.m]) + self.design.x @ point[0, last:]
-        return self.inner.evaluate(np.concatenate([strengths, point[0, self.m : last]])[None])
+        """Return the log-likelihood: that of the contestants' strengths, design.up(scores) + x @ coefficients."""
+        first_coefficient = self.size - self.n_coefficients
+        strengths = self._up(point[0, : self.m]) + self.design.x @ point[0, first_coefficient:]
+        return self.inner.evaluate(np.concatenate([strengths, point[0, self.m : first_coefficient]])[None])
 
     def gradient(self) -> Floats:
-        """Return the gradient at the point last evaluated."""
-        found = self.inner.gradient()[0]
-        own, others = found[: self.inner.m], found[self.inner.m :]
-        return np.concatenate([self._down(own), others, self.design.x.T @ own])[None]
+        """Return the gradient at the point last evaluated: scores, further parameters, coefficients (chain rule)."""
+        gradient = self.inner.gradient()[0]
+        by_contestant, others = gradient[: self.inner.m], gradient[self.inner.m :]
+        return np.concatenate([self._down(by_contestant), others, self.design.x.T @ by_contestant])[None]
 
     def _up(self, scores: Floats) -> Floats:
-        """Carry scores to contestants: centred ones, where teams differ in size and the mean is a coefficient."""
+        """Map scores to contestants; scores are centred where teams differ in size and the mean is a coefficient."""
         return self.design.up(scores if self.design.is_level else _centred(scores))
 
     def _down(self, values: Floats) -> Floats:
-        """Carry derivatives back."""
-        found = self.design.down(values)
-        return found if self.design.is_level else _centred(found)
+        """Map derivatives in the contestants' strengths back to scores (the transpose of ``_up``)."""
+        by_slot = self.design.down(values)
+        return by_slot if self.design.is_level else _centred(by_slot)
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the second derivatives there."""
+        """Return the negative Hessian at the point last evaluated."""
         m = self.m
         whole = np.empty((1, self.size, self.size))
         whole[0, :m, :m] = self._on_scores(is_exact)
@@ -174,14 +176,14 @@ class DesignLikelihood:
         return whole
 
     def _on_scores(self, is_exact: bool) -> Floats:
-        """Return minus the second derivatives in the scores, exact or a bound."""
+        """Return the negative Hessian in the scores, Dᵀ H D for the map D to contestants; exact or of a bound."""
         inner, design = self.inner, self.design
         if self.pairs is not None and isinstance(inner, DuelLikelihood):
             return kernels.laplacian(*self.pairs, inner.terms.curve, self.m)
         if isinstance(inner, DuelLikelihood):
             rows = self.observed.differences
-            found = (rows.T.multiply(inner.terms.curve).tocsr() @ rows).toarray()
-            return found if design.is_level else _centred(_centred(found).T)
+            hessian = (rows.T.multiply(inner.terms.curve).tocsr() @ rows).toarray()
+            return hessian if design.is_level else _centred(_centred(hessian).T)
         out, mean = np.empty((self.m, self.m)), self.design.up(np.full((self.m, 1), 1 / max(self.m, 1)))
         for first in range(0, self.m, COLUMNS):
             last = min(first + COLUMNS, self.m)
@@ -190,7 +192,7 @@ class DesignLikelihood:
         return (out + out.T) / 2
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
-        """Return those between scores and the other parameters, and among the others."""
+        """Return the negative Hessian between scores and the other parameters, and among the others."""
         x = self.design.x
         side, corner = self.inner.border(is_exact)
         towards_x = self.inner.product(x, is_exact) if self.n_coefficients else x
@@ -199,21 +201,21 @@ class DesignLikelihood:
         return np.concatenate([self._down(side), self._down(towards_x)], axis=1), whole
 
     def diagonal(self) -> Floats:
-        """Return that of minus the second derivatives in the scores, or a bound: an item stands once in a ballot."""
+        """Return the diagonal of the negative Hessian in the scores, or a bound: an item occurs once in a ballot."""
         return self.design.down_squared(self.inner.diagonal())
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:
-        """Return minus the second derivatives in the scores times columns, or those of a bound."""
+        """Return the negative Hessian in the scores times columns; if not exact, that of a bound."""
         if self.pairs is not None and isinstance(self.inner, DuelLikelihood):
             return kernels.laplacian_product(*self.pairs, self.inner.terms.curve, np.ascontiguousarray(x))
         return self._down(self.inner.product(np.ascontiguousarray(self._up(x)), is_exact))
 
     def with_curve(self, curve: Floats) -> DesignLikelihood:
-        """Return the likelihood at the same point with other curves of the duels, for its second derivatives alone."""
+        """Return a copy at the same point whose duels have other curvatures (see ``curve``); use only its Hessian."""
         assert isinstance(self.inner, DuelLikelihood)
-        made = copy(self)
-        made.inner = self.inner.with_curve(curve)
-        return made
+        changed = copy(self)
+        changed.inner = self.inner.with_curve(curve)
+        return changed
 
     @property
     def curve(self) -> Floats:
@@ -222,7 +224,7 @@ class DesignLikelihood:
         return self.inner.curve
 
     def noise(self, rng: np.random.Generator) -> Floats:
-        """Draw 64 columns whose covariance is minus the second derivatives in the scores (of duels)."""
+        """Draw 64 columns whose covariance is the negative Hessian in the scores (of duels)."""
         assert isinstance(self.inner, DuelLikelihood)
         return self._down(self.inner.noise(rng))
 
@@ -233,13 +235,15 @@ def _centred(values: Floats) -> Floats:
 
 
 def draws_noise(likelihood: LargeLikelihood) -> bool:
-    """Say whether a likelihood can draw columns whose covariance is that of its second derivatives: duels can."""
+    """Return whether a likelihood can draw columns whose covariance is its negative Hessian: that of duels can."""
     return isinstance(getattr(likelihood, "inner", likelihood), DuelLikelihood)
 
 
 # ---- which items can be compared ----
 def duel_standing_of(design: Design, duels: Duels) -> Standing:
-    """Find the groups of items that duels of contestants join: who wins stands before all who lose."""
+    """Find the groups of items connected by duels of contestants: all members of a winner stand before all of the
+    loser.
+    """
     if design.is_single:
         return duel_standing(item_duels(design, duels))
     n, rows = design.n_slots, np.arange(len(duels.first))
@@ -251,10 +255,10 @@ def duel_standing_of(design: Design, duels: Duels) -> Standing:
     behind: list[tuple[Int64s, Int64s]] = []
     has_won, has_lost = np.zeros(n, bool), np.zeros(n, bool)
     for winner, loser, node in wins:
-        for side, ends, met in ((winner, ahead, has_won), (loser, behind, has_lost)):
+        for side, edges, has_result in ((winner, ahead, has_won), (loser, behind, has_lost)):
             players, of_duel, _ = design.members(side)
-            met[players] = True
-            ends.append((players, node[of_duel]))
+            has_result[players] = True
+            edges.append((players, node[of_duel]))
     weak, strong = joined(
         np.concatenate([*(players for players, _ in ahead), *(node for _, node in behind)]),
         np.concatenate([*(node for _, node in ahead), *(players for players, _ in behind)]),
@@ -264,13 +268,13 @@ def duel_standing_of(design: Design, duels: Duels) -> Standing:
 
 
 def item_duels(design: Design, duels: Duels) -> Duels:
-    """Return the duels of contestants that are single items as duels of these; equal ones are not added up."""
+    """Return duels of single-item contestants as duels of their items; duels of the same two items are not merged."""
     slot = design.member.astype(np.int32)
     return replace(duels, slot_ptr=design.slot_ptr, first=slot[duels.first], second=slot[duels.second])
 
 
 def stage_standing_of(design: Design, stages: Stages) -> Standing | None:
-    """Find the groups of items that stages of contestants join."""
+    """Find the groups of items connected by stages of contestants."""
     slots, of_entry, _ = design.members(stages.slot)
     size = np.bincount(of_entry, minlength=len(stages.slot))
     mark = np.full(len(slots), GOES_ON, np.uint8)

@@ -53,31 +53,32 @@ class Duels:
 
     @cached_property
     def rows(self) -> DuelRows:
-        """What the kernels take."""
+        """The duels as the kernels take them."""
         return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats, Floats]:
+        """The sums of duels: total by row, total by slot, and by slot the wins beyond half of that."""
         return kernels.duel_sums(self.first, self.second, self.won, self.lost, self.tied, self.n_slots)
 
     @property
     def total(self) -> Floats:
-        """How much was counted in every row."""
+        """The total count (won + lost + tied) of every row."""
         return self._sums[0]
 
     @property
     def met(self) -> Floats:
-        """How much was counted of every slot."""
+        """The total count of the duels of every slot."""
         return self._sums[1]
 
     @property
     def balance(self) -> Floats:
-        """How much every slot won more than half of what was counted."""
+        """By slot: wins (ties count half) less half the count of its duels."""
         return self._sums[2]
 
     @cached_property
     def totals(self) -> tuple[Floats, Floats]:
-        """How much was counted in every instance, and of that how much was tied."""
+        """The total count of every instance, and of that the ties."""
         return self.by_instance(self.total), self.by_instance(self.tied)
 
     def by_instance(self, values: Floats) -> Floats:
@@ -87,20 +88,22 @@ class Duels:
         return np.asarray(np.diff(np.concatenate([[0.0], np.cumsum(values)])[self.ptr]))
 
     def every(self, step: int) -> DuelRows:
-        """Return one in so many rows."""
+        """Return every ``step``-th row."""
         return DuelRows._make(np.ascontiguousarray(column[::step]) for column in self.rows)
 
     def restrict(self, instances: Int64s) -> tuple[Duels, Int64s]:
-        """Return the duels of some instances with slots renumbered, and their slots here."""
+        """Return the duels of some instances with slots renumbered, and the slots they had."""
         slots, rows = (spans(ptr[instances], ptr[instances + 1]) for ptr in (self.slot_ptr, self.ptr))
         slot_ptr, ptr = (pointer(np.diff(whole)[instances]) for whole in (self.slot_ptr, self.ptr))
-        lower = np.repeat(self.slot_ptr[instances] - slot_ptr[:-1], np.diff(ptr)).astype(np.int32)
-        own = DuelRows._make(column[rows] if len(column) else column for column in self.rows)
-        return Duels(slot_ptr, ptr, *own._replace(first=own.first - lower, second=own.second - lower)), slots
+        shift = np.repeat(self.slot_ptr[instances] - slot_ptr[:-1], np.diff(ptr)).astype(np.int32)
+        columns = DuelRows._make(column[rows] if len(column) else column for column in self.rows)
+        return Duels(
+            slot_ptr, ptr, *columns._replace(first=columns.first - shift, second=columns.second - shift)
+        ), slots
 
 
 def order_of_sides(prefs: Preferences, what: str) -> Int32s:
-    """Return the place at which every entry was shown; refuse what needs it where the preferences do not say it."""
+    """Return the place at which every entry was shown; raise for ``what``, which needs it, where it is not known."""
     if prefs.shown is None:
         raise InputError(
             phrase(
@@ -124,7 +127,7 @@ class Counting:
     trust: Mapping[str, float] | None = None
 
     def duels(self, prefs: Preferences) -> Duels:
-        """Count the duels of preferences."""
+        """Count the duels of preferences by the strategy that fits their size."""
         if self.counts != "binary" and self.missing != "ignore":
             given = arg("counts", self.counts), arg("missing", self.missing)
             raise ParameterError(phrase("{} knows no {}: use {}.", *given, arg("missing", "ignore")))
@@ -156,7 +159,7 @@ class Counting:
         return _of_matrices(prefs, wins, np.zeros(len(wins)))
 
     def _sum_pairs(self, prefs: Preferences, size: _Size) -> Duels:
-        """Add up the pairs of all ballots, dealt out by their first item."""
+        """Add up the pairs of all ballots by a kernel; plain votes have a faster one."""
         _require(BYTES_OF_VOTE, size.pairs)
         if prefs.said_form == "pairs" and prefs.are_slots_items and prefs.open is None:
             weight = np.empty(0) if prefs.has_unit_weights else prefs.weight
@@ -166,28 +169,30 @@ class Counting:
         return Duels(prefs.slot_ptr, ptr, *rows)
 
     def _list_pairs(self, prefs: Preferences, size: _Size) -> Duels:
-        """List all pairs of all ballots, then add up equal ones."""
+        """List all pairs of all ballots, then add up equal ones; with an order effect the item shown first is
+        ``first``.
+        """
         _require(BYTES_OF_PAIR, size.pairs)
         ahead, behind, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
         better, worse = prefs.entry_slot[ahead], prefs.entry_slot[behind]
         weight = views.weight_of_entry(prefs)[ahead]
         if self.counts == "binary":
-            up, even = weight * ~is_tie, weight * is_tie
+            amount, tie_amount = weight * ~is_tie, weight * is_tie
         else:
             level = self.levels(prefs)
-            up, even = weight * np.abs(level[ahead] - level[behind]), np.zeros(len(weight))
+            amount, tie_amount = weight * np.abs(level[ahead] - level[behind]), np.zeros(len(weight))
         flip, order = better > worse, None
         if self.order_effect:
             shown = order_of_sides(prefs, "An order effect")
-            lead = np.sign(shown[behind] - shown[ahead])
-            flip, order = np.where(lead == 0, flip, lead < 0), lead != 0
+            shown_earlier = np.sign(shown[behind] - shown[ahead])
+            flip, order = np.where(shown_earlier == 0, flip, shown_earlier < 0), shown_earlier != 0
         first, second = np.where(flip, worse, better), np.where(flip, better, worse)
-        won, lost = np.where(flip, 0.0, up), np.where(flip, up, 0.0)
+        won, lost = np.where(flip, 0.0, amount), np.where(flip, amount, 0.0)
         n = prefs.n_slots
         if order is None:
-            rows = kernels.group_duels(first, second, won, lost, even, n)
+            rows = kernels.group_duels(first, second, won, lost, tie_amount, n)
         else:  # rows with and without somebody first are kept apart by numbering slots twice
-            rows = kernels.group_duels(first + n * ~order, second, won, lost, even, 2 * n)
+            rows = kernels.group_duels(first + n * ~order, second, won, lost, tie_amount, 2 * n)
             rows = rows._replace(order=(rows.first < n).astype(np.float64))
             sorted_rows = np.argsort(rows.first % n, kind="stable")
             rows = DuelRows._make(column[sorted_rows] for column in rows)
@@ -201,8 +206,8 @@ class Counting:
         if self.counts == "difference" and prefs.scale == "rating":
             assert prefs.value is not None
             top, bottom = (_over_ballots(how, prefs.value, prefs.indptr) for how in (np.maximum, np.minimum))
-            span = np.repeat(top - bottom, sizes)
-            return prefs.value / np.where(span > 0, span, 1.0) if self.normalise else prefs.value
+            range_of_ballot = np.repeat(top - bottom, sizes)
+            return prefs.value / np.where(range_of_ballot > 0, range_of_ballot, 1.0) if self.normalise else prefs.value
         ranks = views.competition_ranks(prefs)
         if (
             prefs.scale == "rank"
@@ -213,8 +218,8 @@ class Counting:
         if self.counts == "log":
             ranks = np.log(ranks)
         largest = np.repeat(_over_ballots(np.maximum, ranks, prefs.indptr), sizes)
-        divide = self.normalise or self.counts == "log"
-        return -ranks / np.where(largest > 0, largest, 1.0) if divide else -ranks
+        is_divided = self.normalise or self.counts == "log"
+        return -ranks / np.where(largest > 0, largest, 1.0) if is_divided else -ranks
 
 
 @dataclass(frozen=True)
@@ -227,6 +232,7 @@ class _Size:
 
     @classmethod
     def of(cls, prefs: Preferences) -> _Size:
+        """Measure the ballots of preferences."""
         length = np.diff(prefs.indptr)
         cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
         return cls(float(length @ length - length.sum()) / 2, cells, int(length.max(initial=0)))
@@ -239,6 +245,7 @@ class _Size:
 
     @property
     def has_short_ballots(self) -> bool:
+        """Whether all ballots are so short that listing their pairs is faster than matrices."""
         return self.longest <= SHORT and self.pairs <= MAX_LISTED * self.cells
 
 
@@ -254,11 +261,13 @@ STRATEGIES: Mapping[str, tuple[Strategy, Strategy]] = {
 
 
 def _of_matrices(prefs: Preferences, wins: Floats, ties: Floats) -> Duels:
+    """Return the duels in dense win and tie matrices (flat blocks by instance)."""
     ptr, rows = kernels.matrix_duels(prefs.slot_ptr, wins, ties)
     return Duels(prefs.slot_ptr, ptr, *rows)
 
 
 def _require(bytes_of_pair: int, n_pairs: float) -> None:
+    """Refuse to list more pairs than the memory holds."""
     memory.require(
         bytes_of_pair * n_pairs, f"Listing the {n_pairs:,.0f} pairs of these ballots", "select fewer items or ballots"
     )
@@ -276,11 +285,12 @@ def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:
     return prefs.replace(weight=prefs.weight * by_agent[prefs.agent])
 
 
-def _over_ballots(how: np.ufunc, values: Floats, indptr: Int64s) -> Floats:
+def _over_ballots(ufunc: np.ufunc, values: Floats, indptr: Int64s) -> Floats:
+    """Return a ufunc (maximum, minimum) of the values of every ballot, 0 for empty ones."""
     out = np.zeros(len(indptr) - 1)
-    filled = np.diff(indptr) > 0
-    if filled.any():
-        out[filled] = how.reduceat(values, indptr[:-1][filled])
+    is_filled = np.diff(indptr) > 0
+    if is_filled.any():
+        out[is_filled] = ufunc.reduceat(values, indptr[:-1][is_filled])
     return out
 
 

@@ -22,10 +22,11 @@ COUNTS = ("difference", "scaled-difference", "binary", "log")
 
 
 def levels(prefs: Preferences, counts: str) -> Floats:
-    """Return the level of every entry, higher is better: by how much two differ is how strongly one is preferred.
+    """Return the level of every entry, higher is better: the difference of two levels is the strength of the
+    preference.
 
-    ``difference`` takes ratings or ranks as they are, ``log`` the logarithm of ranks; that and ``scaled-difference``
-    divide by the largest difference of the ballot. Of ``binary`` only the order of levels matters.
+    ``difference`` takes ratings or ranks as they are, ``log`` the logarithm of ranks; ``log`` and ``scaled-difference``
+    divide by the largest level of the ballot. For ``binary`` only the order of levels matters.
     """
     if counts == "log":
         rank = prefs.value if prefs.value is not None and prefs.scale == "rank" else views.positions(prefs)
@@ -47,13 +48,15 @@ def levels(prefs: Preferences, counts: str) -> Floats:
 
 
 def _divisible(level: Floats) -> Floats:
-    """Return the levels in a unit in which totals can be divided by: only their ratios count."""
+    """Return the levels, divided by the largest where they are so tiny that quotients overflow: only their ratios
+    count.
+    """
     largest = float(np.abs(level).max(initial=0.0))
     return level if not 0 < largest < 1e-100 else level / largest
 
 
 def _largest(prefs: Preferences, level: Floats) -> Floats:
-    """Return the largest size of a level in each ballot, 1 where all are 0."""
+    """Return the largest absolute level of each ballot, 1 where all are 0."""
     sizes = np.diff(prefs.indptr)
     largest = np.ones(len(sizes))
     if len(level):
@@ -96,7 +99,7 @@ class Corpus:
 
     @cached_property
     def divisor(self) -> Floats:
-        """The same, with 1 where it is 0."""
+        """The total count of every instance, 1 where it is 0."""
         return np.where(self.total_by_instance > 0, self.total_by_instance, 1.0)
 
     @cached_property
@@ -105,14 +108,16 @@ class Corpus:
         return views.instance_of_slot(self.prefs)
 
     def net_wins(self, theta: Floats) -> Floats:
-        """Return the net wins of every slot per unit of its instance's count; ``theta`` is per ballot."""
+        """Return the net wins of every slot per unit of its instance's count; ``theta`` is the adherence of every
+        ballot.
+        """
         prefs = self.prefs
         factor = prefs.weight * theta / self.divisor[prefs.instance_of_ballot]
         by_entry = self.net * np.repeat(factor, np.diff(prefs.indptr))
         return sum_by(prefs.entry_slot, by_entry, prefs.n_slots)
 
     def net_pairs(self, theta: Floats) -> tuple[Int64s, Floats]:
-        """Return the net preference of every pair of slots per unit count: (ptr by instance, net by pair)."""
+        """Return the net preference of every pair of slots per unit count: (ptr by instance, net by pair i < j)."""
         prefs = self.prefs
         size = np.diff(prefs.slot_ptr).astype(np.float64)
         needed = float((size * (size - 1) / 2).sum())
@@ -132,16 +137,16 @@ class Corpus:
         return kernels.ballot_gains(prefs.indptr, prefs.entry_slot, self.level, score, variance, self.is_binary)
 
     def groups(self, theta: Floats) -> Groups:
-        """Join the ballots of an instance that have the same adherence."""
+        """Group the ballots of an instance that have the same adherence ``theta``."""
         instance = self.prefs.instance_of_ballot
-        speaks = np.flatnonzero(self.weighted_total > 0)
-        values, code = np.unique(theta[speaks], return_inverse=True)
-        key, of_speaking = np.unique(instance[speaks] * np.int64(len(values)) + code, return_inverse=True)
+        counted = np.flatnonzero(self.weighted_total > 0)
+        values, code = np.unique(theta[counted], return_inverse=True)
+        key, group_of_counted = np.unique(instance[counted] * np.int64(len(values)) + code, return_inverse=True)
         of_ballot = np.full(len(instance), -1, np.int64)
-        of_ballot[speaks] = of_speaking
-        owner = key // max(len(values), 1)
-        share = sum_by(of_speaking, self.weighted_total[speaks], len(key)) / self.divisor[owner]
-        ptr = np.searchsorted(owner, np.arange(self.prefs.n_instances + 1)).astype(np.int64)
+        of_ballot[counted] = group_of_counted
+        instance_of_group = key // max(len(values), 1)
+        share = sum_by(group_of_counted, self.weighted_total[counted], len(key)) / self.divisor[instance_of_group]
+        ptr = np.searchsorted(instance_of_group, np.arange(self.prefs.n_instances + 1)).astype(np.int64)
         return Groups(ptr, values[key % max(len(values), 1)], share, of_ballot)
 
     @cached_property
@@ -151,22 +156,23 @@ class Corpus:
 
     @cached_property
     def is_separated(self) -> Bools:
-        """Whether, in an instance, nothing both wins and loses: then the likelihood has no finite maximum.
+        """Whether no item of an instance both wins and loses: then the likelihood has no finite maximum.
 
-        Along a direction u the log-likelihood grows without bound unless some preference falls short of the full
-        range of u. So there is trouble exactly if all preferences lead from one set of items into another.
+        Along a direction u the log-likelihood grows without bound unless some preference falls short of the full range
+        of u. So there is no maximum exactly if all preferences lead from one set of items into another.
         """
         mixed = np.bincount(self.instance_of_slot[self._plays(1) & self._plays(2)], minlength=self.prefs.n_instances)
         return np.asarray((mixed == 0) & (self.total_by_instance > 0))
 
     def _plays(self, roles: int) -> Bools:
-        found = np.zeros(self.prefs.n_slots, bool)
-        found[self.prefs.entry_slot[(self.role & roles) > 0]] = True
-        return found
+        """Return whether each slot has one of these roles in some ballot (bits: 1 wins, 2 loses)."""
+        has_role = np.zeros(self.prefs.n_slots, bool)
+        has_role[self.prefs.entry_slot[(self.role & roles) > 0]] = True
+        return has_role
 
     @cached_property
     def component(self) -> Int64s:
-        """The least slot that each slot is linked with by common ballots."""
+        """The smallest slot that each slot is connected to by common ballots."""
         return kernels.link_slots(self.prefs.indptr, self.prefs.entry_slot, self.prefs.n_slots)
 
     @cached_property
@@ -179,8 +185,8 @@ class Corpus:
 def count(prefs: Preferences, counts: str) -> Corpus:
     """Count the preferences of every ballot.
 
-    Equal ratings or places prefer nothing, however many items share them. A drawn comparison of two items says more:
-    it is half a win each way.
+    Equal ratings or places are no preference, however many items share them; only in a comparison of two items a tie is
+    half a win each way.
     """
     level = _divisible(levels(prefs, counts))
     draws = prefs.form == "pairs" and prefs.value is None and (prefs.open is None or not prefs.open.any())

@@ -41,7 +41,7 @@ class Stages:
 
     @property
     def rows(self) -> StageRows:
-        """What the kernels take."""
+        """The stages as the kernels take them."""
         return StageRows(self.indptr, self.slot, self.mark, self.weight)
 
     @cached_property
@@ -63,7 +63,7 @@ class Stages:
 
     @cached_property
     def wins(self) -> Floats:
-        """How often each slot is chosen alone."""
+        """The weight of the stages in which each slot is chosen alone."""
         is_alone = self.mark == CHOSEN
         if self.has_ties:
             is_alone[:-1] &= self.mark[1:] != GOES_ON
@@ -79,7 +79,7 @@ class Stages:
         return Stages(self.slot_ptr, counts, indptr, self.slot[entries], self.mark[entries], self.weight[ballots])
 
     def restrict(self, instances: Int64s) -> tuple[Stages, Int64s]:
-        """Return the stages of some instances with slots renumbered, and their slots here."""
+        """Return the stages of some instances with slots renumbered, and the slots they had."""
         ballots = spans(self.ballot_ptr[instances], self.ballot_ptr[instances + 1])
         entries = spans(self.indptr[ballots], self.indptr[ballots + 1])
         slots = spans(self.slot_ptr[instances], self.slot_ptr[instances + 1])
@@ -104,15 +104,18 @@ class Staging:
 
 
 def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
-    """Return the stages of all ballots; ``ties`` keeps tied items together, or orders them by chance or as given."""
+    """Return the stages of all ballots.
+
+    ``ties``: "partition" keeps tied items together, "shuffle" orders them at random, all else keeps the order given.
+    """
     slot = prefs.entry_slot.astype(np.int32)
-    starts = np.ones(len(slot), bool)
-    starts[1:] = prefs.tier[1:] != prefs.tier[:-1]
-    filled = np.diff(prefs.indptr) > 0
-    starts[prefs.indptr[:-1][filled]] = True
-    if prefs.open is None and starts.all():  # strict orders: all but the last entry are chosen
+    starts_tier = np.ones(len(slot), bool)
+    starts_tier[1:] = prefs.tier[1:] != prefs.tier[:-1]
+    is_filled = np.diff(prefs.indptr) > 0
+    starts_tier[prefs.indptr[:-1][is_filled]] = True
+    if prefs.open is None and starts_tier.all():  # strict orders: all but the last entry are chosen
         mark = np.full(len(slot), CHOSEN, np.uint8)
-        mark[prefs.indptr[1:][filled] - 1] = REST
+        mark[prefs.indptr[1:][is_filled] - 1] = REST
     else:
         groups = views.tiers(prefs)
         if ties == "shuffle":
@@ -122,33 +125,39 @@ def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
 
 
 def _marks(prefs: Preferences, groups: views.Tiers, keep_ties: bool) -> Bytes:
-    last = groups.ptr[1:] == prefs.indptr[groups.ballot + 1]
+    """Return the mark of every entry: CHOSEN or REST where a stage starts, else GOES_ON.
+
+    With ``keep_ties`` a tier is one stage, else every entry is; the last of a ballot is the rest, as is an open tier.
+    """
+    is_last_tier = groups.ptr[1:] == prefs.indptr[groups.ballot + 1]
     mark = np.zeros(len(prefs.item), np.uint8)
     if keep_ties:
-        mark[groups.ptr[:-1]] = np.where(last, REST, CHOSEN)
+        mark[groups.ptr[:-1]] = np.where(is_last_tier, REST, CHOSEN)
         return mark
     mark[~groups.is_open[groups.of_entry]] = CHOSEN
     mark[groups.ptr[:-1][groups.is_open]] = REST
-    mark[(groups.ptr[1:] - 1)[last & ~groups.is_open]] = REST
+    mark[(groups.ptr[1:] - 1)[is_last_tier & ~groups.is_open]] = REST
     return mark
 
 
 def _shuffled(prefs: Preferences, groups: views.Tiers, seed: int) -> Int64s:
     """Return an order of the entries that is random inside tiers.
 
-    The chance numbers depend on the seed, the number of the ballot in its instance and the number of the candidate
-    there, so that an instance comes out the same whatever others it stands among.
+    The random numbers are hashes of the seed, the number of the ballot in its instance and the number of the candidate
+    there, so that an instance comes out the same whichever others there are.
     """
-    first = np.concatenate([[0], np.cumsum(np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances))])
+    first_of_instance = np.concatenate(
+        [[0], np.cumsum(np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances))]
+    )
     by_instance = np.argsort(prefs.instance_of_ballot, kind="stable")
     number = np.empty(prefs.n_ballots, np.int64)
-    number[by_instance] = np.arange(prefs.n_ballots) - first[prefs.instance_of_ballot[by_instance]]
+    number[by_instance] = np.arange(prefs.n_ballots) - first_of_instance[prefs.instance_of_ballot[by_instance]]
     ballot = views.ballot_of_entry(prefs)
-    local = prefs.entry_slot - prefs.slot_ptr[prefs.instance_of_ballot[ballot]]
-    chance = np.full(len(ballot), seed, np.uint64)
-    for part in (number[ballot], local):
-        chance = _mix(chance ^ part.astype(np.uint64))
-    return np.lexsort((chance, groups.of_entry))
+    candidate = prefs.entry_slot - prefs.slot_ptr[prefs.instance_of_ballot[ballot]]
+    hashed = np.full(len(ballot), seed, np.uint64)
+    for number_of_entry in (number[ballot], candidate):
+        hashed = _mix(hashed ^ number_of_entry.astype(np.uint64))
+    return np.lexsort((hashed, groups.of_entry))
 
 
 def _mix(x: AnyArray) -> AnyArray:
@@ -160,6 +169,7 @@ def _mix(x: AnyArray) -> AnyArray:
 
 
 def _sorted_by_instance(prefs: Preferences, slot: Int32s, mark: Bytes) -> Stages:
+    """Return the stages with ballots sorted by instance."""
     instance = prefs.instance_of_ballot
     ballot_ptr = np.concatenate([[0], np.cumsum(np.bincount(instance, minlength=prefs.n_instances))])
     indptr, weight = prefs.indptr, prefs.weight
@@ -172,5 +182,5 @@ def _sorted_by_instance(prefs: Preferences, slot: Int32s, mark: Bytes) -> Stages
 
 
 def worths(score: Floats) -> Floats:
-    """Return exp(score) relative to the best."""
+    """Return exp(score - largest score), at least exp(-320)."""
     return np.asarray(np.exp(np.maximum(score - score.max(initial=-np.inf), MIN_LOG_WORTH)))

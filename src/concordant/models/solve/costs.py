@@ -39,13 +39,13 @@ class Costs(NamedTuple):
 
 
 def costs_of(observed: Observed) -> Costs:
-    """Estimate what every instance costs."""
+    """Estimate the seconds that each strategy takes for every instance; infinite where a matrix exceeds the memory."""
     m = np.diff(observed.slot_ptr).astype(np.float64)
     hessian, product = observed.costs
     probes, length = observed.probes
     factor = IN_LAPACK * m**3 + hessian
     if not memory.fits(8 * MATRICES * float(m.max(initial=0)) ** 2):
-        factor = np.where([memory.fits(8 * MATRICES * one) for one in (m**2).tolist()], factor, np.inf)
+        factor = np.where([memory.fits(8 * MATRICES * n_cells) for n_cells in (m**2).tolist()], factor, np.inf)
     return Costs(
         batch=STEPS * (IN_BATCH * m**3 + hessian),
         matrix=STEPS * (factor + CALL),
@@ -65,19 +65,19 @@ class Strategies(NamedTuple):
     errors: Int64s
 
     def of(self, instance: int) -> tuple[str, str, str]:
-        """Return the names of those of an instance."""
+        """Return the names of the strategies of an instance: fit, log-determinant, errors."""
         return STRATEGIES[self.fit[instance]], STRATEGIES[self.log_det[instance]], STRATEGIES[self.errors[instance]]
 
 
 def strategies_of(observed: Observed, prior: Prior, with_log_det: bool) -> Strategies:
-    """Return the cheapest strategies to fit every instance, to find the log-determinant there, and its errors."""
+    """Return the cheapest strategies to fit every instance, to compute its log-determinant, and its errors."""
     cost = costs_of(observed)
     log_det = np.minimum(cost.factor, cost.lanczos) if with_log_det else 0.0
     is_alone = prior.basis is not None or not observed.in_batches
     batch = np.full_like(cost.batch, np.inf) if is_alone else cost.batch
     fit = np.argmin(np.stack([batch, cost.matrix + log_det, cost.products + log_det]), axis=0)
-    others = (np.where(a <= b, 1, 2) for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws)))
-    return Strategies(fit, *(np.where(fit == 0, 0, other) for other in others))
+    for_rest = (np.where(a <= b, 1, 2) for a, b in ((cost.factor, cost.lanczos), (cost.inverse, cost.draws)))
+    return Strategies(fit, *(np.where(fit == 0, 0, strategy) for strategy in for_rest))
 
 
 def same_strategy(strategy: str, n: int) -> Strategies:

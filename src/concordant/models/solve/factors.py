@@ -23,14 +23,16 @@ def factor_of(matrix: Floats) -> Floats | None:
 
 
 def solved(factor: Floats, right: Floats) -> Floats:
-    """Return the inverse of the factorised matrix times a vector or columns."""
+    """Return the inverse of the factorised matrix times a vector or columns: block-wise forward and back
+    substitution.
+    """
     x = right.copy()
-    blocks = [slice(at, min(at + BLOCK, len(factor))) for at in range(0, len(factor), BLOCK)]
-    inverses = [np.linalg.inv(factor[own, own]) for own in blocks]
-    for own, inverse in zip(blocks, inverses, strict=True):
-        x[own] = inverse @ (x[own] - factor[own, : own.start] @ x[: own.start])
-    for own, inverse in zip(reversed(blocks), reversed(inverses), strict=True):
-        x[own] = inverse.T @ (x[own] - factor[own.stop :, own].T @ x[own.stop :])
+    blocks = [slice(start, min(start + BLOCK, len(factor))) for start in range(0, len(factor), BLOCK)]
+    inverses = [np.linalg.inv(factor[block, block]) for block in blocks]
+    for block, inverse in zip(blocks, inverses, strict=True):
+        x[block] = inverse @ (x[block] - factor[block, : block.start] @ x[: block.start])
+    for block, inverse in zip(reversed(blocks), reversed(inverses), strict=True):
+        x[block] = inverse.T @ (x[block] - factor[block.stop :, block].T @ x[block.stop :])
     return x
 
 
@@ -41,6 +43,9 @@ def inverted(factor: Floats) -> Floats:
 
 
 def _inverse_of_lower(lower: Floats) -> Floats:
+    """Return the inverse of a lower triangular matrix, by halves: [[A, 0], [B, C]]⁻¹ = [[A⁻¹, 0], [-C⁻¹ B A⁻¹,
+    C⁻¹]].
+    """
     n = len(lower)
     if n <= BLOCK:
         return np.asarray(np.linalg.inv(lower))
@@ -58,7 +63,11 @@ def log_determinant(factor: Floats) -> float:
 
 
 def quadrature(alpha: Floats, beta: Floats) -> float:
-    """Return the mean logarithm of the eigenvalues, from the coefficients of Lanczos steps, a column per start."""
+    """Return the mean logarithm of the eigenvalues, estimated from Lanczos coefficients, a column per starting vector.
+
+    Each tridiagonal matrix gives a Gauss quadrature: its eigenvalues are the nodes, the squared first components of its
+    eigenvectors the weights.
+    """
     total = 0.0
     for a, b in zip(alpha.T, beta.T, strict=True):
         steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else len(a)

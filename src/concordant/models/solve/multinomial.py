@@ -1,6 +1,6 @@
 """Fitting multinomial preference models over many instances at once.
 
-Objective of an instance: minus the log-likelihood per unit of its total count, plus prior / 2 times the squares of
+Objective of an instance: the negative log-likelihood per unit of its total count, plus prior / 2 times the squares of
 the scores and of the log-variances around log(1/2).
 
 Only products of adherence and scores matter to the likelihood. A prior on the scores alone would therefore be evaded
@@ -78,54 +78,56 @@ class Solver:
     score: Floats | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        least = np.where(self.corpus.is_separated, max(self.prior, MIN_PRIOR), self.prior)
-        self.prior_by_instance = np.ascontiguousarray(least, np.float64)
+        at_least = np.where(self.corpus.is_separated, max(self.prior, MIN_PRIOR), self.prior)
+        self.prior_by_instance = np.ascontiguousarray(at_least, np.float64)
 
     def solve(self, theta: Floats, tolerance: float = TOLERANCE) -> Solution:
-        """Fit scores (and variances) for these adherences, one per ballot."""
+        """Fit scores (and variances) for these adherences, one per ballot, starting from the last answer."""
         prefs = self.corpus.prefs
         net, groups = self.corpus.net_wins(theta), self.corpus.groups(theta)
         if self.score is None:
             self.score = self._start(net, groups)
         adherences, prior = Adherences(groups.ptr, groups.theta, groups.share), self.prior_by_instance
         if self.variances == "equal" and self.given is None:
-            found = kernels.fit_mpm_scores(prefs.slot_ptr, net, adherences, prior, self.score, tolerance)
-            self.score = found.score
-            return self._solution(found, found.score, None, theta, groups)
+            fit = kernels.fit_mpm_scores(prefs.slot_ptr, net, adherences, prior, self.score, tolerance)
+            self.score = fit.score
+            return self._solution(fit, fit.score, None, theta, groups)
         if self.log_variance is None:
             self.log_variance = np.full(len(net), HALF) if self.given is None else np.log(self.given)
             self.score = kernels.fit_mpm_scores(prefs.slot_ptr, net, adherences, prior, self.score, 1e-2).score
         pair_ptr, pairs = self.corpus.net_pairs(theta)
         is_learning = self.variances == "learnt" and self.given is None
         warm_start = MPMWarmStart(self.score, self.log_variance)
-        found = kernels.fit_mpm_variances(
+        fit = kernels.fit_mpm_variances(
             prefs.slot_ptr, pair_ptr, pairs, adherences, prior, warm_start, is_learning, tolerance
         )
-        self.score, self.log_variance = score, log_variance = found.score, found.log_variance
+        self.score, self.log_variance = score, log_variance = fit.score, fit.log_variance
         if is_learning and self.prior == 0:
             score, log_variance = self._rescaled(score, log_variance)
         variance = np.exp(log_variance) if self.given is None else self.given
-        return self._solution(found, score, variance, theta, groups)
+        return self._solution(fit, score, variance, theta, groups)
 
-    def _solution(
-        self, found: MPMFit, score: Floats, variance: Floats | None, theta: Floats, groups: Groups
-    ) -> Solution:
-        ends = (found.log_z, found.slope, found.gradient, found.iterations)
+    def _solution(self, fit: MPMFit, score: Floats, variance: Floats | None, theta: Floats, groups: Groups) -> Solution:
+        """Return a kernel's fit as a solution with centred scores."""
+        ends = (fit.log_z, fit.slope, fit.gradient, fit.iterations)
         return Solution(self._centred(score), variance, theta, groups, *ends)
 
     def _start(self, net: Floats, groups: Groups) -> Floats:
-        """Return the Newton step from equal scores, at most 3 in size."""
+        """Return the Newton step from equal scores, scaled down where its largest component in an instance exceeds
+        3.
+        """
         size = np.diff(self.corpus.prefs.slot_ptr)
-        owner = np.repeat(np.arange(len(size)), np.diff(groups.ptr))
-        bend = sum_by(owner, groups.share * groups.theta**2, len(size)) * 2 / np.maximum(size - 1, 1)
-        step = net / np.maximum(bend + self.prior_by_instance, 1e-12)[self.corpus.instance_of_slot]
+        instance = np.repeat(np.arange(len(size)), np.diff(groups.ptr))
+        curvature = sum_by(instance, groups.share * groups.theta**2, len(size)) * 2 / np.maximum(size - 1, 1)
+        step = net / np.maximum(curvature + self.prior_by_instance, 1e-12)[self.corpus.instance_of_slot]
         largest = np.zeros(len(size))
         np.maximum.at(largest, self.corpus.instance_of_slot, np.abs(step))
         return np.asarray(step / np.maximum(largest / 3, 1.0)[self.corpus.instance_of_slot])
 
     def _mean(self, values: Floats) -> Floats:
-        owner, size = self.corpus.instance_of_slot, np.diff(self.corpus.prefs.slot_ptr)
-        return np.asarray((sum_by(owner, values, len(size)) / np.maximum(size, 1))[owner])
+        """Return, for every slot, the mean of the values of its instance."""
+        instance, size = self.corpus.instance_of_slot, np.diff(self.corpus.prefs.slot_ptr)
+        return np.asarray((sum_by(instance, values, len(size)) / np.maximum(size, 1))[instance])
 
     def _centred(self, score: Floats) -> Floats:
         return np.asarray(score - self._mean(score))
@@ -136,7 +138,7 @@ class Solver:
         return np.asarray(score * np.exp(-excess)), np.asarray(log_variance - excess)
 
     def objective(self, solution: Solution) -> float:
-        """Return what is minimised, summed over instances in proportion to their counts."""
+        """Return the objective that is minimised, summed over instances in proportion to their counts."""
         corpus = self.corpus
         squares = solution.score**2
         if self.variances == "learnt" and self.given is None and solution.variance is not None:
@@ -154,9 +156,10 @@ class Solver:
         return -sum_by(agent, gain - solution.losses(corpus, solution.slope), n_agents) / self._scale()
 
     def learn_adherence(self, agent: Int32s, known: Floats) -> tuple[Floats, Solution, bool]:
-        """Learn the adherence of every agent, the largest being 1: (theta by agent, solution, whether it converged).
+        """Learn the adherence of every agent, scaled to a largest of 1: (theta by agent, solution, whether it
+        converged).
 
-        ``known`` are adherences to begin with, besides the agreement of the agents with each other.
+        ``known`` are adherences to start with, in addition to the agreement of the agents with each other.
         """
         part = Part(self, agent, len(known))
         theta, has_converged = learn_adherence(part.ask, known)
@@ -183,37 +186,45 @@ class Part:
         return sum_by(self.agent, self.solver.corpus.weighted_total, self.n_agents)
 
     def profile(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the objective at its best for these adherences, and its slopes, in proportion to the counts."""
+        """Return the objective minimised over scores for these adherences, and its gradient in them, both times the
+        counts.
+        """
         solution = self.solver.solve(theta[self.agent], ROUGH)
         scale = self.solver._scale()
         value, slope = self.solver.objective(solution), self.solver.slopes(solution, self.agent, self.n_agents)
         return value * scale, slope * scale
 
     def solution(self, theta: Floats) -> Solution:
-        """Return the fit for these adherences, which are then shown with a largest value of 1."""
-        found, largest = self.solver.solve(theta[self.agent]), largest_of(theta)
-        groups = replace(found.groups, theta=found.groups.theta / largest)
-        return replace(found, score=found.score * largest, theta=found.theta / largest, groups=groups)
+        """Return the fit for these adherences, rescaled so that the largest adherence is 1."""
+        solution, largest = self.solver.solve(theta[self.agent]), largest_of(theta)
+        groups = replace(solution.groups, theta=solution.groups.theta / largest)
+        return replace(solution, score=solution.score * largest, theta=solution.theta / largest, groups=groups)
 
     def cost(self) -> Floats:
-        """Return how many adherences, slots and instances there are to go through."""
+        """Return the numbers of distinct adherences, slots and instances, from which the cost of an evaluation
+        follows.
+        """
         prefs = self.solver.corpus.prefs
         n_groups = len(self.solver.corpus.groups(self.agent.astype(np.float64)).theta)
         return np.array([n_groups, prefs.n_slots, prefs.n_instances], np.float64)
 
     def largest_net(self) -> float:
-        """Return the largest net win of an entry, by weight."""
+        """Return the largest absolute weighted net win of an entry."""
         return float(np.abs(self._own).max(initial=0.0))
 
     def agreements(self, unit: float, single: int | None) -> Floats:
-        """Return, by agent, the products of their net wins with those of others (or of a single agent), and squares."""
-        own, slot = self._own / unit, self.solver.corpus.prefs.entry_slot
-        of_entry = self.agent[self._ballot]
-        which = np.ones(len(own), bool) if single is None else of_entry == single
-        others = sum_by(slot, np.where(which, own, 0.0), self.solver.corpus.prefs.n_slots)[slot]
-        others = others - own if single is None else others
-        pairs = ((own, others), (own, own), (others, others))
-        return np.stack([sum_by(of_entry, x * y, self.n_agents) for x, y in pairs])
+        """Return, by agent, the sums of net * others, net² and others² over entries (3 x agents).
+
+        ``net`` are the agent's net wins in units of ``unit``, ``others`` those of all others (or of a ``single`` agent)
+        for the same slot.
+        """
+        net, slot = self._own / unit, self.solver.corpus.prefs.entry_slot
+        agent_of_entry = self.agent[self._ballot]
+        is_counted = np.ones(len(net), bool) if single is None else agent_of_entry == single
+        others = sum_by(slot, np.where(is_counted, net, 0.0), self.solver.corpus.prefs.n_slots)[slot]
+        others = others - net if single is None else others
+        pairs = ((net, others), (net, net), (others, others))
+        return np.stack([sum_by(agent_of_entry, x * y, self.n_agents) for x, y in pairs])
 
     @property
     def _ballot(self) -> Int64s:
@@ -233,7 +244,10 @@ class Ask(Protocol):
 
 
 def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
-    """Learn the adherence of every agent from all parts: (theta by agent of mean square 1, whether it converged)."""
+    """Learn the adherence of every agent from all parts: (theta by agent with mean square 1, whether it converged).
+
+    L-BFGS-B on the profile, from several starts of a few steps each, of which the best continues.
+    """
     from scipy.optimize import minimize
 
     totals = np.sum(ask(Part.totals), axis=0)
@@ -253,13 +267,13 @@ def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
 
     steps = _affordable_steps(np.sum(ask(Part.cost), axis=0))
     starts = [known, *_agreements(ask, share, SEEDS if steps > 2 * MIN_STEPS else 0)]
-    tried = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
-    best = descend(min(tried, key=lambda result: round(float(result.fun), 9)).x, steps)
+    attempts = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
+    best = descend(min(attempts, key=lambda result: round(float(result.fun), 9)).x, steps)
     return best.x / _size(best.x, share), bool(best.nfev < steps)
 
 
 def _affordable_steps(cost: Floats) -> int:
-    """Return how many evaluations the search for adherences may take, by what one costs."""
+    """Return how many evaluations the search for adherences may take, given the cost of one."""
     n_groups, n_slots, n_instances = cost.tolist()
     return int(np.clip(MAX_WORK / max(n_groups * n_slots / max(n_instances, 1.0), 1.0), MIN_STEPS, 400))
 
@@ -270,19 +284,20 @@ def largest_of(theta: Floats) -> float:
 
 
 def _size(theta: Floats, share: Floats) -> float:
-    """Return the root of the mean square of the adherences, by count."""
+    """Return the root mean square of the adherences, weighted by ``share`` of the counts."""
     return max(float(np.sqrt(share @ theta**2)), 1e-12)
 
 
 def _agreements(ask: Ask, share: Floats, seeds: int) -> list[Floats]:
-    """Return how well the agents' net wins go with those of all others, and with those of single agents who say most.
+    """Return the cosine between each agent's net wins and those of all others, then those of each of the busiest
+    agents.
 
-    Each from 0 to 1, one value per agent.
+    Each is an array by agent with values from 0 to 1.
     """
     unit = max(*ask(Part.largest_net), 1e-300)
 
     def cosine(single: int | None) -> Floats:
-        together, own_square, other_square = np.sum(ask(Part.agreements, unit, single), axis=0)
-        return np.asarray(np.maximum(together, 0.0) / np.sqrt(np.maximum(own_square * other_square, 1e-300)))
+        product, own_square, other_square = np.sum(ask(Part.agreements, unit, single), axis=0)
+        return np.asarray(np.maximum(product, 0.0) / np.sqrt(np.maximum(own_square * other_square, 1e-300)))
 
     return [cosine(None), *(cosine(single) for single in np.argsort(-share, kind="stable")[:seeds].tolist())]

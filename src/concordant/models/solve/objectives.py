@@ -2,7 +2,7 @@
 
 The objective is the log-likelihood plus the log-prior. ``Matrix`` has dense Cholesky factors (LAPACK), ``Products``
 conjugate gradients on the observations; nothing dense is ever built there. Scores are centred. The covariance is that
-of centred scores: the inverse of minus the second derivatives with the direction "all scores up by the same" taken out.
+of centred scores: the inverse of the negative Hessian with the direction "all scores up by the same" taken out.
 Without a matrix the inverse is out of reach; its diagonal is estimated from draws of the normal distribution with that
 precision (perturb the observations, solve), made precise by conditioning: the variance of a score given all the others
 is known exactly, only that of its conditional mean is left to the draws. Its log-determinant, which the choice of a
@@ -37,7 +37,7 @@ class Fit:
 
     ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column each, where there is no
     covariance. By instance: ``value`` is the log-likelihood, ``log_prior`` that of the prior up to its constant,
-    ``log_det`` that of minus the second derivatives (without the direction "all scores up by the same"), ``slack`` the
+    ``log_det`` that of the negative Hessian (without the direction "all scores up by the same"), ``slack`` the
     largest derivative left, ``is_definite`` whether the second derivatives are definite, so that errors exist.
     """
 
@@ -73,12 +73,12 @@ class Fit:
 
     @property
     def warm_start(self) -> WarmStart:
-        """This fit as the beginning of another."""
+        """This fit as the starting point of another."""
         return WarmStart(self.score, self.advantage, self.tie)
 
     @property
     def blocks(self) -> Iterator[tuple[int, slice, Floats]]:
-        """Walk the instances: (number, slots, covariance)."""
+        """Iterate over the instances: (number, slice of slots, covariance of their scores)."""
         assert self.covariance is not None
         start = 0
         for q, (a, b) in enumerate(zip(self.slot_ptr[:-1].tolist(), self.slot_ptr[1:].tolist(), strict=True)):
@@ -87,27 +87,27 @@ class Fit:
             start += m * m
 
     def block(self, q: int) -> Floats:
-        """Return the covariance of one instance."""
+        """Return the covariance of instance q, cut from the flat array of all blocks."""
         assert self.covariance is not None
         size = np.diff(self.slot_ptr)
         start, m = int((size[:q] ** 2).sum()), int(size[q])
         return self.covariance[start : start + m * m].reshape(m, m)
 
     def objective(self, q: int) -> Large:
-        """Return the objective of one instance, evaluated where its fit ended."""
-        at = np.array([q])
-        own = self.observed if len(self.instances) == 1 else self.observed.restrict(at)[0]
+        """Return the objective of instance q, evaluated where its fit ended."""
+        instance = np.array([q])
+        observed = self.observed if len(self.instances) == 1 else self.observed.restrict(instance)[0]
         span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
-        prior = self.prior.of(at, np.arange(span.start, span.stop))
-        found = LARGE.get(self.strategy, Matrix).of(own, prior)
-        likelihood = found.likelihood
+        prior = self.prior.of(instance, np.arange(span.start, span.stop))
+        objective = LARGE.get(self.strategy, Matrix).of(observed, prior)
+        likelihood = objective.likelihood
         point = np.zeros((1, likelihood.size))
         point[0, : likelihood.m] = self.score[span]
         for name, place in likelihood.extras().items():
             point[0, place] = getattr(self, name)[q]
         point[0, likelihood.size - likelihood.n_coefficients :] = self.coefficient[0]
-        found.evaluate(point)
-        return found
+        objective.evaluate(point)
+        return objective
 
     def times_inverse(self, columns: Floats) -> Floats:
         """Return the covariance of centred scores times columns, of a fit of a single instance."""
@@ -132,11 +132,11 @@ class Large(Objective):
         likelihood = observed.alone()
         return cls(likelihood, prior.alone(likelihood.m, observed.n_extra, likelihood.n_coefficients))
 
-    def fitted(self, found: Optimum, what: tuple[Int64s, Int64s, Observed, Prior, str], log_det: float) -> Fit:
-        """Return the fit that ended here; ``what`` are its first fields."""
+    def fitted(self, optimum: Optimum, what: tuple[Int64s, Int64s, Observed, Prior, str], log_det: float) -> Fit:
+        """Return the fit that ended at this optimum; ``what`` are the first fields of ``Fit``."""
         places = self.likelihood.extras()
         advantage, tie = (
-            found.point[:, places[name]] if name in places else np.zeros(1) for name in ("advantage", "tie")
+            optimum.point[:, places[name]] if name in places else np.zeros(1) for name in ("advantage", "tie")
         )
         instances, slots, observed, prior, strategy = what
         return Fit(
@@ -145,20 +145,20 @@ class Large(Objective):
             observed,
             prior,
             strategy,
-            score=found.point[0, : self.m],
+            score=optimum.point[0, : self.m],
             advantage=advantage,
             tie=tie,
             value=self.log_likelihood,
             log_prior=self.log_prior,
             log_det=np.array([log_det]),
-            slack=found.slack,
-            iterations=found.iterations,
+            slack=optimum.slack,
+            iterations=optimum.iterations,
             is_definite=self.is_exact,
-            coefficient=found.point[:, self.likelihood.size - self.likelihood.n_coefficients :],
+            coefficient=optimum.point[:, self.likelihood.size - self.likelihood.n_coefficients :],
         )
 
     def log_det(self) -> float:
-        """Return the log-determinant of minus the second derivatives, less "all scores up by the same"."""
+        """Return the log-determinant of the negative Hessian, without the direction "all scores up by the same"."""
         raise NotImplementedError
 
     def times_inverse(self, columns: Floats) -> Floats:
@@ -166,7 +166,7 @@ class Large(Objective):
         raise NotImplementedError
 
     def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
-        """Return the fit with what is known of its covariance."""
+        """Return the fit with its covariance, or with variances and draws."""
         raise NotImplementedError
 
     def among_others(self, less: Floats | None = None) -> Floats:
@@ -182,30 +182,36 @@ class Large(Objective):
         return self.inverse(unit) if unit.shape[1] else unit
 
     def _times(self, curve: Floats, columns: Floats) -> Floats:
-        """Return minus the second derivatives that other curves of the pairs would make, times columns."""
+        """Return the negative Hessian that other curvatures of the pairs would have, times columns."""
         assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
-        other = self.likelihood.with_curve(curve)
-        side, corner = other.border(is_exact=True)
-        own, beside = np.ascontiguousarray(columns[: self.m]), columns[self.m :]
-        return np.concatenate([other.product(own) + side @ beside, side.T @ own + corner @ beside])
+        changed = self.likelihood.with_curve(curve)
+        side, corner = changed.border(is_exact=True)
+        of_scores, of_others = np.ascontiguousarray(columns[: self.m]), columns[self.m :]
+        return np.concatenate([changed.product(of_scores) + side @ of_others, side.T @ of_scores + corner @ of_others])
 
     def corrected_covariance(self, block: Floats, less: Floats, pull: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return A - A (L(less) + pull) A of the scores, whose A is given; of the extras; of the coefficients."""
-        others = self._of_others()
-        others[: self.m] -= others[: self.m].mean(axis=0)
-        whole = np.concatenate([block, others[: self.m].T])
-        among = others[self.m :] - others.T @ self._times(less, others)
-        return block - whole.T @ self._times(less, whole) - (pull * block) @ block, *self._apart(among)
+        """Return A - A (L(less) + pull) A for the scores, where ``block`` is A; the variances of extras; of
+        coefficients.
 
-    def _apart(self, among: Floats) -> tuple[Floats, Floats]:
-        """Return the variances of advantage and tie parameter, and the covariance of the coefficients."""
-        extra, last = np.zeros(2), len(among) - self.likelihood.n_coefficients
+        L(less) is the Laplacian with a weight ``less`` per pair, ``pull`` a diagonal.
+        """
+        other_columns = self._of_others()
+        other_columns[: self.m] -= other_columns[: self.m].mean(axis=0)
+        rows = np.concatenate([block, other_columns[: self.m].T])
+        among = other_columns[self.m :] - other_columns.T @ self._times(less, other_columns)
+        return block - rows.T @ self._times(less, rows) - (pull * block) @ block, *self._apart(among)
+
+    def _apart(self, covariance: Floats) -> tuple[Floats, Floats]:
+        """Split the covariance of the other parameters: the variances (advantage, tie), and the coefficients'
+        covariance.
+        """
+        extra, first_coefficient = np.zeros(2), len(covariance) - self.likelihood.n_coefficients
         for name, place in self.likelihood.extras().items():
-            extra[int(name == "tie")] = among[place - self.m, place - self.m]
-        return extra, among[last:, last:]
+            extra[int(name == "tie")] = covariance[place - self.m, place - self.m]
+        return extra, covariance[first_coefficient:, first_coefficient:]
 
     def inverse(self, columns: Floats) -> Floats:
-        """Return the inverse of minus the second derivatives times columns, to many digits."""
+        """Return the inverse of the negative Hessian times columns, to many digits."""
         raise NotImplementedError
 
     def _filled(self, columns: Floats) -> Floats:
@@ -223,25 +229,25 @@ class Matrix(Large):
         return solved(self._factored(), gradient[0])[None], self.is_exact
 
     def _factored(self) -> Floats:
-        """Factorise the second derivatives; where they are not definite a bound, or with more on the diagonal."""
-        more = 0.0
+        """Factorise the negative Hessian; where it is not positive definite a bound, then with more on the diagonal."""
+        added = 0.0
         for tries in range(14):
             self.is_exact = np.array([tries == 0])
             hessian = self.hessian(tries == 0)[0]
             if tries > 1:
-                more = max(10 * more, 1e-14 * float(np.trace(hessian)))
-                hessian[np.diag_indices(len(hessian))] += more
+                added = max(10 * added, 1e-14 * float(np.trace(hessian)))
+                hessian[np.diag_indices(len(hessian))] += added
             self.factor = factor_of(hessian)
             if self.factor is not None:
                 return self.factor
         raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
 
     def inverse(self, columns: Floats) -> Floats:
-        """Return the inverse of minus the second derivatives times columns."""
+        """Return the inverse of the negative Hessian times columns."""
         return solved(self._factored(), columns)
 
     def log_det(self) -> float:
-        """Return the log-determinant, of the last step's factor: that of the optimum up to the step's length."""
+        """Return the log-determinant from the factor of the last step: exact up to the length of that step."""
         if self.factor is None or not self.is_exact.all():
             self._factored()
         assert self.factor is not None
@@ -249,24 +255,24 @@ class Matrix(Large):
 
     def times_inverse(self, columns: Floats) -> Floats:
         """Return the covariance of centred scores times columns."""
-        found = solved(self._factored(), self._filled(columns))[: self.m]
-        return np.asarray(found - found.mean(axis=0))
+        solution = solved(self._factored(), self._filled(columns))[: self.m]
+        return np.asarray(solution - solution.mean(axis=0))
 
     def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
-        """Return the fit with its covariance, by the curvature alone."""
+        """Return the fit with its covariance: the inverse of the negative Hessian, without the mean of all scores."""
         m, n = self.m, self.likelihood.size
-        whole = inverted(self._factored())
-        extra, among = self._apart(whole[m:, m:])
-        own = whole[:m, :m] if n > m else whole
-        own -= 1 / (max(m, 1) * self.along[0])
-        covariance = np.ascontiguousarray(own).reshape(-1)
+        inverse = inverted(self._factored())
+        extra, of_coefficients = self._apart(inverse[m:, m:])
+        of_scores = inverse[:m, :m] if n > m else inverse
+        of_scores -= 1 / (max(m, 1) * self.along[0])
+        covariance = np.ascontiguousarray(of_scores).reshape(-1)
         variance = np.maximum(covariance[:: m + 1], 0.0)
         return replace(
             fitted,
             covariance=covariance,
             variance=variance,
             extra_variance=extra[None],
-            coefficient_covariance=among,
+            coefficient_covariance=of_coefficients,
             is_definite=self.is_exact,
         )
 
@@ -280,43 +286,49 @@ class Products(Large):
         return super().evaluate(point)
 
     def step(self, gradient: Floats) -> tuple[Floats, Bools]:
-        """Return a Newton step by conjugate gradients: of length s, it is off by s² anyway, so by s relative to it."""
+        """Return a Newton step by conjugate gradients.
+
+        A Newton step of length s has an error of about s², so that a relative accuracy of s is enough.
+        """
         self._prepare(is_exact=False)
         accuracy = float(np.clip(np.abs(gradient[0] / self.diagonal).max(), 1e-8, 0.1))
         self.is_exact = np.ones(1, bool)
         return self.solve(gradient.T, accuracy).T, self.is_exact
 
     def _prepare(self, is_exact: bool) -> None:
+        """Keep the diagonal, the border of the other parameters and the weight ``level`` of the direction of equal
+        scores.
+        """
         self.side, self.corner = self.likelihood.border(is_exact)
         self.corner = self.corner + self.prior.among_others(len(self.corner))
-        own = self.likelihood.diagonal() + self.prior.diagonal(self.point)
-        self._diagonal = np.concatenate([own, np.diag(self.corner)])
-        self.level = float(own.mean())
+        of_scores = self.likelihood.diagonal() + self.prior.diagonal(self.point)
+        self._diagonal = np.concatenate([of_scores, np.diag(self.corner)])
+        self.level = float(of_scores.mean())
 
     @property
     def diagonal(self) -> Floats:
-        """The diagonal of minus the second derivatives, or a bound of it."""
+        """The diagonal of the negative Hessian, used to precondition; after ``step`` that of a bound of it."""
         if self._diagonal is None:
             self._prepare(is_exact=True)
         assert self._diagonal is not None
         return self._diagonal
 
     def __call__(self, x: Floats) -> Floats:
-        """Multiply columns by minus the second derivatives."""
+        """Multiply columns by the negative Hessian, with ``level`` added in the direction of equal scores."""
         m = self.m
-        own = np.ascontiguousarray(x[:m])
+        of_scores = np.ascontiguousarray(x[:m])
         out = np.empty_like(x)
-        out[:m] = self.likelihood.product(own) + self.prior.product(self.point, own) + self.side @ x[m:]
-        out[:m] += self.level * own.mean(axis=0)
-        out[m:] = self.side.T @ own + self.corner @ x[m:]
+        out[:m] = self.likelihood.product(of_scores) + self.prior.product(self.point, of_scores) + self.side @ x[m:]
+        out[:m] += self.level * of_scores.mean(axis=0)
+        out[m:] = self.side.T @ of_scores + self.corner @ x[m:]
         return out
 
     def solve(self, right: Floats, accuracy: float) -> Floats:
         """Solve for columns by conjugate gradients with a diagonal preconditioner.
 
-        What is left must be small also as a step, in the norm of the preconditioner: where an item's curvature is tiny
-        a small residual is a large step. A direction along which the objective does not curve down ends the search
-        (``is_exact`` is then False): what was found so far, or the preconditioned gradient, leads upwards all the same.
+        The residual must also be small in the norm of the preconditioner: where an item's curvature is tiny, a small
+        residual is a large step. A direction of negative curvature ends the search (``is_exact`` is then False): the
+        solution so far, or the preconditioned gradient, is still an ascent direction.
         """
         diagonal = self.diagonal[:, None]
         x, r = np.zeros_like(right), right.copy()
@@ -340,68 +352,73 @@ class Products(Large):
         return x
 
     def inverse(self, columns: Floats) -> Floats:
-        """Return the inverse of minus the second derivatives times columns, to many digits."""
+        """Return the inverse of the negative Hessian times columns, to many digits."""
         self._prepare(is_exact=True)
         return self.solve(columns, 1e-8)
 
     def log_det(self) -> float:
-        """Estimate the log-determinant.
+        """Estimate the log-determinant by stochastic Lanczos quadrature.
 
         Lanczos steps from random signs give, for the matrix scaled to a diagonal of ones, weights and nodes of the
-        integral of the logarithm. The signs are the same at every call, so that estimates compare.
+        integral of the logarithm. The signs are the same at every call, so that estimates can be compared.
         """
         self._prepare(is_exact=True)
         n, root = len(self.diagonal), np.sqrt(self.diagonal)[:, None]
         probes, length = self.likelihood.probes
-        here = np.random.default_rng(0).choice([-1.0, 1.0], (probes, n)).T / np.sqrt(n)
-        before, alpha, beta = np.zeros((n, probes)), np.zeros((length, probes)), np.zeros((length, probes))
-        found, last = 0.0, np.inf
+        vector = np.random.default_rng(0).choice([-1.0, 1.0], (probes, n)).T / np.sqrt(n)
+        previous, alpha, beta = np.zeros((n, probes)), np.zeros((length, probes)), np.zeros((length, probes))
+        mean_log, last_mean_log = 0.0, np.inf
         for k in range(length):
-            following = self(here / root) / root - (beta[k - 1] if k else 0.0) * before
-            alpha[k] = (following * here).sum(axis=0)
-            following -= alpha[k] * here
-            beta[k] = np.linalg.norm(following, axis=0)
-            before, here = here, following / np.maximum(beta[k], 1e-300)
+            next_vector = self(vector / root) / root - (beta[k - 1] if k else 0.0) * previous
+            alpha[k] = (next_vector * vector).sum(axis=0)
+            next_vector -= alpha[k] * vector
+            beta[k] = np.linalg.norm(next_vector, axis=0)
+            previous, vector = vector, next_vector / np.maximum(beta[k], 1e-300)
             if k % 3 == 2 or k == length - 1:
-                found, last = quadrature(alpha[: k + 1], beta[: k + 1]), found
-                if abs(found - last) <= QUADRATURE:
+                mean_log, last_mean_log = quadrature(alpha[: k + 1], beta[: k + 1]), mean_log
+                if abs(mean_log - last_mean_log) <= QUADRATURE:
                     break
-        return n * found + 2 * float(np.log(root).sum()) - float(np.log(self.level + self.prior.along[0]))
+        return n * mean_log + 2 * float(np.log(root).sum()) - float(np.log(self.level + self.prior.along[0]))
 
     def times_inverse(self, columns: Floats) -> Floats:
         """Return the covariance of centred scores times columns."""
         self._prepare(is_exact=True)
-        found = self.solve(self._filled(columns), 1e-4)[: self.m]
-        return np.asarray(found - found.mean(axis=0))
+        solution = self.solve(self._filled(columns), 1e-4)[: self.m]
+        return np.asarray(solution - solution.mean(axis=0))
 
     def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
         """Return the fit with estimated variances, and the draws behind them."""
         if not draws_noise(self.likelihood):  # choices have no draws of their own
-            whole = Matrix(self.likelihood, self.prior)
-            whole.evaluate(self.point)
-            return whole.with_errors(fitted)
+            dense = Matrix(self.likelihood, self.prior)
+            dense.evaluate(self.point)
+            return dense.with_errors(fitted)
         self._prepare(is_exact=True)
         variance, draws = self._marginal_variances(less, of_prior)
-        extra, among = self._apart(self.among_others(less))
-        return replace(fitted, variance=variance, draws=draws, extra_variance=extra[None], coefficient_covariance=among)
+        extra, of_coefficients = self._apart(self.among_others(less))
+        return replace(
+            fitted, variance=variance, draws=draws, extra_variance=extra[None], coefficient_covariance=of_coefficients
+        )
 
     def _marginal_variances(self, less: Floats | None, of_prior: float) -> tuple[Floats, Floats]:
         """Estimate the variance of every centred score, and return the draws behind it.
 
-        With ``less`` the draws vary less than the curvature says, and what the others add is taken as independent of
-        the rest, which it is where the same share is taken off everywhere.
+        A variance is that given all other parameters (1 / diagonal) plus the drawn variance of the conditional mean.
+        With ``less`` the draws vary less than the curvature says; the two terms are then independent only where the
+        same share is taken off everywhere.
         """
         m, rng = self.m, np.random.default_rng(0)
         assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
         likelihood = self.likelihood if less is None else self.likelihood.with_curve(self.likelihood.curve - less)
-        own = likelihood.noise(rng) + np.sqrt(of_prior) * self.prior.noise(self.point, rng, N_DRAWS)
-        own += np.sqrt(self.level / m) * rng.standard_normal(N_DRAWS)
-        right = self._filled(own)
+        noise = likelihood.noise(rng) + np.sqrt(of_prior) * self.prior.noise(self.point, rng, N_DRAWS)
+        noise += np.sqrt(self.level / m) * rng.standard_normal(N_DRAWS)
+        right = self._filled(noise)
         drawn = self.solve(right, 1e-4)[:m]
         diagonal = self.diagonal[:m, None] + self.level / m
         conditional = drawn - right[:m] / diagonal
-        off = self.likelihood.diagonal() - likelihood.diagonal() + (1 - of_prior) * self.prior.diagonal(self.point)
-        variance = (1 - off / diagonal[:, 0]) / diagonal[:, 0] + (conditional**2).mean(axis=1)
+        reduction = (
+            self.likelihood.diagonal() - likelihood.diagonal() + (1 - of_prior) * self.prior.diagonal(self.point)
+        )
+        variance = (1 - reduction / diagonal[:, 0]) / diagonal[:, 0] + (conditional**2).mean(axis=1)
         # All scores up by the same is no uncertainty: its share is known exactly.
         variance -= 1 / (m * (self.level + self.prior.along[0]))
         return variance, drawn - drawn.mean(axis=0)

@@ -33,11 +33,11 @@ def fit(
     strategy: str | Strategies | None = None,
     with_log_det: bool = False,
 ) -> list[Fit]:
-    """Fit all instances; parts differ in how they were solved.
+    """Fit all instances; return a ``Fit`` per strategy: one for all small instances, one for each large instance.
 
-    ``start`` is an earlier fit of the same observations to begin with; a search ends with a step below ``small_step``;
-    ``strategy`` is chosen by cost unless it is given, for all instances or each. The log-determinant is found only
-    where it is wanted.
+    ``start`` is an earlier fit of the same observations to start from; a search ends with a step below ``small_step``;
+    ``strategy`` is chosen by cost unless it is given, for all instances or each. The log-determinant is computed only
+    if ``with_log_det``.
     """
     n = len(observed.slot_ptr) - 1
     if isinstance(strategy, Strategies):
@@ -49,35 +49,37 @@ def fit(
     groups = [np.flatnonzero(is_small)] if is_small.any() else []
     fits = []
     for instances in [*groups, *(np.array([q]) for q in np.flatnonzero(~is_small).tolist())]:
-        whole = len(instances) == n
-        own, slots = (observed, np.arange(int(observed.slot_ptr[-1]))) if whole else observed.restrict(instances)
-        here, from_here = prior if whole else prior.of(instances, slots), WarmStart()
+        is_all = len(instances) == n
+        part, slots = (observed, np.arange(int(observed.slot_ptr[-1]))) if is_all else observed.restrict(instances)
+        part_prior, part_start = prior if is_all else prior.of(instances, slots), WarmStart()
         if warm_start is not None:
-            from_here = WarmStart(
+            part_start = WarmStart(
                 warm_start.start[slots], warm_start.start_advantage[instances], warm_start.start_tie[instances]
             )
         for_fit, for_log_det, for_errors = strategies.of(instances[0])
         if for_fit == "batch":
-            batch = own.batch(here.belief, from_here, min(small_step, ROUGH_IN_BATCH), False)
-            fits.append(Fit(instances, slots, own, here, "batch", **{**batch._asdict(), "covariance": None}))
+            batch = part.batch(part_prior.belief, part_start, min(small_step, ROUGH_IN_BATCH), False)
+            fits.append(Fit(instances, slots, part, part_prior, "batch", **{**batch._asdict(), "covariance": None}))
             continue
-        objective = LARGE[for_fit].of(own, here)
-        coefficient = next((one.coefficient for one in start or () if one.instances[0] == instances[0]), None)
-        found = maximise(objective, _start_point(objective, from_here, coefficient), small_step)
+        objective = LARGE[for_fit].of(part, part_prior)
+        coefficient = next(
+            (earlier.coefficient for earlier in start or () if earlier.instances[0] == instances[0]), None
+        )
+        optimum = maximise(objective, _start_point(objective, part_start, coefficient), small_step)
         if with_log_det and for_log_det != for_fit:
-            objective = LARGE[for_log_det].of(own, here)
-            objective.evaluate(found.point)
+            objective = LARGE[for_log_det].of(part, part_prior)
+            objective.evaluate(optimum.point)
         log_det = objective.log_det() if with_log_det else 0.0
-        fits.append(objective.fitted(found, (instances, slots, own, here, for_errors), log_det))
+        fits.append(objective.fitted(optimum, (instances, slots, part, part_prior, for_errors), log_det))
     return fits
 
 
 def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], strategies: Strategies) -> list[Fit] | None:
-    """Return a rough fit of a large instance one Newton step from another, with its log-determinant.
+    """Return an approximate fit of a large instance one Newton step from another, with its log-determinant.
 
-    The rise to the new point is that of a parabola, so that nothing is evaluated there, and the determinant that of the
-    point before. None where that is too rough, the step being longer than a rough fit may end with, and where instances
-    go in batches.
+    The value at the new point is that of the quadratic model, so that nothing is evaluated there, and the determinant
+    is that of the point before. None where the step is longer than a rough fit may end with, and for the strategy
+    "batch".
     """
     if len(observed.slot_ptr) != 2:
         return None
@@ -86,7 +88,7 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], strategies:
         return None
     objective = LARGE[strategy].of(observed, prior)
     point = _start_point(objective, start[0].warm_start, start[0].coefficient)
-    here, gradient = objective.evaluate(point), objective.gradient()
+    value, gradient = objective.evaluate(point), objective.gradient()
     step, is_exact = objective.step(gradient)
     if not is_exact.all() or np.abs(step).max() >= ROUGH_STEP:
         return None
@@ -94,45 +96,45 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], strategies:
         objective = LARGE[for_log_det].of(observed, prior)
         objective.evaluate(point)
     log_det = objective.log_det()
-    there, top = point + step, here + 0.5 * (step * gradient).sum(axis=1)
-    there[:, : objective.m] -= there[:, : objective.m].mean(axis=1, keepdims=True)
-    optimum = Optimum(there, np.abs(gradient).max(axis=1), np.ones(1, np.int32))
+    new_point, new_value = point + step, value + 0.5 * (step * gradient).sum(axis=1)
+    new_point[:, : objective.m] -= new_point[:, : objective.m].mean(axis=1, keepdims=True)
+    optimum = Optimum(new_point, np.abs(gradient).max(axis=1), np.ones(1, np.int32))
     first = start[0]
-    found = objective.fitted(optimum, (first.instances, first.slots, observed, prior, for_errors), log_det)
-    log_prior = objective.prior.value(there)
-    return [replace(found, value=top - log_prior, log_prior=log_prior)]
+    fitted = objective.fitted(optimum, (first.instances, first.slots, observed, prior, for_errors), log_det)
+    log_prior = objective.prior.value(new_point)
+    return [replace(fitted, value=new_value - log_prior, log_prior=log_prior)]
 
 
 def _joined(fits: Sequence[Fit], slot_ptr: Int64s) -> WarmStart:
-    """Return where other fits ended, for all instances."""
+    """Return the end points of other fits as a warm start for all instances."""
     n = len(slot_ptr) - 1
     warm_start = WarmStart(np.zeros(int(slot_ptr[-1])), np.zeros(n), np.zeros(n))
-    for one in fits:
-        warm_start.start[one.slots], warm_start.start_advantage[one.instances] = one.score, one.advantage
-        warm_start.start_tie[one.instances] = one.tie
+    for part in fits:
+        warm_start.start[part.slots], warm_start.start_advantage[part.instances] = part.score, part.advantage
+        warm_start.start_tie[part.instances] = part.tie
     return warm_start
 
 
 def with_errors(fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
     """Return a fit with the covariance of its scores, or where that is too large their variances and draws.
 
-    ``less`` is by pair how much less than its curve it varies, ``of_prior`` how much of the prior's curvature counts
-    (``tied.corrected``): draws are made so, covariances are corrected later.
+    ``less`` is, by pair, by how much its variance falls short of its curvature, ``of_prior`` the share of the prior's
+    curvature that counts (see ``tied.corrected``): draws account for both, covariances are corrected later.
     """
     if fitted.strategy == "batch":
-        found = fitted.observed.batch(fitted.prior.belief, fitted.warm_start, SMALL_STEP, True)
-        covariance, extra, is_definite = found.covariance, found.extra_variance, found.is_definite
+        batch = fitted.observed.batch(fitted.prior.belief, fitted.warm_start, SMALL_STEP, True)
+        covariance, extra, is_definite = batch.covariance, batch.extra_variance, batch.is_definite
         size = np.diff(fitted.slot_ptr)
-        owner = np.repeat(np.arange(len(size)), size)
-        start = np.concatenate([[0], np.cumsum(size**2)])[:-1][owner]
-        place = np.arange(len(owner)) - fitted.slot_ptr[:-1][owner]
-        variance = np.maximum(covariance[start + place * (size[owner] + 1)], 0.0)
+        instance = np.repeat(np.arange(len(size)), size)
+        block_start = np.concatenate([[0], np.cumsum(size**2)])[:-1][instance]
+        place = np.arange(len(instance)) - fitted.slot_ptr[:-1][instance]
+        variance = np.maximum(covariance[block_start + place * (size[instance] + 1)], 0.0)
         return replace(fitted, covariance=covariance, variance=variance, extra_variance=extra, is_definite=is_definite)
     return fitted.objective(0).with_errors(fitted, less, of_prior)
 
 
 def _start_point(objective: Large, warm_start: WarmStart, coefficient: Floats | None) -> Floats:
-    """Return where to begin: at an earlier fit or, of very many observations, where one of some of them ends."""
+    """Return the starting point: an earlier fit, or the optimum of a sample where there are very many observations."""
     likelihood = objective.likelihood
     if len(warm_start.start):
         point = np.zeros((1, likelihood.size))
@@ -142,9 +144,9 @@ def _start_point(objective: Large, warm_start: WarmStart, coefficient: Floats | 
         if coefficient is not None:
             point[0, likelihood.size - likelihood.n_coefficients :] = coefficient[0]
         return point
-    some = likelihood.sample()
-    if some is None:
+    sampled = likelihood.sample()
+    if sampled is None:
         return likelihood.start()
-    part, step = some
+    part, step = sampled
     weaker = replace(objective.prior.whole, ridge=objective.prior.whole.ridge / step).alone(part.m)
     return maximise(Products(part, weaker), part.start(), ROUGH_STEP).point

@@ -31,7 +31,11 @@ def rolling(
     since: float,
     every: str | float | None,
 ) -> Floats:
-    """Return the chance that the first item of every ballot wins, as seen from those before; NaN where unknown."""
+    """Return, for every ballot, the chance that its first item wins, predicted from earlier ballots; NaN where unknown.
+
+    Drift and prior that are None are chosen before the first stretch. ``since`` is where predictions begin, ``every``
+    the length of the stretches after which everything is refitted.
+    """
     assert prefs.time is not None
     out = np.full(prefs.n_ballots, np.nan)
     order = np.argsort(prefs.time, kind="stable")
@@ -44,29 +48,29 @@ def rolling(
     nodes, end = nodes_of(prefs, compared, period)
     stretch = periods(prefs.time[ahead], prefs.is_dated, every)[0]
     moment = prefs.time / unit_of(prefs)
-    score, was = np.zeros(len(nodes)), np.zeros(len(nodes), bool)
+    score, was_past = np.zeros(len(nodes)), np.zeros(len(nodes), bool)
     begins = moment_of_nodes(nodes, compared, moment, end)
     for ballots in np.split(ahead, np.flatnonzero(np.diff(stretch)) + 1):
         past = begins < moment[ballots[0]]
-        own = some_nodes(nodes, past)
-        _carry(score, past & ~was, nodes.is_first)
-        was = past
+        past_nodes = some_nodes(nodes, past)
+        _carry(score, past & ~was_past, nodes.is_first)
+        was_past = past
         if drift is None or prior is None:
-            if not len(own):
+            if not len(past_nodes):
                 raise ParameterError(
                     "Nothing happened before " + arg("since") + ", so drift and prior cannot be chosen: give them."
                 )
-            walk = fitted(own, drift, prior, score[past])
+            walk = fitted(past_nodes, drift, prior, score[past])
             drift, prior = walk.drift, walk.prior
         else:
-            walk = Walk(own, drift, prior).maximise(score[past], ROUGH_STEP)
+            walk = Walk(past_nodes, drift, prior).maximise(score[past], ROUGH_STEP)
         score[past] = walk.score
         out[ballots] = _followed(prefs, Beliefs(walk, prefs.n_slots), ballots, np.maximum(end, moment))
     return out
 
 
 def moment_of_nodes(nodes: Nodes, compared: Compared, moment: Floats, end: Floats) -> Floats:
-    """Return the latest moment of a comparison of every node, by which it is in the past or not."""
+    """Return, for every node, the latest moment of a comparison in its period: the node is in the past after it."""
     # A period of comparisons ends at the time of its nodes: the latest moment in it is the same for all of them.
     ends = np.unique(end)
     latest = np.full(len(ends), -np.inf)
@@ -75,16 +79,16 @@ def moment_of_nodes(nodes: Nodes, compared: Compared, moment: Floats, end: Float
 
 
 def some_nodes(nodes: Nodes, keep: Bools) -> Nodes:
-    """Return the nodes of some periods, the first of every candidate among them, with their comparisons."""
-    number = (np.cumsum(keep) - 1).astype(np.int32)
+    """Return the nodes to keep with the comparisons between them, renumbered."""
+    new_number = (np.cumsum(keep) - 1).astype(np.int32)
     rows = keep[nodes.first]
-    first, second = number[nodes.first[rows]], number[nodes.second[rows]]
+    first, second = new_number[nodes.first[rows]], new_number[nodes.second[rows]]
     return Nodes(nodes.slot[keep], nodes.time[keep], nodes.gap[keep], first, second, nodes.won[rows], nodes.total[rows])
 
 
-def _carry(score: Floats, new: Bools, is_first: Bools) -> None:
-    """Let nodes that are new begin where their candidate was before."""
-    source = np.where(new & ~is_first, 0, np.arange(len(score)))
+def _carry(score: Floats, is_added: Bools, is_first: Bools) -> None:
+    """Start new nodes at the score of their candidate's previous node, in place."""
+    source = np.where(is_added & ~is_first, 0, np.arange(len(score)))
     score[:] = score[np.maximum.accumulate(source)]
 
 
@@ -93,45 +97,47 @@ class Beliefs:
 
     def __init__(self, walk: Walk, n_slots: int) -> None:
         nodes, last = walk.nodes, walk.nodes.is_last
-        mean, variance, seen = np.zeros(n_slots), np.full(n_slots, 1 / walk.prior), np.full(n_slots, np.nan)
-        mean[nodes.slot[last]], seen[nodes.slot[last]] = walk.score[last], nodes.time[last]
+        mean, variance, last_time = np.zeros(n_slots), np.full(n_slots, 1 / walk.prior), np.full(n_slots, np.nan)
+        mean[nodes.slot[last]], last_time[nodes.slot[last]] = walk.score[last], nodes.time[last]
         variance[nodes.slot[last]] = walk.own_variances()[0][last]
-        self.mean, self.variance, self.seen = mean.tolist(), variance.tolist(), seen.tolist()
+        self.mean, self.variance, self.seen = mean.tolist(), variance.tolist(), last_time.tolist()
         self.rate = walk.drift**2
 
     def is_known(self, slot: int) -> bool:
-        """Say whether a slot was compared before."""
+        """Return whether a slot was compared before."""
         return not isnan(self.seen[slot])
 
     def age(self, slot: int, now: float) -> None:
-        """Let the variance grow until now."""
+        """Add the variance of the random walk since the slot last played."""
         if self.is_known(slot):
             self.variance[slot] += self.rate * max(now - self.seen[slot], 0.0)
         self.seen[slot] = now
 
     def chance(self, a: int, b: int) -> float:
-        """Return the chance that one slot beats another."""
+        """Return the chance that slot a beats slot b (MacKay's approximation for normal scores)."""
         lead = self.mean[a] - self.mean[b]
         return _logistic(lead / sqrt(1 + pi / 8 * (self.variance[a] + self.variance[b])))
 
     def learn(self, a: int, b: int, result: float, weight: float) -> None:
-        """Move to the mode of the two scores given a result (1, 1/2, 0)."""
+        """Move to the mode of the two scores given a result (1 if a won, 1/2 for a tie, 0), by Newton steps in the
+        lead.
+        """
         lead, total = self.mean[a] - self.mean[b], self.variance[a] + self.variance[b]
-        there = lead
+        mode = lead
         for _ in range(MODE_STEPS):
-            p = _logistic(there)
-            there -= (there - lead - total * weight * (result - p)) / (1 + total * weight * p * (1 - p))
-        p = _logistic(there)
+            p = _logistic(mode)
+            mode -= (mode - lead - total * weight * (result - p)) / (1 + total * weight * p * (1 - p))
+        p = _logistic(mode)
         curve = weight * p * (1 - p)
-        gain, less = (there - lead) / total, curve / (1 + total * curve)
+        gain, reduction = (mode - lead) / total, curve / (1 + total * curve)
         self.mean[a] += self.variance[a] * gain
         self.mean[b] -= self.variance[b] * gain
-        self.variance[a] -= self.variance[a] ** 2 * less
-        self.variance[b] -= self.variance[b] ** 2 * less
+        self.variance[a] -= self.variance[a] ** 2 * reduction
+        self.variance[b] -= self.variance[b] ** 2 * reduction
 
 
 def _followed(prefs: Preferences, beliefs: Beliefs, ballots: Int64s, now: Floats) -> list[float]:
-    """Go through some ballots in order, predicting each before learning from it."""
+    """Go through some ballots in order, predicting each before learning from it; NaN where an item is new."""
     out, start, size = [], prefs.indptr[:-1], np.diff(prefs.indptr)
     slot, tier = prefs.entry_slot, prefs.tier
     for k in ballots.tolist():
@@ -139,10 +145,10 @@ def _followed(prefs: Preferences, beliefs: Beliefs, ballots: Int64s, now: Floats
         if size[k] == 2:
             entry = int(start[k])
             a, b = int(slot[entry]), int(slot[entry + 1])
-            known = beliefs.is_known(a) and beliefs.is_known(b)
+            both_known = beliefs.is_known(a) and beliefs.is_known(b)
             beliefs.age(a, float(now[k]))
             beliefs.age(b, float(now[k]))
-            if known:
+            if both_known:
                 chance = beliefs.chance(a, b)
             beliefs.learn(a, b, 0.5 if tier[entry] == tier[entry + 1] else 1.0, float(prefs.weight[k]))
         out.append(chance)

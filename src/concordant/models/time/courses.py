@@ -50,28 +50,28 @@ class Compared:
 
     @classmethod
     def of(cls, prefs: Preferences) -> Compared:
-        """List the pairs of all ballots."""
+        """List all pairs of all ballots."""
         first, second, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
         ballot = views.ballot_of_entry(prefs)[first]
         return cls(prefs.entry_slot[first], prefs.entry_slot[second], is_tie, prefs.weight[ballot], ballot)
 
 
 def end_of_slots(prefs: Preferences, end: Floats) -> Floats:
-    """Return by slot when the data of its instance end, from when the period of every ballot ends."""
+    """Return, by slot, when the data of its instance end; ``end`` is the end of every ballot's period."""
     last = max_by(prefs.instance_of_ballot, end, prefs.n_instances, -np.inf)
     return np.asarray(np.where(np.isfinite(last), last, end.max(initial=0.0))[views.instance_of_slot(prefs)])
 
 
 def unit_of(prefs: Preferences) -> float:
-    """Return how long the unit of time is: a year where there are dates."""
+    """Return the length of the unit of time: a year where there are dates, else 1."""
     return YEAR if prefs.is_dated else 1.0
 
 
 def nodes_of(prefs: Preferences, compared: Compared, period: str | float) -> tuple[Nodes, Floats]:
-    """Gather who met whom in which period; also return the end of every ballot's period.
+    """Gather who met whom in which period into nodes; also return the end of every ballot's period, in units of time.
 
-    "auto" takes every moment, of dates every day, or where that makes too many nodes longer periods; "all" is a single
-    period.
+    "auto" tries every moment (of dates, every day) and then longer periods until there are few enough nodes; "all" is a
+    single period.
     """
     assert prefs.time is not None
     for choice in _choices(prefs, period):
@@ -81,11 +81,11 @@ def nodes_of(prefs: Preferences, compared: Compared, period: str | float) -> tup
             end, number = np.unique(prefs.time, return_inverse=True)
         else:
             number, end = periods(prefs.time, prefs.is_dated, choice)
-        own, unit = number[compared.ballot], unit_of(prefs)
-        both = np.concatenate([compared.ahead, compared.behind]) * max(len(end), 1) + np.tile(own, 2)
-        if period != "auto" or len(both) <= MAX_NODES or len(np.unique(both)) <= MAX_NODES:
+        period_of_pair, unit = number[compared.ballot], unit_of(prefs)
+        node_key = np.concatenate([compared.ahead, compared.behind]) * max(len(end), 1) + np.tile(period_of_pair, 2)
+        if period != "auto" or len(node_key) <= MAX_NODES or len(np.unique(node_key)) <= MAX_NODES:
             break
-    nodes = Nodes.of(compared.ahead, compared.behind, compared.is_tie, compared.weight, own, end / unit)
+    nodes = Nodes.of(compared.ahead, compared.behind, compared.is_tie, compared.weight, period_of_pair, end / unit)
     return nodes, end[number] / unit
 
 
@@ -115,12 +115,15 @@ class Interpolation:
     own: Floats
 
     def mixed(self, by_node: Floats, which: Int64s) -> Floats:
-        """Return the rows of some moments, mixed from those of the nodes around each; zeros where there are none."""
+        """Return a row for each moment in ``which`` (by number), interpolated between the rows of the nodes around it.
+
+        Rows of candidates without nodes are 0.
+        """
         out = np.zeros((len(which), by_node.shape[1]))
-        known = self.known[which]
-        at = (np.cumsum(self.known) - 1)[which[known]]
-        share = self.share[at, None]
-        out[known] = (1 - share) * by_node[self.left[at]] + share * by_node[self.right[at]]
+        has_nodes = self.known[which]
+        place = (np.cumsum(self.known) - 1)[which[has_nodes]]
+        share = self.share[place, None]
+        out[has_nodes] = (1 - share) * by_node[self.left[place]] + share * by_node[self.right[place]]
         return out
 
 
@@ -150,31 +153,34 @@ class Courses:
     @cached_property
     def variances(self) -> tuple[Floats, Floats]:
         """The variance of every node, and the covariance with the node before it."""
-        variance, before = self.walk.variances()
+        variance, covariance = self.walk.variances()
         shift = self._shift[self.walk.nodes.slot]
-        return np.maximum(variance - shift, 0.0), np.where(self.walk.nodes.is_first, 0.0, before - shift)
+        return np.maximum(variance - shift, 0.0), np.where(self.walk.nodes.is_first, 0.0, covariance - shift)
 
     def at(self, slot: Int64s, time: Floats | float) -> tuple[Floats, Floats]:
         """Return the mean and the variance of the scores of some slots, each at a moment."""
-        placed = self._interpolated(slot, time)
-        known, left, right, share, doubt = placed.known, placed.left, placed.right, placed.share, placed.own
-        doubt[~known] -= self._shift[slot[~known]]
+        around = self._interpolated(slot, time)
+        known, left, right, share, variance_at = around.known, around.left, around.right, around.share, around.own
+        variance_at[~known] -= self._shift[slot[~known]]
         if known.any():
-            variance, before = self.variances
-            between = np.where(right > left, before[right], 0.0)
-            doubt[known] += (1 - share) ** 2 * variance[left] + share**2 * variance[right]
-            doubt[known] += 2 * share * (1 - share) * between
-        return placed.mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0], doubt
+            node_variance, covariance = self.variances
+            covariance_left_right = np.where(right > left, covariance[right], 0.0)
+            variance_at[known] += (1 - share) ** 2 * node_variance[left] + share**2 * node_variance[right]
+            variance_at[known] += 2 * share * (1 - share) * covariance_left_right
+        return around.mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0], variance_at
 
     def means(self, slot: Int64s, time: Floats | float) -> Floats:
         """Return the mean of the scores of some slots, each at a moment."""
         return self._interpolated(slot, time).mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0]
 
     def _interpolated(self, slot: Int64s, time: Floats | float) -> Interpolation:
-        """Find the nodes around each moment of a slot."""
+        """Return the nodes around each moment of a slot, and the variance of the walk between or beyond them.
+
+        Slots without nodes have the variance 1 / prior.
+        """
         nodes = self.walk.nodes
         time = np.broadcast_to(np.asarray(time, np.float64), slot.shape)
-        own = np.full(len(slot), 1 / self.walk.prior)
+        variance = np.full(len(slot), 1 / self.walk.prior)
         first, last = self.node_ptr[slot], self.node_ptr[slot + 1] - 1
         is_known = last >= first
         time, first, last = time[is_known], first[is_known], last[is_known]
@@ -187,46 +193,55 @@ class Courses:
         share = np.where(right > left, np.clip((time - nodes.time[left]) / gap, 0.0, 1.0), 0.0)
         outside = np.maximum(np.maximum(nodes.time[left] - time, time - nodes.time[right]), 0.0)
         bridge = np.where(right > left, share * (1 - share) * gap, 0.0)
-        own[is_known] = self.walk.drift**2 * (bridge + outside)
-        return Interpolation(is_known, left, right, share, own)
+        variance[is_known] = self.walk.drift**2 * (bridge + outside)
+        return Interpolation(is_known, left, right, share, variance)
 
     def lead_variances(self, first: Int64s, second: Int64s, time: Floats | float, solved: int = SOLVED) -> Floats:
-        """Return the variance of the lead of one slot over another of its instance, each pair at a moment.
+        """Return the variance of the lead of the first slot over the second of its instance, each pair at a moment.
 
-        Exact for few moments of candidates (``solved`` cells) and for few nodes; beyond that estimated from draws of
-        the posterior.
+        Exact where there are few distinct moments of candidates (``solved`` cells) or few nodes; else estimated from
+        draws of the posterior.
         """
         times, when = np.unique(np.broadcast_to(np.asarray(time, np.float64), first.shape), return_inverse=True)
         keys, place = np.unique(np.concatenate([first, second]) * len(times) + np.tile(when, 2), return_inverse=True)
-        one, other = place.reshape(2, -1)
-        placed = self._interpolated(keys // max(len(times), 1), times[keys % max(len(times), 1)])
-        own = placed.own[one] + placed.own[other]
+        first_key, second_key = place.reshape(2, -1)
+        around = self._interpolated(keys // max(len(times), 1), times[keys % max(len(times), 1)])
+        variance = around.own[first_key] + around.own[second_key]
         nodes = len(self.walk.nodes)
         if nodes > LARGEST_DENSE and len(keys) <= max(MIN_SOLVED, solved // nodes):
-            joint = self._joint(placed)
-            return np.asarray(own + np.maximum(joint[one, one] + joint[other, other] - 2 * joint[one, other], 0.0))
+            joint = self._joint(around)
+            return np.asarray(
+                variance
+                + np.maximum(
+                    joint[first_key, first_key] + joint[second_key, second_key] - 2 * joint[first_key, second_key], 0.0
+                )
+            )
         root = self._root
         step = max(AT_ONCE // max(root.shape[1], 1), 1)
-        for start in range(0, len(one), step):
-            some = slice(start, start + step)
-            own[some] += ((placed.mixed(root, one[some]) - placed.mixed(root, other[some])) ** 2).sum(axis=1)
-        return np.asarray(own)
+        for start in range(0, len(first_key), step):
+            chunk = slice(start, start + step)
+            variance[chunk] += (
+                (around.mixed(root, first_key[chunk]) - around.mixed(root, second_key[chunk])) ** 2
+            ).sum(axis=1)
+        return np.asarray(variance)
 
-    def _joint(self, placed: Interpolation) -> Floats:
-        """Return the joint covariance of moments of candidates, by one solution each, less what each has of its own."""
-        joint = np.zeros((len(placed.own), len(placed.own)))
+    def _joint(self, around: Interpolation) -> Floats:
+        """Return the joint covariance of moments of candidates (a linear solve each), without their bridge
+        variances.
+        """
+        joint = np.zeros((len(around.own), len(around.own)))
         for row, left, right, share in zip(
-            np.flatnonzero(placed.known).tolist(), placed.left, placed.right, placed.share, strict=True
+            np.flatnonzero(around.known).tolist(), around.left, around.right, around.share, strict=True
         ):
-            wanted = np.zeros(len(self.walk.nodes))
-            wanted[left] += 1 - share
-            wanted[right] += share
-            joint[row] = placed.mixed(self.walk.solve(wanted, SOLVED_TO)[:, None], np.arange(len(joint)))[:, 0]
+            unit = np.zeros(len(self.walk.nodes))
+            unit[left] += 1 - share
+            unit[right] += share
+            joint[row] = around.mixed(self.walk.solve(unit, SOLVED_TO)[:, None], np.arange(len(joint)))[:, 0]
         return (joint + joint.T) / 2
 
     @cached_property
     def _root(self) -> Floats:
-        """A row per node whose products are the covariance of the nodes: exact of few, else from draws."""
+        """A row per node such that R Rᵀ is the covariance of the nodes: exact for few nodes, else from draws."""
         if len(self.walk.nodes) <= LARGEST_DENSE:
             return self.walk.root()
         return np.asarray(self.walk.conditional_means(LEAD_DRAWS)[0].T / np.sqrt(LEAD_DRAWS))
@@ -245,18 +260,18 @@ class Courses:
         return out
 
     def peaks(self) -> tuple[Floats, Floats]:
-        """Return the highest score of every slot, and its variance."""
+        """Return the highest score of every slot over time, and its variance."""
         nodes, score = self.walk.nodes, self.walk.score
         order = np.lexsort((score, nodes.slot))
         best = order[nodes.is_last]  # the nodes of a slot stay together, so its last place holds its highest score
-        peak, doubt = self.at(np.arange(len(self.end)), self.end)
-        peak[nodes.slot[best]], doubt[nodes.slot[best]] = score[best], self.variances[0][best]
-        return peak, doubt
+        peak, variance = self.at(np.arange(len(self.end)), self.end)
+        peak[nodes.slot[best]], variance[nodes.slot[best]] = score[best], self.variances[0][best]
+        return peak, variance
 
     def standing(self) -> tuple[Floats, Floats]:
         """Return the score of every slot at the end, and its variance given the mean score of its instance then.
 
-        How far all of them have moved together since the beginning is in doubt, but says nothing of who is ahead.
+        How far all scores have moved together since the beginning is uncertain, but does not affect who is ahead.
         """
         slots = np.arange(len(self.end))
         mean, variance = self.at(slots, self.end)
@@ -265,26 +280,27 @@ class Courses:
         instance = segment_index(self.slot_ptr)
         share = 1 / np.maximum(np.diff(self.slot_ptr), 1)[instance]
         last = np.flatnonzero(nodes.is_last)
-        right = np.zeros(len(nodes))
-        right[last] = share[nodes.slot[last]]
+        share_of_node = np.zeros(len(nodes))
+        share_of_node[last] = share[nodes.slot[last]]
         with_mean = share / walk.prior  # the covariance with the mean: of those who never played, and of the others
-        own = walk.drift**2 * (self.end[nodes.slot[last]] - nodes.time[last])
-        with_mean[nodes.slot[last]] = share[nodes.slot[last]] * own
+        walk_since = walk.drift**2 * (self.end[nodes.slot[last]] - nodes.time[last])
+        with_mean[nodes.slot[last]] = share[nodes.slot[last]] * walk_since
         if len(last):
-            with_mean[nodes.slot[last]] += walk.solve(right, 1e-6)[last]
+            with_mean[nodes.slot[last]] += walk.solve(share_of_node, 1e-6)[last]
         of_mean = np.bincount(instance, share * with_mean, len(self.slot_ptr) - 1)
         return mean, np.maximum(variance - with_mean**2 / of_mean[instance], 0.0)
 
-    def difference(self, one: int, other: int) -> tuple[float, float]:
-        """Return how far one slot is ahead of another at the end, and the standard error of that, exactly."""
-        first, second = np.array([one]), np.array([other])
-        lead = self.at_end()[one] - self.at_end()[other]
+    def difference(self, a: int, b: int) -> tuple[float, float]:
+        """Return how far one slot is ahead of another at the end, and the standard error of the difference."""
+        first, second = np.array([a]), np.array([b])
+        lead = self.at_end()[a] - self.at_end()[b]
         return float(lead), float(np.sqrt(self.lead_variances(first, second, self.end[first])[0]))
 
     def errors_of_differences(self, slot: int) -> Floats:
         """Return the standard errors at the end of the differences between a slot and all candidates of its instance.
 
-        Exact for the candidates with the closest scores; of many nodes the others are estimated from draws.
+        Exact for the candidates with the closest scores; the others are estimated from draws where there are many
+        nodes.
         """
         q = int(np.searchsorted(self.slot_ptr, slot, side="right")) - 1
         slots = np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
@@ -329,6 +345,7 @@ class CourseErrors:
 
     @cached_property
     def _known(self) -> Uncertainty:
+        """Compute intervals and standard errors of the peaks, or of the scores at the end."""
         courses = self.courses
         mean, variance = courses.peaks() if self.kind == "peak" else courses.standing()
         error = np.sqrt(variance)
@@ -357,8 +374,8 @@ class CourseModel(ComparisonModel):
 
     def chances_at(self, first: Int64s, second: Int64s, time: Floats | float) -> tuple[Floats, Floats, Floats]:
         """Return the chances that the first slot of each pair wins, loses and ties at moments in units of time."""
-        one, other = (self.courses.means(slot, time) for slot in (first, second))
-        up = expected_chance(one - other, self.courses.lead_variances(first, second, time))
+        first_mean, second_mean = (self.courses.means(slot, time) for slot in (first, second))
+        up = expected_chance(first_mean - second_mean, self.courses.lead_variances(first, second, time))
         return up, 1 - up, np.zeros(len(up))
 
     def p_beats(self, a: object, b: object, instance: object = None, *, time: object = None) -> float:
@@ -379,8 +396,8 @@ class CourseModel(ComparisonModel):
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences, each comparison at its time (or at the end of the data).
 
-        Each is predicted on its own, the doubt about the scores averaged out; a tie counts as half a win each way, and
-        candidates this model does not know are left out.
+        Each comparison is predicted by itself, averaged over the uncertainty of the scores. A tie counts as half a win
+        each way, and candidates this model does not know are left out.
         """
         (up, down, _), is_tie, weight = self._predicted(prefs)
         tiny = np.finfo(float).tiny
@@ -393,7 +410,9 @@ class CourseModel(ComparisonModel):
         return decided_pairs(chances, weight * ~is_tie, np.zeros(len(weight)))
 
     def _predicted(self, prefs: Preferences) -> tuple[tuple[Floats, Floats, Floats], Bools, Floats]:
-        """Return the chances of all pairs of known candidates, the one ahead first, at their times; ties; weights."""
+        """Return the chances of all pairs of known candidates, winner first, at their times; whether tied; the
+        weights.
+        """
         compared, slot = Compared.of(prefs), self.slots_of(prefs)
         first, second = slot[compared.ahead], slot[compared.behind]
         known = (first >= 0) & (second >= 0)
@@ -404,21 +423,23 @@ class CourseModel(ComparisonModel):
         chances = self.chances_at(first[known], second[known], when)
         return chances, compared.is_tie[known], compared.weight[known]
 
-    def _moment(self, asked: object) -> float:
-        time, is_dated = as_times([asked])
+    def _moment(self, moment: object) -> float:
+        """Return a date or number in the model's unit of time; refuse what is neither."""
+        time, is_dated = as_times([moment])
         if np.isnan(time[0]):
-            raise InputError(arg("time", asked) + " is no moment: give a date written year first, or a number.")
+            raise InputError(arg("time", moment) + " is no moment: give a date written year first, or a number.")
         self._check(is_dated)
         return float(time[0]) / self.unit
 
     def _check(self, is_dated: bool) -> None:
+        """Refuse dates where the model has numbers, and numbers where it has dates."""
         if is_dated != self.is_dated:
-            was, given = ("dates", "numbers") if self.is_dated else ("numbers", "dates")
-            raise InputError(f"This model was fitted to times that are {was}: ask it about {was}, not {given}.")
+            was, got = ("dates", "numbers") if self.is_dated else ("numbers", "dates")
+            raise InputError(f"This model was fitted to times that are {was}: ask it about {was}, not {got}.")
 
 
 def expected_chance(lead: Floats, variance: Floats) -> Floats:
-    """Return the chance of a win for leads that are known with some variance."""
+    """Return the chance of a win for leads that are normal with this mean and variance (MacKay's approximation)."""
     scaled = lead / np.sqrt(1 + np.pi / 8 * variance)
     small = np.exp(-np.abs(scaled))
     return np.asarray(np.where(scaled >= 0, 1.0, small) / (1 + small))

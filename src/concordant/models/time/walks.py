@@ -67,14 +67,16 @@ class Nodes:
 
     @classmethod
     def of(cls, ahead: Int64s, behind: Int64s, is_tie: Bools, weight: Floats, period: Int64s, end: Floats) -> Nodes:
-        """Gather comparisons of slots, each in a period; ``end`` is the time of every period, ascending."""
+        """Gather comparisons of slots, each in a period, into nodes and duels; ``end`` has the ascending ends of
+        periods.
+        """
         n_periods = len(end)
-        key, place = np.unique(np.concatenate([ahead, behind]) * n_periods + np.tile(period, 2), return_inverse=True)
-        better, worse = place.reshape(2, -1)
-        up = np.where(is_tie, weight / 2, weight)
-        flip = better > worse
-        won, lost = np.where(flip, weight - up, up), np.where(flip, up, weight - up)
-        low, high = np.where(flip, worse, better), np.where(flip, better, worse)
+        key, node = np.unique(np.concatenate([ahead, behind]) * n_periods + np.tile(period, 2), return_inverse=True)
+        node_ahead, node_behind = node.reshape(2, -1)
+        won_ahead = np.where(is_tie, weight / 2, weight)
+        flip = node_ahead > node_behind
+        won, lost = np.where(flip, weight - won_ahead, won_ahead), np.where(flip, won_ahead, weight - won_ahead)
+        low, high = np.where(flip, node_behind, node_ahead), np.where(flip, node_ahead, node_behind)
         rows = kernels.group_duels(low, high, won, lost, np.zeros(len(won)), len(key))
         slot, time = key // n_periods, end[key % n_periods]
         gap = np.diff(time, prepend=0.0)
@@ -108,7 +110,7 @@ class Walk:
 
     # ---- at a point ----
     def evaluate(self, score: Floats) -> float:
-        """Move to a point and return the objective there."""
+        """Move to a point; return log-likelihood - scoreᵀ W score / 2, where W is the precision of the walks."""
         nodes = self.nodes
         lead = score[nodes.first] - score[nodes.second]
         small = np.exp(-np.abs(lead))
@@ -123,7 +125,7 @@ class Walk:
         return self._by_node(nodes.won - nodes.total * self.chance) - self._times_walks(self.score)
 
     def factorise(self) -> None:
-        """Prepare solutions with the second derivatives at the point."""
+        """Compute the curvatures at the point and factorise T, the tridiagonal part of the negative Hessian A."""
         from scipy.linalg import lapack
 
         nodes, n = self.nodes, len(self.nodes)
@@ -133,7 +135,7 @@ class Walk:
         self.pivot, self.lower, _ = lapack.dpttrf(self.diagonal, -self.link[1:] if n > 1 else np.zeros(1))
 
     def product(self, x: Floats) -> Floats:
-        """Return minus the second derivatives times a vector."""
+        """Return the negative Hessian times a vector."""
         duels = kernels.laplacian_product(self.nodes.first, self.nodes.second, self.curve, x[:, None])[:, 0]
         return np.asarray(duels + self._times_walks(x))
 
@@ -144,7 +146,7 @@ class Walk:
         return np.asarray(lapack.dpttrs(self.pivot, self.lower, x)[0])
 
     def solve(self, right: Floats, accuracy: float) -> Floats:
-        """Return A⁻¹ times a vector by conjugate gradients; what is left is small in the norm of the preconditioner."""
+        """Return A⁻¹ times a vector by conjugate gradients preconditioned by T, to this accuracy in the norm of T⁻¹."""
         x, r = np.zeros_like(right), right.copy()
         z = self.precondition(r)
         p, rz = z, _dot(r, z)
@@ -162,6 +164,7 @@ class Walk:
         return x
 
     def _times_walks(self, x: Floats) -> Floats:
+        """Return W x, where W is the tridiagonal precision of the walks."""
         out: Floats = self.walks * x
         if len(x) > 1:
             out[1:] -= self.link[1:] * x[:-1]
@@ -169,12 +172,13 @@ class Walk:
         return out
 
     def _by_node(self, by_row: Floats) -> Floats:
+        """Return, by node, the sum of a value over the duels where it is first less the sum where it is second."""
         n = len(self.nodes)
         return np.asarray(np.bincount(self.nodes.first, by_row, n) - np.bincount(self.nodes.second, by_row, n))
 
     # ---- the optimum ----
     def maximise(self, start: Floats | None = None, small_step: float = SMALL_STEP) -> Walk:
-        """Go to the maximum by Newton's method, and prepare solutions there."""
+        """Go to the maximum by Newton's method with step halving, and factorise there."""
         value = self.evaluate(np.zeros(len(self.nodes)) if start is None else start)
         if not len(self.nodes):
             self.is_settled, self.pivot = True, np.empty(0)
@@ -182,15 +186,15 @@ class Walk:
         for self.steps in range(1, MAX_STEPS):
             self.factorise()
             gradient = self.gradient()
-            reach = float(np.abs(self.precondition(gradient)).max(initial=0.0))
-            step = self.solve(gradient, float(np.clip(reach, 1e-8, 0.1)))
-            here, size = self.score, float(np.abs(step).max(initial=0.0))
+            rough_step = float(np.abs(self.precondition(gradient)).max(initial=0.0))
+            step = self.solve(gradient, float(np.clip(rough_step, 1e-8, 0.1)))
+            start_of_step, step_size = self.score, float(np.abs(step).max(initial=0.0))
             for halvings in range(40):
-                there = self.evaluate(here + 0.5**halvings * step)
-                if there >= value - 1e-9 * (1 + abs(value)):
+                new_value = self.evaluate(start_of_step + 0.5**halvings * step)
+                if new_value >= value - 1e-9 * (1 + abs(value)):
                     break
-            value = there
-            self.is_settled = size < small_step and halvings == 0
+            value = new_value
+            self.is_settled = step_size < small_step and halvings == 0
             if self.is_settled:
                 break
         self.factorise()
@@ -198,23 +202,28 @@ class Walk:
 
     # ---- uncertainty ----
     def own_variances(self) -> tuple[Floats, Floats]:
-        """Return every node's variance given all other candidates, and its covariance with the node before it."""
+        """Return every node's variance given the scores of all other candidates, and its covariance with the node
+        before.
+
+        The covariance is 0 for a candidate's first node. They are the diagonal and sub-diagonal of T⁻¹: with pivots f
+        of the factorisation from the front and b from the back, (T⁻¹)_kk = 1 / (f_k + b_k - T_kk).
+        """
         from scipy.linalg import lapack
 
         n = len(self.nodes)
         if not n:
             return np.empty(0), np.empty(0)
-        off = -self.link[1:] if n > 1 else np.zeros(1)
-        back = lapack.dpttrf(self.diagonal[::-1], off[::-1])[0][::-1]
-        variance = 1 / (self.pivot + back - self.diagonal)
-        before = np.zeros(n)
-        before[1:] = -self.lower[: n - 1] * variance[1:]
-        return variance, before
+        off_diagonal = -self.link[1:] if n > 1 else np.zeros(1)
+        pivot_from_back = lapack.dpttrf(self.diagonal[::-1], off_diagonal[::-1])[0][::-1]
+        variance = 1 / (self.pivot + pivot_from_back - self.diagonal)
+        covariance = np.zeros(n)
+        covariance[1:] = -self.lower[: n - 1] * variance[1:]
+        return variance, covariance
 
     def conditional_means(self, n: int, seed: int = 0) -> tuple[Floats, Floats]:
-        """Draw n times from the posterior around its mode; return the draws, and their means given all others.
+        """Draw n times from the posterior around its mode; return the draws, and their means given other candidates.
 
-        A draw solves A x = r for pushes r whose covariance is A; T x - r is what the others add.
+        A draw x solves A x = r for a random r whose covariance is A; x - T⁻¹ r is its mean given the other candidates.
         """
         nodes, rng = self.nodes, np.random.default_rng(seed)
         drawn, mean = np.empty((n, len(nodes))), np.empty((n, len(nodes)))
@@ -228,44 +237,48 @@ class Walk:
         return drawn, mean
 
     def variances(self, draws: int = DRAWS) -> tuple[Floats, Floats]:
-        """Return the posterior variance of every node, and its covariance with the node before it (0 for the first)."""
+        """Return the posterior variance of every node, and its covariance with the node before it (0 for the first).
+
+        Exact for few nodes; else variance given the other candidates plus the drawn variance of the mean given them.
+        """
         if not len(self.nodes):
             return self.own_variances()
         if len(self.nodes) <= LARGEST_DENSE:
-            whole = self.covariance()
-            before = np.append(0.0, np.diagonal(whole, 1))
-            return np.diagonal(whole).copy(), np.where(self.nodes.is_first, 0.0, before)
-        variance, before = self.own_variances()
+            inverse = self.covariance()
+            covariance = np.append(0.0, np.diagonal(inverse, 1))
+            return np.diagonal(inverse).copy(), np.where(self.nodes.is_first, 0.0, covariance)
+        variance, covariance = self.own_variances()
         _, mean = self.conditional_means(draws)
         variance += (mean**2).mean(axis=0)
-        before[1:] += (mean[:, 1:] * mean[:, :-1]).mean(axis=0)
-        return variance, np.where(self.nodes.is_first, 0.0, before)
+        covariance[1:] += (mean[:, 1:] * mean[:, :-1]).mean(axis=0)
+        return variance, np.where(self.nodes.is_first, 0.0, covariance)
 
     def covariance(self) -> Floats:
-        """Return the whole inverse of A, of few nodes."""
+        """Return the full inverse of A (for few nodes)."""
         return np.asarray(np.linalg.inv(self._whole()))
 
     def root(self) -> Floats:
-        """Return a matrix whose product with its transpose is the inverse of A, of few nodes."""
+        """Return a matrix R with R Rᵀ = A⁻¹ (for few nodes)."""
         return np.asarray(np.linalg.inv(np.linalg.cholesky(self._whole())).T)
 
     def _whole(self) -> Floats:
+        """Return A as a dense matrix: the Laplacian of the duels plus the tridiagonal precision of the walks."""
         if not len(self.nodes):
             return np.zeros((0, 0))
         whole = kernels.laplacian(self.nodes.first, self.nodes.second, self.curve, len(self.nodes))
         return np.asarray(whole + np.diag(self.walks) - np.diag(self.link[1:], 1) - np.diag(self.link[1:], -1))
 
 
-def _dot(one: Floats, other: Floats) -> float:
-    """Return an inner product in one thread: on vectors like these a library's threads mostly wait for each other."""
-    return float(np.einsum("i,i->", one, other))
+def _dot(a: Floats, b: Floats) -> float:
+    """Return an inner product computed in one thread: on vectors of this size a library's threads mostly wait."""
+    return float(np.einsum("i,i->", a, b))
 
 
 def fitted(nodes: Nodes, drift: float | None, prior: float | None, start: Floats | None = None) -> Walk:
-    """Fit the scores; a strength that is None is chosen by evidence, and has three digits.
+    """Fit the scores; a strength (drift, prior) that is None is chosen by marginal likelihood, to three digits.
 
-    Newton's method on the two conditions of the docstring above, in the logarithms of drift² and prior: begun with the
-    slopes that MacKay's iteration assumes, which Broyden's updates improve.
+    Newton's method on the two conditions of the module docstring, in the logarithms of drift² and prior: it starts with
+    the slopes that MacKay's iteration assumes, which Broyden's updates improve.
     """
     if not len(nodes) or (drift is not None and prior is not None):
         return Walk(nodes, 1.0 if drift is None else drift, 1.0 if prior is None else prior).maximise(start)
@@ -273,45 +286,50 @@ def fitted(nodes: Nodes, drift: float | None, prior: float | None, start: Floats
     span = span if span > SHORTEST else 1.0
     centre = np.array([-log(span), 0.0])
     free = np.array([drift is None, prior is None])
-    here = np.where(free, centre, 0.0)
-    inverse, before = np.eye(2), None
+    logs = np.where(free, centre, 0.0)
+    inverse, previous = np.eye(2), None
     for _ in range(MAX_TRIALS):
-        tried = _strengths(here, drift, prior)
+        tried = _strengths(logs, drift, prior)
         walk = Walk(nodes, *tried).maximise(start, ROUGH_STEP)
-        start, wanted = walk.score, free * _slopes(walk, here - centre)
-        if before is not None:
-            moved, change = here - before[0], wanted - before[1]
-            seen = inverse @ change
-            scale = float(moved @ seen)
-            if abs(scale) > 1e-3 * float(moved @ moved):
-                inverse = inverse - np.outer(moved + seen, moved @ inverse) / scale
-        if np.abs(wanted).max() < CLOSE:
+        start, residual = walk.score, free * _slopes(walk, logs - centre)
+        if previous is not None:
+            log_step, residual_change = logs - previous[0], residual - previous[1]
+            predicted = inverse @ residual_change
+            scale = float(log_step @ predicted)
+            if abs(scale) > 1e-3 * float(log_step @ log_step):
+                inverse = inverse - np.outer(log_step + predicted, log_step @ inverse) / scale
+        if np.abs(residual).max() < CLOSE:
             break
-        step = inverse @ wanted
-        if float(step @ wanted) <= 0:  # the slopes learnt mislead: begin anew
-            inverse, step = np.eye(2), wanted
-        before = here, wanted
-        here = here + step * min(1.0, FURTHEST / float(np.abs(step).max()))
-    rounded = tuple(float(f"{one:.3g}") for one in _strengths(here, drift, prior))
+        step = inverse @ residual
+        if float(step @ residual) <= 0:  # the slopes learnt mislead: begin anew
+            inverse, step = np.eye(2), residual
+        previous = logs, residual
+        logs = logs + step * min(1.0, FURTHEST / float(np.abs(step).max()))
+    rounded = tuple(float(f"{strength:.3g}") for strength in _strengths(logs, drift, prior))
     return Walk(nodes, *rounded).maximise(start)
 
 
 def _strengths(logs: Floats, drift: float | None, prior: float | None) -> tuple[float, float]:
-    """Return drift and prior from the logarithms of drift² and prior, unless they are given."""
+    """Return drift and prior from the logarithms of drift² and prior; those given are returned as they are."""
     return float(np.exp(logs[0] / 2)) if drift is None else drift, float(np.exp(logs[1])) if prior is None else prior
 
 
 def _slopes(walk: Walk, off_centre: Floats) -> Floats:
-    """Return the slopes of the log-evidence in the logarithms of drift² and prior, over how curved it is, roughly."""
+    """Return the slopes of the log-evidence in log drift² and log prior, divided by its approximate curvature.
+
+    ``off_centre`` are these logarithms less the centre of the weak prior belief about them.
+    """
     nodes, score = walk.nodes, walk.score
-    variance, before = walk.variances(PROBES)
+    variance, covariance = walk.variances(PROBES)
     first = nodes.is_first
-    late = np.flatnonzero(~first)
-    per_time = np.maximum(nodes.gap[late], MIN_STEP / walk.drift**2) * walk.drift**2
-    squares = float(((score[late] - score[late - 1]) ** 2 / per_time).sum())
-    doubts = float(((variance[late] + variance[late - 1] - 2 * before[late]) / per_time).sum())
-    of_steps = squares - max(len(late) - doubts, 0.0), max(len(late) - doubts, 0.0)
-    known = max(float(first.sum()) - walk.prior * float(variance[first].sum()), 0.0)
-    of_first = known - walk.prior * float((score[first] ** 2).sum()), known
+    has_step = np.flatnonzero(~first)
+    step_variance = np.maximum(nodes.gap[has_step], MIN_STEP / walk.drift**2) * walk.drift**2
+    squares = float(((score[has_step] - score[has_step - 1]) ** 2 / step_variance).sum())
+    undetermined = float(
+        ((variance[has_step] + variance[has_step - 1] - 2 * covariance[has_step]) / step_variance).sum()
+    )
+    of_steps = squares - max(len(has_step) - undetermined, 0.0), max(len(has_step) - undetermined, 0.0)
+    determined = max(float(first.sum()) - walk.prior * float(variance[first].sum()), 0.0)
+    of_first = determined - walk.prior * float((score[first] ** 2).sum()), determined
     slope, curve = (np.array(pair) / 2 for pair in zip(of_steps, of_first, strict=True))
     return np.asarray((slope - off_centre / DECADE**2) / (curve + 1 / DECADE**2))

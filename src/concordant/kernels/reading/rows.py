@@ -50,7 +50,7 @@ def assign_slots(
 def find_slots(
     slot_ptr: Int64s, slot_item: Int32s, instance_of_ballot: Int32s, indptr: Int64s, item: Int32s, n_items: int
 ) -> Int64s:
-    """Return the slot of every entry among given candidates, -1 where an item is no candidate of its instance."""
+    """Return the slot of every entry among known candidates, -1 if an item is not a candidate of its instance."""
     instance = np.repeat(instance_of_ballot, np.diff(indptr)).astype(np.int64)
     return find_rows(segment_of(slot_ptr) * n_items + slot_item, instance * n_items + item)
 
@@ -73,14 +73,14 @@ def tier_positions(indptr: Int64s, tier: Int32s, mean: bool) -> Floats:
     last = np.append(first[1:], len(tier))
     start_of_ballot = indptr[segment_of(indptr)[first]]
     best = (first - start_of_ballot + 1).astype(np.float64)
-    here = (best + (last - start_of_ballot)) / 2 if mean else best
-    return np.repeat(here, last - first)
+    position = (best + (last - start_of_ballot)) / 2 if mean else best
+    return np.repeat(position, last - first)
 
 
 def order_segments(score: Floats, ptr: Int64s, tolerance: float) -> tuple[Int64s, Int32s]:
-    """Return slots best first inside each segment and their ranks (1, 2, 2, 4 …), aligned to the order.
+    """Return slots best first inside each segment and their ranks (1, 2, 2, 4 …), in that order.
 
-    Neighbours within ``tolerance`` (relative) are tied and stand in slot order.
+    Neighbours within ``tolerance`` (relative) are tied and stay in slot order.
     """
     segment = segment_of(ptr)
     order = np.lexsort((-score, segment)).astype(np.int64)

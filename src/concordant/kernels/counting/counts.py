@@ -24,19 +24,19 @@ def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) 
     net, role, total = np.zeros(n), np.zeros(n, np.uint8), np.zeros(len(indptr) - 1)
     size = np.diff(indptr)
     ballot = segment_of(indptr)
-    order = np.lexsort((-level, ballot))
-    ordered = level[order]
+    order = np.lexsort((-level, ballot))  # the entries of every ballot, best first
+    sorted_level = level[order]
     filled = size > 0
     first, last = indptr[:-1][filled], indptr[1:][filled] - 1
-    best, worst = (np.repeat(ordered[ends], size[filled]) for ends in (first, last))
-    above = ordered - worst
+    best, worst = (np.repeat(sorted_level[ends], size[filled]) for ends in (first, last))
+    above = sorted_level - worst  # how far above the ballot's last entry
     position = np.arange(n) - np.repeat(indptr[:-1], size)
     m = np.repeat(size, size)
-    role[order] = WINS * (above > 0) + LOSES * (ordered < best)
+    role[order] = WINS * (above > 0) + LOSES * (sorted_level < best)
     is_draw = (size == 2) & draws
-    is_draw[filled] &= ordered[first] == ordered[last]
+    is_draw[filled] &= sorted_level[first] == sorted_level[last]
     role[np.repeat(is_draw, size)] = WINS | LOSES
-    starts = begins_tier(indptr, ordered)
+    starts = begins_tier(indptr, sorted_level)
     tier = np.cumsum(starts) - 1
     tier_start = np.flatnonzero(starts)
     tier_stop = np.append(tier_start[1:], n)
@@ -46,10 +46,12 @@ def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) 
         net[order] = wins - (tier_start[tier] - offset) if n else 0.0
         np.add.at(total, ballot, wins)
     else:
+        # net of i: the sum over j of level_i - level_j = m above_i - sum of above; total: the sum over pairs
         sums = np.bincount(ballot, weights=above, minlength=len(size))
         net[order] = m * above - np.repeat(sums, size)
         np.add.at(total, ballot, above * (m - 1.0 - 2 * position))
-        net[order] = np.where(np.repeat(ordered[first] == ordered[last], size[filled]), 0.0, net[order])
+        # a ballot whose items are all equal prefers nothing, whatever rounding says
+        net[order] = np.where(np.repeat(sorted_level[first] == sorted_level[last], size[filled]), 0.0, net[order])
     total[is_draw] = 1.0
     return net, total, role
 

@@ -48,23 +48,25 @@ def ridge_rows(
     row, spread, doubt, log_det = _zeros(side, size, other_spread)
     for start, stop in _pieces(side.ptr):
         piece = _Piece(side, terms, other_row, mean, start, stop)
-        data = piece.sums((piece.x[:, :, None] * piece.x[:, None, :]) * piece.curve[:, None, None])
-        right, rows = piece.sums(piece.target[:, None] * piece.x), slice(start, stop)
+        curvature = piece.sums((piece.x[:, :, None] * piece.x[:, None, :]) * piece.curve[:, None, None])
+        right, rows = piece.sums(piece.target[:, None] * piece.x), slice(start, stop)  # right-hand side of the system
         if not spread.shape[1]:
-            precision = data + np.diag(ridge)
+            precision = curvature + np.diag(ridge)
             row[rows], log_det[rows] = _solved(precision, right)
             continue
         other_variance = _unpacked(
             piece.sums(piece.curve[:, None] * other_spread[piece.other].astype(np.float64)), size
         )
-        data[:, :-1, :-1] += other_variance[:, :-1, :-1]
+        # E[x x'] = mean mean' + covariance; the covariance of factors and bias moves the right-hand side
+        curvature[:, :-1, :-1] += other_variance[:, :-1, :-1]
         right[:, :-1] -= other_variance[:, -1, :-1]
-        row[rows], log_det[rows] = _solved(data + np.diag(ridge), right)
-        covariance = np.linalg.inv(data + np.diag(ridge))
+        row[rows], log_det[rows] = _solved(curvature + np.diag(ridge), right)
+        covariance = np.linalg.inv(curvature + np.diag(ridge))
         spread[rows] = covariance[:, *np.tril_indices(size)]
+        # expected curvature times the variance of the score (factors uncertain on both sides, the other side's bias)
         factors = row[rows, :-1]
         doubt[rows] = (
-            (data * covariance).sum(axis=(1, 2))
+            (curvature * covariance).sum(axis=(1, 2))
             + other_variance[:, -1, -1]
             + 2 * (factors * other_variance[:, -1, :-1]).sum(axis=1)
         )

@@ -89,12 +89,15 @@ def _ap_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_coun
     relevant = (label >= 1).astype(np.float64)
     inverse = is_counted / place
     n_relevant = _running(relevant, ptr, query, order)
-    level = n_relevant * inverse - _running(relevant * inverse, ptr, query, order)
+    # With n(p) the number of relevant rows up to place p and S(p) their summed 1/place, moving a relevant row from
+    # place p down to q changes the sum of precisions by gain_at(q) - gain_at(p), gain_at = n/p - S; up, by 1/q - 1/p
+    # more.
+    gain_at = n_relevant * inverse - _running(relevant * inverse, ptr, query, order)
     total = np.maximum(np.bincount(query, relevant, minlength=len(ptr) - 1), 1.0)[query]
 
     def change(i: Int64s, j: Int64s) -> Floats:
         """Return the change when positions i and j swap places."""
-        falls = level[j] - level[i]
+        falls = gain_at[j] - gain_at[i]
         rises = falls + inverse[j] - inverse[i]
         moved = np.where(place[j] > place[i], falls, rises)
         return np.asarray((relevant[i] - relevant[j]) * moved / total[i])
@@ -112,6 +115,8 @@ def _err_change(
     reach_share = is_counted * reached / place  # what stopping here would add, 1/place times the chance to get here
     met = _running(stop * reach_share, ptr, query, order)
 
+    # Let the rows at the first and second place have stop chances a and b: after the swap the terms between them are
+    # scaled by (1 - b) / (1 - a), and their own terms exchange a and b; the sum of changes has the factor a - b.
     def change(i: Int64s, j: Int64s) -> Floats:
         """Return the change when positions i and j swap places."""
         i_is_first = place[i] < place[j]

@@ -37,7 +37,7 @@ def regress_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, marg
     def of_query(span: slice) -> tuple[float, Floats]:
         """Return the same for a whole query, from sums over the better and the worse tiers of every position."""
         f = score[span] - score[span].mean()
-        key, ones = f - margin, np.ones(len(f))
+        key, ones = f - margin, np.ones(len(f))  # a pair costs (f_worse - key_better)^2
         as_worse = _over_better(ones, tier[span]) * f - _over_better(key, tier[span])
         as_better = _over_worse(f, tier[span]) - _over_worse(ones, tier[span]) * key
         return float(f @ as_worse - key @ as_better), 2 * (as_worse - as_better)

@@ -66,6 +66,7 @@ def _extreme_stage(
     count = remains.sum(axis=0)
     place = np.cumsum(remains, axis=0)
     n_behind = np.clip(count - place, 0, None)
+    # sets of which an object is the most extreme: its worth times the number of sets of the objects behind it
     term = np.where(remains, score + log_count[n_behind] - log_count[count - 1], -np.inf)
     high = term.max(axis=0)
     share = np.exp(term - high)
@@ -190,12 +191,13 @@ def metropolis_subsets(
         left[:active] -= 1
     worth = [subset_worths(scores, sets, is_harmonic) for sets in (subsets._replace(member=proposed), subsets)]
     with np.errstate(over="ignore", invalid="ignore"):
+        # log of the acceptance ratio: worths, size bias, and the number of sets of each size, C(n, size)
         gain = temperature * (worth[0] - worth[1]) + (log_bias[size] - log_bias[count])
         gain += (log_factorial[count] + log_factorial[n - count]) - (log_factorial[size] + log_factorial[n - size])
-        is_taken = choice[:, 1] < np.exp(gain)
+        is_accepted = choice[:, 1] < np.exp(gain)
     # Observed sets may be of a size that cannot be (log g = -inf): any other is better.
-    is_taken = np.where(np.isneginf(log_bias[count]), ~np.isneginf(log_bias[size]), is_taken)
-    return np.where(np.repeat(is_taken, n), proposed, member)
+    is_accepted = np.where(np.isneginf(log_bias[count]), ~np.isneginf(log_bias[size]), is_accepted)
+    return np.where(np.repeat(is_accepted, n), proposed, member)
 
 
 def subset_worths(scores: Floats, subsets: Subsets, is_harmonic: bool) -> Floats:

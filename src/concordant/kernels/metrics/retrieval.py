@@ -31,7 +31,7 @@ def evaluate_lists(
     counted_before = np.concatenate([[0], np.cumsum(counted)])
     position = counted_before[1:] - counted_before[ptr[:-1]][query]
     positive = ranked_label > 0
-    found = _Positives(n, query[positive], position[positive], ranked_label[positive])
+    retrieved = _Positives(n, query[positive], position[positive], ranked_label[positive])
     length = counted_before[ptr[1:]] - counted_before[ptr[:-1]]
 
     judged_query = segment_of(judged_ptr)
@@ -44,7 +44,7 @@ def evaluate_lists(
     documents = is_known[judged_ptr[1:]] - is_known[judged_ptr[:-1]]
     if not skip_unjudged:
         documents += np.bincount(query[np.isnan(ranked_label)], minlength=n)
-    columns = [_values(row, found, ideal, length, documents) for row in table]
+    columns = [_values(row, retrieved, ideal, length, documents) for row in table]
     return np.stack(columns, axis=1) if columns else np.empty((n, 0))
 
 
@@ -102,7 +102,7 @@ class _Positives:
         return np.bincount(self.query, minlength=self.n).astype(np.float64)
 
 
-def _values(row: Floats, found: _Positives, ideal: _Positives, length: Int64s, documents: Int64s) -> Floats:
+def _values(row: Floats, retrieved: _Positives, ideal: _Positives, length: Int64s, documents: Int64s) -> Floats:
     """Return one metric for every query. ``row``: measure, cutoff (0: none), value without relevant documents, options.
 
     The two options are, for NDCG, whether LETOR's discount and whether linear gains are used; for expected reciprocal
@@ -111,36 +111,36 @@ def _values(row: Floats, found: _Positives, ideal: _Positives, length: Int64s, d
     measure, cutoff, if_none_relevant, option, option_2 = Measure(int(row[0])), int(row[1]), row[2], row[3], row[4]
     graded = measure in (Measure.NDCG, Measure.EXPECTED_RECIPROCAL_RANK)
     if not graded:
-        found, ideal = found.keep(found.label >= option), ideal.keep(ideal.label >= option)
+        retrieved, ideal = retrieved.keep(retrieved.label >= option), ideal.keep(ideal.label >= option)
     relevant = ideal.count()
     if cutoff:
-        found, ideal = found.keep(found.position <= cutoff), ideal.keep(ideal.position <= cutoff)
+        retrieved, ideal = retrieved.keep(retrieved.position <= cutoff), ideal.keep(ideal.position <= cutoff)
     if measure is Measure.NDCG:
-        value = found.sum(_gain(found, option, option_2)) / _not_zero(ideal.sum(_gain(ideal, option, option_2)))
+        value = retrieved.sum(_gain(retrieved, option, option_2)) / _not_zero(ideal.sum(_gain(ideal, option, option_2)))
         if option:  # LETOR's script gives no value to places a query has no document for
             value = np.where(cutoff > documents, 0.0, value)
     elif measure is Measure.EXPECTED_RECIPROCAL_RANK:
-        stop = (np.exp2(found.label) - 1) / np.exp2(option)
-        value = found.sum(_product_before(found.query, 1 - stop) * stop / found.position)
+        stop = (np.exp2(retrieved.label) - 1) / np.exp2(option)  # the chance to stop; option: largest label
+        value = retrieved.sum(_product_before(retrieved.query, 1 - stop) * stop / retrieved.position)
     else:
-        value = _binary(measure, found, relevant, cutoff if cutoff else length)
+        value = _binary(measure, retrieved, relevant, cutoff if cutoff else length)
     return np.where(relevant > 0, value, if_none_relevant)
 
 
-def _binary(measure: Measure, found: _Positives, relevant: Floats, places: int | Int64s) -> Floats:
+def _binary(measure: Measure, retrieved: _Positives, relevant: Floats, places: int | Int64s) -> Floats:
     """Return a metric of relevant or not; ``places`` is the cutoff or the length of the list."""
-    nth = _count_within(found.query) + 1
+    nth = _count_within(retrieved.query) + 1
     if measure is Measure.AVERAGE_PRECISION:
-        return found.sum(nth / found.position) / _not_zero(relevant)
+        return retrieved.sum(nth / retrieved.position) / _not_zero(relevant)
     if measure is Measure.RECIPROCAL_RANK:
-        return found.sum(np.where(nth == 1, 1 / found.position, 0.0))
+        return retrieved.sum(np.where(nth == 1, 1 / retrieved.position, 0.0))
     if measure is Measure.HIT:
-        return np.minimum(found.count(), 1.0)
+        return np.minimum(retrieved.count(), 1.0)
     if measure is Measure.PRECISION:
-        return found.count() / np.maximum(places, 1)
+        return retrieved.count() / np.maximum(places, 1)
     if measure is Measure.R_PRECISION:
-        found = found.keep(found.position <= relevant[found.query])
-    return found.count() / _not_zero(relevant)
+        retrieved = retrieved.keep(retrieved.position <= relevant[retrieved.query])
+    return retrieved.count() / _not_zero(relevant)
 
 
 def _gain(entries: _Positives, letor: float, linear: float) -> Floats:

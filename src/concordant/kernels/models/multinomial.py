@@ -53,10 +53,10 @@ class _ScoreProblem:
 
     def multiply(self, v: Floats) -> Floats:
         """Return the Hessian at the last point times v."""
-        av, cv = self.up @ v, self.down @ v
-        mean = (self.C * av - self.A * cv) / self.Z
+        up_v, down_v = self.up @ v, self.down @ v
+        mean = (self.C * up_v - self.A * down_v) / self.Z
         factor = self.share * self.theta**2 / self.Z
-        of_up, of_down = factor * (cv + mean * self.C), factor * (av - mean * self.A)
+        of_up, of_down = factor * (down_v + mean * self.C), factor * (up_v - mean * self.A)
         return np.asarray(self.diagonal * v - of_up @ self.up - of_down @ self.down)
 
 
@@ -93,7 +93,11 @@ class _VarianceProblem:
         return np.bincount(index, weights=values, minlength=self.m)  # type: ignore[return-value]
 
     def value(self, u: Floats) -> tuple[float, Floats]:
-        """Return value and gradient at u; keep terms for ``multiply``."""
+        """Return value and gradient at u; keep terms for ``multiply``.
+
+        By pair, ``slack`` is the derivative of the loss in x and ``even`` the second derivative without that of log Z's
+        square, which is of low rank: ``low_rank`` holds the gradient of log Z of every adherence group.
+        """
         self.set_pairs(u)
         largest = float(np.abs(self.x).max(initial=0.0))
         self.even, self.slack = np.zeros(len(self.x)), -self.net
@@ -114,14 +118,14 @@ class _VarianceProblem:
         return float(result), self.scatter(self.slack) + self.prior * from_prior
 
     def multiply(self, v: Floats) -> Floats:
-        """Return the Hessian at the last point times v."""
+        """Return the Hessian at the last point times v, by the chain rule through x and h of every pair."""
         m, gv = self.m, self.g * v[self.m :]
-        spread = gv[self.i] + gv[self.j]
-        change = self.h * (v[self.i] - v[self.j]) - self.x * self.h * spread
-        inverse = -(self.h**2) * spread
-        pull = self.even * change
-        to_score = pull * self.h + self.slack * inverse
-        to_log = pull * self.x * self.h + self.slack * (change * self.h + self.x * inverse)
+        variance_change = gv[self.i] + gv[self.j]
+        x_change = self.h * (v[self.i] - v[self.j]) - self.x * self.h * variance_change
+        h_change = -(self.h**2) * variance_change
+        slope_change = self.even * x_change
+        to_score = slope_change * self.h + self.slack * h_change
+        to_log = slope_change * self.x * self.h + self.slack * (x_change * self.h + self.x * h_change)
         scores = self.sum_by(self.i, to_score) - self.sum_by(self.j, to_score) + self.prior * v[:m]
         both = self.sum_by(self.i, to_log) + self.sum_by(self.j, to_log)
         logs = (self.prior * v[m:] - self.g * (both + self.bend * v[m:])) * self.is_learning
@@ -133,7 +137,7 @@ def _step_within(problem: _Problem, gradient: Floats, radius: float, accuracy: f
     step, hessian_step, residual = np.zeros_like(gradient), np.zeros_like(gradient), -gradient
     direction = residual
     rr = float(residual @ residual)
-    goal = accuracy * accuracy * rr
+    goal = accuracy * accuracy * rr  # rr, dd, sd, ss: inner products of residual r, direction d and step s
     for _ in range(min(len(gradient) + 10, 500)):
         if rr <= goal:
             break
@@ -190,8 +194,8 @@ def fit_mpm_scores(
     ``net`` holds the net wins per slot, weighted by adherence, over the total count of the instance.
     """
 
-    def problem(q: int, own: slice, theta: Floats, share: Floats) -> _Problem:
-        return _ScoreProblem(net[own], theta, share, float(prior[q]))
+    def problem(q: int, slots: slice, theta: Floats, share: Floats) -> _Problem:
+        return _ScoreProblem(net[slots], theta, share, float(prior[q]))
 
     return _fit(slot_ptr, groups, MPMWarmStart(start, np.empty(0)), problem, tolerance)
 
@@ -208,8 +212,8 @@ def fit_mpm_variances(
 ) -> MPMFit:
     """Fit scores and, if learning, log-variances of every instance; ``net`` is per pair, as ``net_pairs`` gives it."""
 
-    def problem(q: int, own: slice, theta: Floats, share: Floats) -> _Problem:
-        pairs, m = net[pair_ptr[q] : pair_ptr[q + 1]], own.stop - own.start
+    def problem(q: int, slots: slice, theta: Floats, share: Floats) -> _Problem:
+        pairs, m = net[pair_ptr[q] : pair_ptr[q + 1]], slots.stop - slots.start
         return _VarianceProblem(pairs, int(m), theta, share, float(prior[q]), LOG_HALF, is_learning)
 
     return _fit(slot_ptr, groups, warm_start, problem, tolerance)

@@ -158,6 +158,8 @@ def _curvatures(stages: StageRows, worth: Floats) -> tuple[Floats, Floats]:
     """Return minus the Hessian of the remaining worths, and the part that tiers of several items subtract from it."""
     indptr, slot, mark, weight = stages
     m = len(worth)
+    # With R_k the worth remaining at stage k: H_ij = -w_i w_j sum of weight / R_k² over the stages both remain in, plus
+    # w_i times the sum of weight / R_k on the diagonal.
     matrix, slope = np.zeros(m * m), np.zeros(m)
     for ballots, entries in _equal_lengths(indptr, len(worth)):
         length = entries.shape[0]
@@ -168,12 +170,12 @@ def _curvatures(stages: StageRows, worth: Floats) -> tuple[Floats, Floats]:
             slots, is_stage = slot[chunk].astype(np.int64), mark[chunk] == CHOSEN
             tail = _tails(worth[slots])
             ballot_weight = weight[ballots[start : start + rows]]
-            first, second = (np.cumsum(np.where(is_stage, ballot_weight / tail**k, 0.0), axis=0) for k in (1, 2))
-            slope += np.bincount(slots.ravel(), weights=first.ravel(), minlength=m)
+            rate, square_rate = (np.cumsum(np.where(is_stage, ballot_weight / tail**k, 0.0), axis=0) for k in (1, 2))
+            slope += np.bincount(slots.ravel(), weights=rate.ravel(), minlength=m)
             for a, b in ((earlier, later), (later, earlier), (np.arange(length), np.arange(length))):
                 key = slots[a] * m + slots[b]
-                height = second[np.minimum(a, b)]
-                matrix -= np.bincount(key.ravel(), weights=height.ravel(), minlength=m * m)
+                curvature = square_rate[np.minimum(a, b)]
+                matrix -= np.bincount(key.ravel(), weights=curvature.ravel(), minlength=m * m)
     square = matrix.reshape(m, m) * np.outer(worth, worth)
     square[np.diag_indices(m)] += slope * worth
     tied = np.zeros((m, m))

@@ -88,12 +88,16 @@ def trueskill_stream(
         met = _chain(levels, is_open) if is_chain else _all_pairs(levels, is_open)
         margins = [margin * math.sqrt((size[up] + size[down]) / 2) for up, down, _ in met]
         pi, tau = _infer(met, is_chain, prior_pi, prior_tau, margins)
+        # What the game says about a side is shared by its members, given the other members' skills and the noise.
         for s, k in zip(slot.tolist(), side.tolist(), strict=True):
-            gained = pi[k] - prior_pi[k]
-            if gained > 0:
+            learnt_precision = pi[k] - prior_pi[k]
+            if learnt_precision > 0:
                 others_variance = side_var[k] - (sd[s] ** 2 + noise)
-                prior_precision, likelihood_precision = 1 / sd[s] ** 2, share / (noise + (1 / gained + others_variance))
-                performance = (tau[k] - prior_tau[k]) / gained - (side_mean[k] - mu[s])
+                prior_precision, likelihood_precision = (
+                    1 / sd[s] ** 2,
+                    share / (noise + (1 / learnt_precision + others_variance)),
+                )
+                performance = (tau[k] - prior_tau[k]) / learnt_precision - (side_mean[k] - mu[s])
                 mu[s] = (mu[s] * prior_precision + performance * likelihood_precision) / (
                     prior_precision + likelihood_precision
                 )
@@ -179,9 +183,9 @@ def _messages(up: Natural, down: Natural, is_draw: bool, margin: float) -> list[
     if pi <= 0:
         return [(0.0, 0.0), (0.0, 0.0)]
     messages = []
-    for other, sign in ((down, 1.0), (up, -1.0)):
-        precision = 1 / (1 / other[0] + 1 / pi)
-        messages.append((precision, (other[1] / other[0] + sign * tau / pi) * precision))
+    for opponent, sign in ((down, 1.0), (up, -1.0)):
+        precision = 1 / (1 / opponent[0] + 1 / pi)
+        messages.append((precision, (opponent[1] / opponent[0] + sign * tau / pi) * precision))
     return messages
 
 

@@ -28,13 +28,13 @@ def lehmer_votes(ballots: Ballots, place: Int32s, ignores_missing: bool) -> Floa
         is_named = np.isfinite(tier)
         for x in range(tier.shape[1]):
             own_tier, earlier = tier[:, x : x + 1], tier[:, :x]
-            least, most = (earlier > own_tier).sum(axis=1), (earlier >= own_tier).sum(axis=1)
+            lowest, highest = (earlier > own_tier).sum(axis=1), (earlier >= own_tier).sum(axis=1)
             votes = ballots.weight[own_ballots]
             if ignores_missing:
                 votes = votes * is_named[:, x]
-                least = np.where(is_named[:, x], least - (~is_named[:, :x]).sum(axis=1), least)
-            share = votes / (most - least + 1)
-            change = np.bincount(least, share, x + 2) - np.bincount(most + 1, share, x + 2)
+                lowest = np.where(is_named[:, x], lowest - (~is_named[:, :x]).sum(axis=1), lowest)
+            share = votes / (highest - lowest + 1)
+            change = np.bincount(lowest, share, x + 2) - np.bincount(highest + 1, share, x + 2)
             parts.append(np.cumsum(change)[: x + 1])
     return np.concatenate(parts)
 
@@ -46,12 +46,12 @@ def pick_codes(ptr: Int64s, votes: Floats, is_median: bool) -> Int64s:
         for x in range(m):
             own_votes = votes[offset : offset + x + 1]
             slack = VOTE_TOLERANCE * own_votes.sum()
-            reached = (
+            is_candidate = (
                 np.cumsum(own_votes) >= own_votes.sum() / 2 - slack
                 if is_median
                 else own_votes >= own_votes.max() - slack
             )
-            codes.append(int(np.argmax(reached)))
+            codes.append(int(np.argmax(is_candidate)))
             offset += x + 1
     return np.array(codes, np.int64)
 

@@ -48,7 +48,7 @@ def split_blocks(ptr: Int64s, before: Floats, tied: Floats, start: Int64s) -> tu
         first = np.array([np.flatnonzero(component == c)[0] for c in range(n)])
         remaining = set(range(n))
         while remaining:
-            free = [c for c in remaining if not any(between[other, c] for other in remaining)]
+            free = [c for c in remaining if not any(between[c2, c] for c2 in remaining)]
             chosen = min(free, key=first.__getitem__)
             remaining.remove(chosen)
             order.append(items[component == chosen] + span.start)
@@ -172,7 +172,7 @@ def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_g
     for span, (cost, tie) in blocks_of(ptr, before, tied):
         own_order = order[span]
         m = len(own_order)
-        gain = (tie - cost)[np.ix_(own_order, own_order)]
+        gain = (tie - cost)[np.ix_(own_order, own_order)]  # of tying a pair instead of keeping its order
         start = np.arange(m)
         if is_greedy:
             for b in range(1, m):
@@ -180,6 +180,7 @@ def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_g
                 start[b] = first if gain[first:b, b].sum() < 0 else b
             level = np.cumsum(start == np.arange(m)) - 1
         else:
+            # best[b]: lowest cost change of the first b items; inner[a]: of one tier from item a to item b
             best, inner, level = np.zeros(m + 1), np.zeros(m), np.zeros(m, np.int64)
             for b in range(m):
                 inner[:b] += np.cumsum(gain[:b, b][::-1])[::-1]

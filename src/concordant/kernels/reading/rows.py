@@ -37,12 +37,12 @@ def assign_slots(
     """Return the candidates of every instance in order of first appearance (slot_ptr, slot_item), entry slots."""
     instance = np.repeat(instance_of_ballot, np.diff(indptr)).astype(np.int64)
     key = instance * max(n_items, 1) + item
-    found, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    owner = found // max(n_items, 1)
+    distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    owner = distinct // max(n_items, 1)
     order = np.lexsort((first, owner))
-    slot_of = np.empty(len(found), np.int64)
-    slot_of[order] = np.arange(len(found))
-    slot_item = (found[order] % max(n_items, 1)).astype(np.int32)
+    slot_of = np.empty(len(distinct), np.int64)
+    slot_of[order] = np.arange(len(distinct))
+    slot_item = (distinct[order] % max(n_items, 1)).astype(np.int32)
     slot_ptr = np.searchsorted(owner[order], np.arange(n_instances + 1)).astype(np.int64)
     return slot_ptr, slot_item, slot_of[inverse.reshape(-1)]
 

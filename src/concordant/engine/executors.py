@@ -99,6 +99,7 @@ class Threads(Executor):
     """Work is done by threads of this process: kernels and DuckDB work side by side, Python code takes turns."""
 
     def __init__(self, workers: int) -> None:
+        """Start a pool of this number of threads."""
         from concurrent.futures import ThreadPoolExecutor
 
         self.workers, self.place = workers, f"{workers} threads"
@@ -141,6 +142,7 @@ class Processes(Executor):
     """Work is done by processes of this machine, each with its own memory."""
 
     def __init__(self, workers: int) -> None:
+        """Prepare this number of workers; a process starts with its first call."""
         self.workers, self.place = workers, f"{workers} processes"
         self._pools: list[Any] = [None] * workers
         self._held: list[Held] = []
@@ -321,6 +323,7 @@ class Cluster(Executor):
     """Work is done by the workers of a Dask cluster; what a lost worker had made is made again by others."""
 
     def __init__(self, client: Any, owns: bool = False) -> None:
+        """Use a Dask client; ``owns`` says whether ``close`` closes it."""
         self.client, self._owns = client, owns
         self.workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         self.place = f"a Dask cluster of {self.workers} worker{'s' * (self.workers != 1)} at {client.scheduler.address}"

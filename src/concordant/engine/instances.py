@@ -241,7 +241,7 @@ def _end_to_end(columns: Sequence[AnyArray | None]) -> Any:
     return (
         None
         if any(column is None for column in columns)
-        else np.concatenate([one for one in columns if one is not None])
+        else np.concatenate([column for column in columns if column is not None])
     )
 
 

@@ -177,6 +177,7 @@ class GrowingTally:
     """
 
     def __init__(self, capacity: int) -> None:
+        """Prepare for at most ``capacity`` rows."""
         self.capacity, self.size = capacity, 0
         self._domain: Mapping[str, str] = {}
         self._labels: dict[str, Vocabulary] = {}

@@ -92,6 +92,7 @@ def _adam(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
     decay = decay_squares = 1.0
 
     def move(gradient: Floats) -> None:
+        """Take a step in place, using up ``gradient`` as work space."""
         nonlocal sums, squares, update, theta, decay, decay_squares
         decay *= FORGET
         decay_squares *= FORGET_SQUARES

@@ -184,7 +184,7 @@ class Optima:
         search = start_search(before, tied, allow_ties, deadline, known[0], cost, lambda _bound, _cost: None)
         for tier in known:
             search.programme.forbid(tier)
-        seen = {tier.tobytes() for tier in known}
+        known_bytes = {tier.tobytes() for tier in known}
         improve = search.improve
 
         def improve_unseen(tier: Int64s) -> tuple[Int64s, float]:
@@ -192,10 +192,10 @@ class Optima:
             known too).
             """
             better, total = improve(tier)
-            if better.tobytes() not in seen:
+            if better.tobytes() not in known_bytes:
                 return better, total
             raw = np.unique(tier, return_inverse=True)[1].reshape(-1).astype(np.int64)
-            if raw.tobytes() in seen:
+            if raw.tobytes() in known_bytes:
                 return raw, np.inf
             charge = np.where(raw[:, None] < raw, before, np.where(raw[:, None] == raw, tied / 2, 0.0))
             np.fill_diagonal(charge, 0.0)

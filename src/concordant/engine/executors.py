@@ -40,9 +40,7 @@ class Executor(ABC):
 
     @abstractmethod
     def submit(self, function: Callable[..., T], *args: Any) -> Any:
-        """Start a call and return its future. Futures of this executor among the arguments are replaced by their
-        results.
-        """
+        """Start a call and return its future. Futures among the arguments are replaced by their results."""
 
     def hold(self, make: Callable[..., T], *args: Any) -> Any:
         """Make an object that stays on the worker that made it; the future returned stands for it in later calls."""

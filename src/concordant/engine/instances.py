@@ -85,9 +85,7 @@ def _chunk(prefs: Preferences, low: int, high: int) -> Preferences:
 
 
 def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
-    """Return the chunk of instances low … high - 1 of ballots sorted by instance: slices of all arrays, checked
-    already.
-    """
+    """Return instances low … high - 1 of ballots sorted by instance: slices of all arrays, checked already."""
     assert prefs.instances is not None
     ballot_from, ballot_to = np.searchsorted(prefs.instance_of_ballot, [low, high]).tolist()
     entry_from, entry_to = int(prefs.indptr[ballot_from]), int(prefs.indptr[ballot_to])

@@ -39,9 +39,7 @@ def statistic_for(method: Method) -> Statistic | None:
 
 
 def rank_sums(method: Method, tally: Tally, form: str) -> Ranking:
-    """Rank by a method that needs only sums over ballots (see ``statistic_for``); ``form`` is "ratings" or another
-    form.
-    """
+    """Rank by a method that needs only sums (see ``statistic_for``); ``form`` is that of the ballots, as "ratings"."""
     ordered = tally.sorted
     if method.name == "mean-rating":
         return replace(method.rank(_ballots_of_levels(ordered)), why=None, sure=None)

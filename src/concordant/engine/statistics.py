@@ -64,9 +64,7 @@ class Statistic:
         return self.sql.format(sums=", ".join(exact_sum(self.terms[name]) for name in self.sums))
 
     def of_columns(self, columns: Sequence[Sequence[Any]]) -> Tally:
-        """Return the tally of a query's result, by column: texts (None: no label), whole numbers, then three columns
-        per sum.
-        """
+        """Return the tally of a query's result, by column: texts (None: no label), whole numbers, three per sum."""
         keys: dict[str, AnyArray] = {}
         labels: dict[str, Vocabulary] = {}
         for name, column in zip(self.keys, columns, strict=False):
@@ -233,9 +231,7 @@ def _count_positions(prefs: Preferences) -> Tally:
 
 
 def _count_net_wins(prefs: Preferences) -> Tally:
-    """Sum, for every item, its level differences to the other items of its ballots, and whether it won and lost some
-    pair.
-    """
+    """Sum, by item, its level differences to the other items of its ballots, and whether it won and lost a pair."""
     keys, labels = _slots(prefs)
     better, worse, _ = _beside(prefs)
     level, weight, ballot = levels_of(prefs), views.weight_of_entry(prefs), views.ballot_of_entry(prefs)

@@ -232,9 +232,7 @@ def merge_all(tallies: Sequence[Tally]) -> Tally:
 
 
 def _in_order(vocabulary: Vocabulary, is_used: Bools) -> tuple[Int32s, Vocabulary]:
-    """Return the new code of every label when those in use are sorted (-1 for the others and at the end), and the
-    labels.
-    """
+    """Return the new code of every label when those in use are sorted (-1 for others and at the end), and these."""
     used = np.flatnonzero(is_used)
     texts = vocabulary.take(used)
     order = sorted(range(len(texts)), key=texts.__getitem__)

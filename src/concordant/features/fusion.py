@@ -96,9 +96,7 @@ class FusionFeatures(PreferenceFeatures):
 
 
 class _Entries:
-    """What known experts say about slots: a row for each expert and slot, at the best rank if it has several
-    ballots.
-    """
+    """What known experts say about slots: a row for each expert and slot, at its best rank."""
 
     def __init__(self, prefs: Preferences, expert_of_ballot: Int64s) -> None:
         """Compute heights (1 at the top) and reciprocal ranks of the entries of known experts."""

@@ -135,9 +135,7 @@ class PairMatrix:
         return matrix
 
     def singular_pairs(self, rank: int) -> tuple[Floats, Floats, Floats]:
-        """Return up to ``rank`` left vectors, values and right vectors with fixed signs; those of value 0 are left
-        out.
-        """
+        """Return up to ``rank`` left vectors, values and right vectors with fixed signs, without values of 0."""
         rank = min(rank, self.size)
         if self.size <= DENSE or rank >= self.size - 1:
             u, s, vt = np.linalg.svd(self.dense())

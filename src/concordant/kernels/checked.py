@@ -196,9 +196,7 @@ def arguments_of(name: str) -> dict[str, str]:
 
 
 def rules_of(name: str, parameters: tuple[str, ...]) -> list[str]:
-    """Return the rules of a kernel, in its argument names: its own, and the general ones about arguments they do
-    not name.
-    """
+    """Return the rules of a kernel: its own, and the general ones about arguments these do not name."""
     own = OWN.get(name, ())
     settled = {word.rstrip("?") for rule in own if rule.split()[1] in POINTING for word in rule.split()[2:]}
     valued = {rule.split()[0] for rule in own if rule.split()[1] not in POINTING}

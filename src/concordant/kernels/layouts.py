@@ -116,9 +116,7 @@ def over_pairs(
 
 
 def tier_tables(ballots: Ballots) -> Iterator[tuple[slice, Int64s, Floats]]:
-    """Yield, for every instance, its slots, its ballots, and a table (ballots x slots) of tiers; infinite if left
-    out.
-    """
+    """Yield, for every instance, its slots, its ballots, and a table (ballots x slots) of tiers; inf if left out."""
     of_entry = segment_of(ballots.indptr)
     instance = ballots.instance_of_ballot
     by_ballot, by_entry = np.argsort(instance, kind="stable"), np.argsort(instance[of_entry], kind="stable")

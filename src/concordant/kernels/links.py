@@ -76,9 +76,7 @@ def bend_of_tie(link: int, x: Floats, slope_x: Floats) -> Floats:
 
 
 def _bradley_terry(d: Floats, won: Floats, lost: Floats) -> Terms:
-    """Return the terms of won log P(win) + lost log P(loss), with the smaller probability computed without
-    cancellation.
-    """
+    """Return the terms of won log P(win) + lost log P(loss), computed without cancellation."""
     none = np.zeros(len(d))
     e = np.exp(-np.abs(d))
     p = 1 / (1 + e)  # the larger chance

@@ -44,8 +44,8 @@ class Cuts:
         return cls(thresholds, count, code)
 
     def vote(self, feature: int, cut: int, direction: int) -> Bools:
-        """Return, per position, the vote of a threshold: True above the cut (direction 1) or up to it (-1), False
-        if missing.
+        """Return the vote of a threshold by position: above the cut (direction 1) or up to it (-1); False if
+        missing.
         """
         code = self.code[feature]
         above: Bools = (code > cut) & (code <= self.count[feature])

@@ -61,9 +61,7 @@ class LabelRanks(NamedTuple):
 
     @classmethod
     def _of_preferences(cls, prefs: Preferences, n_rows: int) -> LabelRanks:
-        """Take ballots as rows, sorted as instances or agents in their vocabulary if these name rows, else as they
-        come.
-        """
+        """Take ballots as rows, in the order of instances or agents if these name the rows, else as they come."""
         if prefs.n_ballots != n_rows:
             raise InputError(f"y has {prefs.n_ballots:,} ballots for {n_rows:,} rows of X: give one ballot per row.")
         row: AnyArray = np.arange(n_rows)

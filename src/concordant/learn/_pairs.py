@@ -41,9 +41,7 @@ def fitted_classifier(classifier: Any, X: Matrix, target: Int64s, weight: Floats
 
 
 def chance_of_first(classifier: Any, features: AnyArray) -> Floats:
-    """Return the probability of class 1, or a squashed margin, or the plain prediction, whichever the classifier
-    has.
-    """
+    """Return the probability of class 1, else a squashed margin, else the plain prediction."""
     if hasattr(classifier, "predict_proba"):
         chance = classifier.predict_proba(features)
         return np.asarray(chance[:, list(classifier.classes_).index(1)], np.float64)

@@ -140,9 +140,7 @@ class LabelRanker(Learner):
             _scaling.forget(self)
 
     def _fit_pairwise(self, X: Matrix, rank: Floats, weight: Floats | None) -> None:
-        """Fit a classifier for every pair of labels that rows disagree on; for the others store the chance (0, 1 or
-        1/2).
-        """
+        """Fit a classifier for every pair of labels that rows disagree on; else store the chance (0, 1 or 1/2)."""
         k = rank.shape[1]
         self.chances_ = np.zeros((k, k))  # of the pairs without a classifier
         pairs, self.classifiers_ = [], []

@@ -184,6 +184,7 @@ class PairwiseRanker(Ranker):
         matrices = np.full(int((size**2).sum()), 0.5)
         for low in range(0, int(ends[-1]), PAIRS_AT_ONCE):
             pair = np.arange(low, min(low + PAIRS_AT_ONCE, int(ends[-1])))
+            # a pair belongs to the first row whose pairs end after it
             first = np.searchsorted(ends, pair, side="right")
             second = ptr[query[first] + 1] - (ends[first] - pair)
             preference = self._preferences(X, rows[first], rows[second])

@@ -84,9 +84,7 @@ class RankSVM(GradientRanker):
         return 1 / self.C
 
     def _solver(self, loss: Loss) -> str:
-        """Return the solver: the one asked for, as in all rankers with hidden units, else one made for loss and
-        kernel.
-        """
+        """Return the solver: the one asked for, or one that suits loss and kernel."""
         if self.solver != "auto" or self.hidden:
             return super()._solver(loss)
         if self.loss == "squared-hinge":

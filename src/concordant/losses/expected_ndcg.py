@@ -66,9 +66,7 @@ class ExpectedNdcgLoss(Loss):
         return ExpectedNdcgLoss(self.cutoff, self.largest, self.seed)
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss and its gradient per position; of large queries those of a random sample of
-        objects.
-        """
+        """Return the summed loss and its gradient per position; large queries are sampled."""
         chosen = self._drawn(queries)
         if chosen is None:
             layout = LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
@@ -83,9 +81,7 @@ class ExpectedNdcgLoss(Loss):
         return Evaluation(value, gradient)
 
     def _drawn(self, queries: Queries) -> tuple[Int64s, Int64s] | None:
-        """Draw at most ``largest`` positions of every query; return positions and pointers, None if no query is too
-        large.
-        """
+        """Draw at most ``largest`` positions of every query: (positions, pointers); None if no query is too large."""
         size = np.diff(queries.ptr)
         if size.max(initial=0) <= self.largest:
             return None

@@ -137,9 +137,7 @@ def _by_name(
     lists: Callable[[], Lists],
     average: bool,
 ) -> dict[str, Floats]:
-    """Return the values of all metrics by name, in the order asked for; those without a kernel are computed on
-    lists.
-    """
+    """Return the values of all metrics by name, in the order asked for, also of those without a kernel."""
     columns = dict(zip(compiled, np.ascontiguousarray(values.T), strict=True))
     if len(compiled) < len(chosen):
         gathered = lists()

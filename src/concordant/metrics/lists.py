@@ -37,7 +37,7 @@ class Lists:
     def of(
         cls, ranked: Floats, ptr: Int64s, judged: Floats, judged_ptr: Int64s, level: AnyArray | None, skips: bool
     ) -> Lists:
-        """Gather lists in which neighbours of equal ``level`` are tied (None: no ties); drop unjudged ones if
+        """Gather lists; neighbours of equal ``level`` are tied (None: no ties). Drop unjudged documents if
         ``skips``.
         """
         if skips:
@@ -135,9 +135,7 @@ class Lists:
         return _totals(self.query, amount, self.n)
 
     def chance_to_stop(self, stop: Floats) -> Floats:
-        """Return, for each place, the probability that a user stops there, who stops at a document with chance
-        ``stop``.
-        """
+        """Return, by place, the probability that a user stops there, who stops at a document with chance ``stop``."""
         reading = self._chance_to_read_on(1.0 - stop)
         before = np.concatenate([[1.0], reading[:-1]])[: len(reading)]
         before[self.ptr[:-1][self.length > 0]] = 1.0

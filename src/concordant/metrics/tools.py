@@ -79,9 +79,7 @@ _LEVEL = re.compile(r"(?P<name>[a-z0-9@-]+)-l(?P<level>\d+)")
 
 
 def translated(text: str) -> str:
-    """Return a metric with the prefix of another tool, in lower case with dashes, as it is written here; others as
-    is.
-    """
+    """Return a metric with the prefix of another tool (lower case, dashes) as it is written here; others as is."""
     match = _PREFIX.fullmatch(text)
     if match is None:
         return text
@@ -119,9 +117,7 @@ def _read(tool: str, written: str) -> tuple[str, str, list[str]]:
 
 
 def _cut(written: str, by: str) -> tuple[str, bool, str]:
-    """Split "name10", with the separator ``by`` before the number, into name, whether there is a cutoff, and the
-    cutoff.
-    """
+    """Split "name@10" (separated by ``by``) into name, whether there is a cutoff, and the cutoff."""
     match = re.fullmatch(rf"(?P<name>.*?){by}(?P<cutoff>\d+)", written)
     return (written, False, "") if match is None else (match["name"], True, match["cutoff"])
 

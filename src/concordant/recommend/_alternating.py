@@ -82,9 +82,7 @@ class State:
 
 
 class Sweep(NamedTuple):
-    """The state of a fit: the sweep, the maximum number of sweeps, the objective, and the metric on the validation
-    set.
-    """
+    """The state of a fit: sweep, maximum number of sweeps, objective, and the metric on the validation set."""
 
     number: int
     of: int
@@ -111,9 +109,7 @@ class Alternating:
     """A fit in progress."""
 
     def __init__(self, observed: Observed, plan: Plan, state: State) -> None:
-        """Start from a state; ``doubt`` is the loss due to uncertain scores, ``log_det`` that of both sides'
-        precisions.
-        """
+        """Start from a state; ``doubt`` is the loss due to uncertain scores, ``log_det`` belongs to the precisions."""
         self.observed, self.plan, self.state, self.sweep = observed, plan, state, 0
         self._start, self.log_det, self.doubt = state, [0.0, 0.0], 0.0
         self.quadratic = self._around()
@@ -248,8 +244,8 @@ class Alternating:
         self.quadratic = self.plan.loss(self.state.noise).at(self._score, self.observed, self.sweep)
 
     def _with_ridge(self, half: Half) -> Half:
-        """Return the side with the prior precision of every column that fits it best: rows / sum of expected
-        squares.
+        """Return the side with the prior precision of every column: rows / sum of expected squares (empirical
+        Bayes).
         """
         precision = np.clip(len(half.row) / np.maximum(half.second_moment(), 1e-300), SMALLEST, LARGEST)
         if not self.plan.has_biases:
@@ -262,9 +258,7 @@ class Alternating:
 
 
 def solve_rows(side: Side, terms: Terms, half: Half, fixed: Half, mean: float, threads: int) -> Rows:
-    """Return the rows of a side with the other fixed: exactly, or with many factors by some conjugate gradient
-    steps.
-    """
+    """Return the rows of a side with the other fixed: exactly, or by conjugate gradients with many factors."""
     if half.row.shape[1] - 1 <= EXACT:
         return kernels.ridge_rows(side, terms, fixed.row, fixed.spread, half.ridge, mean, threads)
     begin = StepsFrom(np.ascontiguousarray(half.row), STEPS)

@@ -68,9 +68,10 @@ class FactorRecommender(Recommender):
 
     def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
         """Return the score of every (agent, item); unknown ones (-1) have no bias and no factors."""
+        # code -1 is the row of zeros at the end
         of_agent, of_item = (
             np.vstack([self._known(name), np.zeros((1, self._width), self._dtype)]) for name in ("of_agent", "of_item")
-        )  # code -1 is the row of zeros at the end
+        )
         product = np.einsum("ed,ed->e", of_agent[agent, :-1], of_item[item, :-1])
         return np.asarray(self._known("mean") + product + of_agent[agent, -1] + of_item[item, -1], np.float64)
 
@@ -199,9 +200,7 @@ class AlternatingRecommender(FactorRecommender):
         return start is not None and self.ridge == start.ridge == "auto" and start.factors == self.factors
 
     def _ridge_by_column(self, noise: float) -> Floats:
-        """Return the initial ridge by column: as given, or for a variational fit one that lets only strong factors
-        grow.
-        """
+        """Return the initial ridge by column: as given, or for a variational fit one that favours strong factors."""
         ridge = np.full(self._width, FIRST_RIDGE * noise**0.5 if isinstance(self.ridge, str) else float(self.ridge))
         ridge[-1] = self.bias_ridge * (noise if isinstance(self.ridge, str) else 1.0)
         if not self.biases:

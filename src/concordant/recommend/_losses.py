@@ -110,9 +110,8 @@ class PairLoss:
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
         """Return value and quadratic at these scores."""
         sizes = np.diff(observed.ptr)
-        rivals = np.repeat(sizes, sizes) - _tier_sizes(
-            observed.ptr, observed.tier
-        )  # entries of other tiers of the ballot
+        # for every entry, the number of entries of its ballot in other tiers
+        rivals = np.repeat(sizes, sizes) - _tier_sizes(observed.ptr, observed.tier)
         pairs = np.bincount(observed.ballot, rivals, len(sizes)) / 2
         scale = np.divide(observed.weight * sizes, pairs, out=np.zeros(len(sizes)), where=pairs > 0)
         value, slope = kernels.squared_hinge_terms(score, observed.ptr, observed.tier, scale)

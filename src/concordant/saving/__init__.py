@@ -35,7 +35,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 
 def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -> None:
-    """Save a method, recommender or estimator, fitted or not, to a file; ``about`` is plain data to keep beside it."""
+    """Save a method, recommender or estimator, fitted or not, to a file; ``about`` is plain data to keep with it."""
     arrays: dict[str, AnyArray] = {}
     try:
         description = _describe(model, arrays)
@@ -85,7 +85,7 @@ def _import_named(description: object) -> None:
 
 
 def read_about(path: File) -> dict[str, Any]:
-    """Return what ``save`` was told to keep beside a model, without building the model."""
+    """Return what ``save`` kept as ``about``, without building the model."""
     return _opened(path, lambda description, _: dict(description.get("about") or {}))  # type: ignore[no-any-return]
 
 

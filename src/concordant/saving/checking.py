@@ -48,9 +48,7 @@ def _check_one(name: str, key: str, kind: state.Kind | None, value: object, size
 
 
 class Sizes:
-    """The sizes of arrays by name: from learnt numbers and labels, hyper-parameters, or ``learnt_sizes`` of the
-    model.
-    """
+    """The sizes of arrays by name: learnt numbers and labels, hyper-parameters, ``learnt_sizes`` of the model."""
 
     def __init__(self, model: Any, learnt: Mapping[str, Any]) -> None:
         self.model, self.learnt, self.known = model, learnt, dict[str, int]()

@@ -29,9 +29,8 @@ def bradley_terry(
     rival = rng.integers(0, len(labels) - 1, n_ballots)
     rival += rival >= item
     half_lead = (score[item] - score[rival]) / 2
-    weight = np.stack(
-        [np.exp(half_lead), np.exp(-half_lead), np.full(n_ballots, ties)]
-    )  # each divided by the geometric mean of the two worths
+    # win, loss and tie, each divided by the geometric mean of the two worths
+    weight = np.stack([np.exp(half_lead), np.exp(-half_lead), np.full(n_ballots, ties)])
     draw = rng.random(n_ballots) * weight.sum(axis=0)
     wins, is_tie = draw < weight[0], draw >= weight[0] + weight[1]
     first, second = np.where(wins | is_tie, item, rival), np.where(wins | is_tie, rival, item)

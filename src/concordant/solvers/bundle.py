@@ -87,9 +87,7 @@ class _Search:
         self.is_over = False
 
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
-        """Return objective and gradient at a point; add the plane that touches the loss there, and remember the best
-        point.
-        """
+        """Return objective and gradient at a point; add the tangent plane of the loss, and remember the best point."""
         value, gradient = self.objective(point)
         penalty_slope = self.objective.alpha * point
         slope = gradient - penalty_slope
@@ -171,9 +169,7 @@ def _on_simplex(square: Floats, linear: Floats, share: Floats, max_steps: int = 
         falling = solution <= 0
         if falling.any():
             active_share = share[active[falling]]
-            ratio = active_share / np.maximum(
-                active_share - solution[falling], np.finfo(float).tiny
-            )  # 0 where both are 0
+            ratio = active_share / np.maximum(active_share - solution[falling], np.finfo(float).tiny)  # 0 for 0 / 0
             moved = np.maximum(share[active] + ratio.min() * (solution - share[active]), 0.0)
             moved[np.flatnonzero(falling)[ratio.argmin()]] = 0.0
             share[active], used[active] = moved, moved > 0

@@ -81,9 +81,7 @@ class _Search:
         return Minimum(result.x * self.unit, float(result.fun), self.iterations, result.status == 0)
 
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
-        """Return value and gradient in scaled coordinates; at the first point note whether the gradient is 0 up to
-        rounding.
-        """
+        """Return value and gradient in scaled coordinates; note whether the first gradient is 0 up to rounding."""
         value, gradient = self.function(point * self.unit)
         if self.first_value == np.inf:
             self.first_value = value

@@ -41,9 +41,7 @@ def tally_votes(winner: AnyArray, loser: AnyArray, tie: Bytes, weight: Floats, l
 
 
 def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, DuelRows]:
-    """Return the duels in square matrices of wins and ties: where those of each matrix start, and rows with first <
-    second.
-    """
+    """Return the duels in square matrices of wins and ties: pointers that cut them, and rows with first < second."""
     ptr, parts = [0], []
     for span, (won, tied) in blocks_of(slot_ptr, wins, ties):
         i, j = np.nonzero(np.triu((won != 0) | (won.T != 0) | (tied != 0), 1))

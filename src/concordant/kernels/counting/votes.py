@@ -75,9 +75,7 @@ def _add_closed(order: Bools, upper: int, lower: int) -> None:
 
 
 def order_tiers(slot_ptr: Int64s, is_above: Bytes) -> Int64s:
-    """Return the tier of every slot in a transitive relation: tier 0 has nobody above, others the longest chain
-    above.
-    """
+    """Return the tier of every slot in a transitive relation: the length of the longest chain above it."""
     tier = np.zeros(slot_ptr[-1], np.int64)
     for span, (above,) in blocks_of(slot_ptr, is_above):
         own_tier = tier[span]

@@ -17,21 +17,21 @@ def boost_potentials(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) -
 
     The weight of a pair is weight * exp(score of worse - score of better), a product of two factors.
     """
-    query, rise, fall = _factors(score, ptr)
+    query, exp_score, exp_minus = _factors(score, ptr)
     first, last = _tier_bounds(ptr, tier)
-    wins = weight[query] * fall * _between(rise, last, ptr[1:][query])
-    losses = weight[query] * rise * _between(fall, ptr[:-1][query], first)
+    wins = weight[query] * exp_minus * _between(exp_score, last, ptr[1:][query])
+    losses = weight[query] * exp_score * _between(exp_minus, ptr[:-1][query], first)
     return wins - losses, float(wins.sum())
 
 
 def boost_shares(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, vote: Bytes) -> tuple[float, float]:
-    """Return the weight of the pairs a 0/1 vote orders rightly, and of those it orders wrongly."""
-    query, rise, fall = _factors(score, ptr)
+    """Return the weight of the pairs a 0/1 vote orders correctly, and of those it reverses."""
+    query, exp_score, exp_minus = _factors(score, ptr)
     first, _ = _tier_bounds(ptr, tier)
     voted = vote.astype(np.float64)
     start = ptr[:-1][query]
-    right = weight[query] * rise * (1 - voted) * _between(fall * voted, start, first)
-    wrong = weight[query] * rise * voted * _between(fall * (1 - voted), start, first)
+    right = weight[query] * exp_score * (1 - voted) * _between(exp_minus * voted, start, first)
+    wrong = weight[query] * exp_score * voted * _between(exp_minus * (1 - voted), start, first)
     return float(right.sum()), float(wrong.sum())
 
 

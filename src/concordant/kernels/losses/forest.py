@@ -13,7 +13,11 @@ __all__ = ["forest_means", "query_ranks"]
 def forest_means(
     X: AnyArray, root: Int64s, feature: Int32s, threshold: Floats, left: Int32s, right: Int32s, value: Floats
 ) -> Floats:
-    """Return, for every row, the mean over trees of the value of the leaf it falls into."""
+    """Return, for every row, the mean over trees of the value of the leaf it falls into.
+
+    ``root`` holds the first node of each tree. A node with feature -1 is a leaf; elsewhere rows with values up to the
+    threshold go left.
+    """
     total = np.zeros(len(X))
     for start in root.tolist():
         node = np.full(len(X), start)

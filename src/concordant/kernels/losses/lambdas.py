@@ -72,9 +72,7 @@ def _scaled_gain(label: Floats, top: Floats) -> Floats:
 
 
 def _ndcg_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_counted: Bools, cutoff: int) -> Change:
-    """Return the change of NDCG by pairs; labels are sorted best first in each query, so their positions are the
-    ideal.
-    """
+    """Return the change of NDCG by pairs; labels are sorted best first in each query, which is the ideal order."""
     gain = _scaled_gain(label, np.maximum(label[ptr[:-1]], 0.0)[query])
     ideal_place = np.arange(len(label)) - ptr[:-1][query] + 1
     ideal_discount = (ideal_place <= (cutoff or np.inf)) / np.log2(ideal_place + 1)

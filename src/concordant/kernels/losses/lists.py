@@ -33,9 +33,7 @@ class _Stages(NamedTuple):
 
 
 def list_mle(scores: Floats, ptr: Int64s, tier: Int32s, weight: Floats, is_best: bool) -> tuple[float, Floats]:
-    """Return the summed loss of the order of the positions (``is_best``: each tier sorted by score), and its
-    gradient.
-    """
+    """Return the summed loss of the order of positions (``is_best``: tiers sorted by score), and its gradient."""
     order = _best_order(scores, ptr, tier) if is_best else np.arange(len(scores))
     gradient = np.empty(len(scores))
     loss, gradient[order] = _evaluate(scores[order], ptr, _stages(ptr, None, None, weight))
@@ -110,9 +108,7 @@ def _stages(ptr: Int64s, tier: Int32s | None, factor: Floats | None, weight: Flo
 
 
 def _evaluate(scores: Floats, ptr: Int64s, stages: _Stages) -> tuple[Floats, Floats]:
-    """Return, by query, the loss: sum over stages of weight (log worth remaining - log worth chosen); and the
-    gradient.
-    """
+    """Return loss by query, sum over stages of weight (log worth remaining - log worth chosen), and the gradient."""
     remaining, chosen = _suffix_log_sums(scores, ptr), _log_sums(scores, stages)
     loss = stages.weight * (remaining[stages.start] - chosen)
     rate = _rates(np.ones(len(stages.start)), remaining, ptr, stages)
@@ -122,9 +118,13 @@ def _evaluate(scores: Floats, ptr: Int64s, stages: _Stages) -> tuple[Floats, Flo
 
 
 def _hessian_product(scores: Floats, ptr: Int64s, stages: _Stages, direction: Floats) -> Floats:
-    """Return the Hessian of the loss of ``_evaluate`` times a direction."""
+    """Return the Hessian of the loss of ``_evaluate`` times a direction.
+
+    A stage adds weight times share (d - mean of d) over what remains, minus the same over what is chosen, with shares
+    proportional to worth.
+    """
     # Equal shifts of all scores change nothing, so the direction may be made positive and enter as a logarithm.
-    query, of = segment_of(ptr), stages.of_position
+    query, stage = segment_of(ptr), stages.of_position
     lowest = np.full(len(ptr) - 1, np.inf)
     np.minimum.at(lowest, query, direction)
     shifted = direction - lowest[query]
@@ -135,7 +135,7 @@ def _hessian_product(scores: Floats, ptr: Int64s, stages: _Stages, direction: Fl
     mean_chosen = np.exp(_log_sums(log_product, stages) - chosen)
     rate = _rates(np.ones(len(stages.start)), remaining, ptr, stages)
     moved_rate = _rates(mean_remaining, remaining, ptr, stages)
-    chosen_part = stages.weight[of] * np.exp(scores - chosen[of]) * (shifted - mean_chosen[of])
+    chosen_part = stages.weight[stage] * np.exp(scores - chosen[stage]) * (shifted - mean_chosen[stage])
     return np.asarray(np.exp(scores + rate) * shifted - np.exp(scores + moved_rate) - chosen_part)
 
 

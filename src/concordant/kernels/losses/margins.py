@@ -49,18 +49,14 @@ def exponential_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) 
     """Sum e^-d over pairs: value and gradient by position."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
-        """Return the loss of pairs and its slope in the margin; beyond ``_WIDEST`` the loss continues along its
-        tangent.
-        """
+        """Return the loss of pairs and its slope in the margin, along the tangent beyond ``_WIDEST``."""
         x = score[worse] - score[better]
         bounded = np.minimum(x, _WIDEST)
         power = np.exp(bounded)
         return power * (1 + (x - bounded)), -power
 
     def of_query(span: slice) -> tuple[float, Floats] | None:
-        """Return the same for a whole query, from sums over better and worse tiers; None if exponentials may
-        overflow.
-        """
+        """Return the same for a whole query, from sums over better and worse tiers; None if it may overflow."""
         odds = _odds(score[span])
         if odds is None:
             return None
@@ -79,9 +75,7 @@ def exponential_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight
         return np.zeros(len(x)), power * (direction[better] - direction[worse])
 
     def of_query(span: slice) -> tuple[float, Floats] | None:
-        """Return the product for a whole query, from sums over better and worse tiers; None if exponentials may
-        overflow.
-        """
+        """Return the product for a whole query, from sums over better and worse tiers; None if it may overflow."""
         odds, v, tiers = _odds(score[span]), direction[span], tier[span]
         if odds is None:
             return None

@@ -64,6 +64,7 @@ def _expect(score: Floats, weights: Floats, gains: Floats) -> tuple[float, Float
         ahead[sets] = np.logaddexp.reduce(term, axis=1)
         gained = np.where(is_out, gains[k] + rest[after], 0.0)
         rest[sets] = (np.exp(term - ahead[sets, None]) * gained).sum(axis=1)
+        # the probability that an object fills place k after the set; the gradient is a covariance with the gain
         chance = np.exp(ways[sets, None] + term - ways[-1])
         slope += weights[k] * (chance * (mean[sets, None] + gained - mean[-1])).sum(axis=0)
     return float(mean[-1]), slope

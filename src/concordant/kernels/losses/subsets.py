@@ -111,9 +111,7 @@ def _spread(scores: Floats, subsets: Subsets) -> tuple[Floats, Int64s]:
 def gibbs_subsets(
     scores: Floats, subsets: Subsets, uniform: Floats, temperature: float, log_bias: Floats, is_harmonic: bool
 ) -> Bytes:
-    """Visit every object of every chain once (Gibbs sampling): it joins the set with its probability given all
-    others.
-    """
+    """Visit every object of every chain once (Gibbs): it joins the set with its probability given all others."""
     score, start = _spread(scores, subsets)
     is_in = subsets.member.astype(bool)
     columns = _columns(subsets)
@@ -173,9 +171,7 @@ def metropolis_subsets(
     log_factorial: Floats,
     is_harmonic: bool,
 ) -> Bytes:
-    """Propose one set per chain, first its size, uniformly, then a uniform set of that size; accept it or stay
-    (Metropolis).
-    """
+    """Propose one set per chain, a uniform size, then a uniform set of that size; accept it or stay (Metropolis)."""
     member = subsets.member
     if not len(member):
         return member.copy()

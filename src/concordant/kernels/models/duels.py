@@ -117,9 +117,7 @@ def fit_duels(
 
 
 class _Batch:
-    """The likelihood of instances of one size (n instances of m candidates); see the class DuelLikelihood of
-    duels.cpp.
-    """
+    """The likelihood of n instances of m candidates each; see the class DuelLikelihood of duels.cpp."""
 
     def __init__(self, rows: DuelRows, owner: Int64s, shape: tuple[int, int], link: int, has_order: bool) -> None:
         """Parameters of an instance are m scores, then the advantage and the tie parameter if the model has them."""
@@ -136,8 +134,8 @@ class _Batch:
         return {name: column for name, column in places.items() if column >= 0}
 
     def start(self) -> Floats:
-        """Return the starting point: scores 0, and x such that equal items tie as often as observed, P(tie) = e^x /
-        (2 + e^x).
+        """Return the starting point: scores 0, and x such that equal items tie as observed, P(tie) = e^x / (2 +
+        e^x).
         """
         point = np.zeros((self.n, self.size))
         if self.has_tie:

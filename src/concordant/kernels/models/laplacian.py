@@ -32,8 +32,8 @@ def matrix_product(matrix: Floats, x: Floats) -> Floats:
 
 
 def sign_sums(first: Int32s, second: Int32s, root: Floats, bits: AnyArray, n_slots: int) -> Floats:
-    """Return 64 columns of random sums by slot: a row adds root or -root (by bit c of its bits), minus at its
-    second slot.
+    """Return 64 columns of sums by slot: a row adds root or -root, by its bits, to its first slot, and minus that
+    to its second.
     """
     columns = []
     for c in range(64):

@@ -37,9 +37,7 @@ class _ScoreProblem:
         self.scale = float(np.sqrt(net @ net))
 
     def value(self, s: Floats) -> tuple[float, Floats]:
-        """Return value and gradient at scores s, by adherence group scaled against overflow; keep terms for
-        ``multiply``.
-        """
+        """Return value and gradient at scores s; keep terms for ``multiply``. All sums are scaled against overflow."""
         theta, high, low = self.theta[:, None], s.max(), s.min()
         self.up, self.down = np.exp(theta * (s - high)), np.exp(theta * (low - s))
         self.A, self.C = self.up.sum(1), self.down.sum(1)
@@ -61,9 +59,7 @@ class _ScoreProblem:
 
 
 class _VarianceProblem:
-    """The same with a variance g per item, over u = (scores, log-variances): pairs have x = (s_i - s_j) / (g_i +
-    g_j).
-    """
+    """The same over u = (scores s, log-variances log g), with x = (s_i - s_j) / (g_i + g_j) for every pair."""
 
     def __init__(
         self, net: Floats, m: int, theta: Floats, share: Floats, prior: float, centre: float, is_learning: bool

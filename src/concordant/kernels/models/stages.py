@@ -70,16 +70,16 @@ def stage_hessian(stages: StageRows, worth: Floats) -> Floats:
 
 
 def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> Floats:
-    """Return the matrix of ``stage_hessian`` times the columns of ``x``; ``rate`` is rate minus gain of
-    ``stage_sums``.
+    """Return the matrix of ``stage_hessian`` times the columns of ``x``; ``rate`` is that of ``stage_sums`` less
+    gain.
     """
-    moved = worth[:, None] * x
-    product = rate[:, None] * moved
+    worth_x = worth[:, None] * x
+    product = rate[:, None] * worth_x
     for ballots, entries in _equal_lengths(stages.indptr, len(worth)):
         slots, is_stage, ballot_weight = stages.slot[entries], stages.mark[entries] == CHOSEN, stages.weight[ballots]
         tail = _tails(worth[slots])
         for c in range(x.shape[1]):
-            taken = np.cumsum(np.where(is_stage, ballot_weight * _tails(moved[slots, c]) / tail**2, 0.0), axis=0)
+            taken = np.cumsum(np.where(is_stage, ballot_weight * _tails(worth_x[slots, c]) / tail**2, 0.0), axis=0)
             by_entry = worth[slots] * taken
             product[:, c] -= np.bincount(slots.ravel(), weights=by_entry.ravel(), minlength=len(worth))
     first, last, mass = _tied_tiers(stages.indptr, stages.mark, stages.weight)
@@ -87,7 +87,7 @@ def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> 
         slots, starts = stages.slot[_spans(first, last)], np.cumsum(last - first) - (last - first)
         share = mass / np.add.reduceat(worth[slots], starts) ** 2
         for c in range(x.shape[1]):
-            tier_part = np.repeat(share * np.add.reduceat(moved[slots, c], starts), last - first) * worth[slots]
+            tier_part = np.repeat(share * np.add.reduceat(worth_x[slots, c], starts), last - first) * worth[slots]
             product[:, c] += np.bincount(slots, weights=tier_part, minlength=len(worth))
     return product
 

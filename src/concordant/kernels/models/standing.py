@@ -48,9 +48,7 @@ def rank_bounds(slot_ptr: Int64s, score: Floats, covariance: Floats, critical: F
 
 
 def best_chances(slot_ptr: Int64s, score: Floats, covariance: Floats, draws: Floats, reach: float) -> Floats:
-    """Return how often each item is the best over normal draws, among those within ``reach`` standard errors of the
-    first.
-    """
+    """Return how often each item is best over normal draws, of those within ``reach`` standard errors of the first."""
     chance = np.zeros(len(score))
     for span, (block,) in blocks_of(slot_ptr, covariance):
         own_score = score[span]

@@ -145,9 +145,7 @@ def _all_pairs(tier: list[int], is_open: bool) -> list[Meeting]:
 def _infer(
     factors: list[Meeting], is_chain: bool, pi: Floats, tau: Floats, margins: list[float]
 ) -> tuple[Floats, Floats]:
-    """Pass messages until none changes (expectation propagation): down and up a chain, otherwise all at once,
-    damped.
-    """
+    """Pass messages until none changes (expectation propagation): down and up a chain, else all at once, damped."""
     belief = list(zip(pi.tolist(), tau.tolist(), strict=True))
     sent: list[list[Natural]] = [[(0.0, 0.0), (0.0, 0.0)] for _ in factors]  # to the upper performance, to the lower
     walk = [*range(len(factors)), *reversed(range(len(factors)))] if is_chain else range(len(factors))
@@ -198,9 +196,7 @@ def _normal(x: float) -> float:
 
 
 def _win_moments(t: float) -> tuple[float, float]:
-    """Return TrueSkill's v and w of a win: the shift of the mean and the shrinking of the variance of a truncated
-    normal.
-    """
+    """Return TrueSkill's v and w of a win: how a truncated normal shifts the mean and shrinks the variance."""
     mass = _normal(t)
     v = _density(t) / mass if mass > 1e-300 else -t
     return v, min(1.0, max(0.0, v * (v + t)))

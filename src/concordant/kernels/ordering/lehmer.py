@@ -68,9 +68,7 @@ def lehmer_consensus(
 
 
 def lehmer_encode(order: Int32s) -> Int32s:
-    """Return the Lehmer code of every row (items best first): how many items with lower numbers are behind each
-    item.
-    """
+    """Return the Lehmer code of every row (items best first): how many lower-numbered items are behind each item."""
     n, m = order.shape
     position = np.empty((n, m), np.int32)
     np.put_along_axis(position, order.astype(np.int64), np.arange(m, dtype=np.int32)[None, :], axis=1)

@@ -145,7 +145,9 @@ def pivot_orders(ptr: Int64s, chance: Floats, priority: Floats, draw: Floats) ->
 
 
 def _pivot(items: Int64s, priority: Floats, left: Bools) -> Int64s:
-    """Sort items around the one of lowest priority, and both sides likewise; ``left[i, p]``: i goes left of pivot p."""
+    """Sort items around the one of lowest priority, then both sides in the same way; ``left[i, p]``: i goes left of
+    p.
+    """
     if len(items) < 2:
         return items
     pivot = items[np.argmin(priority[items])]
@@ -165,9 +167,7 @@ def insertion_orders(ptr: Int64s, before: Floats, sequence: Int64s) -> Int64s:
 
 
 def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_greedy: bool) -> Int64s:
-    """Join neighbours of each order into tiers at lowest cost, exactly (dynamic programming) or greedily from the
-    top.
-    """
+    """Join neighbours of each order into tiers at lowest cost: exactly, or greedily from the top."""
     tier = np.zeros(len(order), np.int64)
     for span, (cost, tie) in blocks_of(ptr, before, tied):
         own_order = order[span]

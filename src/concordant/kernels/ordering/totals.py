@@ -29,9 +29,7 @@ def ballot_totals(ballots: Ballots, before: Floats, tied: Floats) -> Floats:
 
 
 def _totals(tier: AnyArray, cost: Floats, tie: Floats) -> Floats:
-    """Return the cost of each ranking (rows of tiers): sum over pairs of putting one before the other, or of the
-    tie.
-    """
+    """Return the cost of each ranking (rows of tiers), summed over pairs: of the order or of the tie."""
     totals = np.zeros(len(tier))
     for i in range(tier.shape[1] - 1):
         tier_i, rest = tier[:, i : i + 1], tier[:, i + 1 :]

@@ -71,9 +71,7 @@ def _is_below(digits: bytes, bound: int) -> bool:
 
 
 def _order(text: bytes, separator: bytes, item: list[int], tier: list[int]) -> tuple[int, int] | int:
-    """Append the alternatives of one order with their tiers; return its count and number of tiers, or the kind of
-    error.
-    """
+    """Append the alternatives of one order with their tiers; return its count and number of tiers, or the error."""
     count = _COUNT.match(text)
     if not count or not _is_below(count[1], 2**63) or text[count.end() : count.end() + 1] != separator:
         return BAD_COUNT

@@ -77,9 +77,7 @@ def solve_blocks(blocks: Blocks, deadline: Deadline, seed: int | None, progress:
 
 
 def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = None) -> tuple[Int64s, bool]:
-    """Return the order that keeps most preference in every problem (see ``greedy``), and whether all are proven
-    optimal.
-    """
+    """Return the order that keeps most preference in every problem (see ``greedy``), and whether all are optimal."""
     against = np.rint(kernels.transpose_matrices(ptr, preference) / PREFERENCE_UNIT)
     tied = np.full(len(against), np.rint(0.5 / PREFERENCE_UNIT))
     costs = PairCosts(ptr, against, tied, np.full(len(ptr) - 1, PREFERENCE_UNIT))

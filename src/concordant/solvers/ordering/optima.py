@@ -188,9 +188,7 @@ class Optima:
         improve = search.improve
 
         def improve_unseen(tier: Int64s) -> tuple[Int64s, float]:
-            """Improve a ranking as before, unless that leads to a known one: then return it unimproved (cost inf if
-            known too).
-            """
+            """Improve a ranking, unless that leads to a known one: then return it as it is (cost inf if known, too)."""
             better, total = improve(tier)
             if better.tobytes() not in known_bytes:
                 return better, total

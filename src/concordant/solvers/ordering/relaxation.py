@@ -175,9 +175,7 @@ class Relaxation:
         return False
 
     def _violated(self) -> tuple[Int32s, Int32s, Int32s] | None:
-        """Return the most violated triangle constraints of each pair, as arrays of i, j and k; None if the time ran
-        out.
-        """
+        """Return the most violated triangles of each pair as arrays i, j, k; None if the time ran out."""
         n = len(self.x)
         rows = max(1, MAX_TRIPLES // n**2)
         parts = []
@@ -237,9 +235,7 @@ class Relaxation:
         return bool((np.minimum(self.value, 1 - self.value) < VIOLATION).all())
 
     def by_reduced_cost(self, room: float) -> tuple[Bools, Bools]:
-        """Return the variables that stay at 0, and at 1, in every ranking that costs at most ``room`` more than the
-        bound.
-        """
+        """Return the variables that are 0, and 1, in every ranking that costs at most ``room`` more than the bound."""
         price = self.prices()
         slack = VIOLATION * max(1.0, self._scale)
         return (self.value < VIOLATION) & (price > room + slack), (self.value > 1 - VIOLATION) & (-price > room + slack)

@@ -53,8 +53,8 @@ def minimise_stochastic(
         if descended is not None:
             theta, loss_met = descended
             visits = visits[:0]
-        for block in visits.tolist():
-            loss, gradient = objective.of_block(theta, blocks[block])
+        for number in visits.tolist():
+            loss, gradient = objective.of_block(theta, blocks[number])
             loss_met += loss
             gradient *= scale
             if shrink is not None:
@@ -63,7 +63,7 @@ def minimise_stochastic(
             if average:
                 total += theta
         point = total / len(blocks) if average else theta.copy()
-        value = objective.with_penalty(theta, loss_met / objective.total, theta)[0]
+        value = objective.with_penalty(theta, loss_met / objective.total, theta)[0]  # the gradient is not used
         if not np.isfinite(theta).all():  # steps too long for these features
             return Minimum(theta, value, pass_number + 1, False)
         if not watch(pass_number + 1, point, value):

@@ -55,10 +55,10 @@ def count_duels(ballots: Ballots) -> tuple[Int64s, DuelRows]:
     """Return the duels of ballots, first < second: all pairs except ties in the last tier of an open ballot."""
     indptr, tier, slot = ballots.indptr, ballots.tier, ballots.entry_slot
     ballot = segment_of(indptr)
+    # (ahead, behind) runs through all pairs of entries of every ballot
     n_later = indptr[ballot + 1] - np.arange(len(ballot)) - 1
     ahead = np.repeat(np.arange(len(ballot)), n_later)
     behind = ahead + 1 + np.arange(len(ahead)) - np.repeat(np.cumsum(n_later) - n_later, n_later)
-    # (ahead, behind) runs through all pairs of entries of a ballot
     is_tie, owner = tier[ahead] == tier[behind], ballot[ahead]
     is_free = is_tie & (ballots.is_open[owner] != 0) & (tier[ahead] == tier[indptr[owner + 1] - 1])
     ahead, behind, is_tie, weight = ahead[~is_free], behind[~is_free], is_tie[~is_free], ballots.weight[owner[~is_free]]

@@ -65,6 +65,7 @@ def best_stump(code: AnyArray, cuts: Int64s, potential: Floats) -> tuple[int, in
         return 0, -1, 1, 0.0
     feature = int(np.flatnonzero(largest >= enough)[0])
     vote = int(np.flatnonzero(gains[feature] >= enough)[0])
+    # votes of a feature are in the order of ``_gains``: above and up to cut -1, above and up to cut 0, …
     return feature, vote // 2 - 1, 1 - 2 * (vote % 2), float(gains[feature][vote])
 
 

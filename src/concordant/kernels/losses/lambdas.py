@@ -109,9 +109,11 @@ def _err_change(
     """Return the change of ERR by pairs, from the chance to stop at a row and that to reach its place."""
     top = np.maximum(label[ptr[:-1]], max(largest, 0.0))[query]
     stop = np.minimum(_scaled_gain(label, top), 1 - 1e-12)
-    reached = np.exp(_running(np.log1p(-stop), ptr, query, order) - np.log1p(-stop))
-    reach_share = is_counted * reached / place  # what stopping here would add, 1/place times the chance to get here
-    met = _running(stop * reach_share, ptr, query, order)
+    reach_chance = np.exp(_running(np.log1p(-stop), ptr, query, order) - np.log1p(-stop))
+    reach_share = (
+        is_counted * reach_chance / place
+    )  # what stopping here would add, 1/place times the chance to get here
+    err_up_to = _running(stop * reach_share, ptr, query, order)
 
     # Let the rows at the first and second place have stop chances a and b: after the swap the terms between them are
     # scaled by (1 - b) / (1 - a), and their own terms exchange a and b; the sum of changes has the factor a - b.
@@ -119,7 +121,7 @@ def _err_change(
         """Return the change when positions i and j swap places."""
         i_is_first = place[i] < place[j]
         first, second = np.where(i_is_first, i, j), np.where(i_is_first, j, i)
-        between = met[second] + reach_share[second] * (1 - stop[second]) - met[first]
+        between = err_up_to[second] + reach_share[second] * (1 - stop[second]) - err_up_to[first]
         return np.asarray((stop[i] - stop[j]) * (between / (1 - stop[first]) - reach_share[first]))
 
     return change

@@ -24,7 +24,7 @@ def query_duel_terms(
     def of_pairs(i: Int64s, j: Int64s) -> tuple[Floats, ...]:
         """Return the negative log-likelihood of pairs, and its slopes in the lead and in the tie parameter."""
         tied = (tier[i] == tier[j]).astype(np.float64)
-        with np.errstate(invalid="ignore"):  # of scores that are no numbers
+        with np.errstate(invalid="ignore"):  # scores may be NaN
             lead, none = score[i] - score[j], np.zeros(len(i))
             terms = links.terms(model, lead, np.array(tie), 1 - tied, none, tied)
         return -terms.value, -terms.slope, -terms.slope_x

@@ -86,7 +86,7 @@ def exponential_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight
 
 
 def hinge_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) -> tuple[float, Floats]:
-    """Sum max(0, 1 - d) over pairs: value and gradient by position; a pair at the margin costs and pulls nothing."""
+    """Sum max(0, 1 - d) over pairs: value and gradient by position; a pair exactly at the margin adds nothing."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
         excess = score[worse] - (score[better] - 1)

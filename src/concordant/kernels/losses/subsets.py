@@ -117,7 +117,7 @@ def gibbs_subsets(
     columns = _columns(subsets)
     if not len(score):
         return subsets.member.copy()
-    value = score
+    value = score  # what a set sums up: scores, or inverse worths relative to the lowest score
     if is_harmonic:
         low = np.minimum.reduceat(score, start)
         value = np.exp(np.maximum(np.repeat(low, subsets.end - subsets.begin) - score, -WIDE))
@@ -128,8 +128,8 @@ def gibbs_subsets(
         rest = np.where(is_in[byte], total[:active] - value[byte], total[:active])
         if is_harmonic:
             rest[others == 0] = 0.0
-            has_lost = is_in[byte] & (others > 0) & (rest < CANCELLED * total[:active])
-            for column in np.flatnonzero(has_lost).tolist():
+            has_cancelled = is_in[byte] & (others > 0) & (rest < CANCELLED * total[:active])
+            for column in np.flatnonzero(has_cancelled).tolist():
                 rest[column] = _sum_of_others(is_in, value, columns, column, int(byte[column]))
         odds = _log_odds(value[byte], rest, others, temperature, is_harmonic) + _bias(log_bias, others)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -20,7 +20,7 @@ BAD_LABEL, BAD_FIELD, BAD_INDEX, BAD_VALUE = 1, 2, 3, 4
 
 
 def split_fields(data: Bytes, width: int) -> tuple[Int64s, Int64s, Int64s, Int32s]:
-    """Split every line that is not blank at white space: (starts, ends, line, fields found).
+    """Split every line that is not blank at white space: (starts, ends, line number, number of fields).
 
     Only the first ``width`` fields of a line are kept; missing ones are empty spans.
     """

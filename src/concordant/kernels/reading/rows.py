@@ -13,9 +13,9 @@ __all__ = ["assign_slots", "find_repeated", "find_slots", "group_rows", "order_s
 def group_rows(instance: Int32s, agent: Int32s, values: Floats) -> tuple[Int64s, Int64s, Int32s]:
     """Group rows into ballots: (order, indptr, tier).
 
-    An empty instance or agent column means there is only one. Equal (instance, agent) come together in order of first
-    appearance, the rows of a ballot by value (ascending), ties in input order. ``order`` is empty when the rows
-    already stand that way.
+    An empty instance or agent column means there is only one. Rows with equal (instance, agent) form a ballot; ballots
+    are in order of first appearance, the rows of a ballot by ascending value, ties in input order. ``order`` is empty
+    if the rows are in that order already.
     """
     keys = np.zeros(len(values), np.int64)
     for column in (instance, agent):

@@ -40,18 +40,18 @@ class Executor(ABC):
 
     @abstractmethod
     def submit(self, function: Callable[..., T], *args: Any) -> Any:
-        """Begin a call; return its future. Futures of this executor among the arguments stand for their results."""
+        """Start a call and return its future. Futures among the arguments are replaced by their results."""
 
     def hold(self, make: Callable[..., T], *args: Any) -> Any:
-        """Make something that stays where it is made: what is returned stands for it in later calls."""
+        """Make an object that stays on the worker that made it; the future returned stands for it in later calls."""
         return self.submit(make, *args)
 
     @abstractmethod
     def result(self, future: Any) -> Any:
-        """Wait for a call, and return what it returned."""
+        """Wait for a call and return its result."""
 
     def completed(self, futures: Sequence[Any]) -> Iterator[Any]:
-        """Go through futures as they are done, or at least in turn."""
+        """Yield futures as they finish (by default in the order given, each once it is finished)."""
         for future in futures:
             self.result(future)
             yield future
@@ -62,15 +62,15 @@ class Executor(ABC):
         return [self.result(future) for future in futures]
 
     def reduce(self, merge: Callable[[list[T]], T], futures: Sequence[Any]) -> T:
-        """Merge results a few at a time, on the workers, until one is left, which is returned."""
+        """Merge results on the workers, ``FAN`` at a time, until one is left; return it."""
         level = list(futures)
         while len(level) > 1:
             level = [self.submit(merge, level[k : k + FAN]) for k in range(0, len(level), FAN)]
-        found: T = self.result(level[0])
-        return found
+        merged: T = self.result(level[0])
+        return merged
 
     def close(self) -> None:  # noqa: B027
-        """Let the workers go."""
+        """Stop the workers."""
 
     def __enter__(self) -> Self:
         return self
@@ -89,7 +89,7 @@ class Serial(Executor):
         return function(*args)
 
     def result(self, future: Any) -> Any:
-        """Return what is known already."""
+        """Return the result, which ``submit`` has computed already."""
         return future
 
 
@@ -97,18 +97,21 @@ class Threads(Executor):
     """Work is done by threads of this process: kernels and DuckDB work side by side, Python code takes turns."""
 
     def __init__(self, workers: int) -> None:
+        """Start a pool of this number of threads."""
         from concurrent.futures import ThreadPoolExecutor
 
         self.workers, self.place = workers, f"{workers} threads"
         self._pool = ThreadPoolExecutor(workers)
 
     def submit(self, function: Callable[..., T], *args: Any) -> Any:
-        """Hand a call to a thread as soon as its arguments are there."""
+        """Submit a call to the thread pool once the futures among its arguments are done."""
         from concurrent.futures import Future
 
-        awaited = [one for arg in args for one in (arg if isinstance(arg, list) else [arg]) if isinstance(one, Future)]
-        for one in awaited:  # no thread waits for another, or all might
-            one.exception()
+        awaited = [
+            part for arg in args for part in (arg if isinstance(arg, list) else [arg]) if isinstance(part, Future)
+        ]
+        for awaited_future in awaited:  # no thread waits for another, or all might
+            awaited_future.exception()
         return self._pool.submit(function, *_settled(args, Future, lambda future: future.result()))
 
     def result(self, future: Any) -> Any:
@@ -116,13 +119,13 @@ class Threads(Executor):
         return future.result()
 
     def close(self) -> None:
-        """Drop what has not begun, and wait for the rest."""
+        """Cancel the calls that have not started, and wait for the others."""
         self._pool.shutdown(cancel_futures=True)
 
 
 @dataclass
 class Held:
-    """A call to a process: what it is, so that it can be made again, and where."""
+    """A call made to a worker process, with all that is needed to make it again after the process was lost."""
 
     worker: int
     function: Callable[..., Any]
@@ -134,26 +137,27 @@ class Held:
 
 
 class Processes(Executor):
-    """Work is done by processes of this machine, each with the memory of its own."""
+    """Work is done by processes of this machine, each with its own memory."""
 
     def __init__(self, workers: int) -> None:
+        """Prepare this number of workers; a process starts with its first call."""
         self.workers, self.place = workers, f"{workers} processes"
         self._pools: list[Any] = [None] * workers
         self._held: list[Held] = []
         self._next = 0
 
     def submit(self, function: Callable[..., T], *args: Any) -> Held:
-        """Hand a call to a process: the one that holds an argument, or else the next in turn."""
+        """Submit a call to the process that holds one of its arguments, or else to the next process in turn."""
         return self._begin(Held(self._worker_of(args), function, args))
 
     def hold(self, make: Callable[..., T], *args: Any) -> Held:
-        """Make something that stays with the next process in turn."""
+        """Make an object that stays with the process that holds an argument, or else with the next process in turn."""
         held = Held(self._worker_of(args), make, args, key=len(self._held))
         self._held.append(held)
         return self._begin(held)
 
     def result(self, future: Held) -> Any:
-        """Wait for a call; where its process was lost, have it done again by a new one."""
+        """Wait for a call; if its process was lost, repeat the call in a new one, up to ``RETRIES`` times."""
         from concurrent.futures.process import BrokenProcessPool
 
         while True:
@@ -183,27 +187,31 @@ class Processes(Executor):
         return [pid for pool in self._pools if pool is not None for pid in (pool._processes or {})]
 
     def reduce(self, merge: Callable[[list[T]], T], futures: Sequence[Held]) -> T:
-        """Have every process merge what it holds, and merge the one result of each here: nothing travels twice."""
+        """Merge the results of each process inside it, then merge the partial results here: each is sent once."""
         by_worker: dict[int, list[Held]] = {}
         for future in futures:
             by_worker.setdefault(future.worker, []).append(future)
-        partial = [self.submit(merge, own) for own in by_worker.values()]
-        results = [self.result(one) for one in partial]
+        partial = [self.submit(merge, held) for held in by_worker.values()]
+        results = [self.result(future_of_worker) for future_of_worker in partial]
         return results[0] if len(results) == 1 else merge(results)
 
     def _worker_of(self, args: tuple[Any, ...]) -> int:
-        for given in args:
-            for one in given if isinstance(given, list) else [given]:
-                if isinstance(one, Held) and one.key is not None:
-                    return one.worker
+        """Return the process that holds one of the arguments, or else the next process in turn."""
+        for argument in args:
+            for part in argument if isinstance(argument, list) else [argument]:
+                if isinstance(part, Held) and part.key is not None:
+                    return part.worker
         self._next += 1
         return (self._next - 1) % self.workers
 
     def _begin(self, held: Held) -> Held:
+        """Send a call to its process (a new one if the old one was lost), and store the future in ``held``."""
         from concurrent.futures.process import BrokenProcessPool
 
         args = _settled(
-            held.args, Held, lambda one: _HeldReference(one.key) if one.key is not None else self.result(one)
+            held.args,
+            Held,
+            lambda argument: _HeldReference(argument.key) if argument.key is not None else self.result(argument),
         )
         call = (_keep, held.key, held.function, args) if held.key is not None else (_call, held.function, args)
         try:
@@ -214,7 +222,7 @@ class Processes(Executor):
         return held
 
     def _pool(self, worker: int) -> Any:
-        """Return the pool of one process; a new one is given what the old one held."""
+        """Return the pool of one process; if it is new, it first remakes the objects that the process is to hold."""
         pool = self._pools[worker]
         if pool is None or pool._broken:
             import multiprocessing
@@ -236,11 +244,14 @@ _starting = RLock()
 
 @contextmanager
 def _import_path() -> Iterator[None]:
-    """Keep processes that multiprocessing starts from importing from the working folder; it takes no other flags."""
+    """Keep processes that multiprocessing starts from importing modules from the working folder.
+
+    This is set through environment variables, since multiprocessing passes no interpreter flags.
+    """
     with _starting:
-        said = processes.import_path()
-        before = {name: os.environ.get(name) for name in said}
-        os.environ.update(said)
+        variables = processes.import_path()
+        before = {name: os.environ.get(name) for name in variables}
+        os.environ.update(variables)
         try:
             yield
         finally:
@@ -259,6 +270,7 @@ class _HeldReference:
 
 
 def _begin_process() -> None:
+    """Prepare a worker process: ignore Ctrl-C, which the parent handles, and use one BLAS thread."""
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked; it ends this one
@@ -267,12 +279,13 @@ def _begin_process() -> None:
 
 @dataclass(frozen=True)
 class _Failed:
-    """Stands for what could not be made: whoever names it is told why."""
+    """Stands for a held object that could not be made: calls that use it raise the error."""
 
     error: Exception
 
 
 def _keep(key: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """Make an object and keep it in this worker under ``key``; keep the error if that fails."""
     try:
         _kept[key] = _call(function, args)
     except Exception as error:
@@ -281,23 +294,25 @@ def _keep(key: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Call a function, with references among its arguments replaced by the objects this worker holds."""
     return function(*_settled(args, _HeldReference, _recall))
 
 
-def _recall(one: _HeldReference) -> Any:
-    found = _kept[one.key]
-    if isinstance(found, _Failed):
-        raise found.error
-    return found
+def _recall(reference: _HeldReference) -> Any:
+    """Return the object this worker holds, or raise the error met when it was made."""
+    value = _kept[reference.key]
+    if isinstance(value, _Failed):
+        raise value.error
+    return value
 
 
 def _settled(args: Sequence[Any], kind: type, resolve: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """Replace arguments of a kind, also inside lists."""
+    """Replace the arguments of class ``kind`` by ``resolve(argument)``, also inside lists."""
 
     def settle(arg: Any) -> Any:
         if isinstance(arg, kind):
             return resolve(arg)
-        return [settle(one) for one in arg] if isinstance(arg, list) else arg
+        return [settle(element) for element in arg] if isinstance(arg, list) else arg
 
     return tuple(map(settle, args))
 
@@ -306,6 +321,7 @@ class Cluster(Executor):
     """Work is done by the workers of a Dask cluster; what a lost worker had made is made again by others."""
 
     def __init__(self, client: Any, owns: bool = False) -> None:
+        """Use a Dask client; ``owns`` says whether ``close`` closes it."""
         self.client, self._owns = client, owns
         self.workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         self.place = f"a Dask cluster of {self.workers} worker{'s' * (self.workers != 1)} at {client.scheduler.address}"
@@ -333,7 +349,7 @@ class Cluster(Executor):
             raise
 
     def completed(self, futures: Sequence[Any]) -> Iterator[Any]:
-        """Go through futures as they are done."""
+        """Yield futures as they finish."""
         from distributed import as_completed
 
         for future in as_completed(list(futures), loop=self.client.loop):
@@ -341,7 +357,7 @@ class Cluster(Executor):
             yield future
 
     def close(self) -> None:
-        """Take back what has not begun; leave the cluster, which goes on."""
+        """Cancel the calls that have not started; the cluster itself goes on running."""
         submitted, self._submitted = self._submitted, []
         if self.client.status == "running":
             self.client.cancel([future for future in submitted if not future.done()])
@@ -370,9 +386,9 @@ def cluster_at(address: str) -> Cluster:
 
 @contextmanager
 def running_on(workers: object = None, cluster: object = None) -> Iterator[Executor]:
-    """Open an executor for so many processes, or on a cluster (an address, a Dask Client); close what was opened.
+    """Open an executor with this number of processes, or on a cluster (an address or a Dask Client), and close it.
 
-    ``workers`` may be an executor that is open already, which stays so.
+    ``workers`` may be an executor that is open already: it is used, and stays open.
     """
     if isinstance(workers, Executor):
         yield workers
@@ -385,6 +401,7 @@ def running_on(workers: object = None, cluster: object = None) -> Iterator[Execu
 
 
 def _opened(workers: object, cluster: object) -> Executor:
+    """Return the executor for a number of processes or a cluster; serial if neither is given."""
     if cluster is not None and workers is not None:
         raise InputError("Both workers and a cluster were named: say where work should run once.")
     if cluster is not None:

@@ -23,21 +23,27 @@ R = TypeVar("R")
 
 
 class About(NamedTuple):
-    """What is known of a part without looking into it."""
+    """What is known about a part without its rows."""
 
     n_features: int
     moments: Any
-    """From which the scale of the features of all parts is found."""
+    """Moments of the features, from which the scaling over all parts is computed."""
     refusal: str
-    """Why nothing can be learnt from the part alone; empty where something can."""
+    """Why the part has nothing to learn from; empty if it has."""
 
 
 class SpreadObjective:
     """The regularised mean loss over all parts as a function of the parameters, as the solvers take it."""
 
-    def __init__(self, own: Objective, parts: Sequence[Any], total: float, executor: Executor) -> None:
-        self.scorer, self.loss, self.alpha = own.scorer, own.loss, own.alpha
-        self.size, self.penalised, self.start, self.with_penalty = own.size, own.penalised, own.start, own.with_penalty
+    def __init__(self, template: Objective, parts: Sequence[Any], total: float, executor: Executor) -> None:
+        """Take scorer, loss, sizes and penalty from the objective ``template``; ``parts`` are held on the workers."""
+        self.scorer, self.loss, self.alpha = template.scorer, template.loss, template.alpha
+        self.size, self.penalised, self.start, self.with_penalty = (
+            template.size,
+            template.penalised,
+            template.start,
+            template.with_penalty,
+        )
         self.parts, self.total, self.executor = parts, total, executor
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
@@ -57,8 +63,9 @@ class SpreadObjective:
 
         return times
 
-    def _asked(self, question: Callable[..., Any], *args: Any) -> list[Any]:
-        futures = [self.executor.submit(question, part, *args) for part in self.parts]
+    def _asked(self, function: Callable[..., Any], *args: Any) -> list[Any]:
+        """Call ``function(part, *args)`` for every part, on its worker; return the results in order."""
+        futures = [self.executor.submit(function, part, *args) for part in self.parts]
         return [self.executor.result(future) for future in futures]
 
 
@@ -68,8 +75,8 @@ def fit_parts(
     """Fit a ranker to parts of a training set, each of which ``load(part)`` reads as (X, y, qid) where it is kept."""
     _check(ranker)
     held = [executor.hold(_part_of, ranker, load, part) for part in parts]
-    known = [executor.result(executor.submit(_about, one)) for one in held]
-    widths = {about.n_features for about in known}
+    abouts = [executor.result(executor.submit(_about, part_held)) for part_held in held]
+    widths = {about.n_features for about in abouts}
     if len(widths) > 1:
         raise InputError(
             f"The parts have {min(widths)} to {max(widths)} features: say "
@@ -77,18 +84,21 @@ def fit_parts(
             + ", so that all have as many."
         )
     learner: Any = ranker
-    scaling = learner.scaling_of([about.moments for about in known])
-    ready = [executor.hold(_objective_of, ranker, one, scaling) for one in held]
+    scaling = learner.scaling_of([about.moments for about in abouts])
+    objectives = [executor.hold(_objective_of, ranker, part_held, scaling) for part_held in held]
     del held
-    totals = [executor.result(executor.submit(_total, one)) for one in ready]
+    totals = [executor.result(executor.submit(_total, part_held)) for part_held in objectives]
     if all(refusal for _, refusal in totals):
         raise InputError(totals[0][1])
-    total = sum(one for one, _ in totals) or 1.0
-    learner.fit_spread(widths.pop(), lambda own: SpreadObjective(own, ready, total, executor), scaling, valid)
+    total = sum(part_total for part_total, _ in totals) or 1.0
+    learner.fit_spread(
+        widths.pop(), lambda template: SpreadObjective(template, objectives, total, executor), scaling, valid
+    )
     return ranker
 
 
 def _check(ranker: Any) -> None:
+    """Reject rankers that cannot be fitted in parts: no loss to sum, a kernel, or a step per batch."""
     name = type(ranker).__name__
     if not hasattr(ranker, "fit_spread"):
         raise NeedError(f"{name} cannot be fitted in parts: use a ranker that minimises a loss, such as RankNet.")
@@ -109,6 +119,7 @@ class _Part(NamedTuple):
 
 
 def _part_of(ranker: Any, load: Callable[..., Any], part: Any) -> _Part:
+    """Load a part and return its rows (None if there is nothing to learn from) and what is known about it."""
     X, y, qid = load(part)
     rows, refusal = None, ""
     try:
@@ -135,6 +146,7 @@ class _Kept(NamedTuple):
 
 
 def _objective_of(ranker: Any, part: _Part, scaling: Any) -> _Kept:
+    """Return the objective of a part with scaled features, or the reason why there is none."""
     if part.rows is None:
         return _Kept(None, part.about.refusal)
     try:
@@ -144,10 +156,12 @@ def _objective_of(ranker: Any, part: _Part, scaling: Any) -> _Kept:
 
 
 def _total(kept: _Kept) -> tuple[float, str]:
+    """Return the weight that the loss of a part is divided by (0 if there is none), and why there is none."""
     return (0.0 if kept.objective is None else kept.objective.total), kept.refusal
 
 
 def _sums(kept: _Kept, theta: Floats) -> tuple[float, Floats]:
+    """Return the summed loss of a part and its gradient, without penalty."""
     if kept.objective is None:
         return 0.0, np.zeros(len(theta))
     with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back by the solver
@@ -155,6 +169,7 @@ def _sums(kept: _Kept, theta: Floats) -> tuple[float, Floats]:
 
 
 def _hessian_sum(kept: _Kept, theta: Floats, direction: Floats) -> Floats:
+    """Return the part's summed Hessian times ``direction``: the penalty and the division by the total are undone."""
     if kept.objective is None:
         return np.zeros(len(theta))
     product = kept.objective.hessian(theta)(direction)

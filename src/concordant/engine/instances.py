@@ -34,7 +34,7 @@ LARGEST = ("gradient", "steps")
 
 
 class Ranked(NamedTuple):
-    """What a worker found of a chunk."""
+    """What a worker returns for a chunk."""
 
     score: Floats
     low: Floats | None
@@ -46,7 +46,7 @@ class Ranked(NamedTuple):
 
 
 def rank_in_chunks(method: Method, prefs: Preferences, executor: Executor, *, intervals: bool = True) -> Ranking:
-    """Rank every instance, chunks of them on the workers; here, where the method looks at all instances at once."""
+    """Rank every instance, in chunks on the workers; in one call here if the method looks at all instances together."""
     learns_jointly = bool(getattr(method, "adherence", False)) and prefs.agents is not None
     is_one = prefs.instances is None or prefs.n_instances < 2
     if isinstance(executor, Serial) or is_one or not (learns_jointly or method.ranks_apart(prefs)):
@@ -55,24 +55,27 @@ def rank_in_chunks(method: Method, prefs: Preferences, executor: Executor, *, in
     method.check_needs(prefs)
     chunks = [executor.hold(_same, chunk) for chunk in cut(prefs, CHUNKS * executor.workers)]
     if learns_jointly:
-        found = _learnt_jointly(method, prefs, chunks, executor, intervals)
+        ranked = _learnt_jointly(method, prefs, chunks, executor, intervals)
     else:
         settled = _settled(method, prefs, chunks, executor)
         futures = [executor.submit(_ranked, settled, chunk, intervals) for chunk in chunks]
-        found = [executor.result(future) for future in futures]
-    return _joined(method, prefs, found, executor, time.perf_counter() - start)
+        ranked = [executor.result(future) for future in futures]
+    return _joined(method, prefs, ranked, executor, time.perf_counter() - start)
 
 
 def cut(prefs: Preferences, parts: int) -> list[Preferences]:
-    """Cut preferences into chunks of consecutive instances with about as many entries each."""
+    """Cut preferences into chunks of consecutive instances with roughly equal numbers of entries and candidates."""
     assert prefs.instances is not None
-    work = np.bincount(prefs.instance_of_ballot, np.diff(prefs.indptr), prefs.n_instances) + np.diff(prefs.slot_ptr)
-    ends = np.searchsorted(np.cumsum(work), work.sum() * np.arange(1, parts) / parts) + 1
-    bounds = np.unique(np.concatenate([[0], np.minimum(ends, prefs.n_instances), [prefs.n_instances]]))
+    n_entries = np.bincount(prefs.instance_of_ballot, np.diff(prefs.indptr), prefs.n_instances) + np.diff(
+        prefs.slot_ptr
+    )
+    chunk_ends = np.searchsorted(np.cumsum(n_entries), n_entries.sum() * np.arange(1, parts) / parts) + 1
+    bounds = np.unique(np.concatenate([[0], np.minimum(chunk_ends, prefs.n_instances), [prefs.n_instances]]))
     return [_chunk(prefs, low, high) for low, high in pairwise(bounds.tolist())]
 
 
 def _chunk(prefs: Preferences, low: int, high: int) -> Preferences:
+    """Return the ballots and candidates of instances ``low`` up to (not including) ``high``."""
     instance = prefs.instance_of_ballot
     if (instance[1:] >= instance[:-1]).all():
         return _slice(prefs, low, high)
@@ -82,29 +85,31 @@ def _chunk(prefs: Preferences, low: int, high: int) -> Preferences:
 
 
 def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
-    """Return a chunk of ballots that stand in the order of their instances: slices of all arrays, checked already."""
+    """Return instances low … high - 1 of ballots sorted by instance: slices of all arrays, checked already."""
     assert prefs.instances is not None
-    first, last = np.searchsorted(prefs.instance_of_ballot, [low, high]).tolist()
-    begin, end = int(prefs.indptr[first]), int(prefs.indptr[last])
+    ballot_from, ballot_to = np.searchsorted(prefs.instance_of_ballot, [low, high]).tolist()
+    entry_from, entry_to = int(prefs.indptr[ballot_from]), int(prefs.indptr[ballot_to])
     slot_from, slot_to = int(prefs.slot_ptr[low]), int(prefs.slot_ptr[high])
     used, code = compact(prefs.slot_item[slot_from:slot_to], len(prefs.items))
-    by_entry = {name: part[begin:end] for name in MORE_OF_ENTRY if (part := getattr(prefs, name)) is not None}
-    by_ballot = {name: part[first:last] for name in MORE_OF_BALLOT if (part := getattr(prefs, name)) is not None}
+    by_entry = {name: part[entry_from:entry_to] for name in MORE_OF_ENTRY if (part := getattr(prefs, name)) is not None}
+    by_ballot = {
+        name: part[ballot_from:ballot_to] for name in MORE_OF_BALLOT if (part := getattr(prefs, name)) is not None
+    }
     return Preferences.unchecked(
         Vocabulary(prefs.items.take(used)),
-        prefs.indptr[first : last + 1] - begin,
-        code[prefs.item[begin:end]],
-        prefs.tier[begin:end],
-        prefs.weight[first:last],
+        prefs.indptr[ballot_from : ballot_to + 1] - entry_from,
+        code[prefs.item[entry_from:entry_to]],
+        prefs.tier[entry_from:entry_to],
+        prefs.weight[ballot_from:ballot_to],
         **by_entry,
         **by_ballot,
         agents=prefs.agents,
         instances=Vocabulary(prefs.instances[low:high]),
-        instance=(prefs.instance_of_ballot[first:last] - low).astype(np.int32),
+        instance=(prefs.instance_of_ballot[ballot_from:ballot_to] - low).astype(np.int32),
         slots=Slots(
             prefs.slot_ptr[low : high + 1] - slot_from,
             code[prefs.slot_item[slot_from:slot_to]],
-            prefs.entry_slot[begin:end] - slot_from,
+            prefs.entry_slot[entry_from:entry_to] - slot_from,
         ),
         scale=prefs.scale,
         covariates=prefs.covariates,
@@ -114,8 +119,8 @@ def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
     )
 
 
-def _same(given: Any) -> Any:
-    return given
+def _same(value: Any) -> Any:
+    return value
 
 
 # ---- what a worker does ----
@@ -125,14 +130,15 @@ def _ranked(method: Method, prefs: Preferences, intervals: bool) -> Ranked:
 
 
 def _reported(ranking: Ranking, intervals: bool) -> Ranked:
-    known = ranking.uncertainty.known() if intervals else Uncertainty()
+    """Return what a worker sends back of a ranking, with its confidence intervals if asked for."""
+    uncertainty = ranking.uncertainty.known() if intervals else Uncertainty()
     fit = None if ranking.fit is None else {name: ranking.fit[name] for name in ranking.fit}
     return Ranked(
         ranking.score,
-        known.low,
-        known.high,
-        dict(known.details),
-        (*ranking.notices, *known.warnings),
+        uncertainty.low,
+        uncertainty.high,
+        dict(uncertainty.details),
+        (*ranking.notices, *uncertainty.warnings),
         fit,
         None if ranking.agents is None else dict(ranking.agents),
     )
@@ -140,15 +146,15 @@ def _reported(ranking: Ranking, intervals: bool) -> Ranked:
 
 # ---- a prior for all ----
 def _settled(method: Any, prefs: Preferences, chunks: Sequence[Any], executor: Executor) -> Method:
-    """Return the method with the prior that all chunks together choose, where it chooses one."""
+    """Return the method with the prior that maximises the summed evidence of all chunks, if it is to choose one."""
     if not isinstance(getattr(method, "prior", None), str):
         return method  # type: ignore[no-any-return]
     search: PriorSearch = method.prior_search(prefs)
     searches, times = [executor.hold(_searching, method, chunk) for chunk in chunks], search.dispersion()
 
     def evidence(strength: float) -> float:
-        asked = [executor.submit(_evidence, one, strength, times) for one in searches]
-        return float(sum(executor.result(one) for one in asked))
+        futures = [executor.submit(_evidence, held_search, strength, times) for held_search in searches]
+        return float(sum(executor.result(future) for future in futures))
 
     return method.settled(*search.best(times, times, evidence))  # type: ignore[no-any-return]
 
@@ -165,72 +171,80 @@ def _evidence(search: PriorSearch, strength: float, times: float) -> float:
 def _learnt_jointly(
     method: Any, prefs: Preferences, chunks: Sequence[Any], executor: Executor, intervals: bool
 ) -> list[Ranked]:
+    """Learn the adherences of agents from all chunks together, then rank every chunk with them."""
     assert prefs.agents is not None
     labels = prefs.agents.labels
     parts = [executor.hold(_learning, method, chunk, labels) for chunk in chunks]
 
-    def ask(question: Callable[..., Any], *args: Any) -> list[Any]:
-        futures = [executor.submit(question, part, *args) for part in parts]
+    def ask(function: Callable[..., Any], *args: Any) -> list[Any]:
+        futures = [executor.submit(function, part, *args) for part in parts]
         return [executor.result(future) for future in futures]
 
     theta, has_converged = method.learn_adherences(prefs, ask)
     by_agent = method.by_agent(prefs, theta)
-    futures = [executor.submit(_explained, method, part, theta, by_agent, has_converged, intervals) for part in parts]
+    futures = [
+        executor.submit(_ranked_by_adherences, method, part, theta, by_agent, has_converged, intervals)
+        for part in parts
+    ]
     return [executor.result(future) for future in futures]
 
 
 def _learning(method: Any, prefs: Preferences, labels: list[str]) -> Part:
+    """Return the part of the joint fit on one chunk; agents are numbered as in ``labels``, over all chunks."""
     number = {label: k for k, label in enumerate(labels)}
-    code = np.array([number[label] for label in prefs.agents or ()], np.int32)
+    number_of_agent = np.array([number[label] for label in prefs.agents or ()], np.int32)
     agent = prefs.agent
     assert agent is not None
-    return Part(method.solver_of(prefs), code[agent], len(labels))
+    return Part(method.solver_of(prefs), number_of_agent[agent], len(labels))
 
 
-def _explained(
+def _ranked_by_adherences(
     method: Any, part: Part, theta: Floats, by_agent: dict[str, float], has_converged: bool, intervals: bool
 ) -> Ranked:
+    """Rank the chunk of a part with the adherences ``theta`` that all chunks learnt together."""
     outcome = method.outcome_of(part.solver, part.solution(theta), by_agent, has_converged)
     return _reported(method.ranking_of(part.solver.corpus.prefs, outcome), intervals)
 
 
 # ---- one ranking of all ----
-def _joined(method: Method, prefs: Preferences, found: list[Ranked], executor: Executor, seconds: float) -> Ranking:
-    low, high = (_end_to_end([getattr(one, name) for one in found]) for name in ("low", "high"))
-    details = {name: _end_to_end([one.details.get(name) for one in found]) for name in found[0].details}
+def _joined(method: Method, prefs: Preferences, ranked: list[Ranked], executor: Executor, seconds: float) -> Ranking:
+    """Join the rankings of all chunks, which are consecutive instances, into one."""
+    low, high = (_end_to_end([getattr(chunk, name) for chunk in ranked]) for name in ("low", "high"))
+    details = {name: _end_to_end([chunk.details.get(name) for chunk in ranked]) for name in ranked[0].details}
     known = {name: column for name, column in details.items() if column is not None}
     agents: dict[str, float] = {}
-    for one in found:
-        agents |= one.agents or {}
+    for chunk in ranked:
+        agents |= chunk.agents or {}
     return Ranking(
         vocabulary=prefs.items,
         slot_ptr=prefs.slot_ptr,
         slot_item=prefs.slot_item,
-        score=np.concatenate([one.score for one in found]),
+        score=np.concatenate([chunk.score for chunk in ranked]),
         instances=prefs.instances,
         agents=agents or None,
-        fit=_fit_of_all([one.fit for one in found if one.fit], float(prefs.weight.sum())),
-        notices=joined_notices([one.notices for one in found]),
+        fit=_fit_of_all([chunk.fit for chunk in ranked if chunk.fit], float(prefs.weight.sum())),
+        notices=joined_notices([chunk.notices for chunk in ranked]),
         method=method.name,
         params=values_of(method),
         seconds=seconds,
         uncertainty=Uncertainty(low, high, known),
-        ran=f"{len(found)} chunks of instances on {executor.place}",
+        ran=f"{len(ranked)} chunks of instances on {executor.place}",
         why=partial(method.explained, prefs),
         sure=partial(method.assessed, prefs),
     )
 
 
 def _end_to_end(columns: Sequence[AnyArray | None]) -> Any:
+    """Concatenate the arrays of all chunks; None if a chunk has none."""
     return (
         None
         if any(column is None for column in columns)
-        else np.concatenate([one for one in columns if one is not None])
+        else np.concatenate([column for column in columns if column is not None])
     )
 
 
 def _fit_of_all(fits: list[dict[str, float]], weight: float) -> dict[str, float] | None:
-    """Return the figures of all chunks together, those that can be told from the chunks."""
+    """Return the fit figures of all chunks together: sums, maxima, or values on which all chunks agree."""
     out: dict[str, float] = {}
     for name in fits[0] if fits else ():
         values = [fit[name] for fit in fits if name in fit]

@@ -27,33 +27,33 @@ from concordant.types import Floats, Int64s
 
 
 def statistic_for(method: Method) -> Statistic | None:
-    """Return what a method with these parameters needs to know; None where it needs whole ballots."""
+    """Return the sums that a method with these parameters needs; None if it needs whole ballots."""
     if method.name == "mean-rating":
         return LEVELS
     if method.name == "borda":
         return POSITIONS
-    said: Any = method
-    if method.name == "mpm" and said.counts == "difference" and said.variances == "equal":
-        return NET_WINS if not (said.adherence or method.learnt) else None
+    options: Any = method
+    if method.name == "mpm" and options.counts == "difference" and options.variances == "equal":
+        return NET_WINS if not (options.adherence or method.learnt) else None
     return None
 
 
 def rank_sums(method: Method, tally: Tally, form: str) -> Ranking:
-    """Rank by the sums of all ballots; ``form`` says whether these are rankings or ratings."""
-    found = tally.sorted
+    """Rank by a method that needs only sums (see ``statistic_for``); ``form`` is that of the ballots, as "ratings"."""
+    ordered = tally.sorted
     if method.name == "mean-rating":
-        return replace(method.rank(_ballots_of_levels(found)), why=None, sure=None)
-    by_item = found.only(found.keys["item"] >= 0)
+        return replace(method.rank(_ballots_of_levels(ordered)), why=None, sure=None)
+    by_item = ordered.only(ordered.keys["item"] >= 0)
     prefs = _candidates(by_item)
     if method.name == "borda":
-        ranking = method.ranking_of(prefs, _borda(method, found, by_item, prefs, form))
-    else:
+        ranking = method.ranking_of(prefs, _borda(method, ordered, by_item, prefs, form))
+    else:  # mpm
         ranking = _mpm(method, by_item, prefs)
     return replace(ranking, why=None, sure=None)  # the ballots behind it are gone
 
 
 def _ballots_of_levels(tally: Tally) -> Preferences:
-    """Return a ballot for every item and level, as heavy as it was often given."""
+    """Return a ballot for every item and level, weighted by how often the item got the level."""
     level = np.array([float(text) for text in tally.labels["level"]])
     n = len(tally)
     return Preferences(
@@ -70,12 +70,13 @@ def _ballots_of_levels(tally: Tally) -> Preferences:
 
 
 def _instances(tally: Tally) -> dict[str, Any]:
+    """Return the arguments ``instances`` and ``instance`` of preferences; none if the only instance is unnamed."""
     is_named = list(tally.labels["instance"]) != [""]
     return {"instances": tally.labels["instance"], "instance": tally.keys["instance"]} if is_named else {}
 
 
 def _candidates(by_item: Tally) -> Preferences:
-    """Return one ballot per instance that names all its items: sums stand in the order of its slots."""
+    """Return one ballot per instance that names all its items; slots have the order of the rows of ``by_item``."""
     sizes = np.bincount(by_item.keys["instance"], minlength=len(by_item.labels["instance"]))
     ptr, item = pointer(sizes), by_item.keys["item"]
     named: dict[str, Any] = {}
@@ -86,6 +87,7 @@ def _candidates(by_item: Tally) -> Preferences:
 
 
 def _borda(method: Any, tally: Tally, by_item: Tally, prefs: Preferences, form: str) -> Floats:
+    """Return Borda points by slot from sums over ballots; with ``missing="ignore"`` the share of pairs won."""
     named, better, worse, tied = (by_item.sums[name].value for name in ("weight", "better", "worse", "tied"))
     missing = method.missing if method.missing != "auto" else ("ignore" if form == "ratings" else "last")
     if missing == "ignore":
@@ -94,27 +96,32 @@ def _borda(method: Any, tally: Tally, by_item: Tally, prefs: Preferences, form: 
         np.divide(worse + tied / 2, compared, out=share, where=compared > 0)
         return share
     size = np.diff(prefs.slot_ptr)
-    owner: Int64s = np.repeat(np.arange(len(size)), size)
-    ballots = tally.only(tally.keys["item"] < 0)
+    instance: Int64s = np.repeat(np.arange(len(size)), size)
+    ballots = tally.only(tally.keys["item"] < 0)  # rows without an item count whole ballots
     weight = sum_by(ballots.keys["instance"], ballots.sums["weight"].value, len(size))
-    base = (weight * (size - 1) - sum_by(owner, named, len(size))) / 2
-    # The sum of the ballots' lengths, and of the item's positions in them.
+    base = (weight * (size - 1) - sum_by(instance, named, len(size))) / 2
+    # Among m candidates, a ballot of length L gives m - p points to the item at position p, and (m - 1 - L) / 2 to each
+    # item it leaves out (the mean of the free positions). ``base`` is the latter summed over all ballots; for those
+    # that name the item, (L + m + 1) / 2 - p is added. ``lengths`` and ``positions`` sum L and p over them.
     lengths, positions = better + worse + tied + named, better + tied / 2 + named
-    points = base[owner] + (lengths + named * (1 + size[owner])) / 2 - positions
-    if all(one.part is None for one in tally.sums.values()):
+    points = base[instance] + (lengths + named * (1 + size[instance])) / 2 - positions
+    # Sums of whole numbers are exact; others may differ by rounding where items are tied.
+    if all(sums.part is None for sums in tally.sums.values()):
         return np.asarray(points)
-    return snap(points, owner, weight * size)
+    return snap(points, instance, weight * size)
 
 
 def _mpm(method: Any, by_item: Tally, prefs: Preferences) -> Ranking:
+    """Fit MPM with equal variances to the net wins of every item: its log-likelihood is linear in them."""
     net, total, won, lost = (by_item.sums[name].value for name in ("net", "total", "won", "lost"))
     size = np.diff(prefs.slot_ptr)
     by_instance = sum_by(np.repeat(np.arange(len(size)), size), total, len(size))
-    role = ((won > 0) + 2 * (lost > 0)).astype(np.uint8)
-    corpus = Corpus(prefs, np.zeros(len(net)), False, net, by_instance, role)
+    # bit 0: preferred to some item; bit 1: some item is preferred to it
+    sides = ((won > 0) + 2 * (lost > 0)).astype(np.uint8)
+    corpus = Corpus(prefs, np.zeros(len(net)), False, net, by_instance, sides)
     solver = Solver(corpus, method.prior, method.variances)
     outcome = method.outcome_of(solver, solver.solve(np.ones(prefs.n_ballots)), None)
     text = "ratings were reduced to sums, which tell neither intervals nor whether groups of items were never compared"
-    told = (*outcome.warnings, Notice("reduced-to-sums", text))
-    ranking: Ranking = method.ranking_of(prefs, replace(outcome, uncertainty=None, warnings=told, model=None))
+    notices = (*outcome.warnings, Notice("reduced-to-sums", text))
+    ranking: Ranking = method.ranking_of(prefs, replace(outcome, uncertainty=None, warnings=notices, model=None))
     return ranking

@@ -64,7 +64,7 @@ class Statistic:
         return self.sql.format(sums=", ".join(exact_sum(self.terms[name]) for name in self.sums))
 
     def of_columns(self, columns: Sequence[Sequence[Any]]) -> Tally:
-        """Take what the query returned, column by column: texts (None for none), whole numbers and sums."""
+        """Return the tally of a query's result, by column: texts (None: no label), whole numbers, three per sum."""
         keys: dict[str, AnyArray] = {}
         labels: dict[str, Vocabulary] = {}
         for name, column in zip(self.keys, columns, strict=False):
@@ -85,7 +85,7 @@ class Statistic:
 
 
 def exact_sum(term: str) -> str:
-    """Return the SQL of an exact sum as three columns: whole numbers, and the rest in units of 2^-26 and 2^-52."""
+    """Return SQL for an exact sum, as three columns: whole numbers, and the rest in units of 2^-26 and of 2^-52."""
     unit = 1 << HALF_BITS
     rest = f"(({term}) - floor({term})) * {unit}.0"
     whole, high = f"sum(floor({term})::BIGINT)", f"sum(floor({rest})::BIGINT)"
@@ -96,7 +96,7 @@ def exact_sum(term: str) -> str:
 
 # ---- pairs ----
 def pair_counts(prefs: Preferences, weight: Sums | None = None) -> Tally:
-    """Count ballots of two items; ``weight`` are their exact weights, where floats would not do."""
+    """Count ballots of two items each, the better first; ``weight`` holds exact weights, if floats are not enough."""
     keys: dict[str, AnyArray] = {}
     labels = {"item": prefs.items}
     if prefs.instances is not None and prefs.instance is not None:
@@ -112,38 +112,38 @@ def pair_counts(prefs: Preferences, weight: Sums | None = None) -> Tally:
 
 
 def undirected_ties(tally: Tally) -> Tally:
-    """Return pair counts, sorted, in which every tie names the item first that comes first in order."""
-    found = tally.sorted
-    is_turned = (found.keys["tie"] == 1) & (found.keys["first"] > found.keys["second"])
-    if not is_turned.any():
-        return found
-    first, second = found.keys["first"], found.keys["second"]
-    keys = dict(found.keys)
-    keys["first"], keys["second"] = np.where(is_turned, second, first), np.where(is_turned, first, second)
+    """Return sorted pair counts in which the first item of every tie is the one that sorts first."""
+    ordered = tally.sorted
+    is_swapped = (ordered.keys["tie"] == 1) & (ordered.keys["first"] > ordered.keys["second"])
+    if not is_swapped.any():
+        return ordered
+    first, second = ordered.keys["first"], ordered.keys["second"]
+    keys = dict(ordered.keys)
+    keys["first"], keys["second"] = np.where(is_swapped, second, first), np.where(is_swapped, first, second)
     if "shown" in keys:
-        keys["shown"] = np.where(is_turned, 1 - keys["shown"], keys["shown"])
-    return Tally(keys, found.domain, found.labels, found.sums).grouped().sorted
+        keys["shown"] = np.where(is_swapped, 1 - keys["shown"], keys["shown"])
+    return Tally(keys, ordered.domain, ordered.labels, ordered.sums).grouped().sorted
 
 
 def preferences_of_pairs(tally: Tally, notes: tuple[str, ...] = ()) -> Preferences:
-    """Return pair counts as merged ballots, labels in order."""
-    found = undirected_ties(tally)
-    n = len(found)
+    """Return pair counts as merged ballots of two items, with sorted labels."""
+    ordered = undirected_ties(tally)
+    n = len(ordered)
     tier = np.zeros(2 * n, np.int32)
-    tier[1::2] = found.keys["tie"] == 0
+    tier[1::2] = ordered.keys["tie"] == 0
     parts: dict[str, Any] = {}
     for role in ("instance", "agent"):
-        if role in found.keys:
-            parts |= {role: found.keys[role], f"{role}s": found.labels[role]}
-    if "shown" in found.keys:
-        shown = np.stack([found.keys["shown"], 1 - found.keys["shown"]], 1)
+        if role in ordered.keys:
+            parts |= {role: ordered.keys[role], f"{role}s": ordered.labels[role]}
+    if "shown" in ordered.keys:
+        shown = np.stack([ordered.keys["shown"], 1 - ordered.keys["shown"]], 1)
         parts["shown"] = shown.reshape(-1).astype(np.int32)
     return Preferences(
-        found.labels["item"],
+        ordered.labels["item"],
         np.arange(0, 2 * n + 1, 2),
-        np.stack([found.keys["first"], found.keys["second"]], 1).reshape(-1),
+        np.stack([ordered.keys["first"], ordered.keys["second"]], 1).reshape(-1),
         tier,
-        weight=found.sums["weight"].value,
+        weight=ordered.sums["weight"].value,
         form="pairs",
         is_merged=True,
         notes=notes,
@@ -153,11 +153,13 @@ def preferences_of_pairs(tally: Tally, notes: tuple[str, ...] = ()) -> Preferenc
 
 # ---- items and levels: every row on its own ----
 def _slots(prefs: Preferences) -> tuple[dict[str, AnyArray], dict[str, Vocabulary]]:
+    """Return the instance and item of every entry, as keys of a tally, and their labels."""
     instances = Vocabulary([""]) if prefs.instances is None else prefs.instances
     return {"instance": views.entry_instances(prefs), "item": prefs.item}, {"instance": instances, "item": prefs.items}
 
 
 def _tally(keys: dict[str, AnyArray], labels: dict[str, Vocabulary], **sums: AnyArray) -> Tally:
+    """Return the tally of sums by keys, with equal keys added up."""
     domain = {name: LABELLED[name] for name in keys if name in LABELLED}
     return Tally(keys, domain, labels, {name: Sums.of(np.asarray(column)) for name, column in sums.items()}).grouped()
 
@@ -167,13 +169,14 @@ def _count_items(prefs: Preferences) -> Tally:
 
 
 def levels_of(prefs: Preferences) -> Floats:
-    """Return how high every entry stands: its rating, minus its rank, or minus its position."""
+    """Return the level of every entry, larger is better: its rating, minus its rank, or minus its position."""
     if prefs.value is None:
         return -views.positions(prefs)
     return prefs.value if prefs.scale == "rating" else -prefs.value
 
 
 def _count_levels(prefs: Preferences) -> Tally:
+    """Count how often every item got every level."""
     keys, labels = _slots(prefs)
     distinct, code = np.unique(levels_of(prefs) + 0.0, return_inverse=True)
     keys["level"] = code.reshape(-1).astype(np.int32)
@@ -208,7 +211,7 @@ PLACED = """WITH placed AS (
 
 
 def _beside(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
-    """Return how many items of the ballot are better, worse and equal, for every entry."""
+    """Return, for every entry, how many items of its ballot are better, worse and tied with it."""
     groups = views.tiers(prefs)
     start, end = prefs.indptr[groups.ballot], prefs.indptr[groups.ballot + 1]
     better, worse = (groups.ptr[:-1] - start)[groups.of_entry], (end - groups.ptr[1:])[groups.of_entry]
@@ -216,6 +219,7 @@ def _beside(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
 
 
 def _count_positions(prefs: Preferences) -> Tally:
+    """Sum, by item, how many items are better, worse and tied in its ballots; rows with item -1 count the ballots."""
     keys, labels = _slots(prefs)
     better, worse, tied = _beside(prefs)
     weight = views.weight_of_entry(prefs)
@@ -227,14 +231,16 @@ def _count_positions(prefs: Preferences) -> Tally:
 
 
 def _count_net_wins(prefs: Preferences) -> Tally:
+    """Sum, by item, its level differences to the other items of its ballots, and whether it won and lost a pair."""
     keys, labels = _slots(prefs)
     better, worse, _ = _beside(prefs)
     level, weight, ballot = levels_of(prefs), views.weight_of_entry(prefs), views.ballot_of_entry(prefs)
+    # net: sum over the ballot of level - other level; total: its part of the sum of all absolute differences
     total = np.bincount(ballot, level, prefs.n_ballots)[ballot]
-    size = np.diff(prefs.indptr)[ballot]
+    length = np.diff(prefs.indptr)[ballot]
     return _tally(
         *(keys, labels),
-        net=weight * (size * level - total),
+        net=weight * (length * level - total),
         total=weight * level * (worse - better),
         won=weight * (worse > 0),
         lost=weight * (better > 0),
@@ -268,17 +274,20 @@ NET_WINS = Statistic(
 
 # ---- Lehmer codes over a given order of the items ----
 def _count_lehmer(prefs: Preferences, reference: Vocabulary) -> Tally:
-    """Count, for every item, ballots by how many earlier ones of the reference stand behind it, ties in or out."""
+    """Count ballots by Lehmer coordinate: how many items that precede an item in ``reference`` are ranked behind it.
+
+    Ties allow a range: ``least`` counts items ranked behind, ``most`` also those tied.
+    """
     place = reference.codes(prefs.items.labels)
     first, second, same = next(views.pairs_of_entries(prefs, at_once=np.inf))
-    behind, beside = (np.zeros(len(prefs.item), np.int64) for _ in range(2))
-    spot = place[prefs.item]
+    behind, tied = (np.zeros(len(prefs.item), np.int64) for _ in range(2))
+    entry_place = place[prefs.item]
     # The better entry of a pair has an earlier one behind it; of a tie, the one that is later in the reference has.
-    np.add.at(behind, first[~same], spot[second[~same]] < spot[first[~same]])
-    later = np.where(spot[first[same]] > spot[second[same]], first[same], second[same])
-    np.add.at(beside, later, 1)
+    np.add.at(behind, first[~same], entry_place[second[~same]] < entry_place[first[~same]])
+    later = np.where(entry_place[first[same]] > entry_place[second[same]], first[same], second[same])
+    np.add.at(tied, later, 1)
     keys, labels = _slots(prefs)
-    return _tally({**keys, "least": behind, "most": behind + beside}, labels, weight=views.weight_of_entry(prefs))
+    return _tally({**keys, "least": behind, "most": behind + tied}, labels, weight=views.weight_of_entry(prefs))
 
 
 LEHMER = Statistic(

@@ -38,18 +38,18 @@ class Sums:
 
     @classmethod
     def of(cls, numbers: AnyArray) -> Sums:
-        """Take numbers apart, each as a sum of its own."""
+        """Split numbers exactly into whole numbers and multiples of 2^-52, each number a sum of one term."""
         if numbers.dtype.kind in "iub":
             return cls(np.asarray(numbers, np.int64))
         whole = np.floor(numbers)
         part = ((numbers - whole) * UNIT).astype(np.int64)
-        # What is just below a whole number may round up to it.
+        # A number just below a whole number may round up to it.
         full = part >= UNIT
         return cls(whole.astype(np.int64) + full, np.where(full, 0, part) if part.any() else None)
 
     @classmethod
     def of_halves(cls, whole: Floats, high: Floats, low: Floats) -> Sums:
-        """Put together what a query summed apart: whole numbers, and the rest in units of 2^-26 and of 2^-52."""
+        """Combine what a query summed separately: whole numbers, and the rest in units of 2^-26 and of 2^-52."""
         _bounded(whole)
         high_units, low_units = high.astype(np.int64), low.astype(np.int64)
         high_units = high_units + (low_units >> HALF_BITS)
@@ -67,11 +67,11 @@ class Sums:
         return self.whole + self.part / UNIT
 
     def take(self, rows: AnyArray) -> Sums:
-        """Return some of the sums."""
+        """Return the sums of some rows."""
         return Sums(self.whole[rows], None if self.part is None else self.part[rows])
 
     def by(self, group: Int64s, size: int) -> Sums:
-        """Add up the sums of each group."""
+        """Add up the sums of each group; ``group`` has the group of every sum, below ``size``."""
         whole = _added(group, self.whole, size)
         if self.part is None:
             return Sums(whole)
@@ -82,17 +82,18 @@ class Sums:
 
 
 def _bounded(numbers: AnyArray) -> None:
-    """Refuse numbers whose sum does not fit into 64 bits."""
+    """Reject numbers whose sum may not fit into 64 bits."""
     total = float(np.abs(numbers, dtype=np.float64).sum())
     if total >= 2.0**62:
         raise InputError(f"The weights add up to {total:.3g}, too much to be counted: divide them by a number.")
 
 
 def _added(group: Int64s, numbers: Int64s, size: int) -> Int64s:
+    """Add up whole numbers by group."""
     _bounded(numbers)
-    found = np.zeros(size, np.int64)
-    np.add.at(found, group, numbers)
-    return found
+    totals = np.zeros(size, np.int64)
+    np.add.at(totals, group, numbers)
+    return totals
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,12 +122,12 @@ class Tally:
     @property
     def nbytes(self) -> int:
         """How many bytes its arrays take."""
-        held = [*self.keys.values(), *(one.whole for one in self.sums.values())]
-        held += [one.part for one in self.sums.values() if one.part is not None]
-        return sum(array.nbytes for array in held)
+        arrays = [*self.keys.values(), *(sums.whole for sums in self.sums.values())]
+        arrays += [sums.part for sums in self.sums.values() if sums.part is not None]
+        return sum(array.nbytes for array in arrays)
 
     def merge(self, *others: Tally) -> Tally:
-        """Return the tally of this data and that of the others together."""
+        """Return the tally of this data and that of ``others`` together."""
         parts = [part for part in (self, *others) if len(part)]
         if len(parts) < 2:
             return parts[0] if parts else self
@@ -136,7 +137,7 @@ class Tally:
         return grown.done().grouped()
 
     def grouped(self) -> Tally:
-        """Return the same with one row per key."""
+        """Return the same tally with one row per key, sums of equal keys added up."""
         if not len(self):
             return self
         scalars = rows_as_scalars(np.stack([np.asarray(column, np.int64) for column in self.keys.values()], 1))
@@ -144,15 +145,15 @@ class Tally:
         if len(first) == len(scalars):
             return self
         keys = {name: column[first] for name, column in self.keys.items()}
-        sums = {name: one.by(group.reshape(-1), len(first)) for name, one in self.sums.items()}
+        sums = {name: sums_of_name.by(group.reshape(-1), len(first)) for name, sums_of_name in self.sums.items()}
         return Tally(keys, self.domain, self.labels, sums)
 
     @cached_property
     def sorted(self) -> Tally:
-        """The same with labels in use only, these and the rows in order: equal data have equal arrays here."""
+        """The same tally with sorted rows and sorted labels, only those in use: equal data give equal arrays."""
         labels, keys = {}, dict(self.keys)
         for domain in dict.fromkeys(self.domain.values()):
-            columns = [name for name, one in self.domain.items() if one == domain]
+            columns = [name for name, its_domain in self.domain.items() if its_domain == domain]
             vocabulary = self.labels[domain]
             is_used = np.zeros(len(vocabulary) + 1, bool)
             for name in columns:
@@ -161,22 +162,22 @@ class Tally:
             keys |= {name: new[self.keys[name]] for name in columns}
         order = np.lexsort(list(keys.values())[::-1])
         keys = {name: column[order] for name, column in keys.items()}
-        return Tally(keys, self.domain, labels, {name: one.take(order) for name, one in self.sums.items()})
+        return Tally(keys, self.domain, labels, {name: entry.take(order) for name, entry in self.sums.items()})
 
     def only(self, rows: Bools) -> Tally:
         """Return some of the rows."""
         keys = {name: column[rows] for name, column in self.keys.items()}
-        return Tally(keys, self.domain, self.labels, {name: one.take(rows) for name, one in self.sums.items()})
+        return Tally(keys, self.domain, self.labels, {name: sums.take(rows) for name, sums in self.sums.items()})
 
 
 class GrowingTally:
-    """A tally that pieces are added to, none of which has a key in common with another: nothing is sorted.
+    """A tally that grows by pieces that have no key in common: nothing needs to be sorted.
 
-    ``capacity`` rows are allocated at the start: what is never filled costs nothing, and there are never two of a
-    column.
+    Memory for ``capacity`` rows is reserved at the start; unused rows cost nothing, and no column is ever copied.
     """
 
     def __init__(self, capacity: int) -> None:
+        """Prepare for at most ``capacity`` rows."""
         self.capacity, self.size = capacity, 0
         self._domain: Mapping[str, str] = {}
         self._labels: dict[str, Vocabulary] = {}
@@ -184,8 +185,8 @@ class GrowingTally:
         self._sums: dict[str, list[Int64s | None]] = {}
 
     def add(self, piece: Tally) -> None:
-        """Add a piece."""
-        here = slice(self.size, self.size + len(piece))
+        """Append the rows of a piece, translating its codes to the labels known so far."""
+        rows = slice(self.size, self.size + len(piece))
         self._domain = piece.domain
         new: dict[str, Int32s | None] = {}
         for domain, vocabulary in piece.labels.items():
@@ -195,17 +196,18 @@ class GrowingTally:
                 (_, new[domain]), self._labels[domain] = join_vocabularies([known, vocabulary])  # known codes stay
         for name, column in piece.keys.items():
             code = new.get(piece.domain.get(name, ""))
-            self._column(name, column.dtype)[here] = column if code is None else code[column]
-        for name, one in piece.sums.items():
-            held = self._sums.setdefault(name, [np.empty(self.capacity, np.int64), None])
-            for k, numbers in enumerate((one.whole, one.part)):
+            self._column(name, column.dtype)[rows] = column if code is None else code[column]
+        for name, sums in piece.sums.items():
+            arrays = self._sums.setdefault(name, [np.empty(self.capacity, np.int64), None])
+            for k, numbers in enumerate((sums.whole, sums.part)):
                 if numbers is not None:
-                    if held[k] is None:
-                        held[k] = np.zeros(self.capacity, np.int64)
-                    held[k][here] = numbers  # type: ignore[index]
-        self.size = here.stop
+                    if arrays[k] is None:
+                        arrays[k] = np.zeros(self.capacity, np.int64)
+                    arrays[k][rows] = numbers  # type: ignore[index]
+        self.size = rows.stop
 
     def _column(self, name: str, dtype: np.dtype[Any]) -> AnyArray:
+        """Return the column ``name`` at full capacity, widened if its type cannot hold ``dtype``."""
         known = self._keys.get(name)
         if known is None or not np.can_cast(dtype, known.dtype):
             wider = np.empty(self.capacity, dtype)
@@ -214,12 +216,14 @@ class GrowingTally:
         return known
 
     def done(self) -> Tally:
-        """Return the whole."""
+        """Return the tally of all pieces."""
         sums = {}
         for name, (whole, part) in self._sums.items():
             assert whole is not None
             sums[name] = Sums(whole[: self.size], None if part is None else part[: self.size])
-        return Tally({name: one[: self.size] for name, one in self._keys.items()}, self._domain, self._labels, sums)
+        return Tally(
+            {name: column[: self.size] for name, column in self._keys.items()}, self._domain, self._labels, sums
+        )
 
 
 def merge_all(tallies: Sequence[Tally]) -> Tally:
@@ -228,7 +232,7 @@ def merge_all(tallies: Sequence[Tally]) -> Tally:
 
 
 def _in_order(vocabulary: Vocabulary, is_used: Bools) -> tuple[Int32s, Vocabulary]:
-    """Return the place of every label among those in use, sorted, last that of none (-1); and these labels."""
+    """Return the new code of every label when those in use are sorted (-1 for others and at the end), and these."""
     used = np.flatnonzero(is_used)
     texts = vocabulary.take(used)
     order = sorted(range(len(texts)), key=texts.__getitem__)

@@ -57,6 +57,7 @@ class PreferenceFeatures:
         return "agents_" in vars(self)
 
     def _require_fitted(self) -> tuple[str, ...]:
+        """Return the experts, or raise if ``fit`` has not been called."""
         if not self.is_fitted:
             raise NeedError(f"{type(self).__name__} does not know the experts yet: call fit(prefs) first.")
         return self.agents_
@@ -81,6 +82,7 @@ class PreferenceFeatures:
         return self.is_fitted
 
     def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: X is no table, labels are not required."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -92,7 +94,7 @@ class PreferenceFeatures:
 
 
 def experts_of(prefs: Preferences, known: Sequence[str], *, unknown_agents: int = -1) -> Int64s:
-    """Return which of the known experts cast each ballot, ``unknown_agents`` for any other."""
+    """Return the number of the known expert who cast each ballot, ``unknown_agents`` for any other."""
     if prefs.agents is None or prefs.agent is None:
         from concordant.method import NEEDS
 

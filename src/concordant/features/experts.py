@@ -83,26 +83,27 @@ class ExpertFeatures(PreferenceFeatures):
         experts_of(prefs, ())  # says so where nobody knows whose ballots these are
         assert prefs.agents is not None
         assert prefs.agent is not None
-        said = np.bincount(prefs.agent, weights=np.diff(prefs.indptr), minlength=len(prefs.agents))
-        least = self.min_preferences if self.scope == "hybrid" else 0
-        self.agents_ = tuple(prefs.agents.take(np.flatnonzero(said >= least)))
+        n_entries = np.bincount(prefs.agent, weights=np.diff(prefs.indptr), minlength=len(prefs.agents))
+        min_entries = self.min_preferences if self.scope == "hybrid" else 0
+        self.agents_ = tuple(prefs.agents.take(np.flatnonzero(n_entries >= min_entries)))
         return self
 
     def transform(self, prefs: Preferences) -> Floats:
         """Return the features of every slot (one candidate of one instance), in slot order."""
-        found, block = self.factors(prefs), 3 * self.components + 1
+        pairs, block = self.factors(prefs), 3 * self.components + 1
         memory.require(
             8.0 * prefs.n_slots * self.n_blocks * block,
             f"Features of {self.n_blocks:,} experts for {prefs.n_slots:,} candidates",
             "use " + arg("scope", "hybrid") + ", which pools experts that say little",
         )
+        # columns of an expert: left vectors, singular values, right vectors, whether it did not rank the slot
         table = np.zeros((prefs.n_slots, self.n_blocks, block))
         table[:, :, -1] = 1.0
-        expert = found.group % self.n_blocks
-        table[found.slot, expert, : self.components] = found.left
-        table[found.slot, expert, 2 * self.components : -1] = found.right
-        table[found.slot, expert, -1] = 0.0
-        by_instance = found.strength.reshape(prefs.n_instances, self.n_blocks, self.components)
+        expert = pairs.group % self.n_blocks
+        table[pairs.slot, expert, : self.components] = pairs.left
+        table[pairs.slot, expert, 2 * self.components : -1] = pairs.right
+        table[pairs.slot, expert, -1] = 0.0
+        by_instance = pairs.strength.reshape(prefs.n_instances, self.n_blocks, self.components)
         table[:, :, self.components : 2 * self.components] = by_instance[views.instance_of_slot(prefs)]
         return table.reshape(prefs.n_slots, -1)
 
@@ -114,7 +115,7 @@ class ExpertFeatures(PreferenceFeatures):
         return factors(prefs, self.counts, self.components, group, prefs.n_instances * self.n_blocks)
 
     def _expert_of_ballot(self, prefs: Preferences) -> Int64s:
-        """Return the block of columns of every ballot, -1 for those left out."""
+        """Return the block of columns of every ballot, -1 if it is left out."""
         agents = self._require_fitted()
         if self.scope == "combined":
             return np.zeros(prefs.n_ballots, np.int64)

@@ -82,6 +82,7 @@ class FusionFeatures(PreferenceFeatures):
         return table
 
     def _fusers(self) -> list[str]:
+        """Return the names of the fusion methods; reject those that learn from labels."""
         fusers = [name.strip() for name in self.methods.split(",") if name.strip()]
         for name in fusers:
             if "labels" in registry.load(registry.resolve(name).name).needs:
@@ -95,9 +96,10 @@ class FusionFeatures(PreferenceFeatures):
 
 
 class _Entries:
-    """What known experts say of slots: a row each, several ballots of an expert in an instance reduced to the best."""
+    """What known experts say about slots: a row for each expert and slot, at its best rank."""
 
     def __init__(self, prefs: Preferences, expert_of_ballot: Int64s) -> None:
+        """Compute heights (1 at the top) and reciprocal ranks of the entries of known experts."""
         self.prefs = prefs
         ballot = views.ballot_of_entry(prefs)
         rank = prefs.value if prefs.scale == "rank" and prefs.value is not None else views.competition_ranks(prefs)
@@ -129,7 +131,7 @@ class _Entries:
         return max_by(self.slot, self.log_height, n), np.asarray(sum_by(self.slot, self.log_height, n) / named)
 
     def net_wins(self) -> Floats:
-        """Return wins less losses of each slot, per list and other candidate; candidates that are not named lose."""
+        """Return wins minus losses of each slot, per list and other candidate; candidates that are not named lose."""
         size = np.maximum(np.diff(self.prefs.slot_ptr) - 1, 1) * np.maximum(views.total_weight(self.prefs), 1e-300)
         return np.asarray(views.net_wins(self.prefs, "last") / size[views.instance_of_slot(self.prefs)])
 
@@ -139,16 +141,18 @@ class _Entries:
         list_of = self.instance * n_experts + self.expert
         others = sum_by(self.slot, self.gain, self.prefs.n_slots)[self.slot] - self.gain
         count = np.maximum(np.bincount(list_of, minlength=n), 1)
-        own, rest = (x - (sum_by(list_of, x, n) / count)[list_of] for x in (self.gain, others))
-        together, first, second = (sum_by(list_of, x, n) for x in (own * rest, own * own, rest * rest))
-        below = np.sqrt(first * second)
+        own_gain, others_gain = (x - (sum_by(list_of, x, n) / count)[list_of] for x in (self.gain, others))
+        covariance, own_squares, others_squares = (
+            sum_by(list_of, x, n) for x in (own_gain * others_gain, own_gain * own_gain, others_gain * others_gain)
+        )
+        scale = np.sqrt(own_squares * others_squares)
         floor = 1e-9 / K**2  # spreads this small are rounding
-        found = np.divide(together, below, out=np.zeros(n), where=below > floor)
-        return found.reshape(self.prefs.n_instances, n_experts)
+        correlation = np.divide(covariance, scale, out=np.zeros(n), where=scale > floor)
+        return correlation.reshape(self.prefs.n_instances, n_experts)
 
 
 def _standardised(score: Floats, instance: Int64s, n: int) -> Floats:
-    """Return how many standard deviations a score stands above the mean of its instance."""
+    """Return how many standard deviations every score is above the mean of its instance."""
     count = np.maximum(np.bincount(instance, minlength=n), 1)
     centred = score - (sum_by(instance, score, n) / count)[instance]
     spread = np.sqrt(sum_by(instance, centred**2, n) / count)[instance]
@@ -157,7 +161,7 @@ def _standardised(score: Floats, instance: Int64s, n: int) -> Floats:
 
 
 def _heights(score: Floats, slot_ptr: Int64s) -> Floats:
-    """Return 1 for the best score of an instance down to 0 for the worst, equal scores sharing their mean place."""
+    """Return the rank of every score, scaled from 1 for the best of its instance to 0 for the worst; ties share it."""
     from concordant.kernels import query_ranks
 
     rows = np.arange(len(score), dtype=np.int64)

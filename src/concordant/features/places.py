@@ -63,6 +63,7 @@ class PlaceFeatures(PreferenceFeatures):
         named = np.bincount(list_of, minlength=prefs.n_instances * len(agents)).reshape(-1, len(agents))
         others = np.maximum(size - 1, 1)[:, None]
         behind = np.where(named > 0, (size[:, None] - named - 1) / 2 / others, 0.5)
+        # columns in the order of COLUMNS; first the values of slots an expert does not name, then those it names
         table[:, :, 2] = behind[instance]
         table[:, :, 3] = (named / np.maximum(size, 1)[:, None])[instance]
         table[:, :, 4] = 1.0
@@ -77,7 +78,7 @@ class PlaceFeatures(PreferenceFeatures):
 
 
 def _entries(prefs: Preferences, expert_of_ballot: Int64s) -> tuple[Int64s, Int64s, Floats]:
-    """Return slot, expert and rank of what known experts name, once for every slot and expert, at its best rank."""
+    """Return slot, expert and rank of what known experts name: once for every slot and expert, at its best rank."""
     ballot = views.ballot_of_entry(prefs)
     rank = prefs.value if prefs.scale == "rank" and prefs.value is not None else views.competition_ranks(prefs)
     if len(rank) and rank.min() < 1:
@@ -90,7 +91,7 @@ def _entries(prefs: Preferences, expert_of_ballot: Int64s) -> tuple[Int64s, Int6
 
 
 def _places_before(list_of: Int64s, rank: Floats) -> Floats:
-    """Return how many entries of its list stand before each one, half of those with the same rank among them."""
+    """Return, for every entry, how many entries of its list precede it, counting half of those with the same rank."""
     order = np.lexsort((rank, list_of))
     starts = np.flatnonzero(is_new(list_of[order], rank[order]))
     tie_ptr = pointer(np.diff(starts, append=len(order)))

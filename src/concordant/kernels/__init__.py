@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 def _choose() -> ModuleType:
+    """Return the module of the back end that ``CONCORDANT_KERNELS`` names."""
     choice = os.environ.get("CONCORDANT_KERNELS", "auto").lower() or "auto"
     if choice not in ("auto", "numpy", "compiled", "checked"):
         raise ConcordantError(
@@ -59,6 +60,7 @@ def active() -> str:
 
 
 def __getattr__(name: str) -> object:
+    """Look a kernel up in the back end, once: it then is an attribute of this module."""
     if name.startswith("__"):
         raise AttributeError(name)
     function = getattr(_backend, name)

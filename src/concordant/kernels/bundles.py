@@ -15,11 +15,11 @@ from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 
 
 class Ballots(NamedTuple):
-    """All ballots over slots; ``views.ballots`` makes it of preferences.
+    """All ballots over slots; ``views.ballots`` makes it from preferences.
 
     Ballot b belongs to instance ``instance_of_ballot[b]``, whose candidates are the slots from ``slot_ptr`` of it to
-    the next; it owns the entries ``indptr[b]:indptr[b + 1]``, sorted by tier. Where ``is_open``, its last tier means
-    "the rest, order unsaid".
+    the next; it owns the entries ``indptr[b]:indptr[b + 1]``, sorted by tier (0 is best). If ``is_open``, its last tier
+    means "all others, in unknown order".
     """
 
     slot_ptr: Int64s

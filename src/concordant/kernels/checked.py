@@ -153,7 +153,7 @@ class KernelError(AssertionError):
 
 
 def install(compiled: ModuleType) -> None:
-    """Put a verifying wrapper in the place of every compiled kernel."""
+    """Replace every compiled kernel by a wrapper that verifies its arguments."""
     for name, function in list(vars(compiled).items()):
         if not name.startswith("_") and not hasattr(function, "__wrapped__"):
             setattr(compiled, name, verifying(name, function))
@@ -168,14 +168,15 @@ def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def checked(*args: Any, **named: Any) -> Any:
-        given: dict[str, Any] = {}
+        """Verify pointers and rules, then call the kernel."""
+        values: dict[str, Any] = {}
         for argument, value in signature.bind(*args, **named).arguments.items():
-            given |= value._asdict() if hasattr(value, "_fields") else {argument: value}
-        for argument, value in given.items():
+            values |= value._asdict() if hasattr(value, "_fields") else {argument: value}
+        for argument, value in values.items():
             if argument.endswith("ptr") and (not len(value) or value[0] != 0 or (np.diff(value) < 0).any()):
                 raise KernelError(f"{name}: {argument}: the pointers do not begin at 0 or fall")
         for rule in rules:
-            if trouble := broken(rule, given):
+            if trouble := broken(rule, values):
                 raise KernelError(f"{name}: {rule}: {trouble}")
         return function(*args, **named)
 
@@ -183,19 +184,19 @@ def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def arguments_of(name: str) -> dict[str, str]:
-    """Return the arguments of a kernel that rules may speak of, with their types; fields stand for their bundle."""
+    """Return the arguments of a kernel that rules may name, with their types; fields replace their bundle."""
     from concordant.kernels import bundles, twins
 
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     for argument in inspect.signature(getattr(twins, name)).parameters.values():
         bundle: Any = getattr(bundles, argument.annotation, None)
         fields = bundle.__annotations__ if hasattr(bundle, "_fields") else {argument.name: argument.annotation}
-        found |= {field: str(getattr(kind, "__forward_arg__", kind)) for field, kind in fields.items()}
-    return {argument: kind for argument, kind in found.items() if kind != "float"}
+        kinds |= {field: str(getattr(kind, "__forward_arg__", kind)) for field, kind in fields.items()}
+    return {argument: kind for argument, kind in kinds.items() if kind != "float"}
 
 
 def rules_of(name: str, parameters: tuple[str, ...]) -> list[str]:
-    """Return the rules of a kernel in the names it has; what its own rules speak of is left out of the general ones."""
+    """Return the rules of a kernel: its own, and the general ones about arguments these do not name."""
     own = OWN.get(name, ())
     settled = {word.rstrip("?") for rule in own if rule.split()[1] in POINTING for word in rule.split()[2:]}
     valued = {rule.split()[0] for rule in own if rule.split()[1] not in POINTING}
@@ -205,48 +206,50 @@ def rules_of(name: str, parameters: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(rule: str, parameters: tuple[str, ...], settled: Set[str], valued: Set[str]) -> str | None:
-    """Return the part of a general rule that a kernel with these parameters has to keep."""
-    subject, verb, *others = rule.split()
+    """Return the part of a general rule that applies to a kernel with these parameters; None if nothing does."""
+    subject, verb, *objects = rule.split()
     if subject not in parameters:
         return None
     if verb in POINTING:
-        present = [name for name in others if name.rstrip("?") in parameters and name.rstrip("?") not in settled]
+        present = [name for name in objects if name.rstrip("?") in parameters and name.rstrip("?") not in settled]
         return f"{subject} {verb} {' '.join(present)}" if present else None
     if subject in valued:
         return None
     if verb == "below":
-        bound = next((name for name in others[0].split("|") if name in parameters), None)
+        bound = next((name for name in objects[0].split("|") if name in parameters), None)
         return f"{subject} below {bound}" if bound else None
-    needed = {"inside": others[::2], "spans": [others[0], "end"], "is": []}.get(verb, others)
+    needed = {"inside": objects[::2], "spans": [objects[0], "end"], "is": []}.get(verb, objects)
     return rule if set(needed) <= set(parameters) else None
 
 
 # ---- one rule on one call ----
 def broken(rule: str, given: Mapping[str, Any]) -> str | None:
-    """Say how these arguments break a rule; None where they keep it."""
-    subject, verb, *others = rule.split()
+    """Return how these arguments break a rule; None if they keep it."""
+    subject, verb, *objects = rule.split()
     value = given[subject]
     if verb in _LENGTHS:
-        return _wrong_length(int(_LENGTHS[verb](value, given)), others, given)
+        return _wrong_length(int(_LENGTHS[verb](value, given)), objects, given)
     if verb in _LIMITS:
-        low, high, words = _LIMITS[verb](value, others, given)
+        low, high, words = _LIMITS[verb](value, objects, given)
         return None if ((np.asarray(value) >= low) & (np.asarray(value) < high)).all() else f"not all {words}"
-    return _OTHERS[verb](value, others, given)
+    return _OTHERS[verb](value, objects, given)
 
 
 def _rows(value: Any) -> int:
     return int(value.shape[0]) if hasattr(value, "shape") else len(value)
 
 
-def _wrong_length(wanted: int, others: list[str], given: Mapping[str, Any]) -> str | None:
-    for other in others:
-        rows = _rows(given[other.rstrip("?")])
-        if rows != wanted and not (other.endswith("?") and rows == 0):
-            return f"{other.rstrip('?')} has {rows} rows, not {wanted}"
+def _wrong_length(expected: int, objects: list[str], given: Mapping[str, Any]) -> str | None:
+    """Return which array does not have the expected number of rows; names with ``?`` may be empty."""
+    for name in objects:
+        rows = _rows(given[name.rstrip("?")])
+        if rows != expected and not (name.endswith("?") and rows == 0):
+            return f"{name.rstrip('?')} has {rows} rows, not {expected}"
     return None
 
 
 def _tiers(pointers: AnyArray, given: Mapping[str, Any]) -> int:
+    """Return how many tiers all segments have together."""
     tier = given["tier"]
     begins = np.append(True, tier[1:] != tier[:-1])[: len(tier)]
     begins[pointers[:-1][np.diff(pointers) > 0]] = True
@@ -269,6 +272,7 @@ _LENGTHS: dict[str, Callable[[AnyArray, Mapping[str, Any]], int]] = {
 
 
 def _below(_codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """Return the limits of codes below a number, the end of a pointer array, or the rows of an array."""
     bound = given[others[0]]
     if others[0].endswith("ptr"):
         bound = int(bound[-1])
@@ -288,6 +292,7 @@ def _columns(_codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> t
 
 
 def _local(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tuple[Any, Any, str]:
+    """Return the limits of codes that number the items of their segment."""
     size = np.diff(given[others[0]])
     if codes.shape[-1] != size.sum():
         return 1, 0, f"{size.sum()} columns"
@@ -295,12 +300,13 @@ def _local(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tupl
 
 
 def _inside(codes: AnyArray, others: list[str], given: Mapping[str, Any]) -> tuple[Any, Any, str]:
-    pointers, how, by = given[others[0]], others[1], given[others[2]]
-    if how == "of":
+    """Return the limits of codes that lie in a segment of a pointer array (see "inside" in the table of rules)."""
+    pointers, relation, by = given[others[0]], others[1], given[others[2]]
+    if relation == "of":
         segment: Int64s = np.repeat(by, np.diff(given["indptr"]))
     else:
-        cut = given["indptr"][by] if how == "over" else by
-        segment = np.repeat(np.arange(len(cut) - 1), np.diff(cut))
+        segment_ptr = given["indptr"][by] if relation == "over" else by
+        segment = np.repeat(np.arange(len(segment_ptr) - 1), np.diff(segment_ptr))
     if len(segment) != len(codes) or (len(segment) and not 0 <= segment.min() <= segment.max() < len(pointers) - 1):
         return 1, 0, f"of the {len(segment)} rows, or not in a segment"
     return pointers[:-1][segment], pointers[1:][segment], "within their segment"
@@ -319,13 +325,14 @@ _LIMITS: dict[str, Callable[[AnyArray, list[str], Mapping[str, Any]], tuple[Any,
 
 
 def _lines(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    wide = [name for name in others if given[name].shape[-1] != pointers[-1]]
-    return f"{wide[0]} has {given[wide[0]].shape[-1]} columns" if wide else None
+    wrong = [name for name in others if given[name].shape[-1] != pointers[-1]]
+    return f"{wrong[0]} has {given[wrong[0]].shape[-1]} columns" if wrong else None
 
 
-def _columns_of(others: list[str], given: Mapping[str, Any], wanted: int) -> str | None:
-    found = given[others[0]].shape[-1]
-    return f"{others[0]} has {found} columns, not {wanted}" if found not in (0, wanted) else None
+def _columns_of(others: list[str], given: Mapping[str, Any], expected: int) -> str | None:
+    """Return that an array does not have the expected number of columns (nor none)."""
+    columns = given[others[0]].shape[-1]
+    return f"{others[0]} has {columns} columns, not {expected}" if columns not in (0, expected) else None
 
 
 def _packs(table: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
@@ -363,6 +370,7 @@ def _leads(child: AnyArray, others: list[str], given: Mapping[str, Any]) -> str 
 
 
 def _spans(start: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
+    """Return that spans from ``start`` to ``end`` are not ordered or exceed the data."""
     end = given["end"]
     if len(start) != len(end):
         return f"{len(start)} beginnings and {len(end)} ends"

@@ -30,7 +30,7 @@ def pointers(sizes: Int64s) -> Int64s:
 
 
 def by_appearance(keys: AnyArray) -> tuple[Int64s, Int64s]:
-    """Number equal keys alike, in order of first appearance: the number of every row, the first row of every number."""
+    """Number distinct keys by first appearance; return the number of every row and the first row of every number."""
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     order = np.argsort(first)
     number = np.empty(len(first), np.int64)
@@ -39,7 +39,7 @@ def by_appearance(keys: AnyArray) -> tuple[Int64s, Int64s]:
 
 
 def encode(values: Iterable[Hashable]) -> tuple[Int32s, Int64s, list[Any]]:
-    """Return the codes of values in order of first appearance, the row each first stands in, the distinct values."""
+    """Return the codes of values in order of first appearance, the first row of each, and the distinct values."""
     code_of: dict[Hashable, int] = {}
     codes = [code_of.setdefault(value, len(code_of)) for value in values]
     code = np.array(codes, np.int32)
@@ -47,7 +47,7 @@ def encode(values: Iterable[Hashable]) -> tuple[Int32s, Int64s, list[Any]]:
 
 
 def find_rows(known: Int64s, wanted: Int64s) -> Int64s:
-    """Return the row of every wanted key among the known ones (the last one of several), or -1."""
+    """Return the row of every wanted key among the known ones (the last one if it repeats), or -1."""
     if not len(known):
         return np.full(len(wanted), -1, np.int64)
     order = np.argsort(known, kind="stable")
@@ -56,7 +56,7 @@ def find_rows(known: Int64s, wanted: Int64s) -> Int64s:
 
 
 def begins_tier(ptr: Int64s, tier: AnyArray) -> Bools:
-    """Say of every position whether a tier of its segment begins there."""
+    """Return, for every position, whether a tier of its segment begins there."""
     begins = np.ones(len(tier), bool)
     begins[1:] = tier[1:] != tier[:-1]
     begins[ptr[:-1][np.diff(ptr) > 0]] = True
@@ -64,30 +64,33 @@ def begins_tier(ptr: Int64s, tier: AnyArray) -> Bools:
 
 
 def blocks_of(ptr: Int64s, *matrices: AnyArray) -> Iterator[tuple[slice, list[AnyArray]]]:
-    """Go through the problems: the items of each and views of its square blocks of the matrices (empty stay empty)."""
-    at = 0
+    """Yield, for every problem, the slice of its items and views of its square blocks of the flat matrices.
+
+    An empty matrix stays empty.
+    """
+    offset = 0
     for start, stop in pairwise(ptr.tolist()):
         m = stop - start
-        blocks = [flat[at : at + m * m].reshape(m, m) if len(flat) or not m else flat for flat in matrices]
+        blocks = [flat[offset : offset + m * m].reshape(m, m) if len(flat) or not m else flat for flat in matrices]
         yield slice(start, stop), blocks
-        at += m * m
+        offset += m * m
 
 
 def pair_steps(ptr: Int64s, chosen: Bools | None = None) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield (first, second) positions until every pair of every (chosen) segment has been visited."""
+    """Yield arrays of (first, second) positions until every pair of every (chosen) segment has been visited."""
     size = np.diff(ptr)
     followers = np.repeat(ptr[1:], size) - 1 - np.arange(ptr[-1] if len(ptr) else 0)
     if chosen is not None:
         followers = followers * np.repeat(chosen, size)
-    first, apart = np.flatnonzero(followers >= 1), 1
+    first, distance = np.flatnonzero(followers >= 1), 1
     while len(first):
-        yield first, first + apart
-        apart += 1
-        first = first[followers[first] >= apart]
+        yield first, first + distance
+        distance += 1
+        first = first[followers[first] >= distance]
 
 
 def preference_steps(ptr: Int64s, tier: Int32s, chosen: Bools | None = None) -> Iterator[tuple[Int64s, Int64s]]:
-    """Yield (better, worse) positions until every pair of different tiers has been visited."""
+    """Yield arrays of (better, worse) positions until every pair in different tiers has been visited."""
     for first, second in pair_steps(ptr, chosen):
         differ = tier[first] != tier[second]
         yield first[differ], second[differ]
@@ -96,24 +99,24 @@ def preference_steps(ptr: Int64s, tier: Int32s, chosen: Bools | None = None) -> 
 def over_pairs(
     steps: Iterable[tuple[Int64s, Int64s]], weight: Floats, of_pairs: Callable[[Int64s, Int64s], tuple[Floats, ...]]
 ) -> tuple[float, Floats, float]:
-    """Add up what pairs cost, times the weight of their position: value, gradient, slope in a parameter of the loss.
+    """Sum the cost of pairs times the weight of their position: value, gradient, slope in a parameter of the loss.
 
     ``of_pairs`` returns the cost of every pair, its slope in the margin (first minus second) and, if there is one, its
     slope in the parameter.
     """
-    value, gradient, own_slope = 0.0, np.zeros(len(weight)), 0.0
+    value, gradient, parameter_slope = 0.0, np.zeros(len(weight)), 0.0
     for first, second in steps:
-        counted = weight[first]
-        cost, slope, *own = of_pairs(first, second)
-        value += float(counted @ cost)
-        gradient[first] += counted * slope
-        gradient[second] -= counted * slope
-        own_slope += sum(float(counted @ one) for one in own)
-    return value, gradient, own_slope
+        pair_weight = weight[first]
+        cost, slope, *parameter_slopes = of_pairs(first, second)
+        value += float(pair_weight @ cost)
+        gradient[first] += pair_weight * slope
+        gradient[second] -= pair_weight * slope
+        parameter_slope += sum(float(pair_weight @ slopes) for slopes in parameter_slopes)
+    return value, gradient, parameter_slope
 
 
 def tier_tables(ballots: Ballots) -> Iterator[tuple[slice, Int64s, Floats]]:
-    """Go through the instances: slots, ballots, and a table of the tiers on each ballot; infinite: left out."""
+    """Yield, for every instance, its slots, its ballots, and a table (ballots x slots) of tiers; inf if left out."""
     of_entry = segment_of(ballots.indptr)
     instance = ballots.instance_of_ballot
     by_ballot, by_entry = np.argsort(instance, kind="stable"), np.argsort(instance[of_entry], kind="stable")
@@ -123,14 +126,14 @@ def tier_tables(ballots: Ballots) -> Iterator[tuple[slice, Int64s, Floats]]:
     row = np.empty(len(instance), np.int64)
     row[by_ballot] = np.arange(len(instance)) - first[instance[by_ballot]]
     for q, (start, stop) in enumerate(pairwise(ballots.slot_ptr.tolist())):
-        own, entry = by_ballot[first[q] : first[q + 1]], by_entry[first_entry[q] : first_entry[q + 1]]
-        table = np.full((len(own), stop - start), np.inf)
+        own_ballots, entry = by_ballot[first[q] : first[q + 1]], by_entry[first_entry[q] : first_entry[q + 1]]
+        table = np.full((len(own_ballots), stop - start), np.inf)
         table[row[of_entry[entry]], ballots.entry_slot[entry] - start] = ballots.tier[entry]
-        yield slice(start, stop), own, table
+        yield slice(start, stop), own_ballots, table
 
 
 def insertion_order(sequence: list[int], rises: Bools) -> list[int]:
-    """Insert items at the end in this sequence; each moves up as long as it rises above the one ahead."""
+    """Insert items one by one at the end; each moves up while ``rises[item, the one ahead]``. Returns best first."""
     order: list[int] = []
     for item in sequence:
         place = len(order)

@@ -35,7 +35,7 @@ class Terms(NamedTuple):
 
 
 def has_tie_parameter(link: int) -> bool:
-    """Say whether a model has a parameter x for ties."""
+    """Return whether a model has a parameter x for ties."""
     return link >= DAVIDSON
 
 
@@ -45,7 +45,7 @@ def sigmoid(z: Floats) -> Floats:
 
 
 def chances(link: int, lead: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the chances (win, loss, tie) of an item that leads by so much."""
+    """Return the probabilities (win, loss, tie) of an item that leads by ``lead`` in score."""
     if link == DAVIDSON:
         up, down, even, _ = _davidson_shares(lead, x)
         return up, down, even
@@ -68,26 +68,28 @@ def terms(link: int, d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floa
 
 
 def bend_of_tie(link: int, x: Floats, slope_x: Floats) -> Floats:
-    """Return what the bend of c in x adds to the curve of x, over all rows; negative where ``slope_x`` is positive.
+    """Return what the second derivative of c(x) adds to the curve of x; negative where ``slope_x`` is positive.
 
-    Rao-Kupper is concave in c, not in x: there the second derivatives may be indefinite; at the optimum they are not.
+    Rao-Kupper is concave in c, not in x: there the Hessian may be indefinite; at the optimum it is not.
     """
     return np.asarray(-(1 - sigmoid(x)) * slope_x) if link == RAO_KUPPER else np.zeros_like(x)
 
 
 def _bradley_terry(d: Floats, won: Floats, lost: Floats) -> Terms:
+    """Return the terms of won log P(win) + lost log P(loss), computed without cancellation."""
     none = np.zeros(len(d))
     e = np.exp(-np.abs(d))
     p = 1 / (1 + e)  # the larger chance
     q = e * p
     log_p = -np.log1p(e)
     log_q = log_p - np.abs(d)
-    up = d >= 0
-    value = np.where(up, won * log_p + lost * log_q, won * log_q + lost * log_p)
-    return Terms(value, won - (won + lost) * np.where(up, p, q), (won + lost) * p * q, none, none, none)
+    leads = d >= 0
+    value = np.where(leads, won * log_p + lost * log_q, won * log_q + lost * log_p)
+    return Terms(value, won - (won + lost) * np.where(leads, p, q), (won + lost) * p * q, none, none, none)
 
 
 def _thurstone(d: Floats, won: Floats, lost: Floats) -> Terms:
+    """Return the terms of won log Phi(d) + lost log Phi(-d); ``up`` and ``down`` are density over probability."""
     from scipy.special import log_ndtr
 
     none = np.zeros(len(d))
@@ -99,7 +101,7 @@ def _thurstone(d: Floats, won: Floats, lost: Floats) -> Terms:
 
 
 def _davidson_shares(d: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the chances and the logarithm of their common denominator."""
+    """Return the probabilities (win, loss, tie) and the logarithm of their common denominator."""
     top = np.maximum(np.abs(d) / 2, x)
     up, down, even = np.exp(d / 2 - top), np.exp(-d / 2 - top), np.exp(x - top)
     z = up + down + even
@@ -107,6 +109,7 @@ def _davidson_shares(d: Floats, x: Floats) -> tuple[Floats, Floats, Floats, Floa
 
 
 def _davidson(d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -> Terms:
+    """Return the terms of (won - lost) d/2 + tied x - n log(e^(d/2) + e^(-d/2) + e^x)."""
     n = won + lost + tied
     up, down, even, log_z = _davidson_shares(d, x)
     gap = (up - down) / 2
@@ -116,17 +119,18 @@ def _davidson(d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -> 
 
 
 def _log_factor(x: Floats) -> Floats:
-    """Return the logarithm of e^2c - 1 = e^x (2 + e^x): P(tie) is so many times P(win) P(loss)."""
+    """Return log(e^2c - 1) = log(e^x (2 + e^x)): P(tie) is this factor times P(win) P(loss)."""
     return np.asarray(x + np.logaddexp(np.log(2.0), x))
 
 
 def _rao_kupper(d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -> Terms:
-    # A tie is "each over the other" but for a factor.
+    """Return the terms of (won + tied) log P(win) + (lost + tied) log P(loss) + tied log(e^2c - 1)."""
+    # A tie counts as a win and a loss, times a factor. p = P(win), q = P(loss).
     c = np.logaddexp(0.0, x)
     a, b, p, q = won + tied, lost + tied, sigmoid(d - c), sigmoid(-d - c)
-    dc, dfactor = sigmoid(x), 2 / (1 + np.exp(-c))
+    c_slope, factor_slope = sigmoid(x), 2 / (1 + np.exp(-c))
     up, down = a * p * (1 - p), b * q * (1 - q)
     value = -a * np.logaddexp(0, c - d) - b * np.logaddexp(0, c + d) + tied * _log_factor(x)
-    slope_x = tied * dfactor - dc * (a * (1 - p) + b * (1 - q))
-    curve_x = tied * (dfactor * np.exp(-c)) ** 2 + dc**2 * (up + down)
-    return Terms(value, a * (1 - p) - b * (1 - q), up + down, slope_x, curve_x, dc * (down - up))
+    slope_x = tied * factor_slope - c_slope * (a * (1 - p) + b * (1 - q))
+    curve_x = tied * (factor_slope * np.exp(-c)) ** 2 + c_slope**2 * (up + down)
+    return Terms(value, a * (1 - p) - b * (1 - q), up + down, slope_x, curve_x, c_slope * (down - up))

@@ -22,7 +22,7 @@ TIGHT = 1e-13  # gradient relative to all observations, where rounding allows no
 class Likelihood(Protocol):
     """A log-likelihood of scores (m of them) and further parameters, a row per instance.
 
-    It has no interest in "all scores up by the same".
+    It does not change if all scores rise by the same.
     """
 
     m: int
@@ -32,25 +32,29 @@ class Likelihood(Protocol):
     is_concave: bool
 
     def start(self) -> Floats:
-        """Return a point to begin with."""
+        """Return a starting point."""
 
     def extras(self) -> dict[str, int]:
-        """Return where the further parameters (advantage, tie) stand."""
+        """Return the columns of the further parameters (advantage, tie)."""
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the value of every instance; what the derivatives need is kept."""
+        """Return the value of every instance, and keep what the derivatives need."""
 
     def gradient(self) -> Floats:
         """Return the gradient at the point last evaluated."""
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the second derivatives there: exact, or a bound that is never indefinite."""
+        """Return minus the Hessian there: exact, or a bound that is never indefinite."""
 
 
 class Prior:
-    """Normal scores, or Gamma worths, which adds for every item so many choices of it from all; the rest is normal."""
+    """A normal prior on scores, or a Gamma prior on worths (as ``ridge`` extra choices of each item from all).
+
+    Further parameters have a normal prior.
+    """
 
     def __init__(self, belief: Belief, m: int) -> None:
+        """Take strengths by instance; ``m`` is the number of scores."""
         self.strength, self.extra = belief.ridge[:, None], belief.ridge_extra[:, None]
         self.is_gamma, self.m = belief.is_gamma, m
 
@@ -61,15 +65,15 @@ class Prior:
         return np.asarray((self.strength * on_scores).sum(axis=1) - (0.5 * self.extra * extra**2).sum(axis=1))
 
     def gradient(self, point: Floats) -> Floats:
-        """Return its gradient."""
+        """Return the gradient of the log-density."""
         score = point[:, : self.m]
         on_scores = 1 - np.exp(self.relative(score)) if self.is_gamma else -score
         return np.concatenate([self.strength * on_scores, -self.extra * point[:, self.m :]], axis=1)
 
     def add_hessian(self, point: Floats, hessian: Floats) -> None:
-        """Add minus its second derivatives."""
-        on_scores, others = np.arange(self.m), np.arange(self.m, point.shape[1])
-        hessian[:, others, others] += self.extra
+        """Add minus the Hessian of the log-density to ``hessian``."""
+        on_scores, extras = np.arange(self.m), np.arange(self.m, point.shape[1])
+        hessian[:, extras, extras] += self.extra
         if self.is_gamma:
             worth = np.exp(self.relative(point[:, : self.m]))
             pull = self.strength * worth
@@ -84,7 +88,7 @@ class Prior:
         return np.zeros(len(self.strength)) if self.is_gamma else self.strength[:, 0]
 
     def relative(self, score: Floats) -> Floats:
-        """Return scores relative to the logarithm of the mean worth."""
+        """Return scores minus the logarithm of the mean worth."""
         if not score.shape[1]:
             return score
         top = score.max(axis=1, keepdims=True)
@@ -113,19 +117,19 @@ class Objective:
         return np.asarray(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], np.float64), is_exact
 
     def definite(self) -> tuple[Floats, Bools]:
-        """Return minus the second derivatives, made definite where they are not, and whether they were."""
+        """Return minus the Hessian, made definite where it is not, and whether it was definite."""
         hessian = self.hessian(True)
         is_exact = is_definite(hessian)
         if not is_exact.all() and not self.likelihood.is_concave:
             hessian = np.where(is_exact[:, None, None], hessian, self.hessian(False))
         diagonal, lift = np.arange(hessian.shape[1]), 1e-10
-        while not (fine := is_definite(hessian)).all() and lift < 1e6:
-            hessian[:, diagonal, diagonal] += np.where(fine, 0.0, lift * self.along)[:, None]
+        while not (definite := is_definite(hessian)).all() and lift < 1e6:
+            hessian[:, diagonal, diagonal] += np.where(definite, 0.0, lift * self.along)[:, None]
             lift *= 10
         return hessian, is_exact
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the second derivatives, with some curvature along "all scores up by the same"."""
+        """Return minus the Hessian, with some curvature added along "all scores up by the same", where it has none."""
         hessian, m = self.likelihood.hessian(is_exact), self.m
         self.prior.add_hessian(self.point, hessian)
         trace = hessian[:, np.arange(m), np.arange(m)].sum(axis=1)
@@ -136,7 +140,7 @@ class Objective:
 
 
 def is_definite(hessian: Floats) -> Bools:
-    """Say of every matrix whether it is positive definite."""
+    """Return, for every matrix, whether it is positive definite."""
     try:
         root = np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:
@@ -156,33 +160,35 @@ class Optimum(NamedTuple):
 
 
 def maximise(objective: Objective, point: Floats, small_step: float) -> Optimum:
-    """Maximise in all instances at once; each stops when its own step is small, or its gradient rounding."""
+    """Maximise all instances at once; each stops when its own step is small, or its gradient is only rounding."""
     m, scale = objective.m, objective.likelihood.total + objective.prior.strength[:, 0]
-    here = objective.evaluate(point)
+    value = objective.evaluate(point)
     gradient = objective.gradient()
     is_active, iterations = np.ones(len(point), bool), np.zeros(len(point), np.int32)
     for _ in range(MAX_NEWTON):
-        before = np.abs(gradient).max(axis=1, initial=0.0)
-        is_active = is_active & (before > TIGHT * scale)
+        largest_slope = np.abs(gradient).max(axis=1, initial=0.0)
+        is_active = is_active & (largest_slope > TIGHT * scale)
         if not is_active.any():
             break
         iterations += is_active
         step, is_exact = objective.step(gradient)
         rise, share = (step * gradient).sum(axis=1), is_active.astype(np.float64)
-        is_rounding = rise <= 1e-12 * (np.abs(here) + 1e-3 * scale)
+        is_rounding = rise <= 1e-12 * (np.abs(value) + 1e-3 * scale)
         for _ in range(60):
             trial = np.where(is_active[:, None], point + share[:, None] * step, point)
             trial[:, :m] -= np.where(is_active[:, None], trial[:, :m].mean(axis=1, keepdims=True), 0.0)
-            there = objective.evaluate(trial)
-            needed = here + 1e-4 * share * rise - 1e-12 * (1 + np.abs(here))
-            is_too_far = is_active & ~is_rounding & ~(there >= needed)
+            trial_value = objective.evaluate(trial)
+            needed = value + 1e-4 * share * rise - 1e-12 * (1 + np.abs(value))
+            is_too_far = is_active & ~is_rounding & ~(trial_value >= needed)
             if not is_too_far.any():
                 break
             share[is_too_far] /= 2
-        point, here, gradient = trial, there, objective.gradient()
+        point, value, gradient = trial, trial_value, objective.gradient()
         longest = np.abs(step).max(axis=1, initial=0.0)
-        is_there = (is_exact & (share == 1.0) & (longest < small_step)) | (longest <= 1e-14 * (1 + np.abs(point).max()))
-        is_active &= ~is_there & ~(is_rounding & (np.abs(gradient).max(axis=1) > before / 2))
+        has_converged = (is_exact & (share == 1.0) & (longest < small_step)) | (
+            longest <= 1e-14 * (1 + np.abs(point).max())
+        )
+        is_active &= ~has_converged & ~(is_rounding & (np.abs(gradient).max(axis=1) > largest_slope / 2))
     return Optimum(point, np.abs(gradient).max(axis=1, initial=0.0), iterations)
 
 
@@ -195,7 +201,7 @@ def fit_all(
     small_step: float,
     with_errors: bool,
 ) -> Fitted:
-    """Fit batches of instances (their numbers, and their likelihood), each of one size."""
+    """Fit batches of instances (their numbers, and their likelihood), each batch of one size."""
     n, size = len(slot_ptr) - 1, np.diff(slot_ptr)
     cell_ptr = np.concatenate([[0], np.cumsum(size**2)])
     covariance = np.zeros(int(cell_ptr[-1]) if with_errors else 0)
@@ -212,30 +218,30 @@ def fit_all(
         covariance=covariance,
         extra_variance=np.zeros((n, 2)),
     )
-    for own, likelihood in batches:
+    for instances, likelihood in batches:
         m = likelihood.m
-        slots = slot_ptr[own][:, None] + np.arange(m)
-        prior = Prior(Belief(belief.ridge[own], belief.ridge_extra[own], belief.is_gamma), m)
+        slots = slot_ptr[instances][:, None] + np.arange(m)
+        prior = Prior(Belief(belief.ridge[instances], belief.ridge_extra[instances], belief.is_gamma), m)
         point = likelihood.start()
         columns = likelihood.extras()
         if len(warm_start.start):
             point[:, :m] = warm_start.start[slots]
-            for name, at in columns.items():
-                point[:, at] = getattr(warm_start, f"start_{name}")[own]
+            for name, column in columns.items():
+                point[:, column] = getattr(warm_start, f"start_{name}")[instances]
         objective = Objective(likelihood, prior)
-        found = maximise(objective, point, small_step)
-        out.score[slots] = found.point[:, :m]
-        for name, at in columns.items():
-            getattr(out, name)[own] = found.point[:, at]
-        out.value[own], out.log_prior[own] = objective.log_likelihood, objective.log_prior
-        out.slack[own], out.iterations[own] = found.slack, found.iterations
+        optimum = maximise(objective, point, small_step)
+        out.score[slots] = optimum.point[:, :m]
+        for name, column in columns.items():
+            getattr(out, name)[instances] = optimum.point[:, column]
+        out.value[instances], out.log_prior[instances] = objective.log_likelihood, objective.log_prior
+        out.slack[instances], out.iterations[instances] = optimum.slack, optimum.iterations
         hessian, is_exact = objective.definite()
-        out.is_definite[own] = is_exact
-        out.log_det[own] = np.linalg.slogdet(hessian)[1] - np.log(objective.along)
+        out.is_definite[instances] = is_exact
+        out.log_det[instances] = np.linalg.slogdet(hessian)[1] - np.log(objective.along)
         if with_errors:
             inverse = np.linalg.inv(hessian)
             centred = inverse[:, :m, :m] - (1 / (m * objective.along))[:, None, None]
-            covariance[cell_ptr[own][:, None] + np.arange(m * m)] = centred.reshape(len(own), -1)
-            for name, at in columns.items():
-                out.extra_variance[own, int(name == "tie")] = inverse[:, at, at]
+            covariance[cell_ptr[instances][:, None] + np.arange(m * m)] = centred.reshape(len(instances), -1)
+            for name, column in columns.items():
+                out.extra_variance[instances, int(name == "tie")] = inverse[:, column, column]
     return out

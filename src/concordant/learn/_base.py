@@ -42,11 +42,11 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _takes_missing(self) -> bool:
-        """Whether NaN is a feature that is missing; else it is refused."""
+        """Whether NaN means a missing feature; otherwise it is rejected."""
         return False
 
     def _begin_fit(self) -> None:
-        """Check the parameters, and forget what an earlier fit learnt: nothing may remain of other data."""
+        """Check the parameters, and delete what an earlier fit learnt: nothing of other data may remain."""
         check_params(self)
         for declared in params_of(type(self)):
             value = getattr(self, declared.name)
@@ -56,8 +56,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             delattr(self, name)
 
     def _checked(self, X: Any, *, reset: bool) -> Matrix:
-        """Check features: float32 is kept as it is, anything else becomes float64; sparse ones become rows (CSR)."""
-        found = validate_data(
+        """Check features: float32 stays as it is, anything else becomes float64; sparse matrices become CSR."""
+        checked = validate_data(
             self,
             X,
             reset=reset,
@@ -65,18 +65,18 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             dtype=[np.float64, np.float32],
             ensure_all_finite="allow-nan" if self._takes_missing else True,
         )
-        if has_beyond(found if isinstance(found, np.ndarray) else found.data):
+        if has_beyond(checked if isinstance(checked, np.ndarray) else checked.data):
             raise InputError(f"A feature in X is not {NUMBERS}: correct it, or standardise its column.")
-        return found
+        return checked
 
     def _labels(self, y: ArrayLike | None) -> ArrayLike:
-        """Return y, or say that it is missing."""
+        """Return y, or raise if it is missing."""
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None: give labels.")
         return y
 
     def _finite(self, scores: Floats) -> Floats:
-        """Return scores, or say that some are no numbers."""
+        """Return scores, or raise if some are not finite."""
         if not np.isfinite(scores).all():
             raise InputError(
                 f"Some scores of this {type(self).__name__} are not finite: X holds numbers far larger than those it "
@@ -85,24 +85,26 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return scores
 
     def _minimised(self, problem: Function, start: Floats, tolerance: float, max_iterations: int) -> Minimum:
-        """Minimise a smooth function by L-BFGS, keep how that went, and warn if it did not converge."""
-        found = minimise(
+        """Minimise a smooth function by L-BFGS, store iterations and loss, and warn if it did not converge."""
+        minimum = minimise(
             problem, start, tolerance=tolerance, max_iterations=max_iterations, watch=lambda _k, _point, _value: True
         )
-        self.n_iter_, self.loss_ = found.iterations, found.value
-        if not found.is_converged:
-            self._warn_of_early_end(found.iterations, "raise alpha")
+        self.n_iter_, self.loss_ = minimum.iterations, minimum.value
+        if not minimum.is_converged:
+            self._warn_of_early_end(minimum.iterations, "raise alpha")
         else:
-            self._check_optimum(problem, start, found)
-        return found
+            self._check_optimum(problem, start, minimum)
+        return minimum
 
-    def _check_optimum(self, problem: Function, start: Floats, found: Minimum, units: Floats | float = 1.0) -> None:
-        """Warn where the slopes, in units of each feature's deviation, have hardly fallen since the start."""
-        before, after = (float(np.linalg.norm(problem(point)[1] / units)) for point in (start, found.point))
-        if after > HARDLY * before and after > FLAT:
+    def _check_optimum(self, problem: Function, start: Floats, minimum: Minimum, units: Floats | float = 1.0) -> None:
+        """Warn if the gradient, in units of each feature's deviation, has hardly fallen since the start."""
+        slope_before, slope_after = (
+            float(np.linalg.norm(problem(point)[1] / units)) for point in (start, minimum.point)
+        )
+        if slope_after > HARDLY * slope_before and slope_after > FLAT:
             warnings.warn(
-                f"{type(self).__name__} stopped after {found.iterations} iterations away from the minimum (the "
-                f"gradient is still {after / before:.0%} of that at the start): set "
+                f"{type(self).__name__} stopped after {minimum.iterations} iterations away from the minimum (the "
+                f"gradient is still {slope_after / slope_before:.0%} of that at the start): set "
                 + arg("standardise", True)
                 + ", or lower tol.",
                 ConvergenceWarning,
@@ -110,18 +112,20 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             )
 
     def _warn_of_early_end(self, iterations: int, remedy: str) -> None:
-        more = (
+        """Warn that the search stopped before it converged; ``remedy`` is the second piece of advice."""
+        advice = (
             f"raise max_iter, or {remedy}"
             if getattr(self, "standardise", True)
             else "set " + arg("standardise", True) + f", or {remedy}"
         )
         warnings.warn(
-            f"{type(self).__name__} stopped after {iterations} iterations before it converged: " + more + ".",
+            f"{type(self).__name__} stopped after {iterations} iterations before it converged: " + advice + ".",
             ConvergenceWarning,
             stacklevel=5,
         )
 
     def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: sparse input, missing values, labels required."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse, tags.input_tags.allow_nan = self._takes_sparse, self._takes_missing
         tags.target_tags.required = True
@@ -139,7 +143,7 @@ class Ranker(Learner):
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True, "sample_weight": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
     takes: ClassVar[tuple[str, ...]] = ()
-    """What ``fit`` takes beside labels: "pairs", "tied", "valid"."""
+    """What ``fit`` takes in addition to labels: "pairs", "tied", "valid"."""
     _too_little: ClassVar[str] = "no query has two rows with different labels (n_samples={n_rows}). Check y and qid."
 
     def fit(
@@ -164,8 +168,8 @@ class Ranker(Learner):
         model with the best ``metric`` on it is kept.
         """
         self._begin_fit()
-        for name, given in (("pairs", pairs), ("tied", tied), ("valid", valid)):
-            if given is not None and name not in self.takes:
+        for name, value in (("pairs", pairs), ("tied", tied), ("valid", valid)):
+            if value is not None and name not in self.takes:
                 raise NeedError(f"{type(self).__name__} takes no {name}: leave it out, or use another ranker.")
         X = self._checked(X, reset=True)
         n_rows = X.shape[0]
@@ -180,12 +184,12 @@ class Ranker(Learner):
         return self
 
     def _labelled_rows(self, X: Any, y: ArrayLike, qid: ArrayLike) -> Rows:
-        """Check some rows of a training set."""
+        """Check some rows of a training set and return them with labels and queries."""
         X = self._checked(X, reset=True)
         return self._rows(X, y, self._query_codes(X.shape[0], qid, None), None)
 
     def _rows(self, X: Any, y: ArrayLike | None, query: Any, sample_weight: ArrayLike | None) -> Rows:
-        """Return the training set, refusing one that teaches nothing."""
+        """Return the training set, or raise if there is nothing to learn from it."""
         label = _data.labels_only(self._labels(y), X.shape[0])
         rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).with_positive_weight()
         if not self._is_informative(rows):
@@ -213,7 +217,7 @@ class Ranker(Learner):
 
     # ---- what a ranker says ----
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Learn from labelled rows, or from pairs of rows."""
+        """Learn from labelled rows, or from pairs of rows (implemented by every ranker)."""
         raise NotImplementedError
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
@@ -226,6 +230,6 @@ class Ranker(Learner):
         return rows.has_preferences
 
     def _validation(self, valid: tuple[Any, ...], metric: str) -> Validation:
-        """Check a validation set like the training set."""
+        """Check a validation set as the training set is checked."""
         X, y, qid = _data.parts_of(valid)
         return Validation.of(self._checked(X, reset=False), y, qid, metric)

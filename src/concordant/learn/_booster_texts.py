@@ -22,37 +22,38 @@ OR_INFINITE = re.compile(rf"(?:(?:{NUMBER}|-?inf)(?: (?:{NUMBER}|-?inf))*)?")
 
 
 def check_tree(left: Int64s, right: Int64s) -> None:
-    """Refuse what is not a tree: from node 0 every node is reached, and once only; children below 0 are leaves."""
-    seen, level = np.zeros(len(left), bool), np.zeros(1, np.int64)
+    """Reject what is not a tree: every node is reached from node 0, and only once; children below 0 are leaves."""
+    was_reached, level = np.zeros(len(left), bool), np.zeros(1, np.int64)
     while len(level):
-        if seen[level].any() or len(np.unique(level)) < len(level):
+        if was_reached[level].any() or len(np.unique(level)) < len(level):
             raise ValueError("a tree of the booster is not a tree")
-        seen[level] = True
+        was_reached[level] = True
         children = np.concatenate([left[level], right[level]])
         level = children[children >= 0]
         if (level >= len(left)).any():
             raise ValueError("a tree of the booster has a child that does not exist")
-    if not seen.all():
+    if not was_reached.all():
         raise ValueError("a tree of the booster has nodes that are not reached")
 
 
 def _numbers(text: str, size: int, what: str, largest: float = LARGEST) -> Floats:
-    """Return the numbers of a line."""
+    """Return the ``size`` numbers of a line, or raise; ``what`` names them, and none may exceed ``largest``."""
     if not (OR_INFINITE if largest == np.inf else NUMBERS).fullmatch(text):
         raise ValueError(f"{what} of the booster holds something that is not a number")
-    found = np.array(text.split(" ") if text else [], np.float64)
-    if found.shape != (size,):
-        raise ValueError(f"{what} of the booster has {len(found)} numbers, not {size}")
-    if not (np.abs(found) <= largest).all():
+    numbers = np.array(text.split(" ") if text else [], np.float64)
+    if numbers.shape != (size,):
+        raise ValueError(f"{what} of the booster has {len(numbers)} numbers, not {size}")
+    if not (np.abs(numbers) <= largest).all():
         raise ValueError(f"{what} of the booster holds a number that is not finite")
-    return found
+    return numbers
 
 
 def _whole(text: str, size: int, what: str) -> Int64s:
-    found = _numbers(text, size, what, 2**31 - 1)
-    if (found != np.rint(found)).any():
+    """Return the ``size`` whole numbers of a line, or raise."""
+    numbers = _numbers(text, size, what, 2**31 - 1)
+    if (numbers != np.rint(numbers)).any():
         raise ValueError(f"{what} of the booster holds a number that is not whole")
-    return found.astype(np.int64)
+    return numbers.astype(np.int64)
 
 
 # ---- LightGBM ----
@@ -74,37 +75,38 @@ CATEGORICAL, HIGHEST_DECISION = 1, 11  # bits of decision_type: categorical, def
 
 
 def lightgbm_text(text: str, n_features: int) -> str:
-    """Return the trees of a LightGBM model over so many features, checked."""
+    """Return the text of a LightGBM model over ``n_features`` features, of checked parts only."""
     if not text.isascii() or not text.startswith("tree\n"):
         raise ValueError("the booster is not a LightGBM model")
     head, blank, body = text[len("tree\n") :].partition("\n\n")
     sizes = _header(_fields(head, HEADER), n_features)
-    at = 0
+    offset = 0
     for number, size in enumerate(sizes):
-        _check_tree(body[at : at + size], number, n_features)
-        at += size
-    if not body.startswith(END, at):
+        _check_tree(body[offset : offset + size], number, n_features)
+        offset += size
+    if not body.startswith(END, offset):
         raise ValueError("the booster does not end after its trees")
-    return f"tree\n{head}{blank}{body[:at]}{END}{TAIL}"
+    return f"tree\n{head}{blank}{body[:offset]}{END}{TAIL}"
 
 
-def _fields(text: str, wanted: tuple[str, ...]) -> dict[str, str]:
+def _fields(text: str, names: tuple[str, ...]) -> dict[str, str]:
+    """Return the lines "name=value" as a dictionary, or raise if the names are not these, in this order."""
     pairs = [line.partition("=") for line in text.split("\n")]
-    if tuple(name for name, _, _ in pairs) != wanted:
+    if tuple(name for name, _, _ in pairs) != names:
         raise ValueError("the booster lacks a line, or has one too many")
     return {name: value for name, _, value in pairs}
 
 
 def _header(fields: Mapping[str, str], n_features: int) -> list[int]:
-    """Check the lines before the trees; return the length of every tree."""
+    """Check the lines before the trees; return the length of every tree in characters."""
     names, infos = fields["feature_names"].split(" "), fields["feature_infos"].split(" ")
-    is_so = len(names) == n_features and all(name == f"Column_{k}" for k, name in enumerate(names))
-    if not is_so or fields["max_feature_idx"] != str(n_features - 1):
+    are_default_names = len(names) == n_features and all(name == f"Column_{k}" for k, name in enumerate(names))
+    if not are_default_names or fields["max_feature_idx"] != str(n_features - 1):
         raise ValueError(f"the booster does not take rows of {n_features} features")
     if len(infos) != n_features or not all(INFO.fullmatch(info) for info in infos):
         raise ValueError("the booster does not say the range of every feature")
-    one = (fields["num_class"], fields["num_tree_per_iteration"], fields["label_index"])
-    if one != ("1", "1", "0") or not re.fullmatch(r"v[0-9]", fields["version"]):
+    fixed = (fields["num_class"], fields["num_tree_per_iteration"], fields["label_index"])
+    if fixed != ("1", "1", "0") or not re.fullmatch(r"v[0-9]", fields["version"]):
         raise ValueError("the booster is not a ranker")
     if not OBJECTIVE.fullmatch(fields["objective"]):
         raise ValueError("the booster has an unknown objective")
@@ -114,6 +116,7 @@ def _header(fields: Mapping[str, str], n_features: int) -> list[int]:
 
 
 def _check_tree(text: str, number: int, n_features: int) -> None:
+    """Check the text of one LightGBM tree: its fields, features, splits and leaves."""
     opening, closing = f"Tree={number}\n", "\n\n\n"
     if not text.startswith(opening) or not text.endswith(closing):
         raise ValueError(f"tree {number} of the booster is not where it should be")
@@ -142,8 +145,9 @@ def _check_tree(text: str, number: int, n_features: int) -> None:
 
 
 def _check_leaves(children: list[Int64s], leaves: int, number: int) -> None:
-    both = np.concatenate(children)
-    if leaves > 1 and np.sort(~both[both < 0]).tolist() != list(range(leaves)):
+    """Check that every leaf is the child of exactly one split; child -1 - k is leaf k."""
+    child = np.concatenate(children)
+    if leaves > 1 and np.sort(~child[child < 0]).tolist() != list(range(leaves)):
         raise ValueError(f"tree {number} of the booster does not reach each of its leaves once")
 
 
@@ -156,7 +160,7 @@ BASE_SCORE = re.compile(rf"{NUMBER}|\[{NUMBER}\]")
 
 
 def xgboost_text(text: str, n_features: int) -> str:
-    """Return the trees of an XGBoost model over so many features, checked."""
+    """Return the text of an XGBoost model over ``n_features`` features, of checked parts only."""
     try:
         learner, version = (json.loads(text, parse_constant=_no_number)[part] for part in ("learner", "version"))
         model = learner["gradient_booster"]["model"]
@@ -167,16 +171,18 @@ def xgboost_text(text: str, n_features: int) -> str:
         raise ValueError("the booster is not an XGBoost model") from None
     if not trees or not BASE_SCORE.fullmatch(base) or not abs(float(base.strip("[]"))) <= LARGEST_SINGLE:
         raise ValueError("the booster has no trees, or no finite score to begin with")
-    if len(version) != 3 or not all(type(one) is int and 0 <= one < 1000 for one in version):
+    if len(version) != 3 or not all(type(component) is int and 0 <= component < 1000 for component in version):
         raise ValueError("the booster does not say its version")
     return json.dumps({"learner": _learner(trees, base, _words(objective), n_features), "version": version})
 
 
 def _no_number(word: str) -> float:
+    """Reject NaN and Infinity, which JSON does not have."""
     raise ValueError(f"the booster holds {word}")
 
 
 def _learner(trees: list[dict[str, Any]], base: str, objective: Any, n_features: int) -> dict[str, Any]:
+    """Return the part "learner" of an XGBoost model with these trees and no attributes, names or categories."""
     model = {
         "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
@@ -196,34 +202,35 @@ def _learner(trees: list[dict[str, Any]], base: str, objective: Any, n_features:
 
 
 def _words(value: object, depth: int = 0) -> Any:
-    """Return settings of the objective: names and single words, nested once."""
+    """Return settings of the objective: names and single words, nested at most twice."""
     if isinstance(value, dict) and depth < 2 and all(WORD.fullmatch(str(key)) for key in value):
-        return {str(key): _words(one, depth + 1) for key, one in value.items()}
+        return {str(key): _words(word, depth + 1) for key, word in value.items()}
     if not isinstance(value, str) or not WORD.fullmatch(value):
         raise ValueError("the booster has an unknown objective")
     return value
 
 
 def _checked_tree(tree: Any, number: int, n_features: int) -> dict[str, Any]:
+    """Check an XGBoost tree, and return it with nothing but its checked values."""
     size = len(tree["left_children"])
-    found = {name: _node_values(tree[name], name, size, name in FLOATS) for name in NODES}
-    left, right = found["left_children"], found["right_children"]
+    nodes = {name: _node_values(tree[name], name, size, name in FLOATS) for name in NODES}
+    left, right = nodes["left_children"], nodes["right_children"]
     if not size or ((left < 0) != (right < 0)).any() or (left < -1).any() or (right < -1).any():
         raise ValueError(f"tree {number} of the booster is not a tree")
     check_tree(left, right)
-    feature = found["split_indices"]
-    if ((feature < 0) | (feature >= n_features)).any() or found["split_type"].any() or any(map(tree.get, CATEGORIES)):
+    feature = nodes["split_indices"]
+    if ((feature < 0) | (feature >= n_features)).any() or nodes["split_type"].any() or any(map(tree.get, CATEGORIES)):
         raise ValueError(f"tree {number} of the booster splits a feature that does not exist")
-    if not np.isin(found["default_left"], (0, 1)).all():
+    if not np.isin(nodes["default_left"], (0, 1)).all():
         raise ValueError(f"tree {number} of the booster does not say where missing values go")
     params = {"num_deleted": "0", "num_feature": str(n_features), "num_nodes": str(size), "size_leaf_vector": "1"}
-    values: dict[str, Any] = {name: values.tolist() for name, values in found.items()}
+    values: dict[str, Any] = {name: values.tolist() for name, values in nodes.items()}
     values |= {name: [] for name in CATEGORIES}
     return {**values, "parents": _parents(left, right).tolist(), "id": number, "tree_param": params}
 
 
 def _parents(left: Int64s, right: Int64s) -> Int64s:
-    """Return the parent of every node; that of the root is the largest whole number of 32 bits."""
+    """Return the parent of every node; that of the root is 2^31 - 1, as XGBoost writes it."""
     parent = np.full(len(left), 2**31 - 1, np.int64)
     inner = np.flatnonzero(left >= 0)
     parent[left[inner]] = parent[right[inner]] = inner
@@ -231,7 +238,7 @@ def _parents(left: Int64s, right: Int64s) -> Int64s:
 
 
 def _node_values(values: object, what: str, size: int, are_floats: bool) -> AnyArray:
-    """Return a number per node: whole ones as they are, others as floats."""
+    """Return a number per node, whole or (``are_floats``) any finite one, or raise."""
     if not isinstance(values, list) or len(values) != size:
         raise ValueError(f"{what} of the booster has not {size} numbers")
     if not all(type(value) is int or (are_floats and type(value) is float) for value in values):

@@ -23,7 +23,7 @@ LARGEST_GRADE = 30  # gains are 2^grade - 1
 
 
 class Grouped(NamedTuple):
-    """Rows with their queries side by side: features, labels, the size of every query, a weight per query or None."""
+    """Rows sorted by query: features, labels, the size of every query, and a weight per query or None."""
 
     X: Matrix
     label: Floats
@@ -60,7 +60,7 @@ class Grades(NamedTuple):
 
     @classmethod
     def of(cls, label: Floats) -> Grades:
-        """Take whole labels from 0 to 30 as they are; number the distinct values of any others, gains being linear."""
+        """Take whole labels from 0 to 30 as they are; number the distinct values of any others, with linear gains."""
         if (label == np.rint(label)).all() and label.min() >= 0 and label.max() <= LARGEST_GRADE:
             grade = label.astype(np.int64)
             return cls(grade, np.exp2(np.arange(int(grade.max()) + 1)) - 1, True)
@@ -69,7 +69,7 @@ class Grades(NamedTuple):
 
 
 def library(name: str, needs: str) -> Any:
-    """Import a library that may be missing."""
+    """Import a library that may be missing; ``needs`` starts the error message."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -77,7 +77,7 @@ def library(name: str, needs: str) -> Any:
 
 
 class Trained(NamedTuple):
-    """What a library hands back: the model as text, how many trees it holds, the metric on the validation set."""
+    """What a library returns: the model as text, its number of trees, the metric on the validation set after each."""
 
     text: str
     trees: int
@@ -107,10 +107,11 @@ class BoostedTrees(Ranker):
     seed: int = param(0, "seed of the draw of features", low=0, high=2**31 - 1)
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        """Train the library's model on rows sorted by query; keep its text and, with ``valid``, the learning curve."""
         watched = None
         if valid is not None:
-            found = self._validation(valid, self.metric)
-            watched = Grouped.of(Rows(found.X, found.label, found.query))
+            validation = self._validation(valid, self.metric)
+            watched = Grouped.of(Rows(validation.X, validation.label, validation.query))
         trained = self._train(Grouped.of(rows), watched)
         self.booster_text_, self.n_iter_ = trained.text, trained.trees
         self.history_: dict[str, list[float]] = {} if watched is None else {"valid": trained.curve}
@@ -122,7 +123,7 @@ class BoostedTrees(Ranker):
 
     @property
     def _n_threads(self) -> int:
-        """The threads asked for, no more than there are processors: the libraries end the process otherwise."""
+        """The threads asked for, at most one per processor: otherwise the libraries end the process."""
         return min(self.threads, os.cpu_count() or 1)
 
     @property
@@ -133,7 +134,7 @@ class BoostedTrees(Ranker):
         return np.asarray(gain / gain.sum() if gain.sum() > 0 else gain)
 
     def _gains(self) -> Floats:
-        """Return the total gain of the splits by every feature."""
+        """Return, for every feature, the total gain of the splits by it."""
         raise NotImplementedError
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:

@@ -18,7 +18,7 @@ MAX_BYTE_CUTS = 254  # 255 intervals and one code for what is missing
 class Cuts:
     """Candidate thresholds of every feature, and the interval every value falls into.
 
-    ``code[f, k]`` counts the cuts of feature f below the value at position k; what is missing has one code more.
+    ``code[f, k]`` counts the cuts of feature f below the value at position k; a missing value has code count + 1.
     """
 
     thresholds: list[Floats]
@@ -27,7 +27,7 @@ class Cuts:
 
     @classmethod
     def of(cls, X: AnyArray, row: Int64s | None, bins: int | None) -> Cuts:
-        """Cut the features of X, positions being rows of X (all in order if ``row`` is None)."""
+        """Cut the features of X; position k is row ``row[k]`` (row k if ``row`` is None)."""
         n_rows, n_features = X.shape
         if row is None:
             row = np.arange(n_rows)
@@ -44,13 +44,15 @@ class Cuts:
         return cls(thresholds, count, code)
 
     def vote(self, feature: int, cut: int, direction: int) -> Bools:
-        """Return the 0/1 votes of a threshold, per position."""
+        """Return the vote of a threshold by position: above the cut (direction 1) or up to it (-1); False if
+        missing.
+        """
         code = self.code[feature]
         above: Bools = (code > cut) & (code <= self.count[feature])
         return above if direction > 0 else np.asarray(code <= cut)
 
     def threshold(self, feature: int, cut: int) -> float:
-        """Return the value a cut stands for; every value there is lies above cut -1."""
+        """Return the value of a cut; all values are above cut -1."""
         return float(self.thresholds[feature][cut]) if cut >= 0 else -np.inf
 
 
@@ -64,11 +66,11 @@ def _thresholds(column: AnyArray, bins: int | None) -> Floats:
         below = below[np.unique(np.searchsorted(below, wanted).clip(0, len(below) - 1))]
     low, high = values[below - 1].astype(np.float64), values[below].astype(np.float64)
     middle = low + (high - low) / 2
-    return np.where(middle < high, middle, low)  # neighbouring floating-point numbers have nothing between them
+    return np.where(middle < high, middle, low)  # there is nothing between adjacent floating-point numbers
 
 
 class PairWeights(ABC):
-    """The pairs to be ordered, weighted by exp(-(f_i - f_j)): all sums RankBoost needs of them."""
+    """The pairs to be ordered, weighted by exp(-(f_i - f_j)): all sums over them that RankBoost needs."""
 
     total: float
     """The weight of all pairs before the first round."""
@@ -79,15 +81,15 @@ class PairWeights(ABC):
 
     @abstractmethod
     def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
-        """Return the weight of the pairs a vote orders rightly, and wrongly."""
+        """Return the weight of the pairs a vote orders correctly, and of those it reverses."""
 
     @abstractmethod
     def errors(self, score: Floats) -> float:
-        """Return the first weight of the pairs whose better object has no larger score."""
+        """Return the initial weight of the pairs whose better object does not have the larger score."""
 
     @abstractmethod
     def spread(self, score: Floats) -> float:
-        """Return the largest difference of scores that enters a weight."""
+        """Return the largest difference of scores that occurs in a weight."""
 
 
 class QueryPairs(PairWeights):
@@ -103,7 +105,7 @@ class QueryPairs(PairWeights):
         return kernels.boost_potentials(score, queries.ptr, queries.tier, queries.weight)
 
     def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
-        """Return the weights of pairs ordered rightly and wrongly, O(n)."""
+        """Return the weights of pairs ordered correctly and reversed, O(n)."""
         queries = self.queries
         as_bytes: Bytes = vote.view(np.uint8)
         return kernels.boost_shares(score, queries.ptr, queries.tier, queries.weight, as_bytes)
@@ -114,7 +116,7 @@ class QueryPairs(PairWeights):
         return kernels.boost_errors(score, queries.ptr, queries.tier, queries.weight)
 
     def spread(self, score: Floats) -> float:
-        """Return the largest range of a query."""
+        """Return the largest range of scores in a query."""
         starts = self.queries.ptr[:-1]
         return float((np.maximum.reduceat(score, starts) - np.minimum.reduceat(score, starts)).max())
 
@@ -127,6 +129,7 @@ class ExplicitPairs(PairWeights):
         self.total = float(pairs.weight.sum())
 
     def _weights(self, score: Floats) -> Floats:
+        """Return the weight of every pair."""
         return self.pairs.weight * np.exp(score[self.pairs.worse] - score[self.pairs.better])
 
     def potentials(self, score: Floats) -> tuple[Floats, float]:
@@ -135,7 +138,7 @@ class ExplicitPairs(PairWeights):
         return self.pairs.by_row(weight, self.n_rows), float(weight.sum())
 
     def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
-        """Return the weights of pairs ordered rightly and wrongly."""
+        """Return the weights of pairs ordered correctly and reversed."""
         weight = self._weights(score)
         better, worse = vote[self.pairs.better], vote[self.pairs.worse]
         return float(weight[better & ~worse].sum()), float(weight[worse & ~better].sum())

@@ -25,7 +25,7 @@ MISSING_QUERY = "qid holds missing values: give every row its query."
 
 
 def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> Int64s:
-    """Return the query of every row as a code in order of first appearance; without qid or group all are one query."""
+    """Return the query of every row as a code, by first appearance; without qid or group all rows are one query."""
     if qid is not None and group is not None:
         raise InputError("Both qid and group were given: give one of them, they say the same.")
     if group is not None:
@@ -55,15 +55,15 @@ def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> 
 
 
 def checked_queries(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None = None) -> Int64s:
-    """Return the query of every row as a code; warn where a great many rows are all of one query, perhaps unintended.
+    """Return the query of every row as a code; warn if very many rows are one query, perhaps by mistake.
 
     ``group=[n]`` says that it is intended.
     """
     query = query_codes(n_rows, qid, group)
     if n_rows > MANY_ROWS and group is None and not query.any():
-        what = "no qid is given" if qid is None else "qid has the same value everywhere"
+        reason = "no qid is given" if qid is None else "qid has the same value everywhere"
         warnings.warn(
-            f"{what}, so all {n_rows:,} rows are one query and compared with each other: give "
+            f"{reason}, so all {n_rows:,} rows are one query and compared with each other: give "
             + arg("qid")
             + ", the query of every row. In GridSearchCV and pipelines, first "
             "sklearn.set_config(enable_metadata_routing=True), then fit(X, y, qid=qid).",
@@ -74,26 +74,27 @@ def checked_queries(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None 
 
 
 def _codes_of_objects(query: AnyArray) -> Int64s:
-    """Number names of any kind, also of different ones, which cannot be sorted."""
+    """Number names of any type in order of appearance, also of mixed types, which cannot be sorted."""
     code: dict[Any, int] = {}
     try:
-        found = np.fromiter((code.setdefault(one, len(code)) for one in query.tolist()), np.int64, len(query))
+        codes = np.fromiter((code.setdefault(name, len(code)) for name in query.tolist()), np.int64, len(query))
     except TypeError:
         raise InputError("qid must hold names or numbers: give every row its query.") from None
-    if any(_is_missing(one) for one in code):
+    if any(_is_missing(name) for name in code):
         raise InputError(MISSING_QUERY)
-    return found
+    return codes
 
 
 def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or pandas' NA."""
     try:
         return value is None or bool(value != value)  # NaN is not equal to itself
-    except TypeError:  # what pandas calls missing has no truth
+    except TypeError:  # pandas' NA has no truth value
         return True
 
 
 def _array(values: ArrayLike, name: str) -> AnyArray:
-    """Return values as an array, or say that they are none."""
+    """Return values as an array, or raise if they are not one."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -101,11 +102,11 @@ def _array(values: ArrayLike, name: str) -> AnyArray:
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
-    """Return values as floating-point numbers, or say that they are none."""
-    found = _array(values, name)
-    if found.dtype.kind not in "cmM":  # NumPy would take parts or counts of these for numbers
+    """Return values as floating-point numbers, or raise if they are not."""
+    array = _array(values, name)
+    if array.dtype.kind not in "cmM":  # NumPy would take parts or counts of these for numbers
         try:
-            return found.astype(np.float64)
+            return array.astype(np.float64)
         except (TypeError, ValueError):
             pass
     raise InputError(f"{name} must hold numbers: correct it.")
@@ -126,12 +127,12 @@ def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | No
         raise InputError(f"A number in sample_weight is not {WEIGHTS}: correct the weights.")
     if not weight.any():
         raise InputError("All weights in sample_weight are zero, so there is nothing to learn from: give some weight.")
-    last = np.zeros(int(query.max(initial=-1)) + 1)
-    last[query] = weight
-    if (last[query] != weight).any():
-        at = int(np.flatnonzero(last[query] != weight)[0])
+    weight_of_query = np.zeros(int(query.max(initial=-1)) + 1)
+    weight_of_query[query] = weight
+    if (weight_of_query[query] != weight).any():
+        row = int(np.flatnonzero(weight_of_query[query] != weight)[0])
         raise InputError(
-            f"sample_weight differs inside the query of row {at}: rows are compared within their query, "
+            f"sample_weight differs inside the query of row {row}: rows are compared within their query, "
             "so give all rows of a query the same weight."
         )
     return weight
@@ -169,14 +170,14 @@ def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike |
 
 
 def named_rows(first: ArrayLike, second: ArrayLike, n_rows: int) -> tuple[Int64s, Int64s]:
-    """Check two lists of rows that are to be compared one by one."""
-    one, other = (np.atleast_1d(_array(rows, "first or second")) for rows in (first, second))
-    if one.shape != other.shape or one.ndim != 1:
+    """Check two lists of rows, to be compared one by one."""
+    first_row, second_row = (np.atleast_1d(_array(rows, "first or second")) for rows in (first, second))
+    if first_row.shape != second_row.shape or first_row.ndim != 1:
         raise InputError("first and second must name as many rows each: give one pair per place.")
-    both = np.concatenate([one, other])
+    both = np.concatenate([first_row, second_row])
     if len(both) and (both.dtype.kind not in "iu" or both.min() < 0 or both.max() >= n_rows):
         raise InputError(f"first and second must be rows of X, whole numbers from 0 to {n_rows - 1}: correct them.")
-    return one.astype(np.int64), other.astype(np.int64)
+    return first_row.astype(np.int64), second_row.astype(np.int64)
 
 
 def labels_only(y: ArrayLike, n_rows: int) -> Floats:
@@ -196,14 +197,14 @@ def labels_only(y: ArrayLike, n_rows: int) -> Floats:
 
 
 def parts_of(valid: Sequence[Any]) -> tuple[Any, AnyArray, Any]:
-    """Take a validation set apart: (X, y) or (X, y, qid)."""
+    """Return (X, y, qid) of a validation set (X, y) or (X, y, qid)."""
     if not isinstance(valid, (tuple, list)) or len(valid) not in (2, 3):
         raise InputError("valid must be (X, y) or (X, y, qid): the validation rows, their labels and queries.")
     return valid[0], valid[1], valid[2] if len(valid) == 3 else None
 
 
 def refuse_labels_beside_pairs(y: object, qid: object, group: object, weighting: str = "") -> None:
-    """Say that labels and pairs exclude each other, and that pairs belong to no queries."""
+    """Raise if labels or queries are given in addition to pairs, or pairs are to be weighted by query."""
     if y is not None or qid is not None or group is not None:
         raise InputError("pairs were given beside y, qid or group: give labels or pairs, not both.")
     if weighting == "queries":
@@ -211,13 +212,13 @@ def refuse_labels_beside_pairs(y: object, qid: object, group: object, weighting:
 
 
 def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:
-    """Return the mean of a metric over queries, weighted where weights are given; the order of tied rows plays no part.
+    """Return the mean of a metric over queries, weighted if weights are given, averaged over orders of tied rows.
 
-    Otherwise a ranker that says nothing at all would look perfect on rows sorted by label.
+    If ties kept the input order, a ranker with constant scores would look perfect on rows sorted by label.
     """
-    found = metrics.parse(metric)
-    ties = "order" if isinstance(found, metrics.ListMetric) else "average"
-    values = next(iter(metrics.evaluate_arrays(scores, label, query, [found], ties=ties).values()))
+    parsed = metrics.parse(metric)
+    ties = "order" if isinstance(parsed, metrics.ListMetric) else "average"
+    values = next(iter(metrics.evaluate_arrays(scores, label, query, [parsed], ties=ties).values()))
     weight = np.ones(len(values))
     if weight_by_row is not None:
         weight[query] = weight_by_row
@@ -244,12 +245,12 @@ class Rows:
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows, or pairs, do not all count the same."""
+        """Whether rows, or pairs, have different weights."""
         return self.weight is not None if self.pairs is None else bool((self.pairs.weight != 1).any())
 
     @property
     def has_preferences(self) -> bool:
-        """Whether any query has two rows with different labels."""
+        """Whether some query has two rows with different labels."""
         one_of_query = np.empty(int(self.query.max(initial=-1)) + 1)
         one_of_query[self.query] = self.label
         return bool((one_of_query[self.query] != self.label).any())
@@ -274,19 +275,19 @@ class Validation:
 
     @classmethod
     def of(cls, X: Matrix, y: ArrayLike, qid: ArrayLike | None, metric: str) -> Validation:
-        """Check labels and queries; refuse a set whose best and worst order are the same to the metric."""
-        found = cls(X, labels_only(y, X.shape[0]), checked_queries(X.shape[0], qid), metric)
-        if not found.measure(found.label) > found.measure(-found.label):
+        """Check labels and queries; reject a set for whose best and worst order the metric is the same."""
+        validation = cls(X, labels_only(y, X.shape[0]), checked_queries(X.shape[0], qid), metric)
+        if not validation.measure(validation.label) > validation.measure(-validation.label):
             raise InputError(
                 f"The validation set tells nothing: its best and its worst order have the same {metric}. "
                 "Check its labels and queries."
             )
-        return found
+        return validation
 
     def measure(self, scores: Floats) -> float:
         """Return the metric of scores for these rows.
 
-        NDCG, which rankers watch after every iteration, is taken with ties broken once in favour of high labels and
+        NDCG, which rankers watch after every iteration, is computed with ties broken once in favour of high labels and
         once against them: only queries where that makes a difference need the mean over all orders, which costs more.
         """
         metric = self._parsed
@@ -299,8 +300,9 @@ class Validation:
         return float(high[counts].mean()) if counts.any() else measure(self.metric, scores, self.label, self.query)
 
     def _values(self, scores: Floats, rows: Int64s, metric: metrics.Metric, ties: str) -> Floats:
-        found = metrics.evaluate_arrays(scores[rows], self.label[rows], self.query[rows], [metric], ties=ties)
-        return next(iter(found.values()))
+        """Return the metric of every query for these rows in this order."""
+        values = metrics.evaluate_arrays(scores[rows], self.label[rows], self.query[rows], [metric], ties=ties)
+        return next(iter(values.values()))
 
     @cached_property
     def _parsed(self) -> metrics.Metric:
@@ -308,7 +310,7 @@ class Validation:
 
     @cached_property
     def _orders(self) -> tuple[Int64s, Int64s]:
-        """The rows by query, in each those of high labels first, and last."""
+        """The rows sorted by query, inside each with the highest labels first, and with the lowest first."""
         return np.lexsort((-self.label, self.query)), np.lexsort((self.label, self.query))
 
     @cached_property
@@ -317,7 +319,7 @@ class Validation:
 
 
 class Patience:
-    """A metric watched while training goes on: where it was best, and when not to wait any longer."""
+    """A metric watched during training: after which step it was best, and when to stop waiting for a better one."""
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
@@ -325,7 +327,7 @@ class Patience:
         self.best = 0  # steps up to the best value, 0 before the first
 
     def add(self, value: float) -> bool:
-        """Note the metric after another step; say whether a better one is still worth waiting for."""
+        """Add the metric after another step; return whether to go on waiting for a better one."""
         self.values.append(value)
         if self.best == 0 or value > self.values[self.best - 1]:
             self.best = len(self.values)

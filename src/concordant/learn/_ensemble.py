@@ -29,25 +29,25 @@ class MeanRanker(Ranker):
     takes: ClassVar[tuple[str, ...]] = ("valid",)
 
     def _mean(self, X: Matrix) -> Floats:
-        """Return the mean of the standardised scores of all rankers."""
-        parts = [one.predict(X) / scale for one, scale in zip(self.rankers_, self.scales_.tolist(), strict=True)]
+        """Return the mean of the rankers' scores, each divided by its scale."""
+        parts = [ranker.predict(X) / scale for ranker, scale in zip(self.rankers_, self.scales_.tolist(), strict=True)]
         return self._finite(np.asarray(np.mean(parts, axis=0), np.float64))
 
 
 def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:
-    """Return an unfitted copy of an estimator with some methods, given as the parameter ``name``."""
-    if isinstance(estimator, type) or not all(hasattr(estimator, one) for one in ("fit", "get_params", *methods)):
+    """Return an unfitted copy of an estimator, or raise (naming the parameter ``name``) if it lacks a method."""
+    if isinstance(estimator, type) or not all(hasattr(estimator, method) for method in ("fit", "get_params", *methods)):
         raise ParameterError(arg(name, estimator) + " is no estimator: give an instance of one, unfitted.")
     return clone(estimator)
 
 
 def refuse_places(ranker: Any, remedy: str) -> None:
-    """Refuse a ranker whose answers are places in a set: they are no scores that could be averaged."""
+    """Reject a ranker that predicts places in a set, which are not scores that could be averaged."""
     if "qid" in inspect.signature(ranker.predict).parameters:
         raise NeedError(f"{type(ranker).__name__} orders whole sets and has no scores to average: {remedy}.")
 
 
 def watching(ranker: Any, valid: tuple[Any, ...] | None) -> Mapping[str, Any]:
-    """Return the validation set as an argument of ``fit``, if the ranker takes one."""
+    """Return the validation set as an argument of ``fit``, or nothing if the ranker does not take one."""
     takes = ranker.takes if hasattr(ranker, "takes") else inspect.signature(ranker.fit).parameters
     return {"valid": valid} if valid is not None and "valid" in takes else {}

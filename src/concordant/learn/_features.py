@@ -30,6 +30,7 @@ class Appending(TransformerMixin, Learner):  # type: ignore[misc]
         raise NotImplementedError
 
     def __sklearn_tags__(self) -> Any:
+        """Return scikit-learn's tags: the type of X is preserved."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

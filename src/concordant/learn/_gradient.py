@@ -83,13 +83,14 @@ class GradientRanker(Ranker):
         return self._finite(scorer.scores(X, self.coef_))
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        """Scale the features, build the objective and minimise it."""
         rng = np.random.default_rng(self.seed)
         if self.standardise:
             _scaling.keep(self, Scaling.of(rows.X, rows.weight))
         self._descend(self._objective(rows, rng), rng, valid)
 
     def _objective(self, rows: Rows, rng: np.random.Generator) -> Objective:
-        """Return what is minimised over these rows."""
+        """Return the objective over these rows: loss, scorer, mapped features and penalty."""
         loss = self._loss()
         data: Queries | Pairs | None = rows.pairs
         if data is None:
@@ -107,14 +108,14 @@ class GradientRanker(Ranker):
         watch = self._watch(objective.scorer, valid)
         with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back, or refused below
             start = objective.start(rng)
-            found = self._minimise(objective, start.copy(), watch, rng)
-        self._keep(objective.scorer, found, watch)
+            minimum = self._minimise(objective, start.copy(), watch, rng)
+        self._keep(objective.scorer, minimum, watch)
         is_checked = self._solver(objective.loss) in ("lbfgs", "newton") and objective.loss.is_smooth
-        if found.is_converged and watch.best is None and objective.scorer.is_linear and is_checked:
-            self._check_optimum(objective, start, found, self._units(objective))
+        if minimum.is_converged and watch.best is None and objective.scorer.is_linear and is_checked:
+            self._check_optimum(objective, start, minimum, self._units(objective))
 
     def _units(self, objective: Any) -> Floats | float:
-        """Return the deviation of every feature, in units of which slopes can be compared."""
+        """Return the standard deviation of every feature, in units of which slopes are compared (1 if scaled)."""
         if self.standardise or self.kernel is not None or not hasattr(objective, "X"):
             return 1.0
         deviation = Scaling.of(objective.X).deviation
@@ -127,23 +128,23 @@ class GradientRanker(Ranker):
         return self._solver(self._loss()) not in STOCHASTIC
 
     def rows_of(self, X: Any, y: ArrayLike, qid: ArrayLike) -> Rows:
-        """Return one part of the data, checked as ``fit`` checks it all."""
+        """Return one part of the data, checked as ``fit`` checks the whole."""
         return self._labelled_rows(X, y, qid)
 
     def moments_of(self, X: Any) -> Moments | None:
-        """Return what the scale of features is found from, of one part; None where they are not scaled."""
+        """Return the moments of one part, from which the scale of features is computed; None if they are not scaled."""
         return Moments.of(self._checked(X, reset=True)) if self.standardise else None
 
     def objective_of(self, rows: Rows, scaling: Scaling | None) -> Objective:
-        """Return what is minimised over one part of the data, scaled as all parts are."""
+        """Return the objective over one part of the data, scaled as all parts are."""
         if scaling is not None:
             _scaling.keep(self, scaling)
         return self._objective(rows, np.random.default_rng(self.seed))
 
     def scaling_of(self, parts: Iterable[Moments | None]) -> Scaling | None:
-        """Return how the features of all parts are scaled; None where they are not."""
-        found = [part for part in parts if part is not None]
-        return Scaling.from_moments(Moments.joined(found)) if found else None
+        """Return how the features of all parts are scaled; None if they are not."""
+        moments = [part for part in parts if part is not None]
+        return Scaling.from_moments(Moments.joined(moments)) if moments else None
 
     def fit_spread(
         self,
@@ -158,13 +159,15 @@ class GradientRanker(Ranker):
         if scaling is not None:
             _scaling.keep(self, scaling)
         rng = np.random.default_rng(self.seed)
-        none = Queries.from_rows(np.zeros(0), np.zeros(0, np.int64))
-        own = Objective(self._scorer(n_features), self._loss(), np.zeros((0, n_features)), none, alpha=self._alpha())
-        self._descend(spread(own), rng, valid)
+        no_queries = Queries.from_rows(np.zeros(0), np.zeros(0, np.int64))
+        template = Objective(
+            self._scorer(n_features), self._loss(), np.zeros((0, n_features)), no_queries, alpha=self._alpha()
+        )
+        self._descend(spread(template), rng, valid)
 
     # ---- what a file may hold ----
     def learnt_sizes(self) -> dict[str, int]:
-        """Return the numbers of weights and of the loss's own parameters."""
+        """Return the number of weights and of parameters of the loss."""
         mapped = getattr(self, "kernel_map_", None)
         if (mapped is None) != (self.kernel is None):
             raise ValueError("does not go with the parameter kernel")
@@ -172,7 +175,7 @@ class GradientRanker(Ranker):
         return {"weights": self._scorer(width).size, "own": len(self._loss().own_start)}
 
     def check_learnt(self) -> None:
-        """Refuse a kernel of other rows than those the ranker takes."""
+        """Reject a kernel map for rows of another length."""
         mapped = getattr(self, "kernel_map_", None)
         if mapped is not None and mapped.landmarks.shape[1] != self.n_features_in_:
             raise ValueError(f"the kernel of {type(self).__name__} takes rows of another length")
@@ -182,14 +185,15 @@ class GradientRanker(Ranker):
         raise NotImplementedError
 
     def _alpha(self) -> float:
-        """Return the ridge penalty on the weights, beside the mean loss."""
+        """Return the ridge penalty on the weights, relative to the mean loss."""
         raise NotImplementedError
 
     def _queries(self, rows: Rows, rng: np.random.Generator) -> Queries:
-        """Lay the labelled rows out for the loss."""
+        """Return the labelled rows in the layout of the loss."""
         return rows.queries
 
     def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
+        """Minimise the objective by the solver chosen."""
         solver, loss = self._solver(objective.loss), objective.loss
         if solver in STOCHASTIC:
             from concordant.solvers.stochastic import minimise_stochastic
@@ -223,10 +227,11 @@ class GradientRanker(Ranker):
 
     # ---- the parts of fit ----
     def _batch(self, data: Queries | Pairs) -> int:
+        """Return the number of queries or pairs per step."""
         return max(1, min(BATCH, len(data) // 10)) if self.batch is None else self.batch
 
     def _mapped(self, X: Matrix, rng: np.random.Generator) -> Matrix:
-        """Learn the kernel's feature map, if a kernel was asked for, and return the rows under it."""
+        """Learn the kernel's feature map, if a kernel was asked for, and return the mapped rows."""
         if self.kernel is None:
             return X
         if self.hidden:
@@ -239,10 +244,12 @@ class GradientRanker(Ranker):
         return self.kernel_map_.transform(X)
 
     def _map(self, X: Matrix) -> Matrix:
+        """Scale and map rows as the training rows were."""
         X = _scaling.scaled(self, X)
         return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
 
     def _scorer(self, n_features: int) -> Scorer:
+        """Return the scoring function: linear, or a network."""
         if not self.hidden:
             return Linear(n_features)
         from concordant.scorers.network import Network
@@ -250,6 +257,7 @@ class GradientRanker(Ranker):
         return Network(n_features, self.hidden, self.layers)
 
     def _watch(self, scorer: Scorer, valid: tuple[Any, ...] | None) -> LearningCurve:
+        """Return the learning curve that follows the solver, on the validation set if there is one."""
         if valid is None:
             return LearningCurve(None, self.patience)
         watched = self._validation(valid, self.metric)
@@ -260,9 +268,9 @@ class GradientRanker(Ranker):
 
         return LearningCurve(measure, self.patience)
 
-    def _keep(self, scorer: Scorer, found: Minimum, watch: LearningCurve) -> None:
-        """Store what was learnt."""
-        point = found.point if watch.best is None else watch.best
+    def _keep(self, scorer: Scorer, minimum: Minimum, watch: LearningCurve) -> None:
+        """Store what was learnt: the best point on the validation set, or the last one."""
+        point = minimum.point if watch.best is None else watch.best
         if not np.isfinite(point).all():
             raise InputError(
                 f"{type(self).__name__} diverged, its weights are no numbers any more: lower learning_rate, "
@@ -272,10 +280,10 @@ class GradientRanker(Ranker):
         if self.standardise and self.kernel is None:
             self.coef_ = scorer.in_raw_units(self.coef_, self.feature_mean_, self.feature_scale_)
             _scaling.forget(self)
-        self.n_iter_ = found.iterations
+        self.n_iter_ = minimum.iterations
         self.history_ = watch.history
-        if not found.is_converged and watch.best is None:
-            self._warn_of_early_end(found.iterations, "regularise more")
+        if not minimum.is_converged and watch.best is None:
+            self._warn_of_early_end(minimum.iterations, "regularise more")
 
 
 @dataclass(eq=False, repr=False)
@@ -298,12 +306,12 @@ class PairProbabilities(RidgeRanker):
     def predict_proba_pair(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
         """Return the chances that row ``first[k]`` beats row ``second[k]``, ties with it, loses to it: n x 3."""
         scores = self.predict(X)
-        one, other = _data.named_rows(first, second, len(scores))
-        return self._loss().probabilities(scores[one] - scores[other], self.own_)
+        first_row, second_row = _data.named_rows(first, second, len(scores))
+        return self._loss().probabilities(scores[first_row] - scores[second_row], self.own_)
 
 
 class LearningCurve:
-    """Looks on while a solver runs: the learning curve, and when to stop."""
+    """Follows a solver: records the learning curve, and decides when to stop."""
 
     def __init__(self, measure: Callable[[Floats], float] | None, patience: int) -> None:
         self.measure, self.patience = measure, Patience(patience)
@@ -316,7 +324,7 @@ class LearningCurve:
         return {"loss": self.losses} | ({} if self.measure is None else {"valid": self.patience.values})
 
     def __call__(self, iteration: int, point: Floats, value: float) -> bool:
-        """Note the state after an iteration; say whether to go on."""
+        """Record the state after an iteration; return whether to go on."""
         self.losses.append(value)
         if self.measure is None:
             return True

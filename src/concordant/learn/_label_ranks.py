@@ -12,7 +12,7 @@ from concordant.types import AnyArray, Floats
 
 
 class LabelRanks(NamedTuple):
-    """Ranks by row and label (1 best, equal for ties, NaN where nothing is said), the labels' names, row weights."""
+    """Ranks by row and label (1 best, equal for ties, NaN if unranked), the labels' names, and row weights."""
 
     rank: Floats
     labels: list[Any]
@@ -39,14 +39,14 @@ class LabelRanks(NamedTuple):
         return cls(rank, names or list(range(rank.shape[1])), None)
 
     def refuse_nothing_to_learn(self, weight: Floats) -> None:
-        """Say that no row with a weight orders two labels."""
+        """Raise if no row with positive weight orders two labels."""
         used = self.rank[weight > 0]
         best, worst = np.fmin.reduce(used, axis=1), np.fmax.reduce(used, axis=1)
         if len(self.labels) > 1 and not (best < worst).any():
             raise InputError("There is nothing to learn: no row of y ranks one label above another. Check y.")
 
     def aligned_to(self, labels: list[Any]) -> Floats:
-        """Return the ranks with columns as in ``labels``: by name where both have names, else by place."""
+        """Return the ranks with columns as in ``labels``: matched by name if both have names, else by position."""
         without_names = list(range(len(labels)))
         if without_names in (self.labels, labels):
             if len(self.labels) != len(labels):
@@ -61,7 +61,7 @@ class LabelRanks(NamedTuple):
 
     @classmethod
     def _of_preferences(cls, prefs: Preferences, n_rows: int) -> LabelRanks:
-        """Take ballots as rows: by instance or agent, in the order of their vocabulary, else in their own order."""
+        """Take ballots as rows, in the order of instances or agents if these name the rows, else as they come."""
         if prefs.n_ballots != n_rows:
             raise InputError(f"y has {prefs.n_ballots:,} ballots for {n_rows:,} rows of X: give one ballot per row.")
         row: AnyArray = np.arange(n_rows)
@@ -77,19 +77,21 @@ class LabelRanks(NamedTuple):
 
 
 def tau_by_row(truth: Floats, predicted: Floats) -> Floats:
-    """Return Kendall's tau-b of every row over the labels both rank: NaN where the truth orders nothing.
+    """Return Kendall's tau-b of every row over the labels that both rank; NaN if the truth orders nothing.
 
-    Where only the prediction orders nothing, tau is 0.
+    If only the prediction orders nothing, tau is 0.
     """
     n, k = truth.shape
     together, in_truth, in_prediction = np.zeros(n), np.zeros(n), np.zeros(n)
     for a in range(k):
         for b in range(a + 1, k):
-            one, other = truth[:, b] - truth[:, a], predicted[:, b] - predicted[:, a]
-            is_known = ~np.isnan(one) & ~np.isnan(other)
-            one, other = (np.sign(np.where(is_known, difference, 0.0)) for difference in (one, other))
-            together += one * other
-            in_truth += np.abs(one)
-            in_prediction += np.abs(other)
+            truth_sign, predicted_sign = truth[:, b] - truth[:, a], predicted[:, b] - predicted[:, a]
+            is_known = ~np.isnan(truth_sign) & ~np.isnan(predicted_sign)
+            truth_sign, predicted_sign = (
+                np.sign(np.where(is_known, difference, 0.0)) for difference in (truth_sign, predicted_sign)
+            )
+            together += truth_sign * predicted_sign
+            in_truth += np.abs(truth_sign)
+            in_prediction += np.abs(predicted_sign)
     scale = np.sqrt(in_truth * np.maximum(in_prediction, 1.0))
     return np.where(in_truth > 0, together / np.where(in_truth > 0, scale, 1.0), np.nan)

@@ -18,7 +18,7 @@ MIN_LOG = -745.0  # log of the smallest positive number: chances stay above zero
 
 
 class Link(NamedTuple):
-    """A link: log(G(b) - G(a)) of two bounds, and log g of one."""
+    """A link: log(G(b) - G(a)) for two bounds, and log g for one."""
 
     log_between: Callable[[Floats, Floats], Floats]
     log_density: Callable[[Floats], Floats]
@@ -38,9 +38,10 @@ def _logit_density(z: Floats) -> Floats:
 
 
 def _probit_between(a: Floats, b: Floats) -> Floats:
+    """Return log(Phi(b) - Phi(a)), computed in the lower tail, where the logarithms are exact."""
     from scipy.special import log_ndtr
 
-    mirrored = a > 0  # work in the lower tail, where the logarithms are exact
+    mirrored = a > 0
     low, high = np.where(mirrored, -b, a), np.where(mirrored, -a, b)
     upper, lower = log_ndtr(high), log_ndtr(low)
     return np.asarray(upper + np.log(-np.expm1(lower - upper)))
@@ -73,5 +74,5 @@ def chance_between(link: Link, a: Floats, b: Floats) -> tuple[Floats, Floats, Fl
         value = link.log_between(a, b)
         value = np.maximum(np.where(np.isnan(value), -np.inf, value), MIN_LOG)
         slopes = [np.exp(np.minimum(link.log_density(bound) - value, -MIN_LOG / 2)) for bound in (a, b)]
-    at_a, at_b = (np.where(np.isfinite(bound), slope, 0.0) for bound, slope in zip((a, b), slopes, strict=True))
-    return value, -at_a, at_b
+    slope_a, slope_b = (np.where(np.isfinite(bound), slope, 0.0) for bound, slope in zip((a, b), slopes, strict=True))
+    return value, -slope_a, slope_b

@@ -31,7 +31,7 @@ def pair_features(X: AnyArray, first: Int64s, second: Int64s, kind: str) -> AnyA
 
 
 def fitted_classifier(classifier: Any, X: Matrix, target: Int64s, weight: Floats | None) -> Any:
-    """Fit a copy of a classifier (logistic regression if there is none), with weights where they are given."""
+    """Fit a copy of a classifier (logistic regression if None), with weights if they are given."""
     fresh = fresh_copy(LogisticRegression(max_iter=1000) if classifier is None else classifier, "classifier")
     if weight is None:
         return fresh.fit(X, target)
@@ -41,7 +41,7 @@ def fitted_classifier(classifier: Any, X: Matrix, target: Int64s, weight: Floats
 
 
 def chance_of_first(classifier: Any, features: AnyArray) -> Floats:
-    """Return how likely class 1 is: a probability, a squashed margin, or a plain prediction, as the classifier can."""
+    """Return the probability of class 1, else a squashed margin, else the plain prediction."""
     if hasattr(classifier, "predict_proba"):
         chance = classifier.predict_proba(features)
         return np.asarray(chance[:, list(classifier.classes_).index(1)], np.float64)

@@ -28,7 +28,10 @@ LEARNS: Mapping[str, Kind] = {
 
 
 class Moments(NamedTuple):
-    """Weight of the rows, and of every feature the mean, the sum of squares around it and the largest value."""
+    """Weight of all rows; for every feature the mean, the sum of squares around it and the largest absolute value.
+
+    The squares are those of the features divided by their largest value.
+    """
 
     weight: float
     mean: Floats
@@ -38,7 +41,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def of(cls, X: Matrix, weight: Floats | None = None) -> Moments:
-        """Return the moments of the rows; the squares are those of the features over their largest value."""
+        """Return the moments of rows, weighted by ``weight``."""
         by_row = np.ones(X.shape[0]) if weight is None else weight
         total = float(by_row.sum())
         if not isinstance(X, np.ndarray):
@@ -51,15 +54,16 @@ class Moments(NamedTuple):
 
     @classmethod
     def _of_sparse(cls, X: Matrix, by_row: Floats, total: float) -> Moments:
+        """Return the moments of sparse rows without making them dense."""
         largest = np.asarray(abs(X).max(axis=0).todense(), np.float64).reshape(-1)
-        small = X.multiply(1.0 / np.where(largest > 0, largest, 1.0)).tocsr()
-        mean = np.asarray(small.T @ by_row).reshape(-1) / max(total, 1e-300)
-        squares = np.asarray(small.multiply(small).T @ by_row).reshape(-1) - total * mean**2
+        relative = X.multiply(1.0 / np.where(largest > 0, largest, 1.0)).tocsr()
+        mean = np.asarray(relative.T @ by_row).reshape(-1) / max(total, 1e-300)
+        squares = np.asarray(relative.multiply(relative).T @ by_row).reshape(-1) - total * mean**2
         return cls(total, mean * np.where(largest > 0, largest, 1.0), np.maximum(squares, 0.0), largest, True)
 
     @classmethod
     def joined(cls, parts: Iterable[Moments]) -> Moments:
-        """Return the moments of all parts together."""
+        """Return the moments of all parts together (Chan's formula for the squares)."""
         parts = list(parts)
         weight = sum(part.weight for part in parts)
         largest = np.max([part.largest for part in parts], axis=0)
@@ -76,7 +80,7 @@ class Moments(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """What is subtracted from every feature, and what it is divided by then."""
+    """What is subtracted from every feature, and what it is then divided by."""
 
     mean: Floats
     deviation: Floats
@@ -87,14 +91,14 @@ class Scaling(NamedTuple):
         return cls.from_moments(Moments.of(X, weight))
 
     @classmethod
-    def from_moments(cls, found: Moments) -> Scaling:
+    def from_moments(cls, moments: Moments) -> Scaling:
         """Return the scaling of rows with these moments; constant features are divided by 1."""
-        relative = np.sqrt(found.squares / max(found.weight, 1e-300))
-        deviation = np.where(relative > CONSTANT, relative * found.largest, 1.0)
-        return cls(np.zeros_like(found.mean) if found.is_sparse else found.mean, deviation)
+        relative = np.sqrt(moments.squares / max(moments.weight, 1e-300))
+        deviation = np.where(relative > CONSTANT, relative * moments.largest, 1.0)
+        return cls(np.zeros_like(moments.mean) if moments.is_sparse else moments.mean, deviation)
 
     def apply(self, X: Matrix) -> Matrix:
-        """Return the features scaled, in their type."""
+        """Return the scaled features, in their own floating-point type."""
         if isinstance(X, np.ndarray):
             scaled = X - self.mean.astype(X.dtype)
             scaled /= self.deviation.astype(X.dtype)
@@ -104,18 +108,18 @@ class Scaling(NamedTuple):
 
 
 def scaled(learner: Any, X: Matrix) -> Matrix:
-    """Scale rows as the training rows were, where the learner keeps how."""
+    """Scale rows as the training rows were, if the learner keeps the scaling."""
     if not hasattr(learner, "feature_scale_"):
         return X
     return Scaling(learner.feature_mean_, learner.feature_scale_).apply(X)
 
 
-def keep(learner: Any, found: Scaling) -> None:
-    """Keep how features are scaled."""
-    learner.feature_mean_, learner.feature_scale_ = found
+def keep(learner: Any, scaling: Scaling) -> None:
+    """Store in a learner how features are scaled."""
+    learner.feature_mean_, learner.feature_scale_ = scaling
 
 
 def forget(learner: Any) -> None:
-    """Forget it, where weights have taken it in."""
+    """Delete the scaling from a learner whose weights include it."""
     if hasattr(learner, "feature_scale_"):
         del learner.feature_mean_, learner.feature_scale_

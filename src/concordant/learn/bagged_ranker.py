@@ -58,19 +58,21 @@ class BaggedRanker(MeanRanker):
         return self._mean(self._checked(X, reset=False))
 
     def _begin_fit(self) -> None:
+        """Check the parameters and the ranker."""
         super()._begin_fit()
         ranker = fresh_copy(self._base(), "ranker", "predict")
         refuse_places(ranker, "bag its classifier instead, or choose another ranker")
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        """Fit rankers to random samples of queries; standardise their scores, and evaluate those out of the bag."""
         useful = rows.queries.pairs > 0
         rng = np.random.default_rng(self.seed)
-        passed = {} if valid is None else {"valid": valid}
+        fit_arguments = {} if valid is None else {"valid": valid}
         self.rankers_, self.scales_ = [], np.ones(self.n_rankers)
         sums, count = np.zeros((2, len(rows.label)))  # of the scores by rankers that did not see a row
         for number in range(self.n_rankers):
             drawn = self._draw(rng, useful)
-            fitted = _fit_sample(self._fresh(rng), rows, drawn, passed)
+            fitted = _fit_sample(self._fresh(rng), rows, drawn, fit_arguments)
             scores = np.asarray(fitted.predict(rows.X), np.float64)
             self.rankers_.append(fitted)
             self.scales_[number] = deviation_within(scores, rows.query)
@@ -78,10 +80,12 @@ class BaggedRanker(MeanRanker):
             sums += np.where(is_out, scores / self.scales_[number], 0.0)
             count += is_out
         if self.out_of_bag:
-            out = count > 0
-            if not out.any():
+            has_score = count > 0
+            if not has_score.any():
                 raise NeedError("Every query was drawn for every ranker: raise n_rankers or lower fraction.")
-            self.out_of_bag_score_ = measure(self.metric, sums[out] / count[out], rows.label[out], rows.query[out])
+            self.out_of_bag_score_ = measure(
+                self.metric, sums[has_score] / count[has_score], rows.label[has_score], rows.query[has_score]
+            )
 
     def learnt_sizes(self) -> dict[str, int]:
         """Return how many features the rankers take."""
@@ -91,18 +95,18 @@ class BaggedRanker(MeanRanker):
         return RankBoost(rounds=50) if self.ranker is None else self.ranker
 
     def _fresh(self, rng: np.random.Generator) -> Any:
-        """Return an unfitted copy of the ranker with a seed of its own, wherever it has one."""
+        """Return an unfitted copy of the ranker, with a random seed of its own if it takes one."""
         fresh = clone(self._base())
-        own = [name for name in sorted(fresh.get_params()) if name.split("__")[-1] in SEEDS]
-        return fresh.set_params(**{name: int(rng.integers(2**31 - 1)) for name in own})
+        seed_names = [name for name in sorted(fresh.get_params()) if name.split("__")[-1] in SEEDS]
+        return fresh.set_params(**{name: int(rng.integers(2**31 - 1)) for name in seed_names})
 
     def _draw(self, rng: np.random.Generator, useful: Bools) -> Int64s:
-        """Return how often every query is drawn; again if nothing drawn holds a preference."""
+        """Return how often every query is drawn, repeating a draw without any query that has preferences."""
         count = max(1, round(self.fraction * len(useful)))
         while True:
-            drawn = np.bincount(rng.integers(len(useful), size=count), minlength=len(useful))
-            if drawn[useful].any():
-                return drawn
+            n_drawn = np.bincount(rng.integers(len(useful), size=count), minlength=len(useful))
+            if n_drawn[useful].any():
+                return n_drawn
 
     @property
     def _takes_missing(self) -> bool:
@@ -114,15 +118,15 @@ class BaggedRanker(MeanRanker):
         return tags
 
 
-def _fit_sample(ranker: Any, rows: Rows, drawn: Int64s, passed: dict[str, Any]) -> Any:
-    """Fit to the queries drawn: weighted by how often, or repeated where the ranker takes no weights."""
+def _fit_sample(ranker: Any, rows: Rows, drawn: Int64s, fit_arguments: dict[str, Any]) -> Any:
+    """Fit to the queries drawn: weighted by how often, or repeated if the ranker takes no weights."""
     X, label, query, weight = rows.X, rows.label, rows.query, rows.weight
     times = drawn[query]
     if has_fit_parameter(ranker, "sample_weight"):
         used = np.flatnonzero(times)
         by_row = times[used] * (1.0 if weight is None else weight[used])
-        return ranker.fit(X[used], label[used], qid=query[used], sample_weight=by_row, **passed)
-    if weight is not None or passed:
+        return ranker.fit(X[used], label[used], qid=query[used], sample_weight=by_row, **fit_arguments)
+    if weight is not None or fit_arguments:
         raise NeedError(f"{type(ranker).__name__} takes no sample_weight and no valid here: leave them out.")
     copies = [np.flatnonzero(times > again) for again in range(int(times.max()))]
     names = np.concatenate([query[used] + again * len(drawn) for again, used in enumerate(copies)])

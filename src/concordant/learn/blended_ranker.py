@@ -66,14 +66,15 @@ class BlendedRanker(MeanRanker):
         return self._mean(self._prepared(X, _data.query_codes(len(X), qid, None)))
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        """Fit the scaler and all rankers to the widened features, and measure the scale of their scores."""
         self.scaler_ = StandardScaler() if self.standardise else None
         widened = self._widened(rows.X, rows.query)
         rows = replace(rows, X=widened if self.scaler_ is None else self.scaler_.fit_transform(widened))
         watched = None if valid is None else self._checked_valid(valid)
-        self.rankers_ = [self._fitted(one, rows, watched) for one in self._fresh(rows.label)]
-        # Flexible rankers spread the rows they learnt from too far apart: other rows tell their scale better.
-        ready, query = (rows.X, rows.query) if watched is None else (watched[0], watched[2])
-        self.scales_ = np.array([deviation_within(one.predict(ready), query) for one in self.rankers_])
+        self.rankers_ = [self._fitted(ranker, rows, watched) for ranker in self._fresh(rows.label)]
+        # Flexible rankers spread training rows too far apart: validation rows show their scale better.
+        features, query = (rows.X, rows.query) if watched is None else (watched[0], watched[2])
+        self.scales_ = np.array([deviation_within(ranker.predict(features), query) for ranker in self.rankers_])
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)
@@ -84,13 +85,16 @@ class BlendedRanker(MeanRanker):
 
     # ---- features ----
     def _widened(self, X: AnyArray, query: AnyArray) -> AnyArray:
+        """Append the ranks of the features within their query, if asked for."""
         return QueryRanks().fit_transform(X, qid=query) if self.ranks else X
 
     def _prepared(self, X: AnyArray, query: AnyArray) -> AnyArray:
+        """Widen and scale rows as in training."""
         widened = self._widened(X, query)
         return widened if self.scaler_ is None else self.scaler_.transform(widened)
 
     def _checked_valid(self, valid: tuple[Any, ...]) -> Valid:
+        """Return a validation set with prepared features, checked labels and query codes."""
         X, y, qid = _data.parts_of(valid)
         X = self._checked(X, reset=False)
         query = _data.query_codes(len(X), qid, None)
@@ -98,7 +102,7 @@ class BlendedRanker(MeanRanker):
 
     # ---- rankers ----
     def _fresh(self, label: Floats) -> Iterator[Any]:
-        """Yield unfitted copies of the rankers, with the seed and metric of the blend where they take them."""
+        """Yield unfitted copies of the rankers, with the seed and metric of the blend if they take them."""
         base = self.rankers
         if base is None:
             has_both = (label >= 1).any() and (label < 1).any()  # relevant rows and others, as average precision needs
@@ -106,9 +110,9 @@ class BlendedRanker(MeanRanker):
             base = [RankNet(), OrderedPartitionRanker(), LambdaRank(target=target), ForestRanker()]
         if not isinstance(base, Sequence) or isinstance(base, str) or not base:
             raise InputError("rankers must be a list of at least one ranker: correct it.")
-        for one in base:
-            refuse_places(one, "leave it out")
-            fresh = clone(one)
+        for ranker in base:
+            refuse_places(ranker, "leave it out")
+            fresh = clone(ranker)
             known = fresh.get_params()
             shared = {name: getattr(self, name) for name in ("seed", "metric") if name in known}
             if "standardise" in known and (self.standardise or self.rankers is None):  # the blend has done so, or not
@@ -116,20 +120,22 @@ class BlendedRanker(MeanRanker):
             yield fresh.set_params(**shared)
 
     def _fitted(self, ranker: Any, rows: Rows, valid: Valid | None) -> Any:
-        """Fit a ranker, once or once for every penalty."""
-        given = {"qid": rows.query} | ({} if rows.weight is None else {"sample_weight": rows.weight})
+        """Fit a ranker, once, or once for every penalty, of which the best on the validation set is kept."""
+        fit_arguments = {"qid": rows.query} | ({} if rows.weight is None else {"sample_weight": rows.weight})
         if valid is None or not self.alphas or "alpha" not in ranker.get_params():
-            return ranker.fit(rows.X, rows.label, **given, **watching(ranker, valid))
+            return ranker.fit(rows.X, rows.label, **fit_arguments, **watching(ranker, valid))
         best, highest = ranker, -np.inf
         for alpha in ALPHAS:
-            tried = clone(ranker).set_params(alpha=alpha)
-            tried.fit(rows.X, rows.label, **given, **watching(tried, valid if _is_watched(tried) else None))
-            reached = _data.measure(self.metric, tried.predict(valid[0]), *valid[1:])
-            if reached > highest:
-                best, highest = tried, reached
+            candidate = clone(ranker).set_params(alpha=alpha)
+            candidate.fit(
+                rows.X, rows.label, **fit_arguments, **watching(candidate, valid if _is_watched(candidate) else None)
+            )
+            value = _data.measure(self.metric, candidate.predict(valid[0]), *valid[1:])
+            if value > highest:
+                best, highest = candidate, value
         return best
 
 
 def _is_watched(ranker: Any) -> bool:
-    """Say whether a ranker stops by the validation set: where its gradient belongs to no function."""
+    """Return whether a ranker needs the validation set to stop: if its gradient is not that of any function."""
     return not ranker._loss().is_exact if hasattr(ranker, "_loss") else True

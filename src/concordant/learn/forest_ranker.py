@@ -52,6 +52,7 @@ class ForestRanker(Ranker):
     seed: int = param(0, "seed of the trees", low=0)
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        """Grow the trees on labels standardised within their query, and store them as arrays."""
         forest = ExtraTreesRegressor(
             self.trees,
             min_samples_leaf=self.min_rows,
@@ -60,7 +61,7 @@ class ForestRanker(Ranker):
             random_state=self.seed,
         )
         forest.fit(rows.X, _standardised(rows.label, rows.query), rows.weight)
-        self._keep([one.tree_ for one in forest.estimators_])
+        self._keep([tree.tree_ for tree in forest.estimators_])
         self.feature_importances_ = forest.feature_importances_
 
     def predict(self, X: Any) -> Floats:
@@ -71,7 +72,7 @@ class ForestRanker(Ranker):
         return self._finite(kernels.forest_means(X, self.root_, *nodes))
 
     def check_learnt(self) -> None:
-        """Refuse trees in which a row might walk in a circle or into another tree."""
+        """Reject trees in which a row could walk in a cycle or into another tree."""
         inner = np.flatnonzero(self.feature_ >= 0)
         tree = np.searchsorted(self.root_, np.arange(len(self.feature_)), side="right")
         if not len(self.root_) or self.root_[0] != 0 or (self.root_[1:] <= self.root_[:-1]).any():
@@ -81,7 +82,7 @@ class ForestRanker(Ranker):
                 raise ValueError("a node of ForestRanker has a child that is not below it")
 
     def _keep(self, trees: list[Any]) -> None:
-        """Keep the nodes of all trees in one run, children numbered through; feature -1 marks a leaf."""
+        """Store the nodes of all trees one after the other, children numbered through; feature -1 marks a leaf."""
         size = np.array([tree.node_count for tree in trees])
         self.root_ = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
         offset = np.repeat(self.root_, size)
@@ -98,7 +99,7 @@ def _joined(trees: list[Any], name: str) -> AnyArray:
 
 
 def _standardised(label: Floats, query: Int64s) -> Floats:
-    """Return labels less the mean of their query, over its deviation."""
+    """Return labels minus the mean of their query, divided by its standard deviation."""
     size = np.bincount(query)
     centred = label - (np.bincount(query, label) / size)[query]
     deviation = np.sqrt(np.bincount(query, centred * centred) / size)

@@ -78,18 +78,18 @@ class LabelRanker(Learner):
         """
         self._begin_fit()
         X = self._checked(X, reset=True)
-        given = LabelRanks.of(self._labels(y), X.shape[0])
-        weight = row_weights(sample_weight, X.shape[0]) * (1.0 if given.weight is None else given.weight)
-        given.refuse_nothing_to_learn(weight)
-        is_weighted = sample_weight is not None or given.weight is not None
+        ranks = LabelRanks.of(self._labels(y), X.shape[0])
+        weight = row_weights(sample_weight, X.shape[0]) * (1.0 if ranks.weight is None else ranks.weight)
+        ranks.refuse_nothing_to_learn(weight)
+        is_weighted = sample_weight is not None or ranks.weight is not None
         if self.standardise and (self.scoring == "plackett-luce" or self.classifier is None):
             _scaling.keep(self, Scaling.of(X, weight))
             X = _scaling.scaled(self, X)
         if self.scoring == "plackett-luce":
-            self._fit_plackett_luce(X, given.rank, weight)
+            self._fit_plackett_luce(X, ranks.rank, weight)
         else:
-            self._fit_pairwise(X, given.rank, weight if is_weighted else None)
-        self.labels_ = given.labels
+            self._fit_pairwise(X, ranks.rank, weight if is_weighted else None)
+        self.labels_ = ranks.labels
         return self
 
     def predict(self, X: Any) -> Int64s:
@@ -121,25 +121,26 @@ class LabelRanker(Learner):
         return float(np.nanmean(tau)) if not np.isnan(tau).all() else 0.0
 
     def check_learnt(self) -> None:
-        """Refuse a model that lacks what its method learns."""
-        wanted = ("coef_", "intercept_") if self.scoring == "plackett-luce" else ("chances_", "pairs_", "classifiers_")
-        for name in wanted:
+        """Reject a model that lacks what its scoring learns."""
+        names = ("coef_", "intercept_") if self.scoring == "plackett-luce" else ("chances_", "pairs_", "classifiers_")
+        for name in names:
             if not hasattr(self, name):
                 raise ValueError(f"LabelRanker lacks {name!r}")
         if hasattr(self, "coef_") != (self.scoring == "plackett-luce"):
             raise ValueError("LabelRanker learnt by another method")
 
     def _fit_plackett_luce(self, X: Matrix, rank: Floats, weight: Floats) -> None:
+        """Fit weights and intercepts of all labels by maximum likelihood, in the units of the features."""
         problem = _Likelihood(X, rank, weight, self.alpha)
-        found = self._minimised(problem, np.zeros(problem.size), self.tol, self.max_iter)
-        self.coef_, self.intercept_ = problem.parts(found.point)
+        minimum = self._minimised(problem, np.zeros(problem.size), self.tol, self.max_iter)
+        self.coef_, self.intercept_ = problem.parts(minimum.point)
         if self.standardise:
             self.coef_ = self.coef_ / self.feature_scale_[:, None]
             self.intercept_ = self.intercept_ - self.feature_mean_ @ self.coef_
             _scaling.forget(self)
 
     def _fit_pairwise(self, X: Matrix, rank: Floats, weight: Floats | None) -> None:
-        """Fit a classifier per pair of labels that rows disagree on; elsewhere keep what they agree on, or 1/2."""
+        """Fit a classifier for every pair of labels that rows disagree on; else store the chance (0, 1 or 1/2)."""
         k = rank.shape[1]
         self.chances_ = np.zeros((k, k))  # of the pairs without a classifier
         pairs, self.classifiers_ = [], []
@@ -150,8 +151,8 @@ class LabelRanker(Learner):
             target = (rank[rows, a] < rank[rows, b]).astype(np.int64)
             if 0 < target.sum() < len(target):
                 pairs.append((a, b))
-                own = None if weight is None else weight[rows]
-                self.classifiers_.append(fitted_classifier(self.classifier, X[rows], target, own))
+                pair_weight = None if weight is None else weight[rows]
+                self.classifiers_.append(fitted_classifier(self.classifier, X[rows], target, pair_weight))
             else:
                 self.chances_[a, b] = target[0] if len(target) else 0.5
                 self.chances_[b, a] = 1 - self.chances_[a, b]
@@ -167,11 +168,14 @@ class _Likelihood:
     """The penalised mean loss as a function of all weights, then all intercepts; a row is a query of its labels."""
 
     def __init__(self, X: Matrix, rank: Floats, weight: Floats, alpha: float) -> None:
+        """Lay out every row as a query whose positions are its ranked labels."""
         self.X, self.alpha, self.shape = X, alpha, rank.shape
         row, label = np.nonzero(~np.isnan(rank) & (weight > 0)[:, None])
         _, query = np.unique(row, return_inverse=True)
         self.queries = Queries.from_rows(-rank[row, label], query, weight[row])
-        self.place = (row * rank.shape[1] + label)[self.queries.row]  # of every position in the matrix of scores
+        self.place = (row * rank.shape[1] + label)[
+            self.queries.row
+        ]  # place of every position in the flat matrix of scores
         self.total = float(weight.sum())
         self.loss = MeanPartitionLoss()
         self.n_weights = X.shape[1] * rank.shape[1]
@@ -185,9 +189,11 @@ class _Likelihood:
         """Return value and gradient."""
         weights, intercepts = self.parts(theta)
         scores = np.asarray(self.X @ weights.astype(self.X.dtype, copy=False), np.float64) + intercepts
-        found = self.loss.evaluate(scores.reshape(-1)[self.place], self.queries)
-        back = np.zeros(self.shape)
-        back.reshape(-1)[self.place] = found.gradient / self.total
-        slope = np.asarray(self.X.T @ back.astype(self.X.dtype, copy=False), np.float64) + self.alpha * weights
-        value = found.value / self.total + 0.5 * self.alpha * float((weights * weights).sum())
-        return value, np.concatenate([slope.reshape(-1), back.sum(axis=0)])
+        evaluation = self.loss.evaluate(scores.reshape(-1)[self.place], self.queries)
+        score_gradient = np.zeros(self.shape)
+        score_gradient.reshape(-1)[self.place] = evaluation.gradient / self.total
+        slope = (
+            np.asarray(self.X.T @ score_gradient.astype(self.X.dtype, copy=False), np.float64) + self.alpha * weights
+        )
+        value = evaluation.value / self.total + 0.5 * self.alpha * float((weights * weights).sum())
+        return value, np.concatenate([slope.reshape(-1), score_gradient.sum(axis=0)])

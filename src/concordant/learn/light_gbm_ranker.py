@@ -42,6 +42,7 @@ class LightGBMRanker(BoostedTrees):
     min_rows: int | None = param(None, "least rows in a leaf; 1 % of all rows, but 5 to 100, if not given", low=1)
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
+        """Train LightGBM on rows sorted by query; with a validation set, stop early on the metric."""
         lightgbm = _library()
         if train.size.max() > LARGEST_QUERY:
             raise InputError(
@@ -63,7 +64,7 @@ class LightGBMRanker(BoostedTrees):
         watched = lightgbm.Dataset(
             _readable(valid.X), np.zeros(len(valid.label)), group=valid.size, reference=data, params=settings
         )
-        seen: dict[str, Any] = {}
+        evaluations: dict[str, Any] = {}
         booster = lightgbm.train(
             settings,
             data,
@@ -73,13 +74,14 @@ class LightGBMRanker(BoostedTrees):
             feval=lambda scores, _data: (self.metric, self._measure(scores, valid), True),
             callbacks=[
                 lightgbm.early_stopping(self.patience, verbose=False),
-                lightgbm.record_evaluation(seen),
+                lightgbm.record_evaluation(evaluations),
             ],
         )
         text = booster.model_to_string(num_iteration=booster.best_iteration)
-        return Trained(text, booster.best_iteration, list(seen["valid"][self.metric]))
+        return Trained(text, booster.best_iteration, list(evaluations["valid"][self.metric]))
 
     def _settings(self, grades: Grades, n_rows: int) -> dict[str, Any]:
+        """Return the parameters of LightGBM."""
         return {
             "objective": self.objective,
             "metric": "None",
@@ -104,13 +106,13 @@ class LightGBMRanker(BoostedTrees):
         return np.asarray(booster.predict(_readable(X), num_threads=self._n_threads), np.float64)
 
     def check_learnt(self) -> None:
-        """Refuse a text that is not a model of LightGBM over the features."""
+        """Reject a text that is not a model of LightGBM over the features."""
         lightgbm_text(self.booster_text_, self.n_features_in_)
 
 
 @lru_cache(maxsize=8)
 def _booster(text: str, n_features: int) -> Any:
-    """Return the model a text describes; the library's parser sees checked parts of it only."""
+    """Return the model a text describes; the library's parser only sees checked parts of it."""
     return _library().Booster(model_str=lightgbm_text(text, n_features))
 
 

@@ -26,6 +26,7 @@ class LossRanker(RidgeRanker):
     loss: str | Loss = "exponential"
 
     def _loss(self) -> Loss:
+        """Return the loss, from its name if that is given."""
         if isinstance(self.loss, Loss):
             return self.loss
         if not isinstance(self.loss, str):

@@ -81,13 +81,17 @@ class OrderedPartitionRanker(PairProbabilities):
         )
 
     def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
+        """Minimise; if the loss has kinks, start from the optimum of the arithmetic mean."""
         if not objective.loss.is_smooth and self._solver(objective.loss) not in STOCHASTIC:
             smooth = MeanPartitionLoss(self.backward, self.rank_weighting)
-            near = Objective(objective.scorer, smooth, objective.X, objective.data, alpha=objective.alpha)
-            start = minimise(near, start, tolerance=self.tol, max_iterations=self.max_iter, watch=lambda *_: True).point
+            smooth_objective = Objective(objective.scorer, smooth, objective.X, objective.data, alpha=objective.alpha)
+            start = minimise(
+                smooth_objective, start, tolerance=self.tol, max_iterations=self.max_iter, watch=lambda *_: True
+            ).point
         return super()._minimise(objective, start, watch, rng)
 
     def _loss(self) -> OrderedPartitionLoss:
+        """Return the loss for the mean chosen."""
         shared: dict[str, Any] = {
             "backward": self.backward,
             "rank_weighting": self.rank_weighting,

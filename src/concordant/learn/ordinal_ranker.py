@@ -62,13 +62,14 @@ class OrdinalRanker(Ranker):
 
     @staticmethod
     def _query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None = None) -> Int64s:
-        """Take every row for itself, so that weights may differ anywhere, unless queries say otherwise."""
+        """Make every row a query, so that weights may differ anywhere, unless queries are given."""
         return np.arange(n_rows) if qid is None and group is None else _data.query_codes(n_rows, qid, group)
 
     def _is_informative(self, rows: Rows) -> bool:
         return len(np.unique(rows.label)) > 1
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        """Fit weights and thresholds by maximum likelihood, in the units of the features."""
         self.classes_, category = np.unique(rows.label, return_inverse=True)
         weight = np.ones(len(category)) if rows.weight is None else rows.weight
         scaling = Scaling.of(rows.X, rows.weight) if self.standardise else None
@@ -107,16 +108,17 @@ class OrdinalRanker(Ranker):
 
 
 class _Likelihood:
-    """The mean negative log-likelihood with its gradient, as a function of weights, first threshold and log gaps."""
+    """The mean negative log-likelihood as a function of weights, first threshold and log gaps, with its gradient."""
 
     def __init__(self, X: Matrix, category: Int64s, weight: Floats, link: Link, alpha: float) -> None:
+        """Take rows with their category, from 0; weights are divided by their sum."""
         self.X, self.category, self.link, self.alpha = X, category, link, alpha
         self.weight = weight / weight.sum()
         self.scorer = Linear(X.shape[1])
         self.n_thresholds = int(category.max())
 
     def start(self, link: str) -> Floats:
-        """Begin with zero weights and the thresholds that fit the categories' shares."""
+        """Return the start: zero weights, and the thresholds that fit the shares of the categories."""
         from scipy.special import ndtri
 
         below = np.cumsum(np.bincount(self.category, weights=self.weight))[:-1].clip(1e-12, 1 - 1e-12)
@@ -126,26 +128,26 @@ class _Likelihood:
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
         """Return value and gradient."""
-        weights, own = theta[: self.scorer.size], theta[self.scorer.size :]
-        bounds = np.concatenate([[-np.inf], _thresholds(own), [np.inf]])
+        weights, threshold_parameters = theta[: self.scorer.size], theta[self.scorer.size :]
+        bounds = np.concatenate([[-np.inf], _thresholds(threshold_parameters), [np.inf]])
         score = self.scorer.scores(self.X, weights)
-        value, at_low, at_high = chance_between(
+        value, low_slope, high_slope = chance_between(
             self.link, bounds[self.category] - score, bounds[self.category + 1] - score
         )
-        at_low, at_high = self.weight * at_low, self.weight * at_high
-        by_bound = np.bincount(self.category, weights=at_low, minlength=self.n_thresholds + 1)[1:]
-        by_bound = by_bound + np.bincount(self.category, weights=at_high, minlength=self.n_thresholds + 1)[:-1]
-        from_here_up = np.cumsum(by_bound[::-1])[::-1]  # a gap moves its threshold and all above
+        low_slope, high_slope = self.weight * low_slope, self.weight * high_slope
+        by_bound = np.bincount(self.category, weights=low_slope, minlength=self.n_thresholds + 1)[1:]
+        by_bound = by_bound + np.bincount(self.category, weights=high_slope, minlength=self.n_thresholds + 1)[:-1]
+        from_bound_up = np.cumsum(by_bound[::-1])[::-1]  # a gap moves its threshold and all above
         gradient = np.concatenate(
             [
-                self.scorer.backward(self.X, weights, None, at_low + at_high) + self.alpha * weights,
-                -from_here_up[:1],
-                -from_here_up[1:] * np.exp(own[1:]),
+                self.scorer.backward(self.X, weights, None, low_slope + high_slope) + self.alpha * weights,
+                -from_bound_up[:1],
+                -from_bound_up[1:] * np.exp(threshold_parameters[1:]),
             ]
         )
         return 0.5 * self.alpha * float(weights @ weights) - float(self.weight @ value), gradient
 
 
-def _thresholds(own: Floats) -> Floats:
-    """Return ordered thresholds from the first one and the logarithms of the gaps."""
-    return np.cumsum(np.concatenate([own[:1], np.exp(own[1:])]))
+def _thresholds(parameters: Floats) -> Floats:
+    """Return ascending thresholds from the first one and the logarithms of the gaps."""
+    return np.cumsum(np.concatenate([parameters[:1], np.exp(parameters[1:])]))

@@ -78,6 +78,7 @@ class PairwiseRanker(Ranker):
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        """Fit the classifier to both directions of every pair: (better, worse) is class 1, (worse, better) class 0."""
         pairs = rows.pairs
         if pairs is None:
             pairs = label_pairs(rows.queries, self.max_pairs, np.random.default_rng(self.seed))
@@ -127,16 +128,18 @@ class PairwiseRanker(Ranker):
 
         ``scores`` gives the order of the rows; this ranker's own if not given.
         """
-        given = self.predict(X, qid=qid) if scores is None else np.asarray(scores, np.float64)
+        order_scores = self.predict(X, qid=qid) if scores is None else np.asarray(scores, np.float64)
         X = self._scaled(X)
-        if given.shape != (len(X),):
-            raise InputError(f"scores has shape {given.shape}, but there are {len(X):,} rows: give one score per row.")
+        if order_scores.shape != (len(X),):
+            raise InputError(
+                f"scores has shape {order_scores.shape}, but there are {len(X):,} rows: give one score per row."
+            )
         kept = []
         for rows, ptr, preference in self._matrices(X, _data.query_codes(len(X), qid, None)):
             ends = np.cumsum(np.diff(ptr) ** 2)
             for q, m in enumerate(np.diff(ptr).tolist()):
                 matrix = preference[ends[q] - m * m : ends[q]].reshape(m, m)
-                kept.append(metrics.agree(matrix, -given[rows[ptr[q] : ptr[q + 1]]]))
+                kept.append(metrics.agree(matrix, -order_scores[rows[ptr[q] : ptr[q + 1]]]))
         return np.array(kept)
 
     def _scaled(self, X: Any) -> AnyArray:
@@ -144,19 +147,19 @@ class PairwiseRanker(Ranker):
         return np.asarray(_scaling.scaled(self, self._checked(X, reset=False)))
 
     def _preferences(self, X: AnyArray, first: Int64s, second: Int64s) -> Floats:
-        """Ask the classifier in both directions, some pairs at a time."""
-        found = np.empty(len(first))
+        """Return the preference for ``first`` over ``second`` rows, the mean of the classifier's answers both ways."""
+        preference = np.empty(len(first))
         for start in range(0, len(first), PAIRS_AT_ONCE):
             span = slice(start, start + PAIRS_AT_ONCE)
-            there, back = (
+            forward, backward = (
                 chance_of_first(self.classifier_, pair_features(X, *rows, self.features))
                 for rows in _both_directions(first[span], second[span])
             )
-            found[span] = (there + (1 - back)) / 2
-        return found
+            preference[span] = (forward + (1 - backward)) / 2
+        return preference
 
     def _matrices(self, X: AnyArray, query: Int64s) -> Iterator[tuple[Int64s, Int64s, Floats]]:
-        """Go through the queries, some at a time: their rows, where each begins, their preference matrices, flat."""
+        """Yield groups of queries: their rows, pointers that cut these into queries, and flat preference matrices."""
         rows = np.argsort(query, kind="stable")
         ends = np.cumsum(np.bincount(query)) if len(query) else np.zeros(0, np.int64)
         sizes = np.diff(ends, prepend=0)
@@ -166,13 +169,13 @@ class PairwiseRanker(Ranker):
             )
         group = np.cumsum(sizes**2) // (8 * PAIRS_AT_ONCE)
         for number in np.unique(group):
-            mine = group == number
-            first, last = int((ends - sizes)[mine][0]), int(ends[mine][-1])
-            ptr = pointer(sizes[mine])
+            in_group = group == number
+            first, last = int((ends - sizes)[in_group][0]), int(ends[in_group][-1])
+            ptr = pointer(sizes[in_group])
             yield rows[first:last], ptr, self._filled(X, rows[first:last], ptr)
 
     def _filled(self, X: AnyArray, rows: Int64s, ptr: Int64s) -> Floats:
-        """Return the flat preference matrices of some queries, filled some pairs at a time."""
+        """Return the flat preference matrices of some queries, filled in batches of pairs."""
         size = np.diff(ptr)
         query = np.repeat(np.arange(len(size)), size)
         inside = number_inside(ptr)
@@ -181,16 +184,17 @@ class PairwiseRanker(Ranker):
         matrices = np.full(int((size**2).sum()), 0.5)
         for low in range(0, int(ends[-1]), PAIRS_AT_ONCE):
             pair = np.arange(low, min(low + PAIRS_AT_ONCE, int(ends[-1])))
-            one = np.searchsorted(ends, pair, side="right")
-            other = ptr[query[one] + 1] - (ends[one] - pair)
-            found = self._preferences(X, rows[one], rows[other])
-            corner, width = start[query[one]], size[query[one]]
-            matrices[corner + inside[one] * width + inside[other]] = found
-            matrices[corner + inside[other] * width + inside[one]] = 1 - found
+            # a pair belongs to the first row whose pairs end after it
+            first = np.searchsorted(ends, pair, side="right")
+            second = ptr[query[first] + 1] - (ends[first] - pair)
+            preference = self._preferences(X, rows[first], rows[second])
+            corner, width = start[query[first]], size[query[first]]
+            matrices[corner + inside[first] * width + inside[second]] = preference
+            matrices[corner + inside[second] * width + inside[first]] = 1 - preference
         return matrices
 
     def _orders(self, ptr: Int64s, preference: Floats) -> tuple[Int64s, bool]:
-        """Return orders, and whether they are all that they promise to be."""
+        """Return the order of every query, and whether all are what they promise (proven optimal for "kemeny")."""
         if self.ordering == "kemeny":
             return kemeny_orders(ptr, preference, self.time_limit)
         return (greedy_orders if self.ordering == "greedy" else component_orders)(ptr, preference), True

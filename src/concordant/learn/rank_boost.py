@@ -68,6 +68,7 @@ class RankBoost(Ranker):
     metric: str = param(METRIC, "metric watched on the validation set")
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
+        """Weight the pairs, cut the features into intervals, and boost."""
         if rows.pairs is None:
             queries = rows.queries
             if self.weighting == "queries":
@@ -85,12 +86,14 @@ class RankBoost(Ranker):
         X = self._checked(X, reset=False)
         scores = np.zeros(len(X))
         for feature in np.unique(self.features_).tolist():
-            mine = self.features_ == feature
-            scores += _steps(X[:, feature], self.thresholds_[mine], self.directions_[mine], self.alphas_[mine])
+            of_feature = self.features_ == feature
+            scores += _steps(
+                X[:, feature], self.thresholds_[of_feature], self.directions_[of_feature], self.alphas_[of_feature]
+            )
         return self._finite(scores)
 
     def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None) -> None:
-        """Run the rounds; store those up to the best one, and what happened in all of them."""
+        """Run the rounds; store the stumps up to the best round, and the history of all rounds."""
         smoothing = 0.5 / weights.total if self.smoothing is None else self.smoothing
         score = np.zeros(cuts.code.shape[1])
         chosen: list[_Stump] = []
@@ -108,8 +111,8 @@ class RankBoost(Ranker):
             score += alpha * vote
             chosen.append(_Stump(feature, cuts.threshold(feature, cut), direction, alpha))
             neither = max(1.0 - right - wrong, 0.0)
-            noted = (right, wrong, neither, neither + right * np.exp(-alpha) + wrong * np.exp(alpha))
-            for name, value in zip(history, (*noted, weights.errors(score) / weights.total), strict=True):
+            shares = (right, wrong, neither, neither + right * np.exp(-alpha) + wrong * np.exp(alpha))
+            for name, value in zip(history, (*shares, weights.errors(score) / weights.total), strict=True):
                 history[name].append(float(value))
             if watched is not None:
                 scores += chosen[-1].votes(watched.X)
@@ -125,7 +128,7 @@ class RankBoost(Ranker):
 
 
 class _Stump(NamedTuple):
-    """What a round adds: alpha to rows above a threshold of a feature, or, direction -1, to the others."""
+    """What a round adds: alpha to rows above a threshold of a feature or, with direction -1, to the others."""
 
     feature: int
     threshold: float
@@ -133,13 +136,13 @@ class _Stump(NamedTuple):
     alpha: float
 
     def votes(self, X: AnyArray) -> Floats:
-        """Return what it adds to the scores of rows."""
+        """Return what the stump adds to the scores of rows."""
         column = X[:, self.feature]
         return np.asarray(self.alpha * (column > self.threshold if self.direction > 0 else column <= self.threshold))
 
 
 def _steps(column: AnyArray, threshold: Floats, direction: AnyArray, alpha: Floats) -> Floats:
-    """Return the sum of many thresholds on one feature: a step function, looked up once per row."""
+    """Return the sum of many stumps on one feature: a step function, looked up once per row; 0 if missing."""
     order = np.argsort(threshold, kind="stable")
     up, down = (np.where(direction[order] == sign, alpha[order], 0.0) for sign in (1, -1))
     table = np.concatenate([[0.0], np.cumsum(up)]) + np.concatenate([np.cumsum(down[::-1])[::-1], [0.0]])

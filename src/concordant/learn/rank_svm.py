@@ -84,7 +84,7 @@ class RankSVM(GradientRanker):
         return 1 / self.C
 
     def _solver(self, loss: Loss) -> str:
-        """Return the solver: the one asked for, a network's as in all rankers, else one made for loss and kernel."""
+        """Return the solver: the one asked for, or one that suits loss and kernel."""
         if self.solver != "auto" or self.hidden:
             return super()._solver(loss)
         if self.loss == "squared-hinge":
@@ -92,11 +92,12 @@ class RankSVM(GradientRanker):
         return "dual" if self.kernel is not None and self.components is None else "bundle"
 
     def _is_expansion(self) -> bool:
-        """Say whether the model is a coefficient per row of training data."""
+        """Return whether the model has a coefficient per row of training data."""
         exact = self.kernel is not None and self.components is None
         return exact and self._solver(self._loss()) in ("dual", "bundle")
 
     def _mapped(self, X: Matrix, rng: np.random.Generator) -> Matrix:
+        """Return the rows under the kernel's feature map, or their inner products if the model is an expansion."""
         if self.hidden or not self._is_expansion():
             return super()._mapped(X, rng)
         assert self.kernel is not None
@@ -104,26 +105,28 @@ class RankSVM(GradientRanker):
         return self.kernel_map_.transform(X)
 
     def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
+        """Minimise by the solver chosen, and store the duality gap."""
         solver = self._solver(objective.loss)
         if solver == "dual":
             return self._by_dual(objective, watch, rng)
         if solver == "bundle":
             return self._by_bundle(objective, start, watch)
         if solver == "newton":  # steps shrink so fast that a hundredth is one more step at most
-            found = minimise_newton(
+            minimum = minimise_newton(
                 objective, start, tolerance=self.tol / 100, max_iterations=self.max_iter, watch=watch
             )
         else:
-            found = super()._minimise(objective, start, watch, rng)
+            minimum = super()._minimise(objective, start, watch, rng)
         if not self.hidden:
-            self.dual_gap_ = _gap(objective, found.point)
-        return found
+            self.dual_gap_ = _gap(objective, minimum.point)
+        return minimum
 
     def _by_dual(self, objective: Objective, watch: Watch, rng: np.random.Generator) -> Minimum:
+        """Minimise by coordinate descent on the dual, with features or inner products."""
         if self.loss != "hinge" or self.hidden:
             text = "{} is for the hinge loss without hidden units: use {}."
             raise NeedError(phrase(text, arg("solver", "dual"), arg("solver", "auto")))
-        X, back, pairs = objective.X, None, objective.data
+        X, to_weights, pairs = objective.X, None, objective.data
         if isinstance(pairs, Pairs):
             objective.loss.evaluate_pairs(np.zeros(X.shape[0]), pairs)  # refuses ties
         elif pairs.pairs.sum() <= MAX_PAIRS:
@@ -140,48 +143,50 @@ class RankSVM(GradientRanker):
         elif isinstance(X, np.ndarray):
             space = FeatureSpace(X)
         else:
-            space, back = KernelSpace.of_rows(X), X.T
-        found = minimise_dual(
+            space, to_weights = KernelSpace.of_rows(X), X.T
+        minimum = minimise_dual(
             space,
             pairs,
             alpha=objective.alpha,
             tolerance=self.tol,
             max_iterations=self.max_iter,
             rng=rng,
-            watch=_through(back, watch),
+            watch=_through(to_weights, watch),
         )
-        self.dual_gap_ = found.gap
-        return found if back is None else replace(found, point=back @ found.point)
+        self.dual_gap_ = minimum.gap
+        return minimum if to_weights is None else replace(minimum, point=to_weights @ minimum.point)
 
     def _by_bundle(self, objective: Objective, start: Floats, watch: Watch) -> Minimum:
+        """Minimise by the bundle method; of an expansion, in coordinates in which the penalty is a plain square."""
         root = None
-        if self._is_expansion():  # |w|^2 is c'Kc: go where it is a plain square
+        if self._is_expansion():  # |w|^2 is c'Kc
             root = inverse_root(objective.X)
             mapped = (objective.X @ root).astype(objective.X.dtype, copy=False)
             scorer, start = Linear(root.shape[1]), np.zeros(root.shape[1])
             objective = Objective(scorer, objective.loss, mapped, objective.data, alpha=objective.alpha)
-        found = minimise_bundle(
+        minimum = minimise_bundle(
             objective, start, tolerance=self.tol, max_iterations=self.max_iter, watch=_through(root, watch)
         )
-        self.dual_gap_ = found.gap
-        return found if root is None else replace(found, point=root @ found.point)
+        self.dual_gap_ = minimum.gap
+        return minimum if root is None else replace(minimum, point=root @ minimum.point)
 
-    def _keep(self, scorer: Scorer, found: Minimum, watch: LearningCurve) -> None:
-        super()._keep(scorer, found, watch)
+    def _keep(self, scorer: Scorer, minimum: Minimum, watch: LearningCurve) -> None:
+        """Store what was learnt; of an expansion only the rows with a coefficient (support vectors)."""
+        super()._keep(scorer, minimum, watch)
         if self.kernel is not None and self.kernel_map_.projection is None:
             self.support_ = np.flatnonzero(self.coef_)
             self.coef_ = self.coef_[self.support_]
             self.kernel_map_ = replace(self.kernel_map_, landmarks=self.kernel_map_.landmarks[self.support_])
 
 
-def _through(back: Matrix | None, watch: Watch) -> Callable[[int, Floats, float], bool]:
-    """Let a watch see points as the model stores them."""
-    if back is None:
+def _through(transform: Matrix | None, watch: Watch) -> Callable[[int, Floats, float], bool]:
+    """Return a watch that sees points as the model stores them: multiplied by ``transform``."""
+    if transform is None:
         return watch
-    return lambda iteration, point, value: watch(iteration, back @ point, value)
+    return lambda iteration, point, value: watch(iteration, transform @ point, value)
 
 
 def _gap(objective: Objective, point: Floats) -> float:
-    """Return the duality gap of a smooth or hinge loss at a point: with multipliers -loss' it is |J'|^2 / (2 alpha)."""
+    """Return the duality gap of a smooth or hinge loss at a point: |gradient|² / (2 alpha), with multipliers -loss'."""
     slope = objective(point)[1]
     return float(slope @ slope) / (2 * objective.alpha)

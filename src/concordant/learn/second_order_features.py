@@ -54,13 +54,13 @@ class SecondOrderFeatures(Appending):
         label = _data.labels_only(self._labels(y), len(X))
         correlation = _correlations(X, label, self.block)
         first, second = np.triu_indices(X.shape[1])
-        found = correlation[first, second]
-        kept = np.flatnonzero(np.abs(found) > self.threshold)
+        candidates = correlation[first, second]
+        kept = np.flatnonzero(np.abs(candidates) > self.threshold)
         if self.max_features is not None and len(kept) > self.max_features:
-            largest = np.argsort(-np.abs(found[kept]), kind="stable")[: self.max_features]
+            largest = np.argsort(-np.abs(candidates[kept]), kind="stable")[: self.max_features]
             kept = np.sort(kept[largest])
         self.pairs_ = np.stack([first[kept], second[kept]], axis=1).astype(np.int64)
-        self.correlations_ = found[kept]
+        self.correlations_ = candidates[kept]
         return self
 
     def transform(self, X: Any) -> AnyArray:
@@ -80,7 +80,10 @@ class SecondOrderFeatures(Appending):
 
 
 def _correlations(X: AnyArray, label: Floats, block: int) -> Floats:
-    """Return the correlation of every product of two features with the label: F x F, 0 where either is constant."""
+    """Return the correlation of every product of two features with the label: F x F, 0 if either is constant.
+
+    Moments of products follow from those of centred features z = x - mean; see the module.
+    """
     n, n_features = X.shape
     mean = X.mean(axis=0, dtype=np.float64)
     y = label - label.mean()
@@ -100,10 +103,11 @@ def _correlations(X: AnyArray, label: Floats, block: int) -> Floats:
     )
     variance = np.diag(products)
     covariance = with_label + np.outer(mean, linear) + np.outer(linear, mean)
-    crossed = 2 * mean[None, :] * skewed  # 2 m_b E[z_a^2 z_b], and transposed 2 m_a E[z_a z_b^2]
-    second_moment = np.outer(variance, mean**2) + np.outer(mean**2, variance) + squares + crossed + crossed.T
+    cross_terms = 2 * mean[None, :] * skewed  # 2 m_b E[z_a^2 z_b], and transposed 2 m_a E[z_a z_b^2]
+    # E[(m_a z_b + m_b z_a + z_a z_b)²], the second moment of a product minus m_a m_b
+    second_moment = np.outer(variance, mean**2) + np.outer(mean**2, variance) + squares + cross_terms + cross_terms.T
     second_moment += 2 * np.outer(mean, mean) * products
     spread = second_moment - products**2
-    size = second_moment + np.outer(mean, mean) ** 2
-    deviation = np.sqrt(np.where(spread > NO_SPREAD * size, spread, np.inf) * (y @ y / n or np.inf))
+    magnitude = second_moment + np.outer(mean, mean) ** 2
+    deviation = np.sqrt(np.where(spread > NO_SPREAD * magnitude, spread, np.inf) * (y @ y / n or np.inf))
     return np.asarray(covariance / deviation)

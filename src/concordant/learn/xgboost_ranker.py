@@ -35,6 +35,7 @@ class XGBoostRanker(BoostedTrees):
     min_weight: float = param(1.0, "least sum of second derivatives in a leaf", low=0)
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
+        """Train XGBoost on rows sorted by query; with a validation set, stop early on the metric."""
         xgboost = _library()
         grades = Grades.of(train.label)
         if self.objective == "rank:map" and grades.grade.max() > 1:
@@ -49,7 +50,7 @@ class XGBoostRanker(BoostedTrees):
             return Trained(_text(booster), booster.num_boosted_rounds(), [])
         watched = xgboost.DMatrix(valid.X, np.zeros(len(valid.label)))
         watched.set_group(valid.size)
-        seen: dict[str, Any] = {}
+        evaluations: dict[str, Any] = {}
         booster = xgboost.train(
             settings,
             data,
@@ -58,13 +59,14 @@ class XGBoostRanker(BoostedTrees):
             custom_metric=lambda scores, _data: ("metric", self._measure(scores, valid)),
             maximize=True,
             early_stopping_rounds=self.patience,
-            evals_result=seen,
+            evals_result=evaluations,
             verbose_eval=False,
         )
         kept = booster[: booster.best_iteration + 1]
-        return Trained(_text(kept), booster.best_iteration + 1, list(seen["valid"]["metric"]))
+        return Trained(_text(kept), booster.best_iteration + 1, list(evaluations["valid"]["metric"]))
 
     def _settings(self, grades: Grades) -> dict[str, Any]:
+        """Return the parameters of XGBoost."""
         settings = {
             "objective": self.objective,
             "disable_default_eval_metric": True,
@@ -83,15 +85,15 @@ class XGBoostRanker(BoostedTrees):
         return settings
 
     def _gains(self) -> Floats:
-        found = _booster(self.booster_text_, self.n_features_in_).get_score(importance_type="total_gain")
-        return np.array([found.get(f"f{k}", 0.0) for k in range(self.n_features_in_)], np.float64)
+        gain_of_name = _booster(self.booster_text_, self.n_features_in_).get_score(importance_type="total_gain")
+        return np.array([gain_of_name.get(f"f{k}", 0.0) for k in range(self.n_features_in_)], np.float64)
 
     def _scores(self, X: Matrix) -> Floats:
         data = _library().DMatrix(X, nthread=self._n_threads or -1)
         return np.asarray(_booster(self.booster_text_, self.n_features_in_).predict(data), np.float64)
 
     def check_learnt(self) -> None:
-        """Refuse a text that is not a model of XGBoost over the features."""
+        """Reject a text that is not a model of XGBoost over the features."""
         xgboost_text(self.booster_text_, self.n_features_in_)
 
 
@@ -101,7 +103,7 @@ def _text(booster: Any) -> str:
 
 @lru_cache(maxsize=8)
 def _booster(text: str, n_features: int) -> Any:
-    """Return the model a text describes; the library's parser sees checked parts of it only."""
+    """Return the model a text describes; the library's parser only sees checked parts of it."""
     booster = _library().Booster()
     booster.load_model(bytearray(xgboost_text(text, n_features), "utf-8"))
     return booster

@@ -23,7 +23,7 @@ class PairLoss(Loss):
         """Return the loss of pairs with these margins, and its slope."""
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss and its gradient per position."""
+        """Return the summed loss and its gradient per position, by the kernel ``<name>_terms``."""
         terms = getattr(kernels, f"{self.name.replace('-', '_')}_terms")
         return Evaluation(*terms(scores, *queries.layout))
 

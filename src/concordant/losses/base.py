@@ -15,7 +15,7 @@ NOTHING: Floats = np.zeros(0)
 
 
 class Evaluation(NamedTuple):
-    """A loss at some scores: value, gradient per position (or row), gradient in the loss's own parameters."""
+    """A loss at some scores: value, gradient per position (or row), and gradient in the parameters of the loss."""
 
     value: float
     gradient: Floats
@@ -59,19 +59,19 @@ class Loss(ABC):
     def descend(
         self, X: AnyArray, queries: Queries, visits: Int64s, theta: Floats, step: Step
     ) -> tuple[Floats, float] | None:
-        """Take a step per query visited, scores being X theta: (theta, losses met); None where no kernel does that."""
+        """Take a step per query visited, with scores X theta: (theta, summed loss); None without a kernel for it."""
         return None
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the chances to win, tie and lose at margins d = f_i - f_j: n x 3."""
+        """Return the probabilities to win, tie and lose at margins d = f_i - f_j: n x 3."""
         raise NeedError(f"The {self.name} loss is no model of probabilities: use RankNet, DavidsonRanker or the like.")
 
     def fitted_to(self, queries: Queries) -> Loss:
-        """Return the loss with the settings it takes from all of the data, of which it may see only parts later."""
+        """Return the loss with settings taken from all of the data: later it may see only parts."""
         return self
 
     def units(self, queries: Queries) -> Floats:
-        """Return how many units every query has: the mean loss divides by their weighted sum."""
+        """Return the number of units (see ``unit``) of every query: the mean loss divides by their weighted sum."""
         if self.unit == "query":
             return np.ones(len(queries))
         return queries.pairs + queries.tied_pairs if self.unit == "pair or tie" else queries.pairs

@@ -32,20 +32,21 @@ class DuelLoss(Loss):
         return Evaluation(value, gradient, np.full(len(own), slope))
 
     def evaluate_pairs(self, scores: Floats, pairs: Pairs, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss of explicit pairs, ties among them, with its gradients."""
+        """Return the summed loss of explicit pairs, which may be ties, with its gradients."""
         if not self.own_start:
             pairs.refuse_ties(self.name)
         first, second = pairs.better.astype(np.int32), pairs.worse.astype(np.int32)
         won, tied = pairs.weight * ~pairs.tied, pairs.weight * pairs.tied
         duels = DuelRows(first, second, won, np.zeros(len(won)), tied)
-        found = kernels.duel_terms(duels, scores, 0.0, _tie(own), int(self.model))
-        return Evaluation(-found.value, -found.gradient, np.full(len(own), -found.slope_x))
+        terms = kernels.duel_terms(duels, scores, 0.0, _tie(own), int(self.model))
+        return Evaluation(-terms.value, -terms.gradient, np.full(len(own), -terms.slope_x))
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the chances to win, tie and lose at a margin: n x 3."""
+        """Return the probabilities to win, tie and lose at a margin: n x 3."""
         win, loss, tie = chances(self.model, margin, np.array(_tie(own)))
         return np.column_stack([win, tie, loss])
 
 
 def _tie(own: Floats) -> float:
+    """Return the tie parameter, 0 for a model without one."""
     return float(own[0]) if len(own) else 0.0

@@ -46,7 +46,7 @@ class ExpectedNdcgLoss(Loss):
     _rng: np.random.Generator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
+        """Reject invalid settings."""
         if self.cutoff is not None and self.cutoff < 1:
             raise ParameterError(
                 arg("cutoff", shown=str(self.cutoff)) + " leaves no place to count: give at least 1, or None."
@@ -59,14 +59,14 @@ class ExpectedNdcgLoss(Loss):
         object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
 
     def fitted_to(self, queries: Queries) -> ExpectedNdcgLoss:
-        """Refuse queries that NDCG cannot tell anything about; begin to draw anew."""
+        """Return the loss with a new random generator; reject queries whose orders all have the same NDCG."""
         best, worst = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
         if not ((best > 0) & (best > worst) & (queries.weight > 0)).any():
             raise InputError("No order of these queries is better than another by ndcg: give labels above 0 for gains.")
         return ExpectedNdcgLoss(self.cutoff, self.largest, self.seed)
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss, of the objects drawn where queries are large, and its gradient per position."""
+        """Return the summed loss and its gradient per position; large queries are sampled."""
         chosen = self._drawn(queries)
         if chosen is None:
             layout = LabelledQueries(queries.ptr, queries.tier, queries.label, queries.row, queries.weight)
@@ -81,13 +81,13 @@ class ExpectedNdcgLoss(Loss):
         return Evaluation(value, gradient)
 
     def _drawn(self, queries: Queries) -> tuple[Int64s, Int64s] | None:
-        """Draw positions of every query and cut them by query; None where no query is too large."""
+        """Draw at most ``largest`` positions of every query: (positions, pointers); None if no query is too large."""
         size = np.diff(queries.ptr)
         if size.max(initial=0) <= self.largest:
             return None
         query = np.repeat(np.arange(len(queries)), size)
         key = self._rng.random(len(query))
-        # the first of every tier in random order comes before all others, so that no label is missed
+        # a random object of every tier comes before all others, so that no label is missed
         tier = np.repeat(np.arange(len(queries.tier_ptr) - 1), np.diff(queries.tier_ptr))
         order = np.lexsort((key, tier))
         key[order[queries.tier_ptr[:-1]]] -= 1.0

@@ -29,7 +29,7 @@ class ExponentialLoss(PairLoss):
     name: ClassVar[str] = "exponential"
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
-        """Return e^-d and its slope."""
+        """Return e^-d and its slope; beyond -d = 600 the loss continues along its tangent."""
         bounded = np.minimum(-margin, _WIDEST)
         power = np.exp(bounded)
         return power * (1 - margin - bounded), -power

@@ -44,7 +44,7 @@ class LambdaRankLoss(Loss):
     largest: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse settings that mean nothing."""
+        """Reject invalid settings."""
         if self.target not in _TARGETS:
             raise ParameterError(
                 arg("target", self.target) + f" is unknown to lambdarank: use one of {', '.join(_TARGETS)}."
@@ -55,26 +55,29 @@ class LambdaRankLoss(Loss):
             )
 
     def fitted_to(self, queries: Queries) -> LambdaRankLoss:
-        """Take the largest label, the scale of ERR, from all queries; refuse them if the target has nothing to gain.
+        """Take the largest label, the scale of ERR, from all queries; reject them if all orders have the same target.
 
         To NDCG and ERR all labels of 0 and below are the same, to average precision all below 1 and all from 1 on.
         """
         highest, lowest = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
-        tells = (highest >= 1) & (lowest < 1) if self.target == "ap" else (highest > 0) & (highest > lowest)
-        if not (tells & (queries.weight > 0)).any():
-            least = "at least 1 for relevant rows and less for others" if self.target == "ap" else "above 0 for gains"
-            raise InputError(f"No order of these queries is better than another by {self.target}: give labels {least}.")
+        differs = (highest >= 1) & (lowest < 1) if self.target == "ap" else (highest > 0) & (highest > lowest)
+        if not (differs & (queries.weight > 0)).any():
+            needed = "at least 1 for relevant rows and less for others" if self.target == "ap" else "above 0 for gains"
+            raise InputError(
+                f"No order of these queries is better than another by {self.target}: give labels {needed}."
+            )
         return self if self.largest is not None else replace(self, largest=float(queries.label.max(initial=0.0)))
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the weighted logistic loss at the current order and its gradient per position, weights held fixed."""
+        """Return the weighted logistic loss at the current order and its gradient per position, with fixed weights."""
         return Evaluation(*kernels.lambda_terms(scores, _layout(queries), self._goal(queries)))
 
     def descend(self, X: AnyArray, queries: Queries, visits: Int64s, theta: Floats, step: Step) -> tuple[Floats, float]:
-        """Take a step per query visited, scores being linear in the weights, all in one call of a kernel."""
+        """Take a step per query visited, with scores linear in the weights, all in one kernel call."""
         return kernels.lambda_descent(X, _layout(queries), visits, theta, step.rate, step.decay, self._goal(queries))
 
     def _goal(self, queries: Queries) -> LambdaGoal:
+        """Return the metric whose changes weight the pairs, as the kernels take it."""
         largest = 0.0
         if self.target == "err":
             largest = float(queries.label.max(initial=0.0)) if self.largest is None else self.largest

@@ -43,6 +43,6 @@ class ListMLELoss(Loss):
         )
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the chances of a win, a tie and a loss by difference of scores; the model knows no ties."""
+        """Return the probabilities of a win, a tie and a loss at margins; the model has no ties."""
         win, loss, tie = chances(Duel.BRADLEY_TERRY, margin, NOTHING)
         return np.column_stack([win, tie, loss])

@@ -51,7 +51,7 @@ class Stages(NamedTuple):
 
     @classmethod
     def of(cls, queries: Queries) -> Stages:
-        """List the stages, from the first position on."""
+        """List the stages of all queries in order."""
         per_query = np.diff(queries.query_tier_ptr)
         query = np.repeat(np.arange(len(queries)), per_query)
         return cls(queries.tier_ptr[:-1], queries.tier_ptr[1:], queries.ptr[1:][query], query)
@@ -77,7 +77,7 @@ class OrderedPartitionLoss(Loss):
         return Evaluation(float(loss.sum()), _reversed_scores(gradient))
 
     def fitted_to(self, queries: Queries) -> OrderedPartitionLoss:
-        """Refuse queries of which rank weighting leaves no choice that counts."""
+        """Reject queries in which rank weighting gives every choice the weight 0."""
         if self.rank_weighting:
             reversed_queries = _reversed(queries) if self.backward else queries
             stages = Stages.of(reversed_queries)
@@ -91,10 +91,10 @@ class OrderedPartitionLoss(Loss):
     def log_likelihood(
         self, scores: Floats, queries: Queries, *, temperatures: int = 100, runs: int = 20, seed: int = 0
     ) -> Floats:
-        """Return the logarithm of the probability of every query's partition, without any weights.
+        """Return the log-probability of every query's partition, without weights.
 
-        Exact where the normaliser is; else estimated by annealed importance sampling over as many ``temperatures`` and
-        ``runs``.
+        Exact if the normaliser is; else estimated by annealed importance sampling with this number of ``temperatures``
+        and ``runs``.
         """
         if self.backward:
             scores, queries = _reversed_scores(scores), _reversed(queries)
@@ -104,7 +104,7 @@ class OrderedPartitionLoss(Loss):
         return constant + self._log_shares(scores, queries, stages, temperatures, runs, np.random.default_rng(seed))
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the chances of a win, a tie and a loss of two objects by the difference of their scores."""
+        """Return the probabilities of a win, a tie and a loss of two objects at margins: n x 3."""
         half = np.asarray(margin, np.float64) / 2
         bias = float(tables(self.bias, 2).log_bias[2])
         log_odds = np.stack([half, self._log_pair(np.abs(half)) + bias, -half], axis=1)
@@ -122,21 +122,21 @@ class OrderedPartitionLoss(Loss):
     def _log_shares(
         self, scores: Floats, queries: Queries, stages: Stages, temperatures: int, runs: int, rng: np.random.Generator
     ) -> Floats:
-        """Return by query the sum over stages of log(Phi / Z), with Z and Phi in the units of the loss."""
+        """Return, by query, the sum over stages of log(Phi / Z), with Z and Phi in the units of the loss."""
         plain = replace(self, rank_weighting=False)
         return -plain._losses(scores, queries.weighted(np.ones(len(queries))))[0]
 
     def _set_constants(self, stages: Stages) -> Floats:
         """Return log(g(|X_k|) / (C_k |X_k|)) of every stage."""
         remaining, chosen = stages.end - stages.begin, stages.split - stages.begin
-        known = self._tables(int(remaining.max(initial=0)))
-        return np.asarray(known.log_bias[chosen] - known.log_total[remaining] + np.log(remaining / chosen))
+        sizes = self._tables(int(remaining.max(initial=0)))
+        return np.asarray(sizes.log_bias[chosen] - sizes.log_total[remaining] + np.log(remaining / chosen))
 
     def _tables(self, longest: int) -> Tables:
         return tables(self.bias, longest)
 
     def _factors(self, queries: Queries) -> Floats:
-        """Return the weight of every stage, or nothing if all weigh the same."""
+        """Return the weight of every stage, or an empty array if all have weight 1."""
         return rank_weights(queries.label[queries.tier_ptr[:-1]]) if self.rank_weighting else NOTHING
 
 
@@ -169,15 +169,16 @@ class ExtremePartitionLoss(OrderedPartitionLoss):
     is_maximum: bool = True
 
     def _losses(self, scores: Floats, queries: Queries) -> tuple[Floats, Floats]:
-        known = self._tables(int((queries.ptr[1:] - queries.ptr[:-1]).max()) if len(queries) else 0)
+        """Return the loss of every query, and the gradient."""
+        sizes = self._tables(int((queries.ptr[1:] - queries.ptr[:-1]).max()) if len(queries) else 0)
         return kernels.extreme_partitions(
             scores,
             queries.ptr,
             queries.tier,
             self._factors(queries),
             queries.weight,
-            known.shrink,
-            known.log_spread,
+            sizes.shrink,
+            sizes.log_spread,
             self.is_maximum,
         )
 
@@ -191,7 +192,7 @@ def rank_weights(label: Floats) -> Floats:
 
 
 def _reversed(queries: Queries) -> Queries:
-    """Return the same queries from the last position to the first: worst tiers come first."""
+    """Return the same queries from the last position to the first: the worst tier comes first."""
     last = np.repeat(queries.tier[queries.ptr[1:] - 1], np.diff(queries.ptr))
     return Queries(
         np.ascontiguousarray((len(queries.row) - queries.ptr)[::-1]),
@@ -203,5 +204,5 @@ def _reversed(queries: Queries) -> Queries:
 
 
 def _reversed_scores(values: Floats) -> Floats:
-    """Return numbers per position in the order of turned queries, with the opposite sign."""
+    """Return numbers per position in the order of reversed queries, with the opposite sign."""
     return np.ascontiguousarray(-values[::-1])

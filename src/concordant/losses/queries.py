@@ -66,7 +66,7 @@ class Queries:
 
     @cached_property
     def is_grouped(self) -> bool:
-        """Say whether the rows of every query stand together in X, queries in order."""
+        """Whether the rows of every query are adjacent in X, in the order of the queries."""
         return bool((np.maximum.reduceat(self.row, self.ptr[:-1]) == self.ptr[1:] - 1).all()) if len(self) else True
 
     @cached_property
@@ -78,7 +78,7 @@ class Queries:
 
     @cached_property
     def query_tier_ptr(self) -> Int64s:
-        """Which tiers a query has: query_tier_ptr[q]:query_tier_ptr[q+1]."""
+        """Which tiers a query has: tiers query_tier_ptr[q] to query_tier_ptr[q+1] - 1."""
         return np.searchsorted(self.tier_ptr, self.ptr).astype(np.int64, copy=False)
 
     @cached_property
@@ -123,19 +123,19 @@ class Pairs:
     def of(cls, queries: Queries, chosen: Int64s | None = None) -> Pairs:
         """List the pairs of rows with different labels in the same query, or only the ``chosen`` ones by number.
 
-        Position i is better than all positions from the end of its tier to the end of its query. Counted through in
-        this order, pair k belongs to the position whose pairs end first after k.
+        Position i is better than all positions from the end of its tier to the end of its query. Pairs are numbered in
+        this order: pair k belongs to the first position with more than k pairs up to it.
         """
         query = np.repeat(np.arange(len(queries)), np.diff(queries.ptr))
         end_of_tier = np.repeat(queries.tier_ptr[1:], np.diff(queries.tier_ptr))
-        count = queries.ptr[1:][query] - end_of_tier
-        ends = np.cumsum(count)
+        n_worse = queries.ptr[1:][query] - end_of_tier
+        pairs_up_to = np.cumsum(n_worse)
         if chosen is None:
-            better = np.repeat(np.arange(len(query)), count)
-            worse = np.arange(len(better)) - np.repeat(ends - count - end_of_tier, count)
+            better = np.repeat(np.arange(len(query)), n_worse)
+            worse = np.arange(len(better)) - np.repeat(pairs_up_to - n_worse - end_of_tier, n_worse)
         else:
-            better = np.searchsorted(ends, chosen, side="right")
-            worse = chosen - (ends - count - end_of_tier)[better]
+            better = np.searchsorted(pairs_up_to, chosen, side="right")
+            worse = chosen - (pairs_up_to - n_worse - end_of_tier)[better]
         weight = queries.weight[query[better]]
         return cls(queries.row[better], queries.row[worse], weight, np.zeros(len(better), bool))
 
@@ -144,12 +144,12 @@ class Pairs:
         return len(self.better)
 
     def by_row(self, by_pair: Floats, n_rows: int) -> Floats:
-        """Add up numbers per pair, for the better row and against the worse."""
+        """Sum numbers per pair by row: plus for the better row, minus for the worse."""
         up, down = (np.bincount(side, by_pair, n_rows) for side in (self.better, self.worse))
         return np.asarray(up - down, np.float64)
 
     def refuse_ties(self, loss: str) -> None:
-        """Say that a loss has no place for pairs that are tied."""
+        """Raise if some pairs are tied, naming the loss that does not allow it."""
         if self.tied.any():
             raise NeedError(
                 f"The {loss} loss has no place for ties, but {int(self.tied.sum()):,} pairs are tied: "

@@ -33,7 +33,7 @@ class RankRegressLoss(PairLoss):
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian times ``direction``, per position.
 
-        The loss is quadratic: its Hessian product is the gradient without the wish for a margin.
+        The loss is quadratic: its Hessian product is the gradient with margin 0.
         """
         return kernels.regress_terms(direction, *queries.layout, 0.0)[1]
 

@@ -27,10 +27,10 @@ class SizeBias(ABC):
 
     @abstractmethod
     def log_weights(self, n: int) -> Floats:
-        """Return log g(1), …, log g(n), with log g(1) = 0 and -inf where sets of a size cannot be."""
+        """Return log g(1), …, log g(n), with log g(1) = 0 and -inf for sizes that are not allowed."""
 
     def log_counts(self, n: int) -> Floats:
-        """Return log M(0), …, log M(n - 1): O(n^2) time unless a bias knows better."""
+        """Return log M(0), …, log M(n - 1), by summation in O(n²) time unless a subclass has a formula."""
         factorial, weight = log_factorials(n), self.log_weights(n)
         counts = np.empty(n)
         joining = np.arange(n)  # m - 1
@@ -73,6 +73,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=16)
 def _tables(bias: SizeBias, n: int) -> Tables:
+    """Compute the tables for up to n objects."""
     counts = bias.log_counts(n)
     total = np.concatenate([[-np.inf], np.logaddexp.accumulate(counts)])
     spread = np.concatenate([[0.0], total[1:] - counts])
@@ -81,7 +82,7 @@ def _tables(bias: SizeBias, n: int) -> Tables:
 
 
 def tables(bias: SizeBias, n: int) -> Tables:
-    """Return the tables for up to at least ``n`` objects; they are kept for the next time."""
+    """Return the tables for at least up to ``n`` objects; they are cached."""
     return _tables(bias, max(64, 1 << (n - 1).bit_length()) if n else 64)
 
 

@@ -37,7 +37,7 @@ SAMPLERS = ("gibbs", "metropolis")
 
 
 class Chains(NamedTuple):
-    """Chains of sets: chain c holds a set of the positions begin[c]:end[c], as bytes that follow one another."""
+    """Chains of sets: chain c holds a set of the positions begin[c]:end[c], one byte each, chain after chain."""
 
     begin: Int64s
     end: Int64s
@@ -53,9 +53,9 @@ class Chains(NamedTuple):
 
 
 class _Memory:
-    """What changes between evaluations: the random numbers drawn so far, and chains that go on.
+    """What persists between evaluations: the random generator, and the sets of persistent chains.
 
-    A stage is known by the row of X its tier begins with, whatever batch its query comes in.
+    A stage is identified by the row of X its tier begins with, whatever batch its query comes in.
     """
 
     def __init__(self, seed: int) -> None:
@@ -64,18 +64,18 @@ class _Memory:
         self.member = np.zeros(0, np.uint8)
 
     def places(self, row: Int64s, size: Int64s, data: Bytes, samples: int) -> Int64s:
-        """Return where the bytes of some stages are, sample after sample; new stages begin with ``data``."""
+        """Return where the bytes of some stages are stored, sample after sample; new stages start with ``data``."""
         if row.max(initial=-1) >= len(self.start):
-            more = max(len(self.start), int(row.max()) + 1 - len(self.start))
-            self.start = np.concatenate([self.start, np.full(more, -1)])
+            extra = max(len(self.start), int(row.max()) + 1 - len(self.start))
+            self.start = np.concatenate([self.start, np.full(extra, -1)])
         is_new = self.start[row] < 0
         added = np.cumsum(np.where(is_new, size * samples, 0))
         self.start[row] = np.where(is_new, len(self.member) + added - size * samples, self.start[row])
         self.member = np.concatenate([self.member, np.zeros(int(added[-1]) if len(added) else 0, np.uint8)])
         first = np.repeat(self.start[row], size) + number_inside(pointer(size))
         place = (first + np.arange(samples)[:, None] * np.repeat(size, size)).reshape(-1)
-        fresh = np.tile(np.repeat(is_new, size), samples)
-        self.member[place[fresh]] = np.tile(data, samples)[fresh]
+        is_fresh = np.tile(np.repeat(is_new, size), samples)
+        self.member[place[is_fresh]] = np.tile(data, samples)[is_fresh]
         return place
 
 
@@ -97,33 +97,34 @@ class SampledPartitionLoss(OrderedPartitionLoss):
         object.__setattr__(self, "_memory", _Memory(self.seed))
 
     def fitted_to(self, queries: Queries) -> SampledPartitionLoss:
-        """Return the loss with a memory of its own: chains and random numbers of one fit are nothing to another."""
+        """Return the loss with its own memory: chains and random numbers are not shared between fits."""
         super().fitted_to(queries)
         return replace(self)
 
     def _losses(self, scores: Floats, queries: Queries) -> tuple[Floats, Floats]:
+        """Return, by query, the contrast of sampled and observed sets, and the gradient by contrastive divergence."""
         loss, gradient = np.zeros(len(queries)), np.zeros(len(scores))
         stages = Stages.of(queries)
         weight = queries.weight[stages.query]
         if self.rank_weighting:
             weight = weight * self._factors(queries)
         for part in _cut(stages, self.samples):
-            own = weight[part]
+            stage_weight = weight[part]
             begin, end = stages.begin[part], stages.end[part]
             data = Chains(begin, end).first_members(stages.split[part] - begin)
             chains = Chains(np.tile(begin, self.samples), np.tile(end, self.samples))
             member = self._sampled(scores, queries.row[begin], chains, data)
-            share = np.tile(own / self.samples, self.samples)
+            share = np.tile(stage_weight / self.samples, self.samples)
             gradient += kernels.subset_slopes(scores, Subsets(*chains, member), share, self.is_harmonic)
-            gradient -= kernels.subset_slopes(scores, Subsets(begin, end, data), own, self.is_harmonic)
-            drawn = kernels.subset_worths(scores, Subsets(*chains, member), self.is_harmonic)
-            contrast = drawn.reshape(self.samples, -1).mean(axis=0)
+            gradient -= kernels.subset_slopes(scores, Subsets(begin, end, data), stage_weight, self.is_harmonic)
+            log_worth = kernels.subset_worths(scores, Subsets(*chains, member), self.is_harmonic)
+            contrast = log_worth.reshape(self.samples, -1).mean(axis=0)
             contrast -= kernels.subset_worths(scores, Subsets(begin, end, data), self.is_harmonic)
-            loss += np.bincount(stages.query[part], weights=own * contrast, minlength=len(queries))
+            loss += np.bincount(stages.query[part], weights=stage_weight * contrast, minlength=len(queries))
         return loss, gradient
 
     def _sampled(self, scores: Floats, row: Int64s, chains: Chains, data: Bytes) -> Bytes:
-        """Return sampled sets of all chains, begun at the observed sets or where they were last time."""
+        """Return sampled sets of all chains, started at the observed sets or where persistent chains ended."""
         memory = self._memory
         member = np.tile(data, self.samples)
         if self.persistent:
@@ -138,34 +139,34 @@ class SampledPartitionLoss(OrderedPartitionLoss):
     def step(
         self, scores: Floats, chains: Chains, member: Bytes, rng: np.random.Generator, temperature: float = 1.0
     ) -> Bytes:
-        """Return the sets of all chains one step of the sampler later, under Phi to the power ``temperature``."""
-        known = self._tables(int(chains.size.max(initial=0)))
+        """Return the sets of all chains after one step of the sampler, under Phi to the power ``temperature``."""
+        sizes = self._tables(int(chains.size.max(initial=0)))
         uniform, sets = rng.random(len(member)), Subsets(*chains, member)
         if self.sampler == "gibbs":
-            return kernels.gibbs_subsets(scores, sets, uniform, temperature, known.log_bias, self.is_harmonic)
+            return kernels.gibbs_subsets(scores, sets, uniform, temperature, sizes.log_bias, self.is_harmonic)
         return kernels.metropolis_subsets(
             scores,
             sets,
             uniform,
             rng.random((len(chains.begin), 2)),
             temperature,
-            known.log_bias,
-            known.log_factorial,
+            sizes.log_bias,
+            sizes.log_factorial,
             self.is_harmonic,
         )
 
     def log_normalisers(
         self, scores: Floats, chains: Chains, *, temperatures: int, runs: int, rng: np.random.Generator
     ) -> Floats:
-        """Estimate log Z of the sets of every chain's objects by annealed importance sampling."""
+        """Estimate, for every chain, log Z over the sets of its objects by annealed importance sampling."""
         size = chains.size
         repeated = Chains(np.tile(chains.begin, runs), np.tile(chains.end, runs))
         member = self._drawn(repeated, rng)
         log_weight = np.zeros(len(repeated.begin))
         powers = np.linspace(0, 1, temperatures + 1)
-        for before, power in zip(powers[:-1].tolist(), powers[1:].tolist(), strict=True):
+        for last_power, power in zip(powers[:-1].tolist(), powers[1:].tolist(), strict=True):
             worth = kernels.subset_worths(scores, Subsets(*repeated, member), self.is_harmonic)
-            log_weight += (power - before) * worth
+            log_weight += (power - last_power) * worth
             if power < 1:
                 member = self.step(scores, repeated, member, rng, power)
         by_run = log_weight.reshape(runs, -1)
@@ -176,14 +177,16 @@ class SampledPartitionLoss(OrderedPartitionLoss):
     def _drawn(self, chains: Chains, rng: np.random.Generator) -> Bytes:
         """Draw sets with probability proportional to g(|S|): a size, then a uniform set of that size."""
         size = chains.size
-        known = self._tables(int(size.max(initial=0)))
+        sizes = self._tables(int(size.max(initial=0)))
         uniform, count = rng.random(len(size)), np.zeros(len(size), np.int64)
         for n in np.unique(size).tolist():
             m = np.arange(1, n + 1)
-            log_share = known.log_bias[m] - known.log_factorial[m] - known.log_factorial[n - m]
-            reached = np.cumsum(np.exp(log_share - log_share.max()))
-            own = size == n
-            count[own] = 1 + np.minimum(np.searchsorted(reached, uniform[own] * reached[-1], side="right"), n - 1)
+            log_share = sizes.log_bias[m] - sizes.log_factorial[m] - sizes.log_factorial[n - m]
+            cumulated = np.cumsum(np.exp(log_share - log_share.max()))
+            of_size = size == n
+            count[of_size] = 1 + np.minimum(
+                np.searchsorted(cumulated, uniform[of_size] * cumulated[-1], side="right"), n - 1
+            )
         chain = np.repeat(np.arange(len(size)), size)
         member = np.empty(len(chain), np.uint8)
         member[np.lexsort((rng.random(len(chain)), chain))] = chains.first_members(count)
@@ -192,6 +195,7 @@ class SampledPartitionLoss(OrderedPartitionLoss):
     def _log_shares(
         self, scores: Floats, queries: Queries, stages: Stages, temperatures: int, runs: int, rng: np.random.Generator
     ) -> Floats:
+        """Return, by query, the sum over stages of log(Phi / Z), with estimated Z."""
         result = np.zeros(len(queries))
         for part in _cut(stages, runs):
             chains = Chains(stages.begin[part], stages.end[part])
@@ -209,11 +213,11 @@ class SampledPartitionLoss(OrderedPartitionLoss):
 
 
 def _cut(stages: Stages, copies: int) -> Iterator[slice]:
-    """Cut the stages into runs whose chains together are not too long."""
-    reached = np.cumsum((stages.end - stages.begin) * copies)
+    """Cut the stages into slices whose chains together have at most ``AT_ONCE`` objects (or one stage)."""
+    cumulated = np.cumsum((stages.end - stages.begin) * copies)
     first = 0
-    while first < len(reached):
-        before = int(reached[first - 1]) if first else 0
-        last = max(first + 1, int(np.searchsorted(reached, before + AT_ONCE, side="right")))
+    while first < len(cumulated):
+        done = int(cumulated[first - 1]) if first else 0
+        last = max(first + 1, int(np.searchsorted(cumulated, done + AT_ONCE, side="right")))
         yield slice(first, last)
         first = last

@@ -46,12 +46,12 @@ def evaluate_arrays(
     if not len(score_by_row):
         raise InputError("There is nothing to evaluate: give at least one score with its label and group.")
     if np.isnan(score_by_row).any():
-        where = int(np.flatnonzero(np.isnan(score_by_row))[0])
-        raise InputError(f"The score in row {where} is NaN: give every document a number.")
+        row = int(np.flatnonzero(np.isnan(score_by_row))[0])
+        raise InputError(f"The score in row {row} is NaN: give every document a number.")
     place, ptr = _group(group, len(score_by_row))
     chosen, skips = _retrieval_only(metrics), _chosen("unjudged", unjudged, "zero", "skip")
     average = _chosen("ties", ties, "order", "average") and _has_equal(score_by_row)
-    compiled = [] if average else [one for one in chosen if one.measure is not None]
+    compiled = [] if average else [metric for metric in chosen if metric.measure is not None]
     largest = _checked_largest(label_by_row, chosen)  # before rows move: its message names the caller's row
     if len(place):
         score_by_row, label_by_row = _moved(score_by_row, place), _moved(label_by_row, place)
@@ -98,7 +98,7 @@ def evaluate_ranked(
     if levels is not None and len(levels) != len(ranked):
         raise InputError(f"There are {len(levels)} levels but {len(ranked)} ranked labels: give one level per label.")
     chosen, skips = _retrieval_only(metrics), _chosen("unjudged", unjudged, "zero", "skip")
-    compiled = [] if levels is not None else [one for one in chosen if one.measure is not None]
+    compiled = [] if levels is not None else [metric for metric in chosen if metric.measure is not None]
     largest = max(_checked_largest(labels, chosen) for labels in ((judged,) if joined else (judged, ranked)))
     values = kernels.evaluate_lists(ranked, starts, judged, judged_starts, _table(compiled, largest), skips)
 
@@ -116,6 +116,7 @@ def mean(values: ArrayLike) -> float:
 
 
 def _retrieval_only(metrics: str | Metric | Iterable[str | Metric]) -> list[RetrievalMetric]:
+    """Return the metrics as objects; reject distances, which need a second ranking."""
     chosen = []
     for metric in parse_all(metrics):
         if not isinstance(metric, RetrievalMetric):
@@ -125,6 +126,7 @@ def _retrieval_only(metrics: str | Metric | Iterable[str | Metric]) -> list[Retr
 
 
 def _table(chosen: list[RetrievalMetric], largest_label: float) -> Floats:
+    """Return the metrics as the kernels read them, a row each."""
     return np.array([metric.row(largest_label) for metric in chosen], np.float64).reshape(-1, 5)
 
 
@@ -135,46 +137,47 @@ def _by_name(
     lists: Callable[[], Lists],
     average: bool,
 ) -> dict[str, Floats]:
-    """Put the values of the kernels and those of all other metrics together, in the order asked for."""
+    """Return the values of all metrics by name, in the order asked for, also of those without a kernel."""
     columns = dict(zip(compiled, np.ascontiguousarray(values.T), strict=True))
     if len(compiled) < len(chosen):
         gathered = lists()
-        for one in chosen:
-            if average and isinstance(one, ListMetric):
+        for metric in chosen:
+            if average and isinstance(metric, ListMetric):
                 raise ParameterError(
-                    f"{one} is not known for tied scores: evaluate it with " + arg("ties", "order") + "."
+                    f"{metric} is not known for tied scores: evaluate it with " + arg("ties", "order") + "."
                 )
-            if one not in columns:
-                columns[one] = one.values(gathered)
-    return {str(one): columns[one] for one in chosen}
+            if metric not in columns:
+                columns[metric] = metric.values(gathered)
+    return {str(metric): columns[metric] for metric in chosen}
 
 
-def _chosen(name: str, given: str, usual: str, other: str) -> bool:
-    """Say whether the other of two choices is given."""
-    if given not in (usual, other):
-        raise ParameterError(arg(name, given) + f" is not a choice: use {usual!r} or {other!r}.")
-    return given == other
+def _chosen(name: str, choice: str, usual: str, other: str) -> bool:
+    """Return whether ``other`` is chosen; raise if the choice is neither ``usual`` nor ``other``."""
+    if choice not in (usual, other):
+        raise ParameterError(arg(name, choice) + f" is not a choice: use {usual!r} or {other!r}.")
+    return choice == other
 
 
 def _has_equal(score: Floats) -> bool:
+    """Return whether two scores are equal, in any query."""
     ordered = np.sort(score)
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _checked_largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
-    """Return the largest label, at least 0; refuse infinite labels and those whose 2^label overflows a metric."""
-    largest, least = float(np.fmax.reduce(label, initial=0.0)), float(np.fmin.reduce(label, initial=0.0))
-    if np.isinf(largest) or np.isinf(least):
-        where = int(np.flatnonzero(np.isinf(label))[0])
-        raise InputError(f"The label in row {where} is infinite: give a finite label, or NaN for unjudged.")
+    """Return the largest label, at least 0; reject infinite labels and those whose 2^label overflows a metric."""
+    largest, smallest = float(np.fmax.reduce(label, initial=0.0)), float(np.fmin.reduce(label, initial=0.0))
+    if np.isinf(largest) or np.isinf(smallest):
+        row = int(np.flatnonzero(np.isinf(label))[0])
+        raise InputError(f"The label in row {row} is infinite: give a finite label, or NaN for unjudged.")
     has_exponential = not all(
-        isinstance(one, (BinaryMetric, ListMetric)) or getattr(one, "gain", "") == "linear" for one in chosen
+        isinstance(metric, (BinaryMetric, ListMetric)) or getattr(metric, "gain", "") == "linear" for metric in chosen
     )
     if largest > LARGEST_LABEL and has_exponential:
         raise InputError(
             f"A label is {largest:g} and 2^label overflows: use the 'linear' gain of ndcg, or smaller labels."
         )
-    if max(largest, -least) * len(label) > np.finfo(float).max:
+    if max(largest, -smallest) * len(label) > np.finfo(float).max:
         with np.errstate(over="ignore"):
             ends = np.nansum(np.maximum(label, 0.0)), np.nansum(np.minimum(label, 0.0))
         if np.isinf(ends).any():
@@ -185,6 +188,7 @@ def _checked_largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
 
 
 def _floats(values: ArrayLike, name: str) -> Floats:
+    """Return values as a one-dimensional array of floats, or raise an error that names them."""
     try:
         array = np.ascontiguousarray(values, np.float64)
     except (TypeError, ValueError):
@@ -195,6 +199,7 @@ def _floats(values: ArrayLike, name: str) -> Floats:
 
 
 def _pointers(values: ArrayLike, end: int, name: str) -> Int64s:
+    """Return pointers that ascend from 0 to ``end``, or raise an error that names them."""
     pointers = np.ascontiguousarray(values, np.int64)
     if pointers.ndim != 1 or len(pointers) < 2:
         raise InputError(f"{name} names no query: give the start of every list and the end of the last.")
@@ -204,7 +209,7 @@ def _pointers(values: ArrayLike, end: int, name: str) -> Int64s:
 
 
 def _group(group: ArrayLike | None, rows: int) -> tuple[Int64s, Int64s]:
-    """Return where each row goes (empty if the rows stand group by group) and where each group starts."""
+    """Return where each row goes (empty if rows are sorted by group already) and where each group starts."""
     if group is None:
         return np.empty(0, np.int64), np.array([0, rows], np.int64)
     array: AnyArray = np.asarray(group)
@@ -222,6 +227,7 @@ def _group(group: ArrayLike | None, rows: int) -> tuple[Int64s, Int64s]:
 
 
 def _moved(values: Floats, place: Int64s) -> Floats:
+    """Return the values with row k moved to ``place[k]``."""
     moved = np.empty_like(values)
     moved[place] = values
     return moved

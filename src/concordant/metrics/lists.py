@@ -37,7 +37,9 @@ class Lists:
     def of(
         cls, ranked: Floats, ptr: Int64s, judged: Floats, judged_ptr: Int64s, level: AnyArray | None, skips: bool
     ) -> Lists:
-        """Gather lists whose neighbours of equal ``level`` are tied (None: nothing is); drop unjudged if it skips."""
+        """Gather lists; neighbours of equal ``level`` are tied (None: no ties). Drop unjudged documents if
+        ``skips``.
+        """
         if skips:
             kept = ~np.isnan(ranked)
             ptr = np.concatenate([[0], np.cumsum(kept)])[ptr]
@@ -50,12 +52,12 @@ class Lists:
 
     @property
     def n(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return len(self.ptr) - 1
 
     @property
     def length(self) -> Int64s:
-        """How many documents each list holds."""
+        """The number of documents in each list."""
         return np.diff(self.ptr)
 
     @cached_property
@@ -112,47 +114,52 @@ class Lists:
         return _totals(segment_index(self.judged_ptr), chosen, self.n)
 
     def in_tie(self, amount: Floats | Bools) -> Floats:
-        """Add up an amount per document over each tie."""
+        """Sum an amount per document over each tie."""
         return _totals(self.tie, amount, len(self.tie_size))
 
     def before_tie(self, amount: Floats | Bools) -> Floats:
-        """Add up an amount per document over all ties of the query before each tie."""
-        before: Floats = np.concatenate([[0.0], np.cumsum(np.asarray(amount, np.float64))])
+        """Sum an amount per document over the ties of the same query before each tie."""
+        cumulated: Floats = np.concatenate([[0.0], np.cumsum(np.asarray(amount, np.float64))])
         start = self.tie_start[:-1]
-        return before[start] - before[self.ptr[:-1][self.query[start]]]
+        return cumulated[start] - cumulated[self.ptr[:-1][self.query[start]]]
 
     def mean_in_tie(self, amount: Floats | Bools) -> Floats:
-        """Return, for each place, the mean amount of the documents that may stand there."""
+        """Return, for each place, the mean amount of the documents that may be there."""
         return (self.in_tie(amount) / np.maximum(self.tie_size, 1))[self.tie]
 
     def sum(self, amount: Floats, cutoff: int | Floats | None = None) -> Floats:
-        """Add up an amount per place over the best ``cutoff`` places of each query."""
+        """Sum an amount per place over the best ``cutoff`` places of each query."""
         if cutoff is not None:
             limit = np.broadcast_to(np.asarray(cutoff), (self.n,))
             amount = np.where(self.position <= limit[self.query], amount, 0.0)
         return _totals(self.query, amount, self.n)
 
     def chance_to_stop(self, stop: Floats) -> Floats:
-        """Return, for each place, the chance that a user stops there who stops at a document with chance ``stop``."""
+        """Return, by place, the probability that a user stops there, who stops at a document with chance ``stop``."""
         reading = self._chance_to_read_on(1.0 - stop)
         before = np.concatenate([[1.0], reading[:-1]])[: len(reading)]
         before[self.ptr[:-1][self.length > 0]] = 1.0
         return before - reading
 
-    def _chance_to_read_on(self, on: Floats) -> Floats:
-        """Return the chance of reading on after each place, from the chances of reading on after each document."""
+    def _chance_to_read_on(self, read_on: Floats) -> Floats:
+        """Return, for each place, the probability of reading beyond it, averaged over the orders inside ties.
+
+        ``read_on`` has the probability of reading on after each document.
+        """
         start, size = self.tie_start[:-1], self.tie_size
-        place = np.arange(len(on)) - start[self.tie]
-        if ((on == 0.0) | (on == 1.0)).all():  # r documents stop every reader: (n-r)/n, (n-r-1)/(n-1), … pass them
+        place = np.arange(len(read_on)) - start[self.tie]
+        if (
+            (read_on == 0.0) | (read_on == 1.0)
+        ).all():  # r documents stop every reader: (n-r)/n, (n-r-1)/(n-1), … pass them
             left = size[self.tie] - place
-            reading = _running_product(np.maximum(left - self.in_tie(on == 0.0)[self.tie], 0.0) / left, place)
+            reading = _running_product(np.maximum(left - self.in_tie(read_on == 0.0)[self.tie], 0.0) / left, place)
         else:
-            reading = on ** (place + 1)
+            reading = read_on ** (place + 1)
             mixed = np.zeros(len(size), bool)
-            mixed[self.tie[on != on[start][self.tie]]] = True
+            mixed[self.tie[read_on != read_on[start][self.tie]]] = True
             for tie in np.flatnonzero(mixed).tolist():
                 span = slice(start[tie], start[tie] + size[tie])
-                reading[span] = _mean_products(on[span])
+                reading[span] = _mean_products(read_on[span])
         query_of_tie = self.query[start]
         first_of_query = np.searchsorted(query_of_tie, np.arange(self.n))[query_of_tie]
         number = np.arange(len(size)) - first_of_query
@@ -162,12 +169,12 @@ class Lists:
 
 
 def _running_product(factor: Floats, place: Int64s) -> Floats:
-    """Multiply each factor with all before it in its run, where ``place`` counts from 0, in log2(longest run) steps."""
-    product, reach = np.asarray(factor, np.float64), 1
-    while reach <= place.max(initial=0):
-        earlier = np.concatenate([np.ones(reach), product[:-reach]])
-        product = np.where(place >= reach, product * earlier, product)
-        reach *= 2
+    """Multiply each factor by all before it in its run (``place`` counts from 0 in it), in log2(longest run) steps."""
+    product, distance = np.asarray(factor, np.float64), 1
+    while distance <= place.max(initial=0):
+        earlier = np.concatenate([np.ones(distance), product[:-distance]])
+        product = np.where(place >= distance, product * earlier, product)
+        distance *= 2
     return product
 
 
@@ -176,11 +183,11 @@ def _totals(group: Int64s, amount: Floats | Bools, n: int) -> Floats:
 
 
 def _mean_products(factor: Floats) -> Floats:
-    """Return the mean product of j of the factors, j = 1, 2, …: elementary symmetric means, one factor at a time."""
+    """Return, for j = 1, 2, …, the mean over all choices of j factors of their product, adding one factor at a time."""
     n, ones = len(factor), int((factor == 1.0).sum())
     mean = np.zeros(n + 1)
     mean[: ones + 1] = 1.0
-    for known, one in enumerate(factor[factor != 1.0].tolist(), start=ones + 1):
+    for known, value in enumerate(factor[factor != 1.0].tolist(), start=ones + 1):
         j = np.arange(1, known + 1)
-        mean[1 : known + 1] = ((known - j) * mean[1 : known + 1] + j * one * mean[:known]) / known
+        mean[1 : known + 1] = ((known - j) * mean[1 : known + 1] + j * value * mean[:known]) / known
     return mean[1:]

@@ -43,13 +43,13 @@ class RetrievalMetric(Metric):
         return [self.measure, getattr(self, "cutoff", None) or 0, _EMPTY[self.empty]]
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return the value of every list that has anything relevant, its mean over all orders inside ties."""
+        """Return the value of every list that has anything relevant, averaged over all orders inside ties."""
         raise NotImplementedError
 
     def values(self, lists: Lists) -> Floats:
-        """Return the value of every list."""
-        least: float = self.threshold if isinstance(self, BinaryMetric) else MIN_POSITIVE
-        return np.where(lists.relevant(least) > 0, self.averaged(lists), _EMPTY[self.empty])
+        """Return the value of every list, ``empty`` for those without relevant documents."""
+        lowest: float = self.threshold if isinstance(self, BinaryMetric) else MIN_POSITIVE
+        return np.where(lists.relevant(lowest) > 0, self.averaged(lists), _EMPTY[self.empty])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +65,7 @@ class ListMetric(RetrievalMetric):
         return np.array([self._value(lists, q) for q in range(lists.n)])
 
     def _value(self, lists: Lists, q: int) -> float:
+        """Return the value of list q, ``empty`` if nothing is relevant."""
         judged = lists.judged[lists.judged_ptr[q] : lists.judged_ptr[q + 1]]
         judged = -np.sort(-np.maximum(judged[~np.isnan(judged)], 0.0))
         if not judged.any():
@@ -79,7 +80,7 @@ class BinaryMetric(RetrievalMetric):
     threshold: float = param(1.0, "the least label that counts as relevant, above 0")
 
     def __post_init__(self) -> None:
-        """Refuse a threshold that would make unjudged documents relevant."""
+        """Reject a threshold that would make unjudged documents relevant."""
         super().__post_init__()
         if not 0 < self.threshold < np.inf:
             raise ParameterError(f"threshold={self.threshold:g} of {self.name} is out of range: give a number above 0.")
@@ -89,11 +90,11 @@ class BinaryMetric(RetrievalMetric):
         return [*super().row(largest_label), float(self.threshold), 0.0]
 
     def _hits(self, lists: Lists, cutoff: int | Floats | None, weight: AnyArray | float = 1.0) -> Floats:
-        """Return how many of the best are relevant, each counted by the weight of its place."""
+        """Return the number of relevant documents among the best, each weighted by its place."""
         return lists.sum(weight * lists.mean_in_tie(lists.gain_label >= self.threshold), cutoff)
 
     def _first_hit(self, lists: Lists) -> Floats:
-        """Return, for each place, the chance that the first relevant document stands there."""
+        """Return, for each place, the probability that the first relevant document is there."""
         return lists.chance_to_stop((lists.gain_label >= self.threshold).astype(np.float64))
 
     def _relevant(self, lists: Lists) -> Floats:

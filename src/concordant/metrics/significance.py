@@ -63,6 +63,7 @@ class SystemComparison(Sequence[SystemRow]):
         return iter(self.rows)
 
     def __str__(self) -> str:
+        """Return a table with a row per system; * marks significant differences."""
         width = max(len("system"), *(len(row.system) for row in self.rows))
         lines = [f"{'system':<{width}}  {'mean':>8}  {'diff':>8}  {'p':>8}  {'p Holm':>8}"]
         for row in self.rows:
@@ -85,17 +86,17 @@ def compare_systems(
 
     Queries a metric skipped (NaN in either system) are left out of that comparison.
     """
-    by_system = {name: _per_query(name, given) for name, given in values.items()}
+    by_system = {name: _per_query(name, system_values) for name, system_values in values.items()}
     if len(by_system) < 2:
         raise InputError("There is nothing to compare: give the values of at least two systems.")
     baseline = next(iter(by_system)) if baseline is None else baseline
     if baseline not in by_system:
         hint = suggest(baseline, list(by_system)) or f" Use one of {', '.join(by_system)}."
         raise UnknownNameError(f"There is no system named {baseline!r} to be the baseline.{hint}")
-    for name, given in by_system.items():
-        if len(given) != len(by_system[baseline]):
+    for name, system_values in by_system.items():
+        if len(system_values) != len(by_system[baseline]):
             raise InputError(
-                f"System {name!r} has {len(given)} values but {baseline!r} has {len(by_system[baseline])}: "
+                f"System {name!r} has {len(system_values)} values but {baseline!r} has {len(by_system[baseline])}: "
                 "give one value per query, in the same order."
             )
     _check_test(test, alpha, rounds)
@@ -140,44 +141,47 @@ def randomisation_test(differences: ArrayLike, seed: int | np.random.Generator =
     n = len(difference)
     if n < 2:
         return 1.0
-    # Sums in another order differ in the last digits; a sum that close is as extreme as the one observed.
-    least = abs(float(difference.sum())) - _ROUNDING * float(np.abs(difference).sum())
+    # Sums in another order differ in the last digits: a sum this close counts as being as extreme as the observed one.
+    threshold = abs(float(difference.sum())) - _ROUNDING * float(np.abs(difference).sum())
     if n <= _EXACT_QUERIES:
         coins = (np.arange(2**n)[:, None] >> np.arange(n)) & 1
-        return float((_flipped(difference, coins) >= least).mean())
+        return float((_flipped(difference, coins) >= threshold).mean())
     random = np.random.default_rng(seed)
     step = max(_CHUNK // n, 1)
     extreme = 0
     for start in range(0, rounds, step):
         size = (min(step, rounds - start), n)
-        extreme += int((_flipped(difference, random.integers(0, 2, size, np.int8)) >= least).sum())
+        extreme += int((_flipped(difference, random.integers(0, 2, size, np.int8)) >= threshold).sum())
     return (1 + extreme) / (1 + rounds)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p-values for having several of them (Holm)."""
-    given = np.asarray(p_values, np.float64)
-    order = np.argsort(given, kind="stable")
-    corrected = np.empty(len(given))
-    corrected[order] = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
+    """Return the p-values adjusted for multiple comparisons (Holm), in the order given."""
+    raw = np.asarray(p_values, np.float64)
+    order = np.argsort(raw, kind="stable")
+    corrected = np.empty(len(raw))
+    corrected[order] = np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1))
     return [float(p) for p in np.minimum(corrected, 1.0)]
 
 
 def _flipped(difference: Floats, coins: np.ndarray) -> Floats:
+    """Return the absolute sum of differences whose sign is flipped where the coin is 1, for every row of coins."""
     flipped: Floats = np.abs(difference.sum() - 2 * (coins @ difference))
     return flipped
 
 
-def _differences(one: Floats, other: Floats) -> Floats:
-    difference = one - other
+def _differences(first: Floats, second: Floats) -> Floats:
+    """Return the differences of two systems by query, without skipped queries; differences that are rounding are 0."""
+    difference = first - second
     difference = difference[~np.isnan(difference)]
-    # Differences that are only rounding of the values are no differences.
-    scale = max(float(np.nanmax(np.abs(one), initial=0.0)), float(np.nanmax(np.abs(other), initial=0.0)))
+    # Differences smaller than the rounding of the values count as 0.
+    scale = max(float(np.nanmax(np.abs(first), initial=0.0)), float(np.nanmax(np.abs(second), initial=0.0)))
     return np.where(np.abs(difference) <= _ROUNDING * scale, 0.0, difference)
 
 
-def _per_query(name: str, given: ArrayLike) -> Floats:
-    values = np.asarray(given, np.float64)
+def _per_query(name: str, raw: ArrayLike) -> Floats:
+    """Return the values of a system as an array, one per query, or raise."""
+    values = np.asarray(raw, np.float64)
     if values.ndim != 1 or not len(values):
         raise InputError(f"System {name!r} has no values per query: give a one-dimensional array of them.")
     if np.isinf(values).any():
@@ -186,6 +190,7 @@ def _per_query(name: str, given: ArrayLike) -> Floats:
 
 
 def _check_test(test: str, alpha: float, rounds: int) -> None:
+    """Raise if the test, the level or the number of rounds is invalid."""
     if test not in ("t", "randomisation"):
         raise ParameterError(arg("test", test) + " is not a choice: use 't' or 'randomisation'.")
     if not 0 < alpha < 1:

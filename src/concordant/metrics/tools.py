@@ -79,41 +79,51 @@ _LEVEL = re.compile(r"(?P<name>[a-z0-9@-]+)-l(?P<level>\d+)")
 
 
 def translated(text: str) -> str:
-    """Return the text of a metric of another tool, in lower case with dashes, as it is written here; others as is."""
-    found = _PREFIX.fullmatch(text)
-    if found is None:
+    """Return a metric with the prefix of another tool (lower case, dashes) as it is written here; others as is."""
+    match = _PREFIX.fullmatch(text)
+    if match is None:
         return text
-    tool, (said, _, options) = found["tool"].replace("-", "_"), found["rest"].strip().partition(":")
-    name, cutoff, more = _read(tool, said.strip())
+    tool, (written, _, options) = match["tool"].replace("-", "_"), match["rest"].strip().partition(":")
+    name, cutoff, more = _read(tool, written.strip())
     known = NAMES[tool]
     if name not in known:
         hint = suggest(name, list(known)) or f" It has {', '.join(sorted(known))} here."
-        raise UnknownNameError(f"{tool} has no metric {said!r} that can be computed here.{hint}")
-    own, _, convention = known[name].partition(":")
-    gains = [one for one in more if one in ("exponential", "linear")]
-    parts = [own + cutoff, *([convention] if convention and not gains else []), *more, *([options] if options else [])]
-    return ":".join(one for one in parts if one != "exponential")
+        raise UnknownNameError(f"{tool} has no metric {written!r} that can be computed here.{hint}")
+    own_name, _, convention = known[name].partition(":")
+    gains = [part for part in more if part in ("exponential", "linear")]
+    parts = [
+        own_name + cutoff,
+        *([convention] if convention and not gains else []),
+        *more,
+        *([options] if options else []),
+    ]
+    return ":".join(part for part in parts if part != "exponential")
 
 
-def _read(tool: str, said: str) -> tuple[str, str, list[str]]:
-    """Return name, cutoff (``@10`` or nothing) and options of what a tool calls a metric."""
-    if tool == "ir_measures" and (call := _ARGUMENTS.fullmatch(said)) is not None:
-        return call["name"], call["rest"].strip(), [_argument(one) for one in call["given"].split(",") if one.strip()]
-    level = _LEVEL.fullmatch(said) if tool == "ranx" else None
+def _read(tool: str, written: str) -> tuple[str, str, list[str]]:
+    """Return name, cutoff (``@10`` or nothing) and options of a metric as another tool writes it."""
+    if tool == "ir_measures" and (call := _ARGUMENTS.fullmatch(written)) is not None:
+        return (
+            call["name"],
+            call["rest"].strip(),
+            [_argument(argument) for argument in call["given"].split(",") if argument.strip()],
+        )
+    level = _LEVEL.fullmatch(written) if tool == "ranx" else None
     if level is not None:
         name, cutoff, _ = _read(tool, level["name"])
         return name, cutoff, [f"threshold={level['level']}"]
-    name, at, cutoff = _cut(said, _CUTOFF_BY[tool])
+    name, at, cutoff = _cut(written, _CUTOFF_BY[tool])
     return name, f"@{cutoff}" if at else "", []
 
 
-def _cut(said: str, by: str) -> tuple[str, bool, str]:
-    found = re.fullmatch(rf"(?P<name>.*?){by}(?P<cutoff>\d+)", said)
-    return (said, False, "") if found is None else (found["name"], True, found["cutoff"])
+def _cut(written: str, by: str) -> tuple[str, bool, str]:
+    """Split "name@10" (separated by ``by``) into name, whether there is a cutoff, and the cutoff."""
+    match = re.fullmatch(rf"(?P<name>.*?){by}(?P<cutoff>\d+)", written)
+    return (written, False, "") if match is None else (match["name"], True, match["cutoff"])
 
 
 def _argument(text: str) -> str:
-    """Return an argument of ir_measures as an option here: the least relevant label, or how gains are counted."""
+    """Return an argument of ir_measures as an option here: the lowest relevant label, or the kind of gain."""
     key, _, value = (part.strip() for part in text.partition("="))
     value = value.strip("'\"")
     if key == "rel":

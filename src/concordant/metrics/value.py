@@ -61,6 +61,7 @@ class Metric:
         return ""
 
     def _text(self, always: tuple[str, ...]) -> str:
+        """Return name, cutoff and the options that differ from their defaults or are in ``always``."""
         values = values_of(self)
         cutoff = values.pop("cutoff", None)
         head = self.name if cutoff is None else f"{self.name}@{cutoff}"
@@ -84,10 +85,10 @@ class Description(NamedTuple):
 def describe() -> list[Description]:
     """Describe every metric: name, kind ("retrieval" or "distance"), one line of doc, declared options."""
     return [
-        Description(one.name, "unavailable", one.summary, ())
-        if one.entry is None
-        else Description(one.name, one.entry.kind, one.summary, params_of(one.entry))
-        for one in METRICS.listing()
+        Description(listed.name, "unavailable", listed.summary, ())
+        if listed.entry is None
+        else Description(listed.name, listed.entry.kind, listed.summary, params_of(listed.entry))
+        for listed in METRICS.listing()
     ]
 
 
@@ -103,17 +104,17 @@ def parse(text: str | Metric) -> Metric:
     if not isinstance(text, str):
         raise ParameterError(f"{text!r} is no metric: give its name as text, for example 'ndcg@10'.")
     plain = translated(text.lower().replace("_", "-"))
-    found = _TEXT.fullmatch(_TREC_EVAL.sub(_of_trec_eval, plain))
-    if found is None:
+    match = _TEXT.fullmatch(_TREC_EVAL.sub(_of_trec_eval, plain))
+    if match is None:
         raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
-    cls = METRICS.find(found["name"])
-    declared = {one.name: one for one in params_of(cls)}
+    cls = METRICS.find(match["name"])
+    declared = {param.name: param for param in params_of(cls)}
     values: dict[str, Any] = {}
-    if found["cutoff"] is not None:
+    if match["cutoff"] is not None:
         if "cutoff" not in declared:
-            raise ParameterError(f"{cls.name} takes no cutoff: write {cls.name!r} without '@{found['cutoff']}'.")
-        values["cutoff"] = _number(cls, declared["cutoff"], found["cutoff"])
-    for word in re.split("[:,]", found["options"] or ""):
+            raise ParameterError(f"{cls.name} takes no cutoff: write {cls.name!r} without '@{match['cutoff']}'.")
+        values["cutoff"] = _number(cls, declared["cutoff"], match["cutoff"])
+    for word in re.split("[:,]", match["options"] or ""):
         if word.strip():
             name, value = _read_option(cls, declared, word.strip())
             if name in values:
@@ -122,26 +123,26 @@ def parse(text: str | Metric) -> Metric:
     return cls(**values)
 
 
-def _of_trec_eval(found: re.Match[str]) -> str:
+def _of_trec_eval(match: re.Match[str]) -> str:
     """Return a metric of trec_eval as it is written here."""
-    convention = ":linear" if found["name"] == "ndcg-cut" else ""
-    return f"{_TREC_EVAL_NAMES.get(found['name'], found['name'])}@{found['cutoff']}{convention}{found['options'] or ''}"
+    convention = ":linear" if match["name"] == "ndcg-cut" else ""
+    return f"{_TREC_EVAL_NAMES.get(match['name'], match['name'])}@{match['cutoff']}{convention}{match['options'] or ''}"
 
 
 def headings(metrics: Iterable[str | Metric]) -> list[str]:
-    """Return the heading of every metric; a name that is no metric stays as it is."""
-    found = []
-    for one in metrics:
+    """Return the heading of every metric; a text that is not a metric stays as it is."""
+    texts = []
+    for metric in metrics:
         try:
-            found.append(parse(one).heading)
+            texts.append(parse(metric).heading)
         except (ParameterError, UnknownNameError):
-            found.append(str(one))
-    return found
+            texts.append(str(metric))
+    return texts
 
 
 def conventions(metrics: Iterable[str]) -> dict[str, str]:
-    """Return what is computed, in words, of the metrics that tools define differently."""
-    return {one: parse(one).convention for one in metrics if parse(one).convention}
+    """Return what is computed, in words, for the metrics that tools define differently."""
+    return {name: parse(name).convention for name in metrics if parse(name).convention}
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
@@ -150,57 +151,61 @@ def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
         return [metrics]
     if isinstance(metrics, str):
         metrics = metrics.split()
-    found = list(dict.fromkeys(parse(metric) for metric in metrics))
-    if not found:
+    parsed = list(dict.fromkeys(parse(metric) for metric in metrics))
+    if not parsed:
         raise ParameterError("No metric is given: name at least one, for example 'ndcg@10'.")
-    return found
+    return parsed
 
 
 def _read_option(cls: type[Metric], declared: dict[str, Param], word: str) -> tuple[str, object]:
+    """Return the name and value of an option such as ``letor``, ``normalised`` or ``threshold=2``, or raise."""
     key, equals, text = (part.strip() for part in word.partition("="))
     key = _SPELLINGS.get(key, key)
     if not equals:
-        for one in declared.values():
-            if key in one.choices:
-                return one.name, key
-            if one.kind is bool and key == one.name:
-                return one.name, True
+        for param in declared.values():
+            if key in param.choices:
+                return param.name, key
+            if param.kind is bool and key == param.name:
+                return param.name, True
     elif key in declared:
-        one = declared[key]
-        if one.choices:
-            one.check(text)
+        param = declared[key]
+        if param.choices:
+            param.check(text)
             return key, text
-        if one.kind is bool:
+        if param.kind is bool:
             if text not in ("true", "false"):
                 raise ParameterError(f"{key}={text} of {cls.name} is neither true nor false: write one of them.")
             return key, text == "true"
-        return key, _number(cls, one, text)
+        return key, _number(cls, param, text)
     words = _option_words(declared)
     hint = suggest(key, words) or (f" Use one of {', '.join(words)}." if words else " It takes none.")
     raise ParameterError(f"{cls.name} has no option {word!r}.{hint}")
 
 
 def _number(cls: type[Metric], declared: Param, text: str) -> int | float:
+    """Return the number of an option, whole if it is declared so, or raise."""
     try:
         return int(text) if declared.kind is int else float(text)
     except ValueError:
-        wanted = "a whole number" if declared.kind is int else "a number"
-        raise ParameterError(f"{declared.name} {text!r} of {cls.name} is no number: give {wanted}.") from None
+        expected = "a whole number" if declared.kind is int else "a number"
+        raise ParameterError(f"{declared.name} {text!r} of {cls.name} is no number: give {expected}.") from None
 
 
 def _option_words(declared: dict[str, Param]) -> list[str]:
+    """Return the words that may be written as options, for hints in messages."""
     words: list[str] = []
-    for one in declared.values():
-        if one.choices:
-            words.extend(one.choices)
-        elif one.kind is bool:
-            words.append(one.name)
-        elif one.name != "cutoff":
-            words.append(f"{one.name}=")
+    for param in declared.values():
+        if param.choices:
+            words.extend(param.choices)
+        elif param.kind is bool:
+            words.append(param.name)
+        elif param.name != "cutoff":
+            words.append(f"{param.name}=")
     return words
 
 
 def _written(declared: Param, value: object) -> str:
+    """Return an option as text, as ``parse`` reads it."""
     if declared.choices:
         return str(value)
     if declared.kind is bool:

@@ -48,7 +48,10 @@ SMALLEST, LARGEST = 1e-6, 1e9  # strength of a prior
 
 @dataclass(frozen=True, eq=False)
 class Half:
-    """One side of a model: a row per agent or item (factors, then the bias), how sure it is, its ridge by column."""
+    """One side of a model: a row per agent or item (factors, then the bias), its uncertainty, and the ridge by column.
+
+    ``spread`` holds the covariance of every row (a lower triangle), its variances, or nothing (no columns).
+    """
 
     row: AnyArray
     spread: AnyArray
@@ -56,7 +59,7 @@ class Half:
 
     @property
     def variance(self) -> AnyArray:
-        """The variances of every row, by column."""
+        """The variances of every row, by column: the diagonal of the lower triangles."""
         size = self.row.shape[1]
         if self.spread.shape[1] in (0, size):
             return self.spread
@@ -70,7 +73,7 @@ class Half:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Both sides, the mean and, of a variational fit, one over the variance of the noise."""
+    """Both sides, the mean and, of a variational fit, the precision of the noise (one over its variance)."""
 
     agents: Half
     items: Half
@@ -79,7 +82,7 @@ class State:
 
 
 class Sweep(NamedTuple):
-    """How far a fit is: the sweep, of how many at most, the objective, and the metric on the validation set."""
+    """The state of a fit: sweep, maximum number of sweeps, objective, and the metric on the validation set."""
 
     number: int
     of: int
@@ -89,7 +92,7 @@ class Sweep(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """How to fit: what the settings of a recommender say to the solver."""
+    """How to fit: the settings of a recommender, as the solver takes them."""
 
     loss: Callable[[float], Loss]  # of the noise
     is_variational: bool
@@ -106,6 +109,7 @@ class Alternating:
     """A fit in progress."""
 
     def __init__(self, observed: Observed, plan: Plan, state: State) -> None:
+        """Start from a state; ``doubt`` is the loss due to uncertain scores, ``log_det`` belongs to the precisions."""
         self.observed, self.plan, self.state, self.sweep = observed, plan, state, 0
         self._start, self.log_det, self.doubt = state, [0.0, 0.0], 0.0
         self.quadratic = self._around()
@@ -113,36 +117,36 @@ class Alternating:
     def run(
         self, quality: Callable[[State], float] | None = None, progress: Callable[[Sweep], None] | None = None
     ) -> State:
-        """Sweep until the objective, or the quality on other data, no longer improves; return the best state."""
-        best, best_quality, last_best, before = self.state, -np.inf, 0, np.inf
+        """Sweep until the objective, or the quality on validation data, no longer improves; return the best state."""
+        best, best_quality, last_best, last_objective = self.state, -np.inf, 0, np.inf
         for number in range(1, self.plan.sweeps + 1):
             self.step()
-            objective, reached = self.objective(), None if quality is None else quality(self.state)
+            objective, value = self.objective(), None if quality is None else quality(self.state)
             if progress is not None:
-                progress(Sweep(number, self.plan.sweeps, objective, reached))
-            if reached is None:
+                progress(Sweep(number, self.plan.sweeps, objective, value))
+            if value is None:
                 best = self.state
-                if abs(before - objective) <= self.plan.tolerance * abs(objective) and self._is_settled():
+                if abs(last_objective - objective) <= self.plan.tolerance * abs(objective) and self._is_settled():
                     break
-            elif reached > best_quality:
-                best, best_quality, last_best = self.state, reached, number
+            elif value > best_quality:
+                best, best_quality, last_best = self.state, value, number
             elif number - max(last_best, self._first_sweeps) >= self.plan.patience:
                 break
-            before = objective
+            last_objective = objective
         return best
 
     @property
     def _first_sweeps(self) -> int:
-        """Sweeps before a variational fit finds its priors: until then nothing is settled."""
+        """Sweeps before a variational fit learns its priors: until then the objective still changes."""
         return self.plan.modes + LOOSE if self.plan.is_variational and self.plan.modes else 0
 
     @property
     def is_variational(self) -> bool:
-        """Whether uncertainty counts in this sweep."""
+        """Whether this sweep takes the uncertainty of rows into account."""
         return self.plan.is_variational and self.sweep >= self.plan.modes
 
     def step(self) -> None:
-        """Solve the agents, then the items, then the strengths of the priors and the noise."""
+        """Solve the agents, then the items, then update the strengths of the priors and the noise."""
         if self.is_variational and not self.state.items.spread.shape[1]:
             self._find_factors()
             looser = LOOSER if self.plan.modes else 1.0
@@ -154,10 +158,10 @@ class Alternating:
             self._learn_priors()
         self.sweep += 1
         if not self.plan.loss(1.0).is_smooth:
-            self.quadratic = self._around()  # the loss of the next sweep is another one
+            self.quadratic = self._around()  # such a loss depends on the sweep
 
     def _find_factors(self) -> None:
-        """Let the first sweeps begin again, with weaker priors, while no factor has grown."""
+        """Repeat the first sweeps with weaker priors while no factor has grown."""
         for _ in range(RETRIES if self.plan.modes else 0):
             sizes = [np.mean(half.row[:, :-1].astype(np.float64) ** 2, axis=0) for half in self._halves()]
             if float((sizes[0] * sizes[1]).max()) * self.state.noise > GROWN:
@@ -175,11 +179,11 @@ class Alternating:
         return self.state.agents, self.state.items
 
     def _is_settled(self) -> bool:
-        """Whether no other objective is to come."""
+        """Return whether the objective no longer changes its form."""
         return self.sweep > self._first_sweeps
 
     def objective(self) -> float:
-        """Return what is minimised: the loss and half the ridge, or minus the evidence bound."""
+        """Return the objective: loss plus half the ridge penalty, or minus the evidence lower bound."""
         state, total = self.state, self.quadratic.value
         for half, log_det in zip((state.agents, state.items), self.log_det, strict=True):
             used = half.ridge < OFF
@@ -195,30 +199,32 @@ class Alternating:
 
     # ---- one side ----
     def _solve(self, *, is_agents: bool) -> None:
+        """Solve all rows of one side with the other fixed, then update the quadratic around the new scores."""
         before, value = self.state, self.quadratic.value
         side = self.observed.by_agent if is_agents else self.observed.by_item
-        own, other = (before.agents, before.items) if is_agents else (before.items, before.agents)
+        half, fixed = (before.agents, before.items) if is_agents else (before.items, before.agents)
         terms = Terms(self.quadratic.target, self.quadratic.curve)
-        rows = solve_rows(side, terms, own, other, before.mean, self.plan.threads)
+        rows = solve_rows(side, terms, half, fixed, before.mean, self.plan.threads)
         self.log_det[0 if is_agents else 1], self.doubt = float(rows.log_det.sum()), float(rows.doubt.sum())
-        solved = replace(own, row=rows.row, spread=rows.spread)
+        solved = replace(half, row=rows.row, spread=rows.spread)
         self.state = _with(before, solved, is_agents=is_agents)
         if is_agents and self.plan.loss(1.0).is_quadratic:
             return  # the items see the same quadratic, whatever the scores are
         self.quadratic = self._around()
-        if other.spread.shape[1] or self.plan.loss(1.0).is_quadratic or not self.plan.loss(1.0).is_smooth:
+        if fixed.spread.shape[1] or self.plan.loss(1.0).is_quadratic or not self.plan.loss(1.0).is_smooth:
             return
-        # The quadratic is no bound far away: go half the way back while the objective is above what it was.
-        goal = value + _penalty(own)
+        # Far away the quadratic is not a bound of the loss: halve the step while the objective is higher than before.
+        goal = value + _penalty(half)
         goal += ROUNDING * abs(goal)
         for _ in range(HALVINGS):
             if self.quadratic.value + _penalty(solved) <= goal:
                 return
-            solved = replace(solved, row=(solved.row + own.row) / 2)
+            solved = replace(solved, row=(solved.row + half.row) / 2)
             self.state = _with(before, solved, is_agents=is_agents)
             self.quadratic = self._around()
 
     def _around(self) -> Quadratic:
+        """Return the quadratic approximation of the loss at the scores of the current state."""
         state, side = self.state, self.observed.by_agent
         rows = state.agents.row, state.items.row
         self._score = kernels.factor_scores(side.ptr, side.other, *rows, state.mean, self.plan.threads)
@@ -226,41 +232,46 @@ class Alternating:
 
     # ---- priors ----
     def _learn_priors(self) -> None:
+        """Update the precisions of the priors and of the noise so that they maximise the evidence bound."""
         state = self.state
         self.state = replace(state, agents=self._with_ridge(state.agents), items=self._with_ridge(state.items))
         if self.plan.has_noise:
-            # Of the variance of scores, as much as squared errors have of the curves.
-            spread = 0.5 * self.doubt * self.quadratic.share / state.noise
-            noise = 0.5 * self._n_ratings() / max(self.quadratic.squared + spread, 1e-12)
+            # The part of the scores' variance that is due to squared errors, by their share of the curvature.
+            score_variance = 0.5 * self.doubt * self.quadratic.share / state.noise
+            noise = 0.5 * self._n_ratings() / max(self.quadratic.squared + score_variance, 1e-12)
             self.doubt *= self.quadratic.share * noise / state.noise + 1 - self.quadratic.share
             self.state = replace(self.state, noise=noise)
         self.quadratic = self.plan.loss(self.state.noise).at(self._score, self.observed, self.sweep)
 
     def _with_ridge(self, half: Half) -> Half:
-        found = np.clip(len(half.row) / np.maximum(half.second_moment(), 1e-300), SMALLEST, LARGEST)
+        """Return the side with the prior precision of every column: rows / sum of expected squares (empirical
+        Bayes).
+        """
+        precision = np.clip(len(half.row) / np.maximum(half.second_moment(), 1e-300), SMALLEST, LARGEST)
         if not self.plan.has_biases:
-            found[-1] = OFF
-        return replace(half, ridge=found)
+            precision[-1] = OFF  # the last column holds the biases
+        return replace(half, ridge=precision)
 
     def _n_ratings(self) -> float:
+        """Return the total weight of the ratings."""
         return float(self.observed.weight_by_entry.sum())
 
 
-def solve_rows(side: Side, terms: Terms, own: Half, other: Half, mean: float, threads: int) -> Rows:
-    """Return the rows of a side with the other fixed, exactly or nearly."""
-    if own.row.shape[1] - 1 <= EXACT:
-        return kernels.ridge_rows(side, terms, other.row, other.spread, own.ridge, mean, threads)
-    begin = StepsFrom(np.ascontiguousarray(own.row), STEPS)
-    return kernels.ridge_steps(side, terms, other.row, other.spread, own.ridge, mean, begin, threads)
+def solve_rows(side: Side, terms: Terms, half: Half, fixed: Half, mean: float, threads: int) -> Rows:
+    """Return the rows of a side with the other fixed: exactly, or by conjugate gradients with many factors."""
+    if half.row.shape[1] - 1 <= EXACT:
+        return kernels.ridge_rows(side, terms, fixed.row, fixed.spread, half.ridge, mean, threads)
+    begin = StepsFrom(np.ascontiguousarray(half.row), STEPS)
+    return kernels.ridge_steps(side, terms, fixed.row, fixed.spread, half.ridge, mean, begin, threads)
 
 
 def spread_columns(size: int) -> int:
-    """Return how many numbers say how sure a row of this size is: its covariances, or with many factors variances."""
+    """Return how many numbers hold the uncertainty of a row: its covariances, or with many factors its variances."""
     return size * (size + 1) // 2 if size - 1 <= EXACT else size
 
 
 def _with_uncertainty(half: Half, looser: float) -> Half:
-    """Make room for the uncertainty of rows: whole covariances, or with many factors variances."""
+    """Return a side with space for the uncertainty of its rows, and with ridges weaker by the factor ``looser``."""
     size = half.row.shape[1]
     columns = spread_columns(size)
     weaker = half.ridge / np.append(np.full(size - 1, looser), 1.0)
@@ -268,8 +279,10 @@ def _with_uncertainty(half: Half, looser: float) -> Half:
 
 
 def _with(state: State, half: Half, *, is_agents: bool) -> State:
+    """Return the state with one side replaced."""
     return replace(state, agents=half) if is_agents else replace(state, items=half)
 
 
 def _penalty(half: Half) -> float:
+    """Return half the ridge penalty of a side."""
     return 0.5 * float(half.ridge @ (half.row.astype(np.float64) ** 2).sum(axis=0))

@@ -70,7 +70,7 @@ class Recommender(Settings):
         return fitted.with_learnt(**fitted._learn(observed, quality, start, progress))
 
     def _of(self, observed: Observed) -> Self:
-        """Return a copy that knows agents, items and what each agent has seen."""
+        """Return a copy that knows agents, items and what each agent has rated."""
         by_agent = observed.by_agent
         return self.with_learnt(
             agent_labels=tuple(observed.agents.labels),
@@ -83,7 +83,7 @@ class Recommender(Settings):
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
     ) -> dict[str, Any]:
-        """Return what ``fit`` learns beside labels."""
+        """Return what ``fit`` learns in addition to labels, by name."""
 
     # ---- what it says ----
     @abstractmethod
@@ -92,7 +92,7 @@ class Recommender(Settings):
 
     @abstractmethod
     def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
-        """Return the score of every (agent, item); -1 stands for one that is not known."""
+        """Return the score of every (agent, item); -1 stands for an unknown one."""
 
     @cached_property
     def agents(self) -> Vocabulary:
@@ -107,7 +107,7 @@ class Recommender(Settings):
     def predict(self, agent: object, item: object) -> Floats:
         """Return the score of each row; an agent or item never seen counts as average."""
         columns = [[column] if isinstance(column, str) else column for column in (agent, item)]
-        codes = [_codes(*one) for one in zip((self.agents, self.items), columns, strict=True)]
+        codes = [_codes(*pair) for pair in zip((self.agents, self.items), columns, strict=True)]
         if len(codes[0]) != len(codes[1]):
             raise InputError(f"There are {len(codes[0])} agents for {len(codes[1])} items: give one of each per row.")
         return self._pair_scores(*codes)
@@ -123,15 +123,15 @@ class Recommender(Settings):
         if n < 1:
             raise InputError(arg("n", shown=str(n)) + " items cannot be recommended: give a number of at least 1.")
         single = isinstance(agent, str) or (agent is not None and not isinstance(agent, Iterable))
-        wanted = [agent] if single else None if agent is None else list(dict.fromkeys(agent))  # type: ignore[call-overload]
-        if wanted is None:
+        names = [agent] if single else None if agent is None else list(dict.fromkeys(agent))  # type: ignore[call-overload]
+        if names is None:
             codes = np.arange(len(self.agents))
-        elif not wanted:
+        elif not names:
             raise InputError("Nobody is named to recommend to: give an agent, several, or None for all.")
         else:
-            codes = np.array([self.agents.code(one, "agent") for one in wanted], np.int64)
+            codes = np.array([self.agents.code(label, "agent") for label in names], np.int64)
         single = single or (agent is None and len(self.agents) == 1)
-        allowed = None if items is None else np.array([self.items.code(one, "item") for one in items], np.int64)
+        allowed = None if items is None else np.array([self.items.code(label, "item") for label in items], np.int64)
         parts = list(self._lists(codes, n, exclude_seen, allowed))
         ptr = np.concatenate([[0], np.cumsum(np.concatenate([sizes for sizes, _, _ in parts]))]).astype(np.int64)
         return Ranking(
@@ -147,26 +147,26 @@ class Recommender(Settings):
     def _lists(
         self, agents: Int64s, n: int, exclude_seen: bool, allowed: Int64s | None
     ) -> Iterator[tuple[Int64s, Int64s, Floats]]:
-        """Yield, for some agents at a time, the length of every list, its items, best first, and their scores."""
+        """Yield, for chunks of agents, the length of every list, its items, best first, and their scores."""
         width = len(self.items)
         seen_ptr, seen_item = self._known("seen_ptr"), self._known("seen_item")
         at_once = max(1, AT_ONCE // max(width, 1))
         for begin, end in pairwise([*range(0, len(agents), at_once), len(agents)]) if len(agents) else ():
-            some = agents[begin:end]
-            score = self._scores(some)
+            chunk = agents[begin:end]
+            score = self._scores(chunk)
             if exclude_seen:
-                sizes = seen_ptr[some + 1] - seen_ptr[some]
+                sizes = seen_ptr[chunk + 1] - seen_ptr[chunk]
                 first = np.concatenate([[0], np.cumsum(sizes)])
-                entry = np.repeat(seen_ptr[some] - first[:-1], sizes) + np.arange(first[-1])
-                score[np.repeat(np.arange(len(some)), sizes), seen_item[entry]] = -np.inf
+                entry = np.repeat(seen_ptr[chunk] - first[:-1], sizes) + np.arange(first[-1])
+                score[np.repeat(np.arange(len(chunk)), sizes), seen_item[entry]] = -np.inf
             if allowed is not None:
-                others = np.ones(width, bool)
-                others[allowed] = False
-                score[:, others] = -np.inf
+                is_excluded = np.ones(width, bool)
+                is_excluded[allowed] = False
+                score[:, is_excluded] = -np.inf
             item = _best(score, min(n, width))
-            found = np.take_along_axis(score, item, axis=1)
-            kept = np.isfinite(found)
-            yield kept.sum(axis=1), item[kept], found[kept]
+            best_score = np.take_along_axis(score, item, axis=1)
+            kept = np.isfinite(best_score)
+            yield kept.sum(axis=1), item[kept], best_score[kept]
 
     def score(self, prefs: Preferences, metric: str = "ndcg@10") -> float:
         """Return how well the items of held-out ratings are ranked: the mean of a metric over agents."""
@@ -203,69 +203,72 @@ class Recommender(Settings):
         item = self.items.codes(prefs.items.labels)[observed.item]
         if (item < 0).all():
             raise InputError("The model knows none of these items: name items as the ratings it was fitted to did.")
-        moved = observed.only(item >= 0, self.items, item)
-        return self._of(moved).with_learnt(**self._fold(moved))
+        matched = observed.only(item >= 0, self.items, item)
+        return self._of(matched).with_learnt(**self._fold(matched))
 
     @abstractmethod
     def _fold(self, observed: Observed) -> dict[str, Any]:
-        """Return what a model of other agents learns."""
+        """Return what is learnt of new agents, with the items as they are."""
 
     def _known(self, name: str) -> Any:
+        """Return something learnt by its name, or raise if the model is not fitted."""
         if name not in vars(self):
             raise NeedError(f"This {self.name} is not fitted: call fit(prefs), or load a model.")
         return vars(self)[name]
 
 
 class Watched:
-    """Held-out ratings of agents, to see how well a model ranks them."""
+    """Held-out ratings of agents, to evaluate how well a model ranks them."""
 
     def __init__(self, model: Recommender, observed: Observed, wanted: Sequence[str]) -> None:
+        """Take ratings as labels, or without ratings relevance 1 for the items of a ballot's first tier."""
         self.agent, self.item = observed.known_to(model.agents, model.items)
         self.n, self.group, self.wanted = len(observed.agents), observed.agent, list(wanted)
         label = observed.value
         if label is None:
             first = observed.tier[observed.ptr[:-1][np.diff(observed.ptr) > 0]]
             label = (observed.tier == first[np.unique(observed.ballot, return_inverse=True)[1]]).astype(np.float64)
-        self.label: Floats = label - min(0.0, float(label.min(initial=0.0)))  # of -10 … 10 the worst is worth nothing
+        self.label: Floats = label - min(0.0, float(label.min(initial=0.0)))  # labels start at 0
 
     def values(self, score: Floats) -> dict[str, Floats]:
         """Return the metrics of every agent for scores of the entries."""
-        found = metrics.evaluate_arrays(score, self.label, self.group, self.wanted, ties="average")
+        by_metric = metrics.evaluate_arrays(score, self.label, self.group, self.wanted, ties="average")
         present = np.flatnonzero(np.bincount(self.group, minlength=self.n))
         out = {}
-        for name, values in found.items():
+        for name, values in by_metric.items():
             out[name] = np.full(self.n, np.nan)
             out[name][present] = values  # entries stand by agent: groups come in the order of their codes
         return out
 
     def quality(self, score: Floats) -> float:
-        """Return the mean of the first metric."""
-        found = metrics.evaluate_arrays(score, self.label, self.group, self.wanted[:1], ties="average")
-        return float(metrics.mean(found[self.wanted[0]]))
+        """Return the mean of the first metric over agents."""
+        by_metric = metrics.evaluate_arrays(score, self.label, self.group, self.wanted[:1], ties="average")
+        return float(metrics.mean(by_metric[self.wanted[0]]))
 
 
 def _best(score: Floats, n: int) -> Int64s:
-    """Return the places of the n largest of every row, the largest first, equal ones in their order."""
+    """Return the columns of the n largest numbers of every row, the largest first, equal ones in their order."""
     width = score.shape[1]
     if n < width:
         last = np.partition(score, width - n, axis=1)[:, [width - n]]
         above, equal = score > last, score == last
         kept = above | (equal & (equal.cumsum(axis=1) <= n - above.sum(axis=1, keepdims=True)))
-        found = np.nonzero(kept)[1].reshape(-1, n)
+        place = np.nonzero(kept)[1].reshape(-1, n)
     else:
-        found = np.broadcast_to(np.arange(width), score.shape)
-    order = np.argsort(-np.take_along_axis(score, found, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(found, order, axis=1)
+        place = np.broadcast_to(np.arange(width), score.shape)
+    order = np.argsort(-np.take_along_axis(score, place, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(place, order, axis=1)
 
 
 def _codes(vocabulary: Vocabulary, column: object) -> Int32s:
+    """Return the codes of a column of labels in a vocabulary, -1 if unknown."""
     codes, labels = encode(column)
     return vocabulary.codes(labels)[codes]
 
 
-def cosines(rows: AnyArray, one: int) -> Floats:
-    """Return the cosine between a row and every row; 0 where one of them is nothing."""
+def cosines(rows: AnyArray, chosen: int) -> Floats:
+    """Return the cosine between the row ``chosen`` and every row; 0 if one of them is zero."""
     length = np.sqrt((rows * rows).sum(axis=1))
-    product = rows @ rows[one]
-    scale = length * length[one]
+    product = rows @ rows[chosen]
+    scale = length * length[chosen]
     return np.asarray(np.divide(product, scale, out=np.zeros(len(rows)), where=scale > 0), np.float64)

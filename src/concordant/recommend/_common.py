@@ -28,14 +28,14 @@ class CommonRecommender(Recommender):
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
     ) -> dict[str, Any]:
-        return {"item_score": self._item_score(observed)}  # nothing is done in sweeps, so there is none to choose
+        return {"item_score": self._item_score(observed)}  # there are no sweeps to choose from
 
     def _scores(self, agents: Int64s) -> Floats:
         return np.tile(self._known("item_score"), (len(agents), 1))
 
     def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
         score = self._known("item_score")
-        return np.append(score, score.min(initial=0.0))[item]  # an item nobody met is as good as the worst
+        return np.append(score, score.min(initial=0.0))[item]  # an unknown item scores like the worst
 
     def _fold(self, observed: Observed) -> dict[str, Any]:
         return {}

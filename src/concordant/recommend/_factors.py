@@ -51,13 +51,14 @@ class FactorRecommender(Recommender):
         if n < 1:
             raise InputError(arg("n", shown=str(n)) + " items cannot be listed: give a number of at least 1.")
         code = self.items.code(item, "item")
-        found = cosines(self._known("of_item")[:, :-1].astype(np.float64), code)
-        found[code] = -np.inf
-        best = np.argsort(-found, kind="stable")[: min(n, len(found) - 1)]
-        return Ranking(self.items, np.array([0, len(best)]), best.astype(np.int32), found[best], method=self.name)
+        cosine = cosines(self._known("of_item")[:, :-1].astype(np.float64), code)
+        cosine[code] = -np.inf
+        best = np.argsort(-cosine, kind="stable")[: min(n, len(cosine) - 1)]
+        return Ranking(self.items, np.array([0, len(best)]), best.astype(np.int32), cosine[best], method=self.name)
 
     # ---- scores ----
     def _scores(self, agents: Int64s) -> Floats:
+        """Return the score of every item for these agents: mean + biases (the last columns) + product of factors."""
         of_agent, of_item = self._known("of_agent")[agents], self._known("of_item")
         product = of_agent[:, :-1] @ of_item[:, :-1].T
         score: Floats = product.astype(np.float64, copy=False)
@@ -66,9 +67,11 @@ class FactorRecommender(Recommender):
         return score
 
     def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
+        """Return the score of every (agent, item); unknown ones (-1) have no bias and no factors."""
+        # code -1 is the row of zeros at the end
         of_agent, of_item = (
             np.vstack([self._known(name), np.zeros((1, self._width), self._dtype)]) for name in ("of_agent", "of_item")
-        )  # the row of strangers is the last one, where -1 points
+        )
         product = np.einsum("ed,ed->e", of_agent[agent, :-1], of_item[item, :-1])
         return np.asarray(self._known("mean") + product + of_agent[agent, -1] + of_item[item, -1], np.float64)
 
@@ -78,7 +81,7 @@ class FactorRecommender(Recommender):
         return {"width": self._width, "spread": alternating.spread_columns(self._width)}
 
     def check_learnt(self) -> None:
-        """Refuse numbers of another precision than the one asked for: the solvers take one kind."""
+        """Reject numbers of another precision than ``precision``: the solvers take one kind."""
         for name in {"of_agent", "of_item", "item_spread"} & self.learnt.keys():
             if self.learnt[name].dtype != self._dtype:
                 raise ValueError(f"{name!r} of {self.name} is not in {self.precision} precision")
@@ -92,18 +95,19 @@ class FactorRecommender(Recommender):
         return np.float32 if self.precision == "single" else np.float64
 
     def _first_rows(self, rng: np.random.Generator, n: int, scale: float) -> AnyArray:
+        """Return n rows with random factors of standard deviation ``scale`` and no bias."""
         rows = np.zeros((n, self._width))
         rows[:, :-1] = rng.normal(0.0, scale, (n, self.factors))
         return rows.astype(self._dtype)
 
     def _carried(self, rows: AnyArray, start: FactorRecommender, name: str, labels: str) -> AnyArray:
-        """Take over the rows of an earlier model for those it knows."""
-        theirs = start._known(name)
-        if theirs.shape[1] != rows.shape[1]:
+        """Return the rows with those of agents or items that an earlier model knows taken from it."""
+        earlier = start._known(name)
+        if earlier.shape[1] != rows.shape[1]:
             return rows
         known = getattr(start, labels).codes(getattr(self, labels).labels)
         rows = rows.copy()
-        rows[known >= 0] = theirs[known[known >= 0]]
+        rows[known >= 0] = earlier[known[known >= 0]]
         return rows
 
 
@@ -133,19 +137,20 @@ class AlternatingRecommender(FactorRecommender):
 
     @abstractmethod
     def _loss(self, noise: float) -> Loss:
-        """Return the loss, of a variational fit at this noise (one over its variance)."""
+        """Return the loss; of a variational fit at this noise precision (one over its variance)."""
 
     @property
     def _has_noise(self) -> bool:
-        """Whether the loss holds squared errors, whose noise a variational fit finds."""
+        """Whether the loss contains squared errors, whose noise a variational fit learns."""
         return True
 
     @property
     def _centre(self) -> Callable[[Observed], float]:
-        """What ``mean`` is: the mean rating, unless scores are compared only."""
+        """How to compute ``mean``: the mean rating, unless the loss only compares scores."""
         return lambda observed: float(np.average(observed.ratings(self.name), weights=observed.weight_by_entry))
 
     def _plan(self, start: Any = None) -> Plan:
+        """Return the settings of the solver."""
         return Plan(
             loss=self._loss,
             is_variational=self.ridge == "auto",
@@ -161,22 +166,24 @@ class AlternatingRecommender(FactorRecommender):
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
     ) -> dict[str, Any]:
+        """Fit by alternating least squares, and return what was learnt."""
         fit = Alternating(observed, self._plan(start), self._start(observed, start))
 
-        def reached(state: State) -> float:
+        def quality_of(state: State) -> float:
             assert quality is not None
             model = self.with_learnt(**_learnt(state))
             return quality.quality(model._pair_scores(quality.agent, quality.item))
 
-        return _learnt(fit.run(None if quality is None else reached, progress))
+        return _learnt(fit.run(None if quality is None else quality_of, progress))
 
     def _start(self, observed: Observed, start: Any) -> State:
+        """Return the state to start from: small random items, or the rows, priors and noise of an earlier model."""
         rng, centre = np.random.default_rng(self.seed), self._centre(observed)
         noise = 1.0
         if self.ridge == "auto" and self._has_noise:
             rating = observed.ratings(self.name)
             noise = 1 / max(float(np.average((rating - centre) ** 2, weights=observed.weight_by_entry)), 1e-12)
-        scale = noise**-0.25  # of factors whose products are of the size of the ratings
+        scale = noise**-0.25  # of factors whose products have the size of the ratings
         items = self._first_rows(rng, len(observed.items), 0.1 * scale)
         agents: AnyArray = np.zeros((len(observed.agents), self._width), self._dtype)
         ridges = [self._ridge_by_column(noise)] * 2
@@ -189,19 +196,19 @@ class AlternatingRecommender(FactorRecommender):
         return State(Half(agents, nothing[0], ridges[0]), Half(items, nothing[1], ridges[1]), centre, noise)
 
     def _is_continued(self, start: Any) -> bool:
-        """Whether a variational fit has found its priors in an earlier one."""
+        """Return whether a variational fit continues an earlier one, with its priors."""
         return start is not None and self.ridge == start.ridge == "auto" and start.factors == self.factors
 
     def _ridge_by_column(self, noise: float) -> Floats:
-        """Return the ridge at the start: as given, or for a variational fit one that lets only strong factors grow."""
-        found = np.full(self._width, FIRST_RIDGE * noise**0.5 if isinstance(self.ridge, str) else float(self.ridge))
-        found[-1] = self.bias_ridge * (noise if isinstance(self.ridge, str) else 1.0)
+        """Return the initial ridge by column: as given, or for a variational fit one that favours strong factors."""
+        ridge = np.full(self._width, FIRST_RIDGE * noise**0.5 if isinstance(self.ridge, str) else float(self.ridge))
+        ridge[-1] = self.bias_ridge * (noise if isinstance(self.ridge, str) else 1.0)
         if not self.biases:
-            found[-1] = alternating.OFF
-        return found
+            ridge[-1] = alternating.OFF
+        return ridge
 
     def _fold(self, observed: Observed) -> dict[str, Any]:
-        """Solve the rows of other agents, the items fixed: one step, or a few where the loss is no quadratic."""
+        """Solve the rows of new agents with the items fixed: one step, or several if the loss is not quadratic."""
         items = Half(self._known("of_item"), self._known("item_spread"), self._known("item_ridge"))
         n, mean, noise = len(observed.agents), self._known("mean"), self._known("noise")
         agents = Half(np.zeros((n, self._width), self._dtype), np.zeros((n, 0)), self._known("agent_ridge"))
@@ -209,20 +216,21 @@ class AlternatingRecommender(FactorRecommender):
         first = self._loss_for_start(noise)
         for step in range(1 + (0 if loss.is_quadratic else FOLDS)):
             score = kernels.factor_scores(side.ptr, side.other, agents.row, items.row, mean, 1)
-            found = (first if step == 0 else loss).at(score, observed, step)
-            terms = Terms(found.target, found.curve)
-            before = agents.row
+            quadratic = (first if step == 0 else loss).at(score, observed, step)
+            terms = Terms(quadratic.target, quadratic.curve)
+            last_row = agents.row
             agents = replace(agents, row=alternating.solve_rows(side, terms, agents, items, mean, 1).row)
-            if np.abs(agents.row - before).max(initial=0.0) < 1e-6:
+            if np.abs(agents.row - last_row).max(initial=0.0) < 1e-6:
                 break
         return {"of_agent": agents.row}
 
     def _loss_for_start(self, noise: float) -> Loss:
-        """Return the loss of a newcomer's first step: a convex one where there is a choice."""
+        """Return the loss of a new agent's first step: a convex one if there is a choice."""
         return self._loss(noise)
 
 
 def _learnt(state: State) -> dict[str, Any]:
+    """Return what a fitted recommender keeps of a state, by name."""
     return {
         "mean": state.mean,
         "noise": float(state.noise),

@@ -19,9 +19,9 @@ from concordant.types import Floats, Int32s, Int64s
 
 
 class Quadratic(NamedTuple):
-    """A loss around the present scores: its value, and the terms of its quadratic (``curve`` may be one for all).
+    """A loss around the current scores: its value, and the terms of its quadratic (``curve`` may be one for all).
 
-    ``squared`` is half the weighted sum of squared errors, ``share`` what they have of the curves: for the noise.
+    ``squared`` is half the weighted sum of squared errors, ``share`` their share of the curvature: for the noise.
     """
 
     value: float
@@ -32,12 +32,12 @@ class Quadratic(NamedTuple):
 
     @classmethod
     def around(cls, score: Floats, value: float, slope: Floats, curve: Floats) -> Quadratic:
-        """Make the quadratic of a loss with this slope and curve."""
+        """Return the quadratic of a loss with this slope and curvature at the scores."""
         return cls(value, curve * score - slope, curve)
 
 
 class Loss(Protocol):
-    """A loss of scores, as the solver sees it: whether it is its own quadratic, and has second derivatives at all."""
+    """A loss of scores, as the solver sees it: whether it is quadratic itself, and whether it is smooth."""
 
     @property
     def is_quadratic(self) -> bool: ...
@@ -51,10 +51,10 @@ class Loss(Protocol):
 
 @dataclass(frozen=True)
 class RatingLoss:
-    """``squared`` (r - f)² / 2 of every rating, plus ``listwise`` times minus the log-likelihood of choosing tiers.
+    """``squared`` (r - f)² / 2 of every rating, plus ``listwise`` times the negative log-likelihood of choosing tiers.
 
     Tiers are chosen one after the other, each worth the mean of its members (ordered partitions), or item by item in
-    the order of the entries (``is_strict``: Plackett and Luce, blind to ties).
+    the order of the entries (``is_strict``: Plackett-Luce, which ignores ties).
     """
 
     squared: float = 1.0
@@ -65,7 +65,7 @@ class RatingLoss:
 
     @property
     def is_quadratic(self) -> bool:
-        """Whether the loss is its own quadratic."""
+        """Whether the loss equals its quadratic."""
         return not self.listwise
 
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
@@ -75,19 +75,22 @@ class RatingLoss:
         rating = observed.ratings(self.name)
         error = score - rating
         if observed.has_unit_weights:
-            half, curve = 0.5 * float(error @ error), np.array([self.squared])
+            half_squares, curve = 0.5 * float(error @ error), np.array([self.squared])
         else:
-            half = 0.5 * float((observed.weight_by_entry * error) @ error)
+            half_squares = 0.5 * float((observed.weight_by_entry * error) @ error)
             curve = self.squared * observed.weight_by_entry
-        whole = Quadratic(self.squared * half, curve * rating, curve, half, 1.0)
+        squared_part = Quadratic(self.squared * half_squares, curve * rating, curve, half_squares, 1.0)
         if not self.listwise:
-            return whole
+            return squared_part
         stages = self._stages(score, observed)
         total = curve + stages.curve
         share = float(np.broadcast_to(curve, len(score)).sum() / total.sum())
-        return Quadratic(whole.value + stages.value, whole.target + stages.target, total, half, share)
+        return Quadratic(
+            squared_part.value + stages.value, squared_part.target + stages.target, total, half_squares, share
+        )
 
     def _stages(self, score: Floats, observed: Observed) -> Quadratic:
+        """Return the quadratic of the listwise part."""
         tier = observed.places if self.is_strict else observed.tier
         loss, slope, curve = kernels.mean_partitions_bound(score, observed.ptr, tier, observed.weight)
         return Quadratic.around(score, self.listwise * float(loss.sum()), self.listwise * slope, self.listwise * curve)
@@ -97,8 +100,8 @@ class RatingLoss:
 class PairLoss:
     """Squared hinge over pairs of a ballot: max(0, 1 - lead)², the mean over its pairs times its number of entries.
 
-    The curve of an entry is twice the diagonal of the second derivatives, were all its pairs within the margin: an
-    upper bound, because (a - b)² <= 2 a² + 2 b².
+    The curve of an entry is twice the diagonal of the Hessian if all its pairs were within the margin: an upper bound,
+    because (a - b)² <= 2 a² + 2 b².
     """
 
     is_quadratic: bool = False
@@ -107,7 +110,8 @@ class PairLoss:
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
         """Return value and quadratic at these scores."""
         sizes = np.diff(observed.ptr)
-        rivals = np.repeat(sizes, sizes) - _tier_sizes(observed.ptr, observed.tier)  # of an entry, in other tiers
+        # for every entry, the number of entries of its ballot in other tiers
+        rivals = np.repeat(sizes, sizes) - _tier_sizes(observed.ptr, observed.tier)
         pairs = np.bincount(observed.ballot, rivals, len(sizes)) / 2
         scale = np.divide(observed.weight * sizes, pairs, out=np.zeros(len(sizes)), where=pairs > 0)
         value, slope = kernels.squared_hinge_terms(score, observed.ptr, observed.tier, scale)
@@ -116,12 +120,12 @@ class PairLoss:
 
 @dataclass(frozen=True)
 class NDCGLoss:
-    """A convex bound of 1 - NDCG: the largest sum over all orders of the loss of the order and its lead in score.
+    """A convex bound of 1 - NDCG: the maximum over all orders of the order's loss plus its lead in score.
 
-    With c(j) = (j + 1)^-1/4 an order p of a ballot scores sum_j c(j) f_p(j). The loss is the maximum over p of
-    1 - NDCG@k(p) + score(p) - score(order by rating), found as an assignment of items to places. It has no second
-    derivative: the curve rises with the square root of the sweeps, which makes ever shorter subgradient steps. Of a
-    ballot with more than ``longest`` entries as many are drawn anew in every sweep.
+    With c(j) = (j + 1)^-1/4 an order p of a ballot scores sum_j c(j) f_p(j). The loss is the maximum over p of 1 -
+    NDCG@k(p) + score(p) - score(order by rating), found as an assignment of items to places. It is not smooth: the
+    curve grows with the square root of the sweeps, which makes subgradient steps ever shorter. Of a ballot with more
+    than ``longest`` entries that many are drawn in every sweep.
     """
 
     depth: int = 10
@@ -141,16 +145,16 @@ class NDCGLoss:
                 entry = np.sort(rng.choice(entry, self.longest, replace=False))
             if len(entry) < 2 or observed.tier[entry[0]] == observed.tier[entry[-1]]:
                 continue
-            loss, own = _assigned(score[entry], 2 ** (rating[entry] - rating[entry[0]]), self.depth)
-            times = float(observed.weight[ballot])
-            value += times * loss
-            slope[entry] = times * own
-            curve[entry] = times * np.sqrt(1.0 + sweep)
+            loss, subgradient = _assigned(score[entry], 2 ** (rating[entry] - rating[entry[0]]), self.depth)
+            ballot_weight = float(observed.weight[ballot])
+            value += ballot_weight * loss
+            slope[entry] = ballot_weight * subgradient
+            curve[entry] = ballot_weight * np.sqrt(1.0 + sweep)
         return Quadratic.around(score, value, slope, curve)
 
 
 def _assigned(score: Floats, gain: Floats, depth: int) -> tuple[float, Floats]:
-    """Return the margin loss of one ballot and its subgradient; of tied ratings the better scores stand first."""
+    """Return the margin loss of one ballot and its subgradient; among tied ratings the better scores come first."""
     from scipy.optimize import linear_sum_assignment
 
     n = len(score)
@@ -159,16 +163,16 @@ def _assigned(score: Floats, gain: Floats, depth: int) -> tuple[float, Floats]:
     ideal = np.lexsort((-score, -gain))
     best = float(gain[ideal] @ discount)
     worth = np.outer(score, lead) - np.outer(gain, discount) / best
-    item, at = linear_sum_assignment(worth, maximize=True)
+    item, place_of_item = linear_sum_assignment(worth, maximize=True)
     place_of = np.empty(n, np.int64)
-    place_of[item] = at
+    place_of[item] = place_of_item
     slope: Floats = lead[place_of].astype(np.float64)
     slope[ideal] -= lead
-    return max(0.0, 1.0 + float(worth[item, at].sum() - score[ideal] @ lead)), slope
+    return max(0.0, 1.0 + float(worth[item, place_of_item].sum() - score[ideal] @ lead)), slope
 
 
 def _tier_sizes(ptr: Int64s, tier: Int32s) -> Int64s:
-    """Return of every entry how many of its ballot share its tier."""
+    """Return, for every entry, how many entries of its ballot share its tier."""
     begins = np.ones(len(tier), bool)
     begins[1:] = tier[1:] != tier[:-1]
     begins[ptr[:-1][np.diff(ptr) > 0]] = True

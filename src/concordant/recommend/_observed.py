@@ -17,7 +17,7 @@ from concordant.types import Bools, Floats, Int32s, Int64s
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """What agents said of items: ballots stand by agent, ballot b owns entries ``ptr[b]:ptr[b + 1]``, best first."""
+    """Ratings by agents: ballots are sorted by agent, ballot b owns entries ``ptr[b]:ptr[b + 1]``, best first."""
 
     agents: Vocabulary
     items: Vocabulary
@@ -31,7 +31,7 @@ class Observed:
 
     @classmethod
     def of(cls, prefs: Preferences) -> Observed:
-        """Sort the ballots by agent; what stands in several instances is several ballots of the agent."""
+        """Sort the ballots by agent; ballots of an agent in several instances stay separate."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(
                 "Recommending needs to know who said what: build the preferences with "
@@ -41,37 +41,37 @@ class Observed:
         if not len(prefs.item):
             raise InputError("There are no ratings to fit: give at least one.")
         value = None if prefs.value is None else prefs.value if prefs.scale == "rating" else -prefs.value
-        ptr, agent, whole = prefs.indptr, prefs.agent, (prefs.item, prefs.tier, value)
+        ptr, agent, columns = prefs.indptr, prefs.agent, (prefs.item, prefs.tier, value)
         weight = prefs.weight
         if (agent[1:] < agent[:-1]).any():
             order = np.argsort(agent, kind="stable")
             sizes = np.diff(ptr)[order]
-            moved = np.concatenate([[0], np.cumsum(sizes)])
-            entry = np.repeat(ptr[:-1][order] - moved[:-1], sizes) + np.arange(moved[-1])
-            ptr, agent, weight = moved, agent[order], weight[order]
-            whole = (prefs.item[entry], prefs.tier[entry], None if value is None else value[entry])
-        return cls(prefs.agents, prefs.items, ptr, whole[1], weight, whole[2], agent, whole[0], prefs)
+            new_ptr = np.concatenate([[0], np.cumsum(sizes)])
+            entry = np.repeat(ptr[:-1][order] - new_ptr[:-1], sizes) + np.arange(new_ptr[-1])
+            ptr, agent, weight = new_ptr, agent[order], weight[order]
+            columns = (prefs.item[entry], prefs.tier[entry], None if value is None else value[entry])
+        return cls(prefs.agents, prefs.items, ptr, columns[1], weight, columns[2], agent, columns[0], prefs)
 
     def only(self, keep: Bools, items: Vocabulary, item: Int32s) -> Observed:
-        """Return some of the entries over other items, of which ``item`` says the codes; all agents stay known."""
+        """Return some of the entries, over other items with the codes ``item``; all agents stay known."""
         size = np.bincount(self.ballot[keep], minlength=len(self.weight))
         ptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         value = None if self.value is None else self.value[keep]
         return Observed(self.agents, items, ptr, self.tier[keep], self.weight, value, self.agent_of_ballot, item[keep])
 
     def known_to(self, agents: Vocabulary, items: Vocabulary) -> tuple[Int32s, Int32s]:
-        """Return agent and item of every entry by the codes of a model, -1 for those it does not know."""
+        """Return agent and item of every entry in the codes of a model, -1 if it does not know them."""
         agent, item = agents.codes(self.agents.labels), items.codes(self.items.labels)
         return agent[self.agent], item[self.item]
 
     @cached_property
     def weight_by_entry(self) -> Floats:
-        """How many times every entry counts."""
+        """The weight of every entry."""
         return np.repeat(self.weight, np.diff(self.ptr))
 
     @cached_property
     def has_unit_weights(self) -> bool:
-        """Whether every ballot counts once."""
+        """Whether every ballot has weight 1."""
         return bool((self.weight == 1.0).all())
 
     @cached_property
@@ -93,7 +93,7 @@ class Observed:
     @cached_property
     def by_item(self) -> Side:
         """The entries of every item."""
-        short = len(self.items) <= np.iinfo(np.uint16).max  # of two bytes a sort needs no comparisons
+        short = len(self.items) <= np.iinfo(np.uint16).max  # NumPy sorts 16-bit numbers by radix
         entry = np.argsort(self.item.astype(np.uint16) if short else self.item, kind="stable")
         ptr = np.searchsorted(self.item[entry], np.arange(len(self.items) + 1)).astype(np.int64)
         return Side(ptr, self.agent[entry], entry)
@@ -104,7 +104,7 @@ class Observed:
         return segment_index(self.ptr).astype(np.int64)
 
     def ratings(self, name: str) -> Floats:
-        """Return the rating of every entry, or say who needs ratings."""
+        """Return the rating of every entry, or raise; ``name`` is the recommender that needs ratings."""
         if self.value is None:
             raise NeedError(
                 f"{name} learns from ratings, and here are rankings: use plackett-luce-mf, or " + arg("beta", 1) + "."

@@ -28,13 +28,13 @@ def split(
     observed = Observed.of(prefs)
     size = np.diff(observed.by_agent.ptr)
     if count is None:
-        wanted = np.where(size < FEWEST, 0, np.maximum(2, np.rint(share * size)))
+        n_drawn = np.where(size < FEWEST, 0, np.maximum(2, np.rint(share * size)))
     else:
-        wanted = np.full(len(size), count)
-    wanted = np.minimum(wanted, np.maximum(size - 1, 0))
+        n_drawn = np.full(len(size), count)
+    n_drawn = np.minimum(n_drawn, np.maximum(size - 1, 0))
     place = np.lexsort((np.random.default_rng(seed).random(len(observed.item)), observed.agent))
     drawn = np.zeros(len(place), bool)
-    drawn[place] = np.arange(len(place)) - np.repeat(observed.by_agent.ptr[:-1], size) < np.repeat(wanted, size)
+    drawn[place] = np.arange(len(place)) - np.repeat(observed.by_agent.ptr[:-1], size) < np.repeat(n_drawn, size)
     if not drawn.any():
         raise InputError("Nothing can be held out: no agent has so many ratings that some may be spared.")
     return taken(prefs, observed, ~drawn), taken(prefs, observed, drawn)

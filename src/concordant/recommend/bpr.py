@@ -40,30 +40,31 @@ class BPR(FactorRecommender):
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
     ) -> dict[str, Any]:
+        """Take stochastic steps on random pairs, pass after pass; return the best factors on the validation set."""
         rng = np.random.default_rng(self.seed)
         rows = [self._first_rows(rng, len(side), 0.1) for side in (observed.agents, observed.items)]
         if start is not None:
             carried = (("of_agent", "agents"), ("of_item", "items"))
-            rows = [self._carried(own, start, *names) for own, names in zip(rows, carried, strict=True)]
+            rows = [self._carried(side_rows, start, *names) for side_rows, names in zip(rows, carried, strict=True)]
         best, best_quality, last_best = _learnt(*rows), -np.inf, 0
         for number in range(1, self.passes + 1):
             pairs = _draw(observed, self.contrast, rng)
             of_agent, of_item, loss = kernels.pair_steps(*pairs, rows[0], rows[1], self.rate, self.ridge)
             rows = [of_agent, of_item]
-            reached = None
+            value = None
             if quality is not None:
                 model = self.with_learnt(**_learnt(*rows))
-                reached = quality.quality(model._pair_scores(quality.agent, quality.item))
+                value = quality.quality(model._pair_scores(quality.agent, quality.item))
             if progress is not None:
-                progress(Sweep(number, self.passes, loss, reached))
-            if reached is None or reached > best_quality:
-                best, best_quality, last_best = _learnt(*rows), reached or 0.0, number
+                progress(Sweep(number, self.passes, loss, value))
+            if value is None or value > best_quality:
+                best, best_quality, last_best = _learnt(*rows), value or 0.0, number
             elif number - last_best >= self.patience:
                 break
         return best
 
     def _fold(self, observed: Observed) -> dict[str, Any]:
-        """Take many small steps on the newcomers' pairs; what they do to the items is forgotten."""
+        """Take many small steps on the new agents' pairs; their effect on the items is discarded."""
         rng = np.random.default_rng(self.seed)
         of_agent, of_item = self._first_rows(rng, len(observed.agents), 0.0), self._known("of_item")
         for _ in range(FOLDS):
@@ -78,7 +79,7 @@ def _learnt(of_agent: Any, of_item: Any) -> dict[str, Any]:
 
 
 def _draw(observed: Observed, contrast: str, rng: np.random.Generator, times: int = 1) -> tuple[Int32s, Int32s, Int32s]:
-    """Draw for every entry an item to compare it with; return agents, better and worse items in random order."""
+    """Draw, for every entry, an item to compare it with; return agents, better and worse items in random order."""
     entry = rng.permutation(np.repeat(np.arange(len(observed.item)), times))
     agent, better = observed.agent[entry], observed.item[entry]
     if contrast == "rated":
@@ -97,25 +98,25 @@ def _draw(observed: Observed, contrast: str, rng: np.random.Generator, times: in
 
 
 def _unseen(observed: Observed, agent: Int32s, rng: np.random.Generator) -> tuple[Int64s, Any]:
-    """Draw an item each of these agents has not seen; say where one was found."""
+    """Draw, for each of these agents, an item it has not rated; return the items and whether one was found."""
     n = len(observed.items)
-    seen = np.sort(observed.agent.astype(np.int64) * n + observed.item)
-    worse, open_ = np.zeros(len(agent), np.int64), np.ones(len(agent), bool)
+    rated_keys = np.sort(observed.agent.astype(np.int64) * n + observed.item)
+    worse, is_open = np.zeros(len(agent), np.int64), np.ones(len(agent), bool)
     for _ in range(TRIES):
-        where = np.flatnonzero(open_)
-        if not len(where):
+        rest = np.flatnonzero(is_open)
+        if not len(rest):
             break
-        drawn = rng.integers(0, n, len(where))
-        key = agent[where].astype(np.int64) * n + drawn
-        at = np.minimum(np.searchsorted(seen, key), len(seen) - 1)
-        fresh = seen[at] != key
-        worse[where[fresh]] = drawn[fresh]
-        open_[where[fresh]] = False
-    return worse, ~open_
+        drawn = rng.integers(0, n, len(rest))
+        key = agent[rest].astype(np.int64) * n + drawn
+        place = np.minimum(np.searchsorted(rated_keys, key), len(rated_keys) - 1)
+        fresh = rated_keys[place] != key
+        worse[rest[fresh]] = drawn[fresh]
+        is_open[rest[fresh]] = False
+    return worse, ~is_open
 
 
 def _tier_end(observed: Observed) -> Int64s:
-    """Return of every entry where its tier ends."""
+    """Return, for every entry, where its tier ends."""
     tier, n = observed.tier, len(observed.item)
     begins = np.ones(n, bool)
     begins[1:] = (tier[1:] != tier[:-1]) | (observed.ballot[1:] != observed.ballot[:-1])

@@ -31,6 +31,7 @@ class ConsensusRecommender(CommonRecommender):
     aggregator: str = param("mpm", "method of aggregation, by its name")
 
     def _item_score(self, observed: Observed) -> Floats:
+        """Return the score of every item in the consensus of all ballots; items it leaves out score like the worst."""
         assert observed.prefs is not None
         ranking = (
             registry.make(self.aggregator).of_everybody().rank(observed.prefs.replace(instance=None, instances=None))

@@ -50,11 +50,12 @@ class OrderedPartitionMF(AlternatingRecommender):
         return super()._centre if self.beta < 1 else lambda _: 0.0
 
     def _loss(self, noise: float) -> Loss:
+        """Return the loss; of a variational fit squared errors are weighted by the noise precision."""
         squared, listwise = 1 - self.beta, self.beta
         if self.ridge == "auto" and squared:
             squared, listwise = noise, listwise / squared
         return RatingLoss(squared=squared, listwise=listwise, is_strict=self.is_strict, name=self.name)
 
     def _loss_for_start(self, noise: float) -> Loss:
-        # With ties L is not concave: a newcomer starts from the least squares of its ratings.
+        """Return least squares if there are ratings: with ties the listwise loss is not convex."""
         return RatingLoss(squared=noise) if self.beta < 1 else self._loss(noise)

@@ -26,6 +26,7 @@ class Popular(CommonRecommender):
     doubt: float = param(5.0, "ratings at the mean that every item is given beside its own, by rating", low=0.0)
 
     def _item_score(self, observed: Observed) -> Floats:
+        """Return, for every item, how often it is named, or its mean rating shrunk towards the mean of all."""
         weight, n = observed.weight_by_entry, len(observed.items)
         count: Floats = np.bincount(observed.item, weight, minlength=n).astype(np.float64)
         if self.by == "count":
@@ -33,5 +34,5 @@ class Popular(CommonRecommender):
         value = observed.ratings(self.name)
         mean = float(np.average(value, weights=weight))
         total = np.bincount(observed.item, weight * value, minlength=n) + self.doubt * mean
-        whole = count + self.doubt
-        return np.asarray(np.divide(total, whole, out=np.full(n, mean), where=whole > 0))
+        total_count = count + self.doubt
+        return np.asarray(np.divide(total, total_count, out=np.full(n, mean), where=total_count > 0))

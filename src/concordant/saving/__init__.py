@@ -37,7 +37,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 
 def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -> None:
-    """Save a method, recommender or estimator, fitted or not, to a file; ``about`` is plain data to keep beside it."""
+    """Save a method, recommender or estimator, fitted or not, to a file; ``about`` is plain data to keep with it."""
     arrays: dict[str, AnyArray] = {}
     try:
         description = _describe(model, arrays)
@@ -51,17 +51,17 @@ def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -
         text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=1)
     except (TypeError, ValueError) as error:
         raise InputError(f"{_name_of(model)} cannot be saved: a hyper-parameter is no plain value ({error}).") from None
-    whole = io.BytesIO()
-    with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         _write(archive, "model.json", text.encode("utf-8"))
         if arrays:
             packed = io.BytesIO()
             np.savez(packed, **arrays)  # type: ignore[arg-type]
             _write(archive, "arrays.npz", packed.getvalue())
     if isinstance(path, (str, os.PathLike)):
-        replace_file(path, whole.getvalue())
+        replace_file(path, content.getvalue())
     else:
-        path.write(whole.getvalue())
+        path.write(content.getvalue())
 
 
 def load(path: File) -> Any:
@@ -75,22 +75,24 @@ def import_classes(path: File) -> None:
 
 
 def _import_named(description: object) -> None:
+    """Import the classes of all estimators in a description, however deep they are nested."""
     if isinstance(description, dict) and description.get("kind") == "estimator" and "library" in description:
         from concordant.saving.estimators import class_of
 
         class_of(str(description["library"]), str(description["name"]))
     if isinstance(description, dict):
         description = list(description.values())
-    for one in description if isinstance(description, list) else ():
-        _import_named(one)
+    for part in description if isinstance(description, list) else ():
+        _import_named(part)
 
 
 def read_about(path: File) -> dict[str, Any]:
-    """Return what ``save`` was told to keep beside a model, without building the model."""
+    """Return what ``save`` kept as ``about``, without building the model."""
     return _opened(path, lambda description, _: dict(description.get("about") or {}))  # type: ignore[no-any-return]
 
 
 def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], Any]) -> Any:
+    """Read a model file and return ``make(description, arrays)``; turn every problem into a FormatError."""
     where = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if where is not None and os.path.exists(where) and not os.path.isfile(where):  # a pipe or a device may never end
         raise FormatError("this is not a regular file: name one that save() wrote.", path=where)
@@ -100,9 +102,9 @@ def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], An
         raise
     except zipfile.BadZipFile as error:
         raise FormatError(f"this is no model file ({error}): use one that save() wrote.", path=where) from None
-    except Exception as error:  # whatever a file can bring about is said in a sentence
-        told = str(error) if isinstance(error, (ValueError, LookupError)) else f"{type(error).__name__}: {error}"
-        raise FormatError(f"this is no model that can be loaded ({told}).", path=where) from None
+    except Exception as error:  # whatever error a file causes becomes one sentence
+        reason = str(error) if isinstance(error, (ValueError, LookupError)) else f"{type(error).__name__}: {error}"
+        raise FormatError(f"this is no model that can be loaded ({reason}).", path=where) from None
 
 
 def _name_of(model: Any) -> str:
@@ -111,6 +113,7 @@ def _name_of(model: Any) -> str:
 
 # ---- saving ----
 def _describe(model: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
+    """Return the JSON of a model; its arrays are added to ``arrays``."""
     description: dict[str, Any] = {"format": FORMAT, "version": VERSION}
     if isinstance(model, Settings):
         description |= _describe_settings(model)
@@ -130,6 +133,7 @@ def _describe(model: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
 
 
 def _describe_settings(model: Settings) -> dict[str, Any]:
+    """Return name and hyper-parameters of a method or recommender, or raise if ``load`` could not restore them."""
     if not is_registered(model):
         raise InputError(
             f"{type(model).__name__} cannot be saved: "
@@ -148,7 +152,7 @@ def _sklearn_version() -> str:
 
 
 def is_registered(model: Settings) -> bool:
-    """Say whether the registry knows a model's class under its name."""
+    """Return whether the registry has a model's class under its name."""
     kind = KINDS.get(model.word)
     return kind is not None and _is_known(kind, model.name) and kind.load(model.name) is type(model)
 
@@ -158,6 +162,7 @@ def _is_known(kind: Kind[Any], name: str) -> bool:
 
 
 def _pack(name: str, value: object, arrays: dict[str, AnyArray]) -> dict[str, Any]:
+    """Return a learnt value as JSON with its ``kind``; numbers are added to ``arrays`` under its name."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         arrays[name] = value
         return {"kind": "array"}
@@ -183,6 +188,7 @@ def _pack(name: str, value: object, arrays: dict[str, AnyArray]) -> dict[str, An
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    """Add a member to a zip with a fixed date, so that equal models give equal bytes."""
     member = zipfile.ZipInfo(name, _DATE)
     member.compress_type = zipfile.ZIP_DEFLATED
     archive.writestr(member, content)
@@ -190,6 +196,7 @@ def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
 
 # ---- loading ----
 def _read(path: File) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the description and the arrays of a model file, after checking its format and version."""
     description, arrays = archives.read(path)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
         raise ValueError("model.json describes no concordant model")
@@ -199,6 +206,7 @@ def _read(path: File) -> tuple[dict[str, Any], dict[str, AnyArray]]:
 
 
 def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
+    """Return the model of a description: class by registered name, checked parameters, checked learnt values."""
     if "estimator" in description:
         return _rebuild_estimator(description["estimator"], str(description.get("scikit-learn")), arrays)
     word = next((word for word in KINDS if word in description), "method")
@@ -219,16 +227,17 @@ def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
     return fitted
 
 
-def _rebuild_estimator(packed: Mapping[str, Any], there: str, arrays: dict[str, AnyArray]) -> Any:
+def _rebuild_estimator(packed: Mapping[str, Any], saved: str, arrays: dict[str, AnyArray]) -> Any:
+    """Return a saved estimator, after a trial prediction; warn if scikit-learn has another major version now."""
     try:
         from concordant.saving.estimators import Estimators, is_estimator
 
-        here = _sklearn_version()
+        current = _sklearn_version()
     except ModuleNotFoundError:
         raise ValueError("it needs scikit-learn: pip install 'concordant[learn]'") from None
-    if here.partition(".")[0] != there.partition(".")[0]:
+    if current.partition(".")[0] != saved.partition(".")[0]:
         warnings.warn(
-            f"The model was saved with scikit-learn {there}, here is {here}: check its answers, or fit it again.",
+            f"The model was saved with scikit-learn {saved}, here is {current}: check its answers, or fit it again.",
             UserWarning,
             stacklevel=5,
         )
@@ -240,6 +249,7 @@ def _rebuild_estimator(packed: Mapping[str, Any], there: str, arrays: dict[str, 
 
 
 def _unpack(name: str, packed: dict[str, Any], arrays: dict[str, AnyArray]) -> object:
+    """Return a learnt value from its JSON and the arrays."""
     kind = packed["kind"]
     if kind == "array":
         return arrays[name]

@@ -42,7 +42,7 @@ def read(path: File) -> tuple[Any, dict[str, AnyArray]]:
 
 
 def _refuse_too_large(archive: zipfile.ZipFile) -> None:
-    """Refuse an archive that unpacks into more than is allowed; it says how much, and no more than that is unpacked."""
+    """Reject an archive that would unpack into too much, by the sizes it declares; no more than these are unpacked."""
     members = archive.infolist()
     if any(member.compress_type not in KNOWN for member in members):
         raise ValueError("it is compressed in a way that save() does not use")
@@ -53,34 +53,37 @@ def _refuse_too_large(archive: zipfile.ZipFile) -> None:
 
 # ---- plain data ----
 def from_json(content: bytes) -> Any:
-    """Return plain data; every number in it is finite, and whole ones have 64 bits."""
+    """Return plain data; every number in it is finite, and whole ones have at most 64 bits."""
     if len(content) > LARGEST_JSON:
         raise ValueError(f"model.json takes {memory.shown(len(content))}")
     text = content.decode("utf-8")
-    found = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_object)
-    if "\\ud" in text.lower():  # half of a character is refused here, where it is encoded
-        json.dumps(found, ensure_ascii=False).encode("utf-8")
-    return found
+    data = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_object)
+    if "\\ud" in text.lower():  # a lone surrogate raises here, when it is encoded
+        json.dumps(data, ensure_ascii=False).encode("utf-8")
+    return data
 
 
 def _whole(digits: str) -> int:
+    """Return a whole number of at most 64 bits, or raise."""
     if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
         raise ValueError("model.json holds a whole number of more than 64 bits")
     return int(digits)
 
 
 def _finite(digits: str) -> float:
-    found = float(digits)
-    if not math.isfinite(found):
+    """Return a finite number, or raise."""
+    number = float(digits)
+    if not math.isfinite(number):
         raise ValueError("model.json holds a number that is not finite")
-    return found
+    return number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Return a JSON object, or raise if a name is repeated."""
+    data = dict(pairs)
+    if len(data) < len(pairs):
         raise ValueError("model.json names something twice")
-    return found
+    return data
 
 
 # ---- arrays ----
@@ -95,7 +98,7 @@ def _arrays(packed: bytes) -> dict[str, AnyArray]:
 
 
 def array(content: bytes) -> AnyArray:
-    """Return the array of an npy file, read-only, whose header says how long the file is."""
+    """Return the array of an npy file as a copy; the size in its header must be that of the file."""
     stream = io.BytesIO(content)
     version = npy.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
@@ -107,17 +110,17 @@ def array(content: bytes) -> AnyArray:
     size = math.prod(shape)
     if min(shape, default=0) < 0 or len(content) - stream.tell() != size * dtype.itemsize:
         raise ValueError("an array is shorter or longer than it says")
-    found = np.frombuffer(content, dtype, size, stream.tell()) if size * dtype.itemsize else np.zeros(size, dtype)
-    _check_bits(found)
-    native = np.array(found, dtype.newbyteorder("="), copy=True)
+    raw = np.frombuffer(content, dtype, size, stream.tell()) if size * dtype.itemsize else np.zeros(size, dtype)
+    _check_bits(raw)
+    native = np.array(raw, dtype.newbyteorder("="), copy=True)
     return np.reshape(native, shape, order="F" if is_fortran else "C")
 
 
-def _check_bits(found: AnyArray) -> None:
-    """Refuse bits that stand for nothing: truth values beyond 1, and characters that do not exist."""
-    if found.dtype.kind == "b" and found.size and found.view(np.uint8).max() > 1:
+def _check_bits(raw: AnyArray) -> None:
+    """Reject invalid bits: truth values beyond 1, and characters that do not exist."""
+    if raw.dtype.kind == "b" and raw.size and raw.view(np.uint8).max() > 1:
         raise ValueError("an array of truth values holds something else")
-    if found.dtype.kind == "U" and found.size and found.dtype.itemsize:
-        signs = found.view(found.dtype.byteorder.replace("|", "=") + "u4")
+    if raw.dtype.kind == "U" and raw.size and raw.dtype.itemsize:
+        signs = raw.view(raw.dtype.byteorder.replace("|", "=") + "u4")
         if (signs > 0x10FFFF).any() or ((signs >= 0xD800) & (signs < 0xE000)).any():
             raise ValueError("an array of text holds a character that does not exist")

@@ -37,6 +37,7 @@ def check(model: Any, name: str, declared: Iterable[str], learnt: Mapping[str, A
 
 
 def _check_one(name: str, key: str, kind: state.Kind | None, value: object, sizes: Sizes) -> None:
+    """Check one value against its declaration (None: plain data); errors name model and value."""
     try:
         if kind is None:
             check_plain(value)
@@ -47,39 +48,41 @@ def _check_one(name: str, key: str, kind: state.Kind | None, value: object, size
 
 
 class Sizes:
-    """The sizes of arrays by name: whole numbers and labels learnt, hyper-parameters, what a model works out."""
+    """The sizes of arrays by name: learnt numbers and labels, hyper-parameters, ``learnt_sizes`` of the model."""
 
     def __init__(self, model: Any, learnt: Mapping[str, Any]) -> None:
         self.model, self.learnt, self.known = model, learnt, dict[str, int]()
 
-    def of(self, size: state.Size, found: int | None = None) -> int:
-        """Return a size; a name that nobody knows yet stands for ``found`` from now on."""
+    def of(self, size: state.Size, observed: int | None = None) -> int:
+        """Return a size, such as "rows" or "rows+1"; a name not known yet is set to the size observed, from now on."""
         if isinstance(size, int):
             return size
-        name, _, more = size.partition("+")
-        extra = int(more or 0)
+        name, _, added = size.partition("+")
+        extra = int(added or 0)
         if name not in self.known:
-            self.known[name] = self._worked_out(name, None if found is None else found - extra)
+            self.known[name] = self._worked_out(name, None if observed is None else observed - extra)
         return self.known[name] + extra
 
-    def _worked_out(self, name: str, found: int | None) -> int:
+    def _worked_out(self, name: str, observed: int | None) -> int:
+        """Return the size of a name from what was learnt, the hyper-parameters or the model, else the size observed."""
         sources = [self.learnt, _hyper_parameters(self.model)]
         if hasattr(self.model, "learnt_sizes"):
             sources.append(self.model.learnt_sizes())
-        for value in (*(source.get(name) for source in sources), found):
+        for value in (*(source.get(name) for source in sources), observed):
             if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
                 return int(value)
         raise ValueError(f"needs a whole number {name!r}")
 
 
 def _hyper_parameters(model: Any) -> Mapping[str, Any]:
+    """Return the hyper-parameters of an estimator or a dataclass; none for anything else."""
     if hasattr(model, "get_params"):
         return dict(model.get_params(deep=False))
     return values_of(model) if hasattr(type(model), "__dataclass_fields__") else {}
 
 
 class Comparison:
-    """Compares single values with their kinds; sizes that one value sets hold for the others."""
+    """Compares values with their declared kinds; a size set by one value must hold for the others."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
@@ -91,29 +94,31 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.Numbers, value: object) -> None:
-        found = _numbers(kind, value)
-        self._same_shape(kind.shape, found)
-        if not found.size:
+        """Check the type, shape, range and order of numbers."""
+        array = _numbers(kind, value)
+        self._same_shape(kind.shape, array)
+        if not array.size:
             return
-        missing = np.isnan(found) if found.dtype.kind == "f" else np.zeros(found.shape, bool)
+        missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
         if missing.any() and not kind.may_miss:
             raise ValueError("holds NaN")
-        known = found[~missing]
-        high = kind.high if found.dtype != np.float32 else min(kind.high, state.LARGEST_SINGLE)
-        low = kind.low if found.dtype != np.float32 else max(kind.low, -state.LARGEST_SINGLE)
+        known = array[~missing]
+        high = kind.high if array.dtype != np.float32 else min(kind.high, state.LARGEST_SINGLE)
+        low = kind.low if array.dtype != np.float32 else max(kind.low, -state.LARGEST_SINGLE)
         if known.size and (known.max() > high or known.min() < low):
             raise ValueError(f"holds a number outside of {low:g} … {high:g}")
         if kind.below is not None and known.size and known.max() >= self.sizes.of(kind.below):
             raise ValueError(f"holds {known.max()}, but there are {self.sizes.of(kind.below)} of {kind.below}")
-        if kind.is_sorted and found.ndim and (found[1:] < found[:-1]).any():
+        if kind.is_sorted and array.ndim and (array[1:] < array[:-1]).any():
             raise ValueError("is not in ascending order")
 
     @compare.register
     def _(self, kind: state.Pointer, value: object) -> None:
-        found = _array(value, ("int64",))
-        size = self.sizes.of(kind.size, len(found) - 1 if found.ndim == 1 else 0)
-        self._same_shape((size + 1,), found)
-        if found[0] != 0 or (found[1:] < found[:-1]).any() or found[-1] != self.sizes.of(kind.over):
+        """Check pointers: ascending from 0 to the end of what they cut."""
+        array = _array(value, ("int64",))
+        size = self.sizes.of(kind.size, len(array) - 1 if array.ndim == 1 else 0)
+        self._same_shape((size + 1,), array)
+        if array[0] != 0 or (array[1:] < array[:-1]).any() or array[-1] != self.sizes.of(kind.over):
             raise ValueError(f"does not lead from 0 to the end of {kind.over}")
 
     @compare.register
@@ -133,19 +138,25 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.Labels, value: object) -> None:
-        found = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
-        if not isinstance(found, (list, tuple)):
+        """Check a list of distinct labels (or 0, 1, 2, … if allowed)."""
+        array = value.tolist() if isinstance(value, np.ndarray) and value.ndim == 1 else value
+        if not isinstance(array, (list, tuple)):
             raise ValueError("is not a list of labels")
-        if len(found) != self.sizes.of(kind.size, len(found)):
-            raise ValueError(f"has {len(found)} labels, but there are {self.sizes.of(kind.size)} {kind.size}")
-        if kind.or_numbers and found == list(range(len(found))) and not any(isinstance(one, bool) for one in found):
+        if len(array) != self.sizes.of(kind.size, len(array)):
+            raise ValueError(f"has {len(array)} labels, but there are {self.sizes.of(kind.size)} {kind.size}")
+        if (
+            kind.or_numbers
+            and array == list(range(len(array)))
+            and not any(isinstance(element, bool) for element in array)
+        ):
             return
-        _check_texts(found)
-        if len(set(found)) < len(found):
+        _check_texts(array)
+        if len(set(array)) < len(array):
             raise ValueError("names a label twice")
 
     @compare.register
     def _(self, kind: state.Classes, value: object) -> None:
+        """Check an ascending array of distinct categories."""
         if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "biufU" or len(value) < 1:
             raise ValueError("is not a list of categories")
         if value.dtype.kind == "f" and not np.isfinite(value).all():
@@ -156,6 +167,7 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.ByLabel, value: object) -> None:
+        """Check a mapping of labels to numbers."""
         if not isinstance(value, Mapping) or not value:
             raise ValueError("is not a number per label")
         _check_texts(value)
@@ -166,6 +178,7 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.TableKind, value: object) -> None:
+        """Check a mapping of labels to rows with the same named numbers."""
         if not isinstance(value, Mapping):
             raise ValueError("is not a row of numbers per label")
         rows = list(value.values())
@@ -179,6 +192,7 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.Curves, value: object) -> None:
+        """Check a mapping of names to lists of numbers."""
         if not isinstance(value, Mapping) or not all(isinstance(curve, list) for curve in value.values()):
             raise ValueError("is not a mapping of names to lists of numbers")
         _check_texts(value)
@@ -187,6 +201,7 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.Part, value: object) -> None:
+        """Check an estimator: its methods and its number of features."""
         if not hasattr(value, "get_params") or not all(hasattr(value, method) for method in kind.can):
             raise ValueError(f"is not an estimator with {' and '.join(kind.can)}")
         if n_features_of(value) != self.sizes.of(kind.features):
@@ -194,22 +209,24 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.ListOf, value: object) -> None:
+        """Check a list of values of one kind."""
         if not isinstance(value, list) or len(value) != self.sizes.of(kind.size, len(value)):
             raise ValueError(f"is not a list of {kind.size} values")
-        for one in value:
-            self.compare(kind.kind, one)
+        for element in value:
+            self.compare(kind.kind, element)
 
     @compare.register
     def _(self, kind: state.OneOf, value: object) -> None:
+        """Check a value that may be of one of several kinds, or None if allowed."""
         if value is None and kind.or_none:
             return
-        before, problem = dict(self.sizes.known), ValueError("is missing")
-        for one in kind.kinds:
+        known_before, problem = dict(self.sizes.known), ValueError("is missing")
+        for element in kind.kinds:
             try:
-                self.compare(one, value)
+                self.compare(element, value)
                 return
-            except ValueError as found:
-                self.sizes.known, problem = dict(before), found
+            except ValueError as mismatch:
+                self.sizes.known, problem = dict(known_before), mismatch
         raise problem
 
     @compare.register
@@ -217,34 +234,35 @@ class Comparison:
         if type(value).__name__ != kind.name:
             raise ValueError(f"is not a {kind.name}")
 
-    def _same_shape(self, shape: tuple[state.Size, ...], found: AnyArray) -> None:
-        if len(shape) != found.ndim:
-            raise ValueError(f"has {found.ndim} dimensions, not {len(shape)}")
-        wanted = tuple(self.sizes.of(size, length) for size, length in zip(shape, found.shape, strict=True))
-        if wanted != found.shape:
-            raise ValueError(f"has shape {found.shape}, not {wanted}")
+    def _same_shape(self, shape: tuple[state.Size, ...], array: AnyArray) -> None:
+        """Raise if an array does not have the declared shape."""
+        if len(shape) != array.ndim:
+            raise ValueError(f"has {array.ndim} dimensions, not {len(shape)}")
+        expected = tuple(self.sizes.of(size, length) for size, length in zip(shape, array.shape, strict=True))
+        if expected != array.shape:
+            raise ValueError(f"has shape {array.shape}, not {expected}")
 
 
 def n_features_of(estimator: Any) -> int | None:
-    """Return how many features a fitted estimator takes; None where it does not say."""
+    """Return the number of features a fitted estimator takes; None if it does not say."""
     steps = estimator.steps if type(estimator).__name__ == "Pipeline" else ()
-    found = getattr(next((step for _, step in steps if hasattr(step, "fit")), estimator), "n_features_in_", None)
-    return int(found) if isinstance(found, (int, np.integer)) else None
+    n_features = getattr(next((step for _, step in steps if hasattr(step, "fit")), estimator), "n_features_in_", None)
+    return int(n_features) if isinstance(n_features, (int, np.integer)) else None
 
 
 def check_plain(value: object) -> None:
-    """Check a value that nobody declared: numbers are finite, whatever they are in."""
+    """Check an undeclared value: all numbers in it are finite."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f" and not np.isfinite(value).all():
             raise ValueError("holds NaN or infinity")
     elif isinstance(value, float):
         _check_number(value, -state.LARGEST, state.LARGEST)
     elif isinstance(value, Mapping):
-        for one in value.values():
-            check_plain(one)
+        for part in value.values():
+            check_plain(part)
     elif isinstance(value, (list, tuple)):
-        for one in value:
-            check_plain(one)
+        for part in value:
+            check_plain(part)
 
 
 def _numbers(kind: state.Numbers, value: object) -> AnyArray:
@@ -259,6 +277,7 @@ def _numbers(kind: state.Numbers, value: object) -> AnyArray:
 
 
 def _array(value: object, dtypes: tuple[str, ...]) -> AnyArray:
+    """Return a value that is an array of one of these types, in native byte order, or raise."""
     if not isinstance(value, np.ndarray):
         raise ValueError(f"is not an array of {' or '.join(dtypes)}")
     if value.dtype.name not in dtypes or not value.dtype.isnative:
@@ -267,6 +286,7 @@ def _array(value: object, dtypes: tuple[str, ...]) -> AnyArray:
 
 
 def _check_number(value: object, low: float, high: float, where: str = "") -> None:
+    """Raise if a value is not a finite number from ``low`` to ``high``; ``where`` is part of the message."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"holds {where}something that is not a number")
     if not math.isfinite(value):
@@ -276,10 +296,11 @@ def _check_number(value: object, low: float, high: float, where: str = "") -> No
 
 
 def _check_texts(values: Iterable[object]) -> None:
-    for one in values:
-        if not isinstance(one, str):
+    """Raise if a label is not valid text."""
+    for label in values:
+        if not isinstance(label, str):
             raise ValueError("holds a label that is not text")
-        if any("\ud800" <= sign <= "\udfff" for sign in one):
+        if any("\ud800" <= sign <= "\udfff" for sign in label):
             raise ValueError("holds a label that is not valid text")
 
 
@@ -290,10 +311,10 @@ ROWS = np.array([0.0, 1.0, -1.0, 0.5, 3.0])
 
 
 def check_predictions(estimator: Any, name: str) -> None:
-    """Let a fitted estimator answer for a few ordinary rows: parts that do not fit together are found here.
+    """Let a fitted estimator predict a few ordinary rows, to find parts that do not fit together.
 
-    Declared ranges make sure that this is safe; it finds what no declaration of one class can say, such as steps of a
-    pipeline that do not suit each other.
+    Declared ranges make sure that this is safe; it finds what the declarations of single classes cannot express, such
+    as steps of a pipeline that do not fit each other.
     """
     width = n_features_of(estimator)
     if width is None or width > MAX_FEATURES:
@@ -305,14 +326,15 @@ def check_predictions(estimator: Any, name: str) -> None:
 
 
 def _check_answer(answer: Callable[[AnyArray], Any], rows: AnyArray, name: str) -> None:
+    """Raise if a prediction fails or is not finite."""
     import warnings
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
-            found = answer(rows)
+            result = answer(rows)
         except Exception as problem:
             raise ValueError(f"{name} fails for ordinary rows ({problem})") from None
-    numbers = np.asarray(getattr(found, "data", found) if hasattr(found, "nnz") else found)
+    numbers = np.asarray(getattr(result, "data", result) if hasattr(result, "nnz") else result)
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
         raise ValueError(f"{name} is not finite for ordinary rows")

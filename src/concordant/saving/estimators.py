@@ -59,15 +59,15 @@ _REQUESTS = ("fit", "partial_fit", "predict", "predict_proba", "decision_functio
 
 
 def is_estimator(value: object) -> bool:
-    """Say whether a value is an estimator, of whatever library."""
+    """Return whether a value is an estimator, of any library."""
     return hasattr(value, "get_params") and hasattr(value, "fit") and not isinstance(value, type)
 
 
 class Estimators:
-    """The kinds of values that are estimators or parts of them."""
+    """Packs and unpacks estimators and their parts (losses, kernel maps)."""
 
     def pack(self, value: object, path: str, arrays: Arrays) -> dict[str, Any] | None:
-        """Return an estimator as JSON and arrays; None for what is none."""
+        """Return an estimator, loss or kernel map as JSON and arrays; None for anything else."""
         if isinstance(value, Loss):
             name = LOSSES.name_of(type(value))
             if name is None:
@@ -78,7 +78,7 @@ class Estimators:
         return self._pack_estimator(value, path, arrays) if is_estimator(value) else None
 
     def unpack(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> object:
-        """Return the estimator, its class taken from the lists of this module."""
+        """Return the estimator, loss or kernel map; only classes listed in this module are used."""
         kind = packed["kind"]
         if kind == "loss":
             if packed["name"] not in LOSSES.modules():
@@ -94,6 +94,7 @@ class Estimators:
 
     # ---- saving ----
     def _pack_estimator(self, estimator: Any, path: str, arrays: Arrays) -> dict[str, Any]:
+        """Return an estimator as JSON: library, name, parameters, learnt attributes, output and metadata settings."""
         library, name, private = _place(estimator)
         params = dict(estimator.get_params(deep=False))
         if params.get("memory") is not None:
@@ -112,11 +113,13 @@ class Estimators:
         return packed
 
     def _packed(self, values: Mapping[str, object], path: str, arrays: Arrays) -> dict[str, Any]:
+        """Pack values by name; arrays are stored under their path."""
         prefix = f"{path}." if path else ""
         return {name: pack(value, prefix + name, arrays, self) for name, value in values.items()}
 
     # ---- loading ----
     def _unpack_estimator(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> Any:
+        """Return the estimator of a description, after checking parameters and learnt attributes."""
         library, name = str(packed["library"]), str(packed["name"])
         cls, private = class_of(library, name)
         params = by_new_names(cls, self._unpacked(packed["params"], arrays, depth))
@@ -135,20 +138,21 @@ class Estimators:
         check_estimator(estimator, library, name, learnt)
         if "output" in packed:
             estimator.set_output(transform=str(packed["output"]))
-        for method, wanted in dict(packed.get("requests", {})).items():
+        for method, requests in dict(packed.get("requests", {})).items():
             if method not in _REQUESTS or not all(
-                isinstance(one, (bool, str)) or one is None for one in wanted.values()
+                isinstance(request, (bool, str)) or request is None for request in requests.values()
             ):
                 raise ValueError(f"{name} cannot ask for metadata in {method!r}")
-            getattr(estimator, f"set_{method}_request")(**wanted)
+            getattr(estimator, f"set_{method}_request")(**requests)
         return estimator
 
     def _unpacked(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> dict[str, Any]:
+        """Unpack values by name."""
         return {str(name): unpack(value, arrays, self, depth + 1) for name, value in dict(packed).items()}
 
 
 def check_estimator(estimator: Any, library: str, name: str, learnt: Mapping[str, object]) -> None:
-    """Refuse parameters out of range, and anything learnt that its class does not declare so."""
+    """Reject parameters out of range, and learnt values that do not match their declarations."""
     if library == "concordant":
         check_params(estimator)
         check_plain({declared.name: getattr(estimator, declared.name) for declared in params_of(type(estimator))})
@@ -159,24 +163,24 @@ def check_estimator(estimator: Any, library: str, name: str, learnt: Mapping[str
 
 
 def _checked_loss(name: str, settings: Mapping[str, Any]) -> Loss:
-    """Return a loss whose settings are of the types of their defaults."""
+    """Return a loss, or raise if a setting does not have the type of its default."""
     cls: Any = LOSSES.load(name)
-    for one in fields(cls):
-        given, usual = settings.get(one.name, one.default), one.default
-        if given is not usual and usual is not None and type(given) is not type(usual):
-            raise ValueError(f"the loss {name} has no {one.name} of {type(given).__name__}")
-        check_plain(given)
-    made: Loss = cls(**settings)
-    return made
+    for setting in fields(cls):
+        value, default = settings.get(setting.name, setting.default), setting.default
+        if value is not default and default is not None and type(value) is not type(default):
+            raise ValueError(f"the loss {name} has no {setting.name} of {type(value).__name__}")
+        check_plain(value)
+    loss: Loss = cls(**settings)
+    return loss
 
 
 def _fields(value: Any) -> dict[str, object]:
     """Return the settings of a dataclass."""
-    return {one.name: getattr(value, one.name) for one in fields(value)}
+    return {setting.name: getattr(value, setting.name) for setting in fields(value)}
 
 
 def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
-    """Return library, name and private attributes of an estimator that can be saved; refuse any other."""
+    """Return library, name and private attributes of an estimator that can be saved; reject any other."""
     cls = type(estimator)
     known = LEARNERS.name_of(cls)
     if known is not None:
@@ -194,7 +198,7 @@ def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
 
 
 def class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
-    """Return a class by library and name, with its private attributes; refuse any that is not listed."""
+    """Return a class by library and name, with its private attributes; reject any that is not listed."""
     if library == "concordant" and name in LEARNERS.modules():
         return LEARNERS.load(name), ()
     if library == "scikit-learn" and name in SKLEARN:
@@ -204,7 +208,7 @@ def class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
 
 
 def _state(estimator: Any, name: str, private: tuple[str, ...], params: Mapping[str, object]) -> dict[str, object]:
-    """Return what an estimator learnt: everything it holds beyond its parameters."""
+    """Return what an estimator learnt: all its attributes except parameters and transient ones."""
     by_init = vars(type(estimator)(**params))
     transient = {"_metadata_request", "_sklearn_output_config", *getattr(type(estimator), "_transient", ())}
     learnt = {key: value for key, value in vars(estimator).items() if key not in by_init and key not in transient}
@@ -215,10 +219,13 @@ def _state(estimator: Any, name: str, private: tuple[str, ...], params: Mapping[
 
 
 def _requests(estimator: Any) -> dict[str, dict[str, Any]]:
-    """Return what metadata an estimator was told to ask for, by method."""
-    asked = getattr(estimator, "_metadata_request", None)
-    return {} if asked is None else {method: dict(getattr(asked, method).requests) for method in _requested(asked)}
+    """Return the metadata requests of an estimator, by method."""
+    request = getattr(estimator, "_metadata_request", None)
+    return (
+        {} if request is None else {method: dict(getattr(request, method).requests) for method in _requested(request)}
+    )
 
 
-def _requested(asked: Any) -> list[str]:
-    return [method for method in _REQUESTS if hasattr(asked, method) and getattr(asked, method).requests]
+def _requested(request: Any) -> list[str]:
+    """Return the methods that have metadata requests."""
+    return [method for method in _REQUESTS if hasattr(request, method) and getattr(request, method).requests]

@@ -207,7 +207,7 @@ LEARNS: dict[str, Mapping[str, Kind]] = {
 
 
 def check_more(estimator: Any, name: str) -> None:
-    """Check the parameters as ``fit`` does, and what declarations cannot say of a fitted estimator."""
+    """Check the parameters as ``fit`` does, and what declarations cannot express."""
     if hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
     if name in ("Pipeline", "FeatureUnion"):
@@ -221,6 +221,7 @@ def check_more(estimator: Any, name: str) -> None:
 
 
 def _check_steps(estimator: Any, name: str) -> None:
+    """Check that steps are pairs of names and estimators, as scikit-learn requires."""
     steps = estimator.steps if name == "Pipeline" else estimator.transformer_list
     if not steps or not all(isinstance(step, tuple) and len(step) == 2 and isinstance(step[0], str) for step in steps):
         raise ValueError(f"{name} does not list its steps as names and estimators")
@@ -228,15 +229,18 @@ def _check_steps(estimator: Any, name: str) -> None:
 
 
 def _check_polynomial(estimator: Any) -> None:
-    """Check degrees and number of columns, by which scikit-learn writes into an array it does not clear."""
+    """Check degrees and number of columns, on which scikit-learn relies when it fills an uninitialised array."""
     degree = estimator.degree
     low, high = (0, degree) if isinstance(degree, int) else degree
     if (estimator._min_degree, estimator._max_degree) != (low, high):
         raise ValueError("PolynomialFeatures learnt other degrees than it was given")
     n = estimator.n_features_in_
-    ways = [comb(n, d) if estimator.interaction_only else comb(n + d - 1, d) for d in range(1, high + 1)]
+    n_products = [comb(n, d) if estimator.interaction_only else comb(n + d - 1, d) for d in range(1, high + 1)]
     bias = int(estimator.include_bias)
-    if estimator._n_out_full != sum(ways) + bias or estimator.n_output_features_ != sum(ways[max(low - 1, 0) :]) + bias:
+    if (
+        estimator._n_out_full != sum(n_products) + bias
+        or estimator.n_output_features_ != sum(n_products[max(low - 1, 0) :]) + bias
+    ):
         raise ValueError("PolynomialFeatures learnt a number of columns that does not follow from its degrees")
 
 

@@ -20,17 +20,17 @@ DEEPEST = 40  # a file nested deeper was not written by save()
 
 
 class Extension(Protocol):
-    """Packs and unpacks what is no plain value."""
+    """Packs and unpacks what is not a plain value."""
 
     def pack(self, value: object, path: str, arrays: Arrays) -> dict[str, Any] | None:
-        """Return the JSON of a value, None where this is none of its kind."""
+        """Return the JSON of a value, None if it is not of these kinds."""
 
     def unpack(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> object:
         """Return the value of an object of another kind, or raise ValueError."""
 
 
 def pack(value: object, path: str, arrays: Arrays, extension: Extension) -> Any:
-    """Return a value as JSON, its arrays put into ``arrays``; refuse what is no plain value."""
+    """Return a value as JSON, its arrays added to ``arrays``; reject what is not a plain value."""
     if isinstance(value, (np.ndarray, np.generic)):  # before the others: NumPy's numbers are also Python's
         return _pack_array(np.asarray(value), path, arrays, is_scalar=isinstance(value, np.generic))
     if isinstance(value, float) and not math.isfinite(value):
@@ -40,11 +40,14 @@ def pack(value: object, path: str, arrays: Arrays, extension: Extension) -> Any:
     if isinstance(value, np.dtype) and value.kind in "biuf":
         return {"kind": "dtype", "value": value.name}
     if isinstance(value, list):
-        return [pack(one, f"{path}.{k}", arrays, extension) for k, one in enumerate(value)]
+        return [pack(element, f"{path}.{k}", arrays, extension) for k, element in enumerate(value)]
     if isinstance(value, tuple):
-        return {"kind": "tuple", "items": [pack(one, f"{path}.{k}", arrays, extension) for k, one in enumerate(value)]}
+        return {
+            "kind": "tuple",
+            "items": [pack(element, f"{path}.{k}", arrays, extension) for k, element in enumerate(value)],
+        }
     if isinstance(value, Mapping) and all(isinstance(key, (str, int)) for key in value):
-        items = [[key, pack(one, f"{path}.{key}", arrays, extension)] for key, one in value.items()]
+        items = [[key, pack(element, f"{path}.{key}", arrays, extension)] for key, element in value.items()]
         return {"kind": "dict", "items": items}
     if type(value).__module__.startswith("scipy.sparse"):
         return _pack_sparse(value, path, arrays)
@@ -58,7 +61,8 @@ def pack(value: object, path: str, arrays: Arrays, extension: Extension) -> Any:
 
 
 def _pack_array(value: AnyArray, path: str, arrays: Arrays, *, is_scalar: bool) -> dict[str, Any]:
-    if value.dtype.kind == "O" and all(isinstance(one, str) for one in value.flat) and value.ndim == 1:
+    """Store an array (or a NumPy scalar) under its path; texts are written as JSON."""
+    if value.dtype.kind == "O" and all(isinstance(element, str) for element in value.flat) and value.ndim == 1:
         return {"kind": "texts", "items": value.tolist()}
     if value.dtype.kind not in "biufU":
         raise InputError(f"{path} cannot be saved: it is an array of {value.dtype}, not of numbers or text.")
@@ -67,6 +71,7 @@ def _pack_array(value: AnyArray, path: str, arrays: Arrays, *, is_scalar: bool) 
 
 
 def _pack_sparse(value: Any, path: str, arrays: Arrays) -> dict[str, Any]:
+    """Store a sparse matrix as the three arrays of its CSR form."""
     rows = value.tocsr()
     for part in ("data", "indices", "indptr"):
         _pack_array(getattr(rows, part), f"{path}.{part}", arrays, is_scalar=False)
@@ -74,44 +79,46 @@ def _pack_sparse(value: Any, path: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def unpack(packed: Any, arrays: Mapping[str, AnyArray], extension: Extension, depth: int = 0) -> Any:
-    """Return the value that ``pack`` made JSON of."""
+    """Return the value from the JSON that ``pack`` returned."""
     if depth > DEEPEST:
         raise ValueError("it is nested too deeply")
     if isinstance(packed, list):
-        return [unpack(one, arrays, extension, depth + 1) for one in packed]
+        return [unpack(element, arrays, extension, depth + 1) for element in packed]
     if not isinstance(packed, dict):
         return packed
     kind = packed["kind"]
     if kind in ("array", "scalar"):
-        found = arrays[str(packed["at"])]
-        return found[()] if kind == "scalar" and found.ndim == 0 else found
+        array = arrays[str(packed["at"])]
+        return array[()] if kind == "scalar" and array.ndim == 0 else array
     if kind == "float":
         return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[packed["value"]]
     if kind == "dtype":
         return _dtype(str(packed["value"]))
     if kind == "tuple":
-        return tuple(unpack(one, arrays, extension, depth + 1) for one in packed["items"])
+        return tuple(unpack(element, arrays, extension, depth + 1) for element in packed["items"])
     if kind == "dict":
-        return {key: unpack(one, arrays, extension, depth + 1) for key, one in packed["items"]}
+        return {key: unpack(element, arrays, extension, depth + 1) for key, element in packed["items"]}
     if kind == "texts":
-        return np.array([str(one) for one in packed["items"]], object)
+        return np.array([str(element) for element in packed["items"]], object)
     if kind == "csr":
         return _unpack_sparse(packed, arrays)
     return extension.unpack(packed, arrays, depth + 1)
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    found = np.dtype(name)
-    if found.kind not in "biuf":
+    """Return a type of numbers by its name, or raise."""
+    dtype = np.dtype(name)
+    if dtype.kind not in "biuf":
         raise ValueError(f"{name!r} is no type of numbers")
-    return found
+    return dtype
 
 
 def _unpack_sparse(packed: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> Any:
+    """Return a sparse matrix from the arrays of its CSR form, after checking them."""
     from scipy.sparse import csr_array
 
-    at = str(packed["at"])
-    parts = tuple(arrays[f"{at}.{part}"] for part in ("data", "indices", "indptr"))
+    path = str(packed["at"])
+    parts = tuple(arrays[f"{path}.{part}"] for part in ("data", "indices", "indptr"))
     rows = csr_array(parts, shape=tuple(int(size) for size in packed["shape"]))
     rows.check_format(full_check=True)  # indices out of range would be read as memory
     return rows

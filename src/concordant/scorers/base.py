@@ -21,7 +21,7 @@ class Scorer(ABC):
         self.size = size  # the number of parameters
 
     def start(self, rng: np.random.Generator) -> Floats:
-        """Return the parameters to begin with."""
+        """Return the parameters to start from."""
         return np.zeros(self.size)
 
     @abstractmethod
@@ -29,7 +29,7 @@ class Scorer(ABC):
         """Return the score of every row."""
 
     def forward(self, X: Matrix, theta: Floats) -> tuple[Floats, Any]:
-        """Return the scores and what ``backward`` needs of the way there."""
+        """Return the scores, and intermediate results that ``backward`` needs."""
         return self.scores(X, theta), None
 
     @abstractmethod
@@ -41,8 +41,8 @@ class Scorer(ABC):
         return np.ones(self.size)
 
     def in_raw_units(self, theta: Floats, mean: Floats, deviation: Floats) -> Floats:
-        """Return the parameters for features as they come, from those for (x - mean) / deviation.
+        """Return the parameters for raw features, from those for (x - mean) / deviation.
 
-        Scores may move by a constant.
+        Scores may change by a constant.
         """
         return theta

@@ -60,7 +60,7 @@ class Kernel:
 
 @dataclass(frozen=True, eq=False)
 class KernelMap:
-    """A fitted map: arrays and settings only. Without ``projection`` it gives k(x, Z) as it is."""
+    """A fitted map: arrays and settings only. Without ``projection`` it returns k(x, Z) itself."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         "kernel": Text(choices=("linear", "rbf", "polynomial")),
@@ -87,7 +87,7 @@ class KernelMap:
         components: int | None = None,
         rng: np.random.Generator | None = None,
     ) -> KernelMap:
-        """Take all rows of X as landmarks, or ``components`` of them drawn at random."""
+        """Take all rows of X as landmarks, or ``components`` of them drawn at random, and compute the projection."""
         gamma = gamma_of(X) if gamma is None else gamma
         if components is not None and components < X.shape[0]:
             rng = rng or np.random.default_rng(0)
@@ -97,7 +97,7 @@ class KernelMap:
 
     @classmethod
     def expansion(cls, X: Matrix, kernel: str, *, gamma: float | None = None, degree: int = 3) -> KernelMap:
-        """Take all rows as landmarks, without a projection: a linear model then weights k(x, z) itself."""
+        """Take all rows as landmarks, without a projection: a linear model then weights k(x, z) directly."""
         if X.shape[0] > MAX_LANDMARKS:
             raise InputError(
                 f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
@@ -108,17 +108,17 @@ class KernelMap:
 
     @property
     def n_columns(self) -> int:
-        """How many columns the map has."""
+        """The number of columns of the map."""
         return len(self.landmarks) if self.projection is None else self.projection.shape[1]
 
     def transform(self, X: Matrix) -> AnyArray:
         """Return phi(x) of every row, in the type of X."""
-        form = Kernel(self.kernel, self.gamma, self.degree)
+        kernel = Kernel(self.kernel, self.gamma, self.degree)
         mapped = np.empty((X.shape[0], self.n_columns), X.dtype)
         for low in range(0, X.shape[0], BLOCK_ROWS):
             rows = slice(low, low + BLOCK_ROWS)
             with np.errstate(over="ignore", invalid="ignore"):
-                value = form(X[rows], self.landmarks)
+                value = kernel(X[rows], self.landmarks)
                 mapped[rows] = value if self.projection is None else value @ self.projection
                 is_finite = np.isfinite(mapped[rows].sum(dtype=np.float64))
             if not is_finite:
@@ -130,14 +130,14 @@ class KernelMap:
 
 
 def inverse_root(gram: AnyArray) -> Floats:
-    """Return U L^(-1/2) of a matrix of inner products U L U', without eigenvalues that are only rounding."""
+    """Return U L^(-1/2) of a matrix of inner products U L U', dropping eigenvalues that are only rounding."""
     value, vector = np.linalg.eigh(gram.astype(np.float64, copy=False))
     kept = value > max(float(value[-1]), 0.0) * len(value) * np.finfo(gram.dtype).eps
     return np.ascontiguousarray(vector[:, kept] / np.sqrt(value[kept]))
 
 
 def gamma_of(X: Matrix) -> float:
-    """Return the usual scale of a kernel, 1 / (number of features times variance of all entries)."""
+    """Return the default scale of a kernel: 1 / (number of features times variance of all entries)."""
     entries = float(X.shape[0] * X.shape[1])
     if isinstance(X, np.ndarray):
         mean = X.mean(axis=0, dtype=np.float64).mean()
@@ -150,6 +150,7 @@ def gamma_of(X: Matrix) -> float:
 
 
 def _squares(X: Matrix) -> Floats:
+    """Return the squared length of every row."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64), np.float64)
     return np.asarray(X.multiply(X).sum(axis=1), np.float64).reshape(-1)

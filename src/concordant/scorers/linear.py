@@ -23,5 +23,5 @@ class Linear(Scorer):
         return np.asarray(X.T @ gradient.astype(X.dtype, copy=False)).astype(np.float64, copy=False)
 
     def in_raw_units(self, theta: Floats, mean: Floats, deviation: Floats) -> Floats:
-        """Return w / deviation; scores move by the constant mean'w / deviation."""
+        """Return w / deviation; scores change by the constant mean'w / deviation."""
         return np.asarray(theta / deviation)

@@ -31,20 +31,21 @@ class Network(Scorer):
         super().__init__(sum((below + 1) * above for below, above in self._steps()) + hidden)
 
     def _steps(self) -> list[tuple[int, int]]:
+        """Return the widths (below, above) of every layer of weights."""
         return list(zip(self.widths[:-1], self.widths[1:], strict=True))
 
     def start(self, rng: np.random.Generator) -> Floats:
-        """Draw weights whose size keeps activations and gradients of the same order in all layers; biases are 0."""
+        """Draw weights uniformly with Glorot's bound sqrt(6 / (below + above)); biases are 0."""
         parts = []
         for below, above in self._steps():
-            reach = np.sqrt(6 / (below + above))
-            parts += [rng.uniform(-reach, reach, below * above), np.zeros(above)]
+            bound = np.sqrt(6 / (below + above))
+            parts += [rng.uniform(-bound, bound, below * above), np.zeros(above)]
         width = self.widths[-1]
-        reach = np.sqrt(6 / (width + 1))
-        return np.concatenate([*parts, rng.uniform(-reach, reach, width)])
+        bound = np.sqrt(6 / (width + 1))
+        return np.concatenate([*parts, rng.uniform(-bound, bound, width)])
 
     def penalised(self) -> Floats:
-        """Shrink all weights, but no bias."""
+        """Return 1 for weights, 0 for biases."""
         parts = [np.repeat([1.0, 0.0], [below * above, above]) for below, above in self._steps()]
         return np.concatenate([*parts, np.ones(self.widths[-1])])
 
@@ -55,30 +56,32 @@ class Network(Scorer):
     def forward(self, X: Matrix, theta: Floats) -> tuple[Floats, list[AnyArray]]:
         """Return the scores and the activations of every hidden layer."""
         layers, out = self._taken_apart(theta.astype(X.dtype, copy=False))
-        active: list[AnyArray] = []
+        activations: list[AnyArray] = []
         for weight, bias in layers:
-            value = np.asarray((active[-1] if active else X) @ weight)
+            value = np.asarray((activations[-1] if activations else X) @ weight)
             value += bias
-            active.append(np.tanh(value, out=value) if self.activation == "tanh" else np.maximum(value, 0, out=value))
-        return (active[-1] @ out).astype(np.float64, copy=False), active
+            activations.append(
+                np.tanh(value, out=value) if self.activation == "tanh" else np.maximum(value, 0, out=value)
+            )
+        return (activations[-1] @ out).astype(np.float64, copy=False), activations
 
     def backward(self, X: Matrix, theta: Floats, kept: list[AnyArray], gradient: Floats) -> Floats:
         """Return the gradient in all weights and biases by back-propagation."""
         layers, out = self._taken_apart(theta.astype(X.dtype, copy=False))
-        back = gradient.astype(X.dtype, copy=False)
-        parts: list[AnyArray] = [kept[-1].T @ back]
-        above = np.outer(back, out)
+        score_gradient = gradient.astype(X.dtype, copy=False)
+        parts: list[AnyArray] = [kept[-1].T @ score_gradient]
+        layer_gradient = np.outer(score_gradient, out)
         for depth in range(len(layers) - 1, -1, -1):
             active = kept[depth]
-            above *= 1 - active * active if self.activation == "tanh" else active > 0
+            layer_gradient *= 1 - active * active if self.activation == "tanh" else active > 0
             below = kept[depth - 1] if depth else X
-            parts += [above.sum(axis=0), np.asarray(below.T @ above).reshape(-1)]
+            parts += [layer_gradient.sum(axis=0), np.asarray(below.T @ layer_gradient).reshape(-1)]
             if depth:
-                above = above @ layers[depth][0].T
+                layer_gradient = layer_gradient @ layers[depth][0].T
         return np.concatenate(parts[::-1]).astype(np.float64, copy=False)
 
     def in_raw_units(self, theta: Floats, mean: Floats, deviation: Floats) -> Floats:
-        """Divide the first layer's weights by the deviations, and take the means into its biases."""
+        """Divide the first layer's weights by the deviations, and move the means into its biases."""
         below, above = self._steps()[0]
         theta = theta.copy()
         weight = theta[: below * above].reshape(below, above)
@@ -87,9 +90,10 @@ class Network(Scorer):
         return theta
 
     def _taken_apart(self, theta: AnyArray) -> tuple[list[tuple[AnyArray, AnyArray]], AnyArray]:
-        layers, at = [], 0
+        """Return (weights, biases) of every hidden layer, and the output weights, as views of the flat parameters."""
+        layers, offset = [], 0
         for below, above in self._steps():
-            end = at + below * above
-            layers.append((theta[at:end].reshape(below, above), theta[end : end + above]))
-            at = end + above
-        return layers, theta[at:]
+            end = offset + below * above
+            layers.append((theta[offset:end].reshape(below, above), theta[end : end + above]))
+            offset = end + above
+        return layers, theta[offset:]

@@ -14,12 +14,12 @@ from concordant.types import Floats
 
 
 class Table(Scorer):
-    """Score rows by a weight of their item: X holds the items' numbers, from 0 to one below the size of the table."""
+    """Score rows by the weight of their item: X holds item numbers, from 0 to the size of the table minus 1."""
 
     def scores(self, X: Matrix, theta: Floats) -> Floats:
         """Return w[item] of every row."""
         return np.asarray(theta[X])
 
     def backward(self, X: Matrix, theta: Floats, kept: None, gradient: Floats) -> Floats:
-        """Return the sum of the gradients of every item's rows."""
+        """Return, for every item, the sum of the gradients of its rows."""
         return np.bincount(X, gradient, self.size).astype(np.float64, copy=False)

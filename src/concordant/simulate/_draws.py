@@ -68,7 +68,7 @@ class Scored(NamedTuple):
 
 
 def scored(items: Items, scores: Scores, spread: float, seed: Seed) -> Scored:
-    """Return the items with the scores given, or with scores drawn from a normal distribution of this spread."""
+    """Return the items with the scores given, or with normal scores of standard deviation ``spread``."""
     labels, rng = labels_of(items), np.random.default_rng(seed)
     n = len(labels)
     values = rng.normal(0.0, spread, n) if scores is None else np.asarray(scores, np.float64)
@@ -78,7 +78,7 @@ def scored(items: Items, scores: Scores, spread: float, seed: Seed) -> Scored:
 
 
 def from_orders(labels: list[str], orders: Int64s, meta: dict[str, object], top: int | None = None) -> Preferences:
-    """Make ballots from rows of items best first; with ``top``, places after it are "the rest" of an open ballot."""
+    """Make ballots from rows of items, best first; with ``top``, later places form the last tier of an open ballot."""
     n, m = orders.shape
     tier = np.arange(m)
     is_open = None
@@ -89,7 +89,7 @@ def from_orders(labels: list[str], orders: Int64s, meta: dict[str, object], top:
 
 
 def from_tiers(labels: list[str], tiers: Int64s, meta: dict[str, object], notes: Sequence[str] = ()) -> Preferences:
-    """Make ballots from rows of tiers, one column per item."""
+    """Make ballots from rows of tiers (0 is best), one column per item."""
     n, m = tiers.shape
     order = np.argsort(tiers, axis=1, kind="stable")
     tier = np.take_along_axis(tiers, order, axis=1)
@@ -105,7 +105,7 @@ def from_duels(
     agent: AnyArray | None = None,
     n_agents: int = 0,
 ) -> Preferences:
-    """Make one ballot per pair, ``first`` before ``second`` except where they tie."""
+    """Make one ballot per pair, ``first`` before ``second`` unless they tie."""
     n = len(first)
     item = np.stack([first, second], axis=1).reshape(-1)
     tier = np.tile([0, 1], n)

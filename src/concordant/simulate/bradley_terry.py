@@ -25,13 +25,14 @@ def bradley_terry(
         raise ParameterError("A duel takes two items: give at least two.")
     if ties < 0:
         raise ParameterError(arg("ties", shown=f"{ties:g}") + " is out of range: give a number of at least 0.")
-    one = rng.integers(0, len(labels), count("n_ballots", n_ballots))
-    other = rng.integers(0, len(labels) - 1, n_ballots)
-    other += other >= one
-    ahead = (score[one] - score[other]) / 2
-    weight = np.stack([np.exp(ahead), np.exp(-ahead), np.full(n_ballots, ties)])  # all over the geometric mean
+    item = rng.integers(0, len(labels), count("n_ballots", n_ballots))
+    rival = rng.integers(0, len(labels) - 1, n_ballots)
+    rival += rival >= item
+    half_lead = (score[item] - score[rival]) / 2
+    # win, loss and tie, each divided by the geometric mean of the two worths
+    weight = np.stack([np.exp(half_lead), np.exp(-half_lead), np.full(n_ballots, ties)])
     draw = rng.random(n_ballots) * weight.sum(axis=0)
     wins, is_tie = draw < weight[0], draw >= weight[0] + weight[1]
-    first, second = np.where(wins | is_tie, one, other), np.where(wins | is_tie, other, one)
+    first, second = np.where(wins | is_tie, item, rival), np.where(wins | is_tie, rival, item)
     meta: dict[str, object] = {"model": "bradley-terry", "scores": score.tolist(), "ties": ties}
     return from_duels(labels, first, second, is_tie if ties > 0 else None, meta)

@@ -27,16 +27,16 @@ def drifting(
 ) -> Preferences:
     """Draw duels of random pairs over time.
 
-    ``scores`` are those at the beginning, by default normal draws of deviation ``spread``; time is cut into so many
-    equal steps (``moments``), and ``prefs.meta["paths"]`` has the scores at the end of each, one row per moment.
+    ``scores`` are those at the beginning, by default normal draws of deviation ``spread``; time is cut into ``moments``
+    equal steps, and ``prefs.meta["paths"]`` has the scores in each, one row per moment.
     """
     labels, score, rng = scored(items, scores, spread, seed)
     if len(labels) < 2:
         raise ParameterError("A duel takes two items: give at least two.")
     if drift < 0 or length <= 0 or moments < 1:
-        given = {"drift": f"{drift:g}", "length": f"{length:g}", "moments": str(moments)}
+        settings = {"drift": f"{drift:g}", "length": f"{length:g}", "moments": str(moments)}
         raise ParameterError(
-            Sentence(", ").join(arg(name, shown=text) for name, text in given.items())
+            Sentence(", ").join(arg(name, shown=text) for name, text in settings.items())
             + " are out of range: give a drift of at least 0, a length above 0 and at least one moment."
         )
     step = length / moments
@@ -44,10 +44,10 @@ def drifting(
     steps[0] = score
     paths = np.cumsum(steps, axis=0)
     when = np.sort(rng.integers(0, moments, count("n_ballots", n_ballots)))
-    one = rng.integers(0, len(labels), n_ballots)
-    other = rng.integers(0, len(labels) - 1, n_ballots)
-    other += other >= one
-    wins = rng.random(n_ballots) < 1 / (1 + np.exp(paths[when, other] - paths[when, one]))
+    item = rng.integers(0, len(labels), n_ballots)
+    rival = rng.integers(0, len(labels) - 1, n_ballots)
+    rival += rival >= item
+    wins = rng.random(n_ballots) < 1 / (1 + np.exp(paths[when, rival] - paths[when, item]))
     meta: dict[str, object] = {"model": "drifting", "drift": drift, "paths": paths.tolist()}
-    prefs = from_duels(labels, np.where(wins, one, other), np.where(wins, other, one), None, meta)
+    prefs = from_duels(labels, np.where(wins, item, rival), np.where(wins, rival, item), None, meta)
     return prefs.replace(time=(when + 1) * step)

@@ -41,7 +41,7 @@ def generalised_mallows(
 
 
 def draw_orders(phi: Floats, n: int, rng: np.random.Generator) -> Int64s:
-    """Draw n orders of the places of a centre, with a dispersion for each."""
+    """Draw n orders (rows of places of the centre, best first), with a dispersion for each place."""
     m = len(phi)
     codes = draw_codes(phi[::-1], n, rng)
     backwards = kernels.lehmer_decode(np.arange(n + 1, dtype=np.int64) * m, codes.reshape(-1)).reshape(n, m)
@@ -49,10 +49,10 @@ def draw_orders(phi: Floats, n: int, rng: np.random.Generator) -> Int64s:
 
 
 def draw_codes(phi: Floats, n: int, rng: np.random.Generator) -> Int64s:
-    """Draw Lehmer codes: coordinate k takes j = 0 … k with probability ∝ phi_k^j."""
+    """Draw n Lehmer codes: coordinate k takes j = 0 … k with probability ∝ phi_k^j."""
     codes = np.zeros((n, len(phi)), np.int64)
     uniform = rng.random((n, len(phi)))
     for k, spread in enumerate(phi.tolist()):
-        reached = np.cumsum(spread ** np.arange(k + 1))
-        codes[:, k] = np.minimum(np.searchsorted(reached, uniform[:, k] * reached[-1], side="right"), k)
+        cumulated = np.cumsum(spread ** np.arange(k + 1))
+        codes[:, k] = np.minimum(np.searchsorted(cumulated, uniform[:, k] * cumulated[-1], side="right"), k)
     return codes

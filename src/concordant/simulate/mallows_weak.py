@@ -42,8 +42,8 @@ def mallows_weak(
     meta: dict[str, object] = {"model": "mallows-weak", "phi": spread, "centre": groups}
     if len(labels) <= MAX_LISTED:
         listed = weak_orders(len(labels))
-        reached = np.cumsum(spread ** distances(listed, middle))
-        chosen = np.searchsorted(reached, rng.random(count("n_ballots", n_ballots)) * reached[-1], side="right")
+        cumulated = np.cumsum(spread ** distances(listed, middle))
+        chosen = np.searchsorted(cumulated, rng.random(count("n_ballots", n_ballots)) * cumulated[-1], side="right")
         return from_tiers(labels, listed[np.minimum(chosen, len(listed) - 1)], meta)
     tiers = _walk(middle, count("n_ballots", n_ballots), spread, sweeps, rng)
     note = f"drawn by Markov chains of {sweeps} sweeps: approximate"
@@ -57,7 +57,9 @@ def weak_orders(m: int) -> Int64s:
     for _ in range(1, m):
         grown = []
         for row in rows:
-            for place in range(2 * int(row.max()) + 3):  # even: a tier of its own in front of tier place / 2
+            for place in range(
+                2 * int(row.max()) + 3
+            ):  # even: a new tier before tier place / 2; odd: into tier (place - 1) / 2
                 target = place // 2
                 shifted = row + (row >= target) if place % 2 == 0 else row
                 grown.append(np.append(shifted, target))
@@ -67,13 +69,14 @@ def weak_orders(m: int) -> Int64s:
 
 
 def distances(tiers: Int64s, centre: Int64s) -> Floats:
-    """Return the Kemeny distance of every row of tiers to the centre: half of how far the signs of pairs lie apart."""
+    """Return the Kemeny distance of every row of tiers to the centre: half the summed differences of pair signs."""
     i, j = np.triu_indices(tiers.shape[1], 1)
     apart = np.abs(np.sign(tiers[:, i] - tiers[:, j]) - np.sign(centre[i] - centre[j]))
     return np.asarray(apart.sum(axis=1) / 2)
 
 
 def _centre_tiers(labels: list[str], centre: Sequence[object] | None) -> Int64s:
+    """Return the tier of every label in the centre (by default each alone, in order), or raise."""
     if centre is None:
         return np.arange(len(labels))
     number = {label: k for k, label in enumerate(labels)}
@@ -89,9 +92,9 @@ def _centre_tiers(labels: list[str], centre: Sequence[object] | None) -> Int64s:
 
 
 def _walk(centre: Int64s, n: int, phi: float, sweeps: int, rng: np.random.Generator) -> Int64s:
-    """Draw n rankings by Gibbs sampling: in every sweep each item is taken out and put back, given the others.
+    """Draw n rankings by Gibbs sampling: in every sweep each item is removed and put back, given the others.
 
-    Place 2k is a new tier in front of tier k, place 2k + 1 is tier k itself.
+    Place 2k is a new tier before tier k, place 2k + 1 is tier k itself.
     """
     m = len(centre)
     tiers = np.tile(centre, (n, 1))
@@ -102,8 +105,8 @@ def _walk(centre: Int64s, n: int, phi: float, sweeps: int, rng: np.random.Genera
             tiers = _without(tiers, item)
             cost = _place_costs(tiers, item, centre)
             weight = np.exp(log_phi * (cost - cost.min(axis=1, keepdims=True)))
-            reached = np.cumsum(weight, axis=1)
-            place = (reached < rng.random(n)[:, None] * reached[:, -1:]).sum(axis=1)
+            cumulated = np.cumsum(weight, axis=1)
+            place = (cumulated < rng.random(n)[:, None] * cumulated[:, -1:]).sum(axis=1)
             target, is_new = place // 2, place % 2 == 0
             tiers = tiers + ((tiers >= target[:, None]) & is_new[:, None])
             tiers[rows, item] = target
@@ -111,7 +114,7 @@ def _walk(centre: Int64s, n: int, phi: float, sweeps: int, rng: np.random.Genera
 
 
 def _without(tiers: Int64s, item: int) -> Int64s:
-    """Take an item out of every row (its tier becomes -1) and close the gap it may leave."""
+    """Remove an item from every row (its tier becomes -1) and close the gap it may leave."""
     old = tiers[:, item].copy()
     was_alone = (tiers == old[:, None]).sum(axis=1) == 1
     tiers = tiers - ((tiers > old[:, None]) & was_alone[:, None])
@@ -120,20 +123,24 @@ def _without(tiers: Int64s, item: int) -> Int64s:
 
 
 def _place_costs(tiers: Int64s, item: int, centre: Int64s) -> Floats:
-    """Return what every place costs the item against the centre; places after the last tier cost infinity."""
+    """Return the distance from the centre that the item adds at every place; infinite after the last tier.
+
+    Places are numbered as in ``_walk``. ``ahead`` is the cost of putting the item before a tier, ``level`` into it,
+    ``behind`` after it.
+    """
     n, m = tiers.shape
     rows = np.arange(n)
     others = [k for k in range(m) if k != item]
     ahead, level, behind = (np.zeros((n, m + 1)) for _ in range(3))
     for k in others:
         sign = int(np.sign(centre[item] - centre[k]))
-        for table, own in ((ahead, -1), (level, 0), (behind, 1)):
-            table[rows, tiers[:, k]] += abs(own - sign) / 2
+        for table, sign_here in ((ahead, -1), (level, 0), (behind, 1)):
+            table[rows, tiers[:, k]] += abs(sign_here - sign) / 2
     in_front = np.cumsum(ahead[:, ::-1], axis=1)[:, ::-1]
-    back = np.concatenate([np.zeros((n, 1)), np.cumsum(behind, axis=1)[:, :-1]], axis=1)
+    behind_all = np.concatenate([np.zeros((n, 1)), np.cumsum(behind, axis=1)[:, :-1]], axis=1)
     cost = np.full((n, 2 * m + 1), np.inf)
-    cost[:, 0::2] = (back + in_front)[:, : m + 1]
-    cost[:, 1::2] = (back + level + in_front - ahead)[:, :m]
+    cost[:, 0::2] = (behind_all + in_front)[:, : m + 1]
+    cost[:, 1::2] = (behind_all + level + in_front - ahead)[:, :m]
     last = tiers.max(axis=1)
     cost[np.arange(2 * m + 1)[None, :] > 2 * (last[:, None] + 1)] = np.inf
     return cost

@@ -41,10 +41,10 @@ def mpm(
     i, j = np.nonzero(~np.eye(m, dtype=bool))
     exponent = (score[i] - score[j]) / (width[i] + width[j])
     drawn = []
-    for adhering in theta.tolist():
-        reached = np.cumsum(np.exp(adhering * exponent - np.max(adhering * exponent)))
-        uniform = rng.random(count("n_ballots", n_ballots)) * reached[-1]
-        drawn.append(np.minimum(np.searchsorted(reached, uniform, side="right"), len(i) - 1))
+    for agent_theta in theta.tolist():
+        cumulated = np.cumsum(np.exp(agent_theta * exponent - np.max(agent_theta * exponent)))
+        uniform = rng.random(count("n_ballots", n_ballots)) * cumulated[-1]
+        drawn.append(np.minimum(np.searchsorted(cumulated, uniform, side="right"), len(i) - 1))
     pair = np.concatenate(drawn)
     agent = np.repeat(np.arange(len(theta)), n_ballots)
     meta: dict[str, object] = {

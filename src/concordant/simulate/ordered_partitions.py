@@ -30,30 +30,33 @@ def ordered_partitions(
     tiers = np.full((n, m), -1, np.int64)
     for level in range(m):
         remaining = tiers < 0
-        left = remaining.sum(axis=1)
-        if not left.any():
+        n_remaining = remaining.sum(axis=1)
+        if not n_remaining.any():
             break
-        size = _sizes(left, tie_odds, rng)
+        size = _sizes(n_remaining, tie_odds, rng)
         noisy = np.where(remaining, score + rng.gumbel(size=(n, m)), -np.inf)
         key = np.where(remaining, rng.random((n, m)), np.inf)
-        key[np.arange(n), np.argmax(noisy, axis=1)] = np.where(left > 0, -1.0, np.inf)
+        key[np.arange(n), np.argmax(noisy, axis=1)] = np.where(n_remaining > 0, -1.0, np.inf)
         place = np.argsort(np.argsort(key, axis=1), axis=1)
         tiers[remaining & (place < size[:, None])] = level
     return from_tiers(labels, tiers, {"model": "ordered-partitions", "scores": score.tolist(), "tie_odds": tie_odds})
 
 
-def _sizes(left: Int64s, odds: float, rng: np.random.Generator) -> Int64s:
+def _sizes(n_remaining: Int64s, odds: float, rng: np.random.Generator) -> Int64s:
     """Draw the size of the next tier of every ballot: k of n items with weight odds^k C(n, k), k >= 1."""
-    sizes = np.zeros(len(left), np.int64)
-    uniform = rng.random(len(left))
-    for n in np.unique(left[left > 0]).tolist():
-        reached = np.cumsum(_size_weights(n, odds))
-        own = left == n
-        sizes[own] = 1 + np.minimum(np.searchsorted(reached, uniform[own] * reached[-1], side="right"), n - 1)
+    sizes = np.zeros(len(n_remaining), np.int64)
+    uniform = rng.random(len(n_remaining))
+    for n in np.unique(n_remaining[n_remaining > 0]).tolist():
+        cumulated = np.cumsum(_size_weights(n, odds))
+        of_size = n_remaining == n
+        sizes[of_size] = 1 + np.minimum(
+            np.searchsorted(cumulated, uniform[of_size] * cumulated[-1], side="right"), n - 1
+        )
     return sizes
 
 
 def _size_weights(n: int, odds: float) -> Floats:
+    """Return odds^k C(n, k) for k = 1 … n, up to a common factor."""
     k = np.arange(1, n + 1)
     ratio = np.ones(n)
     ratio[1:] = odds * (n - k[1:] + 1) / k[1:]  # odds^k C(n, k), relative to k = 1

@@ -43,7 +43,7 @@ MAX_PLANES = 600
 
 @dataclass(frozen=True)
 class Bounded(lbfgs.Minimum):
-    """Where a search ended, and how far above the minimum at most."""
+    """Where a search ended, and by how much at most its value exceeds the minimum."""
 
     gap: float
 
@@ -51,7 +51,7 @@ class Bounded(lbfgs.Minimum):
 def minimise_bundle(
     objective: Objective, start: Floats, *, tolerance: float, max_iterations: int, watch: lbfgs.Watch
 ) -> Bounded:
-    """Descend until the duality gap is below ``tolerance`` relative to the value, or ``watch`` says stop.
+    """Minimise until the duality gap is below ``tolerance`` relative to the value, or ``watch`` returns False.
 
     The value counts as at least a millionth of the first one.
     """
@@ -60,14 +60,14 @@ def minimise_bundle(
     if objective.alpha <= 0:
         raise NeedError("The bundle method needs a ridge penalty: give alpha (or a finite C) above 0.")
     search = _Search(objective, tolerance, watch)
-    found = lbfgs.minimise(
+    descent = lbfgs.minimise(
         search.evaluate, start, tolerance=STALLED, max_iterations=max_iterations, watch=search.should_continue
     )
-    iteration, rho = found.iterations, objective.alpha
+    iteration, rho = descent.iterations, objective.alpha
     while not search.is_over and iteration < max_iterations:
         iteration += 1
-        point, promised = search.planes.near(search.best, rho)
-        promised = search.value - promised
+        point, lower = search.planes.near(search.best, rho)
+        promised = search.value - lower
         search.evaluate(point)
         rho *= 1 / 3 if promised < PROMISE[0] * search.gap else 3 if promised > PROMISE[1] * search.gap else 1
         rho = min(max(rho, objective.alpha / WIDEST), objective.alpha * WIDEST)
@@ -76,9 +76,10 @@ def minimise_bundle(
 
 
 class _Search:
-    """The best point so far, the planes, and whether to go on."""
+    """The best point so far, the planes, and whether to continue."""
 
     def __init__(self, objective: Objective, tolerance: float, watch: lbfgs.Watch) -> None:
+        """Start with no planes, at zero, with an infinite value and gap."""
         self.objective, self.tolerance, self.watch = objective, tolerance, watch
         self.planes = _Planes(objective.alpha, objective.size)
         self.best, self.value, self.gap = np.zeros(objective.size), np.inf, np.inf
@@ -86,22 +87,24 @@ class _Search:
         self.is_over = False
 
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
+        """Return objective and gradient at a point; add the tangent plane of the loss, and remember the best point."""
         value, gradient = self.objective(point)
-        shrunk = self.objective.alpha * point
-        slope = gradient - shrunk
+        penalty_slope = self.objective.alpha * point
+        slope = gradient - penalty_slope
         if not np.isfinite(float(slope @ slope)):
             raise InputError("The features are so large that their squares are no numbers: standardise them.")
-        self.planes.add(slope, value - 0.5 * float(shrunk @ point) - float(slope @ point))
+        self.planes.add(slope, value - 0.5 * float(penalty_slope @ point) - float(slope @ point))
         self.first = self.first or abs(value)
         if value < self.value:
             self.best, self.value = point.copy(), value
         return value, gradient
 
     def should_continue(self, iteration: int, point: Floats, value: float) -> bool:
+        """Update the duality gap; return whether it is still too large and ``watch`` wants to continue."""
         self.gap = self.value - self.planes.bound()
         wanted = self.watch(iteration, point, value)
-        enough = max(self.tolerance, ROUNDING) * max(abs(self.value), NEGLIGIBLE * self.first)
-        self.is_over = self.gap <= enough or not wanted
+        allowed_gap = max(self.tolerance, ROUNDING) * max(abs(self.value), NEGLIGIBLE * self.first)
+        self.is_over = self.gap <= allowed_gap or not wanted
         return not self.is_over
 
 
@@ -109,12 +112,14 @@ class _Planes:
     """Planes below the loss, with the inner products of their slopes."""
 
     def __init__(self, alpha: float, size: int) -> None:
+        """Start without planes of ``size`` variables, under a ridge penalty alpha/2 |w|²."""
         self.alpha = alpha
         self.slope, self.offset, self.inner = np.zeros((0, size)), np.zeros(0), np.zeros((0, 0))
         # the last weights of the planes, to start from: without and with a proximal term
         self.share, self.share_near = np.zeros(0), np.zeros(0)
 
     def add(self, slope: Floats, offset: float) -> None:
+        """Add the plane slope'w + offset; the first plane starts with all the weight."""
         if len(self.offset) >= MAX_PLANES:
             self._forget()
         count = len(self.offset)
@@ -135,12 +140,12 @@ class _Planes:
         self.share, self.share_near = self.share[kept], self.share_near[kept]
 
     def bound(self) -> float:
-        """Return the minimum under the planes: no point has a lower objective."""
+        """Return the minimum of the planes' maximum plus the ridge penalty: a lower bound of the objective."""
         self.share = _on_simplex(self.inner / self.alpha, self.offset, self.share)
         return float(self.share @ self.offset - 0.5 * self.share @ self.inner @ self.share / self.alpha)
 
     def near(self, centre: Floats, rho: float) -> tuple[Floats, float]:
-        """Return the minimum under the planes plus rho/2 |w - centre|^2, and the objective under the planes there."""
+        """Minimise the planes plus ridge plus rho/2 |w - centre|²; return the point, and planes plus ridge there."""
         total = self.alpha + rho
         offset = self.offset + rho / total * (self.slope @ centre)
         self.share_near = _on_simplex(self.inner / total, offset, self.share_near)
@@ -159,22 +164,22 @@ def _on_simplex(square: Floats, linear: Floats, share: Floats, max_steps: int = 
     square = square + (1e-13 * float(np.trace(square)) / count or 1.0) * np.eye(count)  # planes may repeat
     share, used = share.copy(), share > 0
     for _ in range(max_steps):
-        at = np.flatnonzero(used)
-        wanted = _equalised(square[np.ix_(at, at)], linear[at])
-        falling = wanted <= 0
+        active = np.flatnonzero(used)
+        solution = _equalised(square[np.ix_(active, active)], linear[active])
+        falling = solution <= 0
         if falling.any():
-            room = share[at[falling]]
-            ratio = room / np.maximum(room - wanted[falling], np.finfo(float).tiny)  # 0 where both are 0
-            moved = np.maximum(share[at] + ratio.min() * (wanted - share[at]), 0.0)
+            active_share = share[active[falling]]
+            ratio = active_share / np.maximum(active_share - solution[falling], np.finfo(float).tiny)  # 0 for 0 / 0
+            moved = np.maximum(share[active] + ratio.min() * (solution - share[active]), 0.0)
             moved[np.flatnonzero(falling)[ratio.argmin()]] = 0.0
-            share[at], used[at] = moved, moved > 0
+            share[active], used[active] = moved, moved > 0
             if not used.any():  # slopes so small that weights vanish: the highest plane is the bound
                 share[int(linear.argmax())] = 1.0
                 break
             if not ratio.min() > 0:  # what entered last leaves at once: its descent was rounding
                 break
             continue
-        share[at] = wanted
+        share[active] = solution
         slope = square @ share - linear
         level = float(share @ slope)
         enters = int(slope.argmin())
@@ -185,9 +190,9 @@ def _on_simplex(square: Floats, linear: Floats, share: Floats, max_steps: int = 
 
 
 def _equalised(square: Floats, linear: Floats) -> Floats:
-    """Minimise x'Sx/2 - l'x with sum x = 1 only."""
+    """Minimise x'Sx/2 - l'x subject to sum x = 1 alone (x may be negative), by its Lagrange system."""
     count = len(linear)
-    scale = float(np.abs(square).max()) or 1.0  # the system is singular in floating point if 1 stands beside 1e30
+    scale = float(np.abs(square).max()) or 1.0  # of 1 and 1e30 in one system floating point makes a singular one
     system = np.full((count + 1, count + 1), scale)
     system[:count, :count], system[count, count] = square, 0.0
     solution: Floats = np.linalg.solve(system, np.append(linear, scale))

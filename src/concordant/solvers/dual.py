@@ -58,19 +58,19 @@ def minimise_dual(
         slack = 1 - (scores[pairs.better] - scores[pairs.worse])
         primal = square / 2 + float(cap @ np.maximum(slack, 0))
         gap = max(primal - (float(multiplier.sum()) - square / 2), 0.0)
-        found = Bounded(point, alpha * primal, iteration, gap <= tolerance * primal, alpha * gap)
-        wanted = iteration == 0 or watch(iteration, point, found.value)
-        if found.is_converged or iteration == max_iterations:
+        outcome = Bounded(point, alpha * primal, iteration, gap <= tolerance * primal, alpha * gap)
+        should_continue = iteration == 0 or watch(iteration, point, outcome.value)
+        if outcome.is_converged or iteration == max_iterations:
             break
-        if not wanted:
-            return replace(found, is_converged=True)
+        if not should_continue:
+            return replace(outcome, is_converged=True)
         moving = _moving(multiplier, cap, slack)
         if not len(moving):  # all multipliers are where they should be; what is left of the gap is rounding
-            return replace(found, is_converged=True)
+            return replace(outcome, is_converged=True)
         sweeps = max(1, min(1 + iteration, SWEEPS, MAX_STEPS // len(moving)))
         order = np.concatenate([rng.permutation(moving) for _ in range(sweeps)])
         multiplier = space.descend(pairs, cap, order, multiplier, point, scores)
-    return found
+    return outcome
 
 
 class Space(ABC):
@@ -80,13 +80,13 @@ class Space(ABC):
 
     @abstractmethod
     def at(self, coefficient: Floats) -> tuple[Floats, Floats, float]:
-        """Return the point w = sum of coefficients times rows in the space's terms, all scores, and |w|^2."""
+        """Return the point w = sum of coefficients times rows (in the space's terms), all rows' scores, and |w|²."""
 
     @abstractmethod
     def descend(
         self, pairs: Pairs, cap: Floats, order: Int64s, multiplier: Floats, point: Floats, scores: Floats
     ) -> Floats:
-        """Return the multipliers after a step on every pair in ``order``."""
+        """Return the multipliers after a coordinate step on every pair of ``order``, in turn."""
 
 
 class FeatureSpace(Space):
@@ -96,7 +96,7 @@ class FeatureSpace(Space):
         self.X, self.n_rows = np.ascontiguousarray(X), len(X)
 
     def at(self, coefficient: Floats) -> tuple[Floats, Floats, float]:
-        """Return X'c, its scores and its square."""
+        """Return w = X'c, the scores X w, and |w|²."""
         weight = (self.X.T @ coefficient.astype(self.X.dtype)).astype(np.float64, copy=False)
         scores = (self.X @ weight.astype(self.X.dtype)).astype(np.float64, copy=False)
         return weight, scores, float(weight @ weight)
@@ -104,7 +104,7 @@ class FeatureSpace(Space):
     def descend(
         self, pairs: Pairs, cap: Floats, order: Int64s, multiplier: Floats, point: Floats, scores: Floats
     ) -> Floats:
-        """Step on pairs, with the weights kept up to date."""
+        """Take coordinate steps, updating the weights of features after each."""
         return kernels.pair_descent_linear(self.X, pairs.better, pairs.worse, cap, order, multiplier, point)[0]
 
 
@@ -116,7 +116,7 @@ class KernelSpace(Space):
 
     @classmethod
     def of_rows(cls, X: Matrix) -> KernelSpace:
-        """Take the inner products of rows of features."""
+        """Return the space of the inner products of rows of features (a linear kernel)."""
         if X.shape[0] > MAX_ROWS:
             raise InputError(
                 f"The dual needs the inner products of all {X.shape[0]:,} sparse rows: use "
@@ -134,13 +134,18 @@ class KernelSpace(Space):
     def descend(
         self, pairs: Pairs, cap: Floats, order: Int64s, multiplier: Floats, point: Floats, scores: Floats
     ) -> Floats:
-        """Step on pairs, with the scores kept up to date."""
+        """Take coordinate steps, updating the scores of rows after each."""
         return kernels.pair_descent_gram(self.gram, pairs.better, pairs.worse, cap, order, multiplier, scores)[0]
 
 
 def _moving(multiplier: Floats, cap: Floats, slack: Floats) -> Int64s:
-    """Return the pairs that are not firmly at a bound: those pulled into it by more than any other is pulled away."""
-    pull = np.where(multiplier <= 0, np.maximum(slack, 0), np.where(multiplier >= cap, np.minimum(slack, 0), slack))
-    firm = float(np.abs(pull).max())
-    at_rest = ((multiplier <= 0) & (slack < -firm)) | ((multiplier >= cap) & (slack > firm))
+    """Return the pairs to visit next: all but those at a bound whose gradient presses them against it firmly.
+
+    Firmly: by more than the largest projected gradient of any pair.
+    """
+    projected = np.where(
+        multiplier <= 0, np.maximum(slack, 0), np.where(multiplier >= cap, np.minimum(slack, 0), slack)
+    )
+    largest = float(np.abs(projected).max())
+    at_rest = ((multiplier <= 0) & (slack < -largest)) | ((multiplier >= cap) & (slack > largest))
     return np.flatnonzero(~at_rest)

@@ -35,25 +35,30 @@ class _Stopped(Exception):  # noqa: N818
 
 
 def minimise(function: Function, start: Floats, *, tolerance: float, max_iterations: int, watch: Watch) -> Minimum:
-    """Descend until the value improves by less than ``tolerance`` relative, or ``watch`` says stop."""
+    """Minimise until the value improves by less than ``tolerance`` relative to it, or ``watch`` returns False.
+
+    If the line search cannot lower the value at all, it is repeated with a shorter first step.
+    """
     for length in FIRST_STEPS:
         search = _Search(function, length, watch)
-        found = search.run(start, tolerance, max_iterations)
-        if found.iterations or search.began_flat:
+        minimum = search.run(start, tolerance, max_iterations)
+        if minimum.iterations or search.began_flat:
             break
-    return found
+    return minimum
 
 
 class _Search:
-    """One descent, in units of its first step."""
+    """One descent, in coordinates scaled so that the first step has length ``unit``."""
 
     def __init__(self, function: Function, unit: float, watch: Watch) -> None:
+        """Prepare a descent whose first step has length ``unit``."""
         self.function, self.unit, self.watch = function, unit, watch
         self.first_value = np.inf
         self.began_flat = False
         self.iterations = 0
 
     def run(self, start: Floats, tolerance: float, max_iterations: int) -> Minimum:
+        """Descend from ``start``; the minimum returned is in the original coordinates."""
         from scipy.optimize import minimize
 
         options = {
@@ -66,16 +71,17 @@ class _Search:
         self.last, self.value = start, np.inf
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # a step that goes too far is taken back
-                found = minimize(
+                result = minimize(
                     self.evaluate, start / self.unit, jac=True, method="L-BFGS-B", callback=self.see, options=options
                 )
         except _Stopped:
             return Minimum(self.last, self.value, self.iterations, True)
         if not self.iterations:
             return Minimum(start, self.first_value, 0, self.began_flat)
-        return Minimum(found.x * self.unit, float(found.fun), self.iterations, found.status == 0)
+        return Minimum(result.x * self.unit, float(result.fun), self.iterations, result.status == 0)
 
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
+        """Return value and gradient in scaled coordinates; note whether the first gradient is 0 up to rounding."""
         value, gradient = self.function(point * self.unit)
         if self.first_value == np.inf:
             self.first_value = value
@@ -83,8 +89,9 @@ class _Search:
         return value, gradient * self.unit
 
     def see(self, intermediate_result: object) -> None:
+        """Count an iteration that SciPy finished and remember its point; stop if ``watch`` returns False."""
         value = float(intermediate_result.fun)  # type: ignore[attr-defined]
-        if self.iterations == 0 and not value < self.first_value:  # it went nowhere
+        if self.iterations == 0 and not value < self.first_value:  # the first step did not lower the value
             return
         self.iterations += 1
         self.last, self.value = intermediate_result.x * self.unit, value  # type: ignore[attr-defined]

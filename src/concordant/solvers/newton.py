@@ -38,21 +38,21 @@ class Smooth(Protocol):
 def minimise_newton(
     objective: Smooth, start: Floats, *, tolerance: float, max_iterations: int, watch: Watch
 ) -> Minimum:
-    """Descend until the value improves by less than ``tolerance`` relative, or ``watch`` says stop."""
+    """Minimise until the value improves by less than ``tolerance`` relative to it, or ``watch`` returns False."""
     point = start.copy()
     value, gradient = objective(point)
-    first = float(np.linalg.norm(gradient))
+    first_slope = float(np.linalg.norm(gradient))
     for iteration in range(1, max_iterations + 1):
         slope = float(np.linalg.norm(gradient))
         if not np.isfinite(slope):
             return Minimum(point, value, iteration - 1, False)
-        if slope <= np.finfo(float).eps * max(first, 1.0):
+        if slope <= np.finfo(float).eps * max(first_slope, 1.0):
             return Minimum(point, value, iteration - 1, True)
-        step = _direction(objective.hessian(point), gradient, min(0.1, np.sqrt(slope / first)) * slope)
-        found = _search(objective, point, value, gradient, step)
-        if found is None:  # nothing lower within rounding; if that is so from the start, something is wrong
+        step = _direction(objective.hessian(point), gradient, min(0.1, np.sqrt(slope / first_slope)) * slope)
+        lower = _search(objective, point, value, gradient, step)
+        if lower is None:  # nothing lower within rounding; if that is so from the start, something is wrong
             return Minimum(point, value, iteration - 1, iteration > 1 or slope <= FLAT * max(1.0, abs(value)))
-        last, (point, value, gradient) = value, found
+        last, (point, value, gradient) = value, lower
         if not watch(iteration, point, value):
             return Minimum(point, value, iteration, True)
         if last - value <= tolerance * max(abs(last), abs(value), 1.0):
@@ -60,32 +60,32 @@ def minimise_newton(
     return Minimum(point, value, max_iterations, False)
 
 
-def _direction(times: Callable[[Floats], Floats], gradient: Floats, target: float) -> Floats:
+def _direction(hessian_times: Callable[[Floats], Floats], gradient: Floats, target: float) -> Floats:
     """Solve H d = -g by conjugate gradients until the residual is below ``target`` or H stops being positive."""
     step, residual = np.zeros_like(gradient), -gradient
-    along, square = residual.copy(), float(gradient @ gradient)
+    direction, square = residual.copy(), float(gradient @ gradient)
     for products in range(min(MAX_PRODUCTS, 2 * len(gradient) + 10)):
-        bent = times(along)
-        curvature = float(along @ bent)
-        if curvature <= 1e-15 * float(along @ along):  # flat or bent downwards: no minimum this way
-            return step if products else along
+        product = hessian_times(direction)
+        curvature = float(direction @ product)
+        if curvature <= 1e-15 * float(direction @ direction):  # flat or bent downwards: no minimum this way
+            return step if products else direction
         length = square / curvature
-        step += length * along
-        residual -= length * bent
+        step += length * direction
+        residual -= length * product
         last, square = square, float(residual @ residual)
         if np.sqrt(square) <= target:
             break
-        along = residual + square / last * along
+        direction = residual + square / last * direction
     return step
 
 
 def _search(
     objective: Smooth, point: Floats, value: float, gradient: Floats, step: Floats
 ) -> tuple[Floats, float, Floats] | None:
-    """Halve the step until the value has fallen enough.
+    """Halve the step until the value falls enough (Armijo's condition); return point, value and gradient, or None.
 
-    Next to the minimum the value does not tell any more, being rounded, but the gradient does: a whole step that leaves
-    the value as it is within rounding, and at most half of the gradient, is taken.
+    Next to the minimum the value is dominated by rounding, but the gradient is not: a whole step that leaves the value
+    the same within rounding, and at most half of the gradient, is accepted.
     """
     slope, rounding = float(gradient @ step), ROUNDING * max(abs(value), 1.0)
     for halvings in range(40):

@@ -29,7 +29,7 @@ Data = TypeVar("Data")
 class Block(NamedTuple, Generic[Data]):
     """Some queries or pairs with their rows: ``X[rows]`` are their features.
 
-    ``place`` is the row in there of every position; the rows that pairs name are counted in there already.
+    ``place`` is the row in ``X[rows]`` of every position of the queries. Pairs name rows of ``X[rows]`` directly.
     """
 
     rows: slice | Int64s
@@ -38,7 +38,7 @@ class Block(NamedTuple, Generic[Data]):
 
 
 class Objective:
-    """The regularised mean loss as a function of the parameters: those of the scorer, then the loss's own."""
+    """The regularised mean loss as a function of the parameters: those of the scorer, then those of the loss."""
 
     def __init__(
         self,
@@ -50,11 +50,12 @@ class Objective:
         alpha: float = 0.0,
         queries_per_block: int | None = None,
     ) -> None:
+        """Cut the data into blocks of ``queries_per_block`` queries or pairs, by default as many as fit the cache."""
         self.scorer, self.loss, self.X, self.data, self.alpha = scorer, loss, X, data, alpha
         self.queries_per_block = queries_per_block
-        own = len(loss.own_start)
-        self.size = scorer.size + own
-        self.penalised = np.concatenate([scorer.penalised(), np.zeros(own)])
+        n_loss_parameters = len(loss.own_start)
+        self.size = scorer.size + n_loss_parameters
+        self.penalised = np.concatenate([scorer.penalised(), np.zeros(n_loss_parameters)])
         if isinstance(data, Pairs):
             self.total = float(data.weight.sum()) or 1.0
             self.blocks = list(_cut_pairs(data, queries_per_block))
@@ -82,25 +83,25 @@ class Objective:
 
     def with_penalty(self, theta: Floats, value: float, gradient: Floats) -> tuple[float, Floats]:
         """Add the ridge penalty to a value and a gradient."""
-        shrunk = self.alpha * self.penalised * theta
-        return value + 0.5 * float(shrunk @ theta), gradient + shrunk
+        penalty_slope = self.alpha * self.penalised * theta
+        return value + 0.5 * float(penalty_slope @ theta), gradient + penalty_slope
 
     def of_block(self, theta: Floats, block: Block[Queries | Pairs]) -> tuple[float, Floats]:
         """Return the summed loss of a block and its gradient, without penalty."""
         X = self._features(block)
-        mine, own = theta[: self.scorer.size], theta[self.scorer.size :]
-        scores, kept = self.scorer.forward(X, mine)
+        weights, loss_parameters = theta[: self.scorer.size], theta[self.scorer.size :]
+        scores, cached = self.scorer.forward(X, weights)
         if isinstance(block.data, Pairs):
-            found = self.loss.evaluate_pairs(scores, block.data, own)
-            back = found.gradient
+            evaluation = self.loss.evaluate_pairs(scores, block.data, loss_parameters)
+            score_gradient = evaluation.gradient
         else:
-            found = self.loss.evaluate(scores[block.place], block.data, own)
-            back = np.zeros(len(scores))  # rows of queries that do not count stay 0
-            back[block.place] = found.gradient
-        return found.value, self._joined(self.scorer.backward(X, mine, kept, back), found)
+            evaluation = self.loss.evaluate(scores[block.place], block.data, loss_parameters)
+            score_gradient = np.zeros(len(scores))  # rows of queries that do not count stay 0
+            score_gradient[block.place] = evaluation.gradient
+        return evaluation.value, self._joined(self.scorer.backward(X, weights, cached, score_gradient), evaluation)
 
     def descend(self, theta: Floats, visits: Int64s, step: Step) -> tuple[Floats, float] | None:
-        """Take a plain step per block visited, all in one kernel call; None where that is not to be had."""
+        """Take a plain gradient step per block visited, all in one kernel call; None if that is not possible here."""
         if self.queries_per_block != 1 or not isinstance(self.data, Queries) or self.loss.own_start:
             return None
         if not isinstance(self.scorer, Linear) or not isinstance(self.X, np.ndarray) or not self.X.flags.c_contiguous:
@@ -122,27 +123,30 @@ class Objective:
         scores = [self.scorer.scores(self._features(block), theta)[block.place] for block in layouts]
 
         def times(direction: Floats) -> Floats:
+            """Return the Hessian times a direction."""
             product = np.zeros(self.size)
-            for block, at in zip(layouts, scores, strict=True):
+            for block, block_scores in zip(layouts, scores, strict=True):
                 X = self._features(block)
-                along = self.scorer.scores(X, direction)
-                bent = self.loss.hessian_product(at, block.data, along[block.place])
-                back = np.bincount(block.place, bent, minlength=len(along)).astype(np.float64, copy=False)
-                product += self.scorer.backward(X, theta, None, back)
+                score_change = self.scorer.scores(X, direction)
+                curved = self.loss.hessian_product(block_scores, block.data, score_change[block.place])
+                by_row = np.bincount(block.place, curved, minlength=len(score_change)).astype(np.float64, copy=False)
+                product += self.scorer.backward(X, theta, None, by_row)
             return product / self.total + self.alpha * self.penalised * direction
 
         return times
 
     def _features(self, block: Block[Any]) -> Matrix:
+        """Return the features of the rows of a block."""
         # slicing a sparse matrix copies it
         return self.X if block.rows is ALL else self.X[block.rows]
 
-    def _joined(self, gradient: Floats, found: Evaluation) -> Floats:
-        return np.concatenate([gradient, found.own]) if len(found.own) else gradient
+    def _joined(self, gradient: Floats, evaluation: Evaluation) -> Floats:
+        """Append the gradient in the parameters of the loss, if it has any."""
+        return np.concatenate([gradient, evaluation.own]) if len(evaluation.own) else gradient
 
 
 def _cut(X: Matrix, queries: Queries, queries_per_block: int | None) -> Iterator[Block[Queries | Pairs]]:
-    """Cut queries into blocks; one block where rows of different queries are mixed and none were asked for."""
+    """Cut queries into blocks; into one if rows of different queries are mixed and no size was asked for."""
     if not queries.is_grouped or not isinstance(X, np.ndarray):
         if queries_per_block is None:
             yield Block(ALL, queries, queries.row)
@@ -160,7 +164,7 @@ def _cut(X: Matrix, queries: Queries, queries_per_block: int | None) -> Iterator
 
 
 def _ends(X: AnyArray, queries: Queries, queries_per_block: int | None) -> list[int]:
-    """Return where blocks end, as numbers of queries."""
+    """Return where blocks end, counted in queries (the first query after each block)."""
     count = len(queries)
     if queries_per_block is not None:
         return [min(first + queries_per_block, count) for first in range(0, count, queries_per_block)]
@@ -170,7 +174,7 @@ def _ends(X: AnyArray, queries: Queries, queries_per_block: int | None) -> list[
 
 
 def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block[Queries | Pairs]]:
-    """Cut pairs into blocks, every block from all over the list: neighbours in a list are often alike."""
+    """Cut pairs into blocks, each spread over the whole list: neighbours in a list are often alike."""
     if pairs_per_block is None:
         yield Block(ALL, pairs, np.zeros(0, np.int64))
         return
@@ -185,7 +189,7 @@ def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block[Quer
 
 
 def _as_queries(block: Block[Queries | Pairs]) -> Block[Queries]:
-    """See explicit pairs as queries of two positions, so that Hessians need no form of their own."""
+    """Return explicit pairs as queries of two positions, so that Hessians of pairs need no code of their own."""
     pairs = block.data
     if isinstance(pairs, Queries):
         return Block(block.rows, pairs, block.place)

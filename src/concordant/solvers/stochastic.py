@@ -35,10 +35,10 @@ def minimise_stochastic(
     watch: Watch,
     average: bool = False,
 ) -> Minimum:
-    """Descend batch by batch for so many passes, or until ``watch`` says stop.
+    """Descend batch by batch for ``passes`` passes over the data, or until ``watch`` returns False.
 
-    The batches are the blocks of the objective: build it with ``queries_per_block``. With ``average`` what is watched
-    and returned is the mean of the points of the last pass, which is less random than where it ended.
+    The batches are the blocks of the objective: build it with ``queries_per_block``. With ``average``, the mean of the
+    points of the last pass is watched and returned, which is less random than its last point.
     """
     theta = start.copy()
     blocks = objective.blocks
@@ -47,15 +47,15 @@ def minimise_stochastic(
     move = _adam(theta, learning_rate) if method == "adam" else _plain(theta, learning_rate)
     value = np.inf
     step = Step(learning_rate * scale, learning_rate * objective.alpha) if method == "sgd" and not average else None
-    for past in range(passes):
-        visits, seen, total = rng.permutation(len(blocks)), 0.0, np.zeros_like(theta)
-        done = None if step is None else objective.descend(theta, visits, step)
-        if done is not None:
-            theta, seen = done
+    for pass_number in range(passes):
+        visits, loss_met, total = rng.permutation(len(blocks)), 0.0, np.zeros_like(theta)
+        descended = None if step is None else objective.descend(theta, visits, step)
+        if descended is not None:
+            theta, loss_met = descended
             visits = visits[:0]
-        for at in visits.tolist():
-            loss, gradient = objective.of_block(theta, blocks[at])
-            seen += loss
+        for number in visits.tolist():
+            loss, gradient = objective.of_block(theta, blocks[number])
+            loss_met += loss
             gradient *= scale
             if shrink is not None:
                 gradient += shrink * theta
@@ -63,15 +63,17 @@ def minimise_stochastic(
             if average:
                 total += theta
         point = total / len(blocks) if average else theta.copy()
-        value = objective.with_penalty(theta, seen / objective.total, theta)[0]
+        value = objective.with_penalty(theta, loss_met / objective.total, theta)[0]  # the gradient is not used
         if not np.isfinite(theta).all():  # steps too long for these features
-            return Minimum(theta, value, past + 1, False)
-        if not watch(past + 1, point, value):
-            return Minimum(point, value, past + 1, True)
+            return Minimum(theta, value, pass_number + 1, False)
+        if not watch(pass_number + 1, point, value):
+            return Minimum(point, value, pass_number + 1, True)
     return Minimum(point, value, passes, True)
 
 
 def _plain(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
+    """Return the update of plain gradient descent: theta <- theta - learning_rate gradient, in place."""
+
     def move(gradient: Floats) -> None:
         nonlocal theta
         gradient *= learning_rate
@@ -81,28 +83,29 @@ def _plain(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
 
 
 def _adam(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
-    """Divide a running mean of the gradients by the root of the running mean of their squares.
+    """Return Adam's update, in place: a running mean of gradients over the root of that of their squares.
 
-    Both are kept as plain discounted sums; what makes means of them, the weights' sum so far, goes into two numbers:
-    at one query per step the number of array operations is what counts.
+    Both are kept as plain discounted sums; the sums of their weights so far, which turn them into means, enter as two
+    numbers: at one query per step the number of array operations decides the speed.
     """
-    sums, squares, room = np.zeros_like(theta), np.zeros_like(theta), np.empty_like(theta)
-    kept = kept_squares = 1.0
+    sums, squares, update = np.zeros_like(theta), np.zeros_like(theta), np.empty_like(theta)
+    decay = decay_squares = 1.0
 
     def move(gradient: Floats) -> None:
-        nonlocal sums, squares, room, theta, kept, kept_squares
-        kept *= FORGET
-        kept_squares *= FORGET_SQUARES
-        root = ((1 - FORGET_SQUARES) / (1 - kept_squares)) ** 0.5
+        """Take a step in place, using up ``gradient`` as work space."""
+        nonlocal sums, squares, update, theta, decay, decay_squares
+        decay *= FORGET
+        decay_squares *= FORGET_SQUARES
+        root = ((1 - FORGET_SQUARES) / (1 - decay_squares)) ** 0.5
         sums *= FORGET
         sums += gradient
         squares *= FORGET_SQUARES
         gradient *= gradient
         squares += gradient
-        np.sqrt(squares, out=room)
-        room += SMALL / root
-        np.divide(sums, room, out=room)
-        room *= learning_rate * (1 - FORGET) / (1 - kept) / root
-        theta -= room
+        np.sqrt(squares, out=update)
+        update += SMALL / root
+        np.divide(sums, update, out=update)
+        update *= learning_rate * (1 - FORGET) / (1 - decay) / root
+        theta -= update
 
     return move

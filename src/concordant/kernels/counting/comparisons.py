@@ -11,7 +11,7 @@ __all__ = ["pair_preferences"]
 
 
 def pair_preferences(ballots: Ballots, level: Floats) -> tuple[Floats, Floats]:
-    """Return flat matrices: the weight of ballots that compare row and column, and what they prefer row by in all.
+    """Return flat matrices: the weight of ballots that compare row and column, and their summed preference for row.
 
     A ballot that puts the two into different tiers prefers one by the difference of their levels, times its weight.
     """

@@ -15,8 +15,8 @@ __all__ = ["weighted_medians"]
 def weighted_medians(group: Int64s, value: Floats, weight: Floats, n_groups: int) -> Floats:
     """Return the weighted median of every group, NaN for a group without weight.
 
-    It is the mean of the lower median (the least value that at least half the weight does not exceed) and the upper
-    one (the least value that more than half does not exceed). Weights may be negative to take a value out again.
+    It is the mean of the lower median (the smallest value up to which at least half of the weight lies) and the upper
+    one (the smallest value up to which more than half lies). Weights may be negative, to remove a value again.
     """
     order = np.lexsort((value, group))
     value, weight = value[order], weight[order]
@@ -25,12 +25,12 @@ def weighted_medians(group: Int64s, value: Floats, weight: Floats, n_groups: int
 
 
 def _median(value: Floats, weight: Floats) -> float:
-    """Return the median of values that rise."""
+    """Return the weighted median of ascending values, as above."""
     slack = 0.0 if (weight == np.floor(weight)).all() else WEIGHT_TOLERANCE * np.abs(weight).sum()
     total = weight.sum()
     if total <= slack:
         return float("nan")
     distinct, first = np.unique(value, return_index=True)
-    reached = np.cumsum(np.add.reduceat(weight, first))
-    below = [(reached < total / 2 - slack).sum(), (reached <= total / 2 + slack).sum()]
-    return float(distinct[np.minimum(below, len(distinct) - 1)].mean())
+    weight_up_to = np.cumsum(np.add.reduceat(weight, first))
+    index = [(weight_up_to < total / 2 - slack).sum(), (weight_up_to <= total / 2 + slack).sum()]
+    return float(distinct[np.minimum(index, len(distinct) - 1)].mean())

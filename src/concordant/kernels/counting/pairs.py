@@ -14,7 +14,7 @@ IGNORE, LAST, LAST_FREE = range(3)
 
 
 def pair_counts(ballots: Ballots, missing: int) -> tuple[Int64s, Floats, Floats]:
-    """Count, for all pairs of candidates of all instances, the weight that puts i before j: (ptr, wins, ties).
+    """Sum, for all pairs of candidates of an instance, the weight of ballots with i before j: (ptr, wins, ties), flat.
 
     ``missing`` says what a ballot means for candidates it leaves out: 0 nothing, 1 one last tier, 2 one last tier
     whose inner ties do not count. Ties in the last tier of an open ballot do not count either.
@@ -22,11 +22,11 @@ def pair_counts(ballots: Ballots, missing: int) -> tuple[Int64s, Floats, Floats]
     ptr = pointers(np.diff(ballots.slot_ptr) ** 2)
     wins, ties = np.zeros(ptr[-1]), np.zeros(ptr[-1])
     blocks = blocks_of(ballots.slot_ptr, wins, ties)
-    for (_, counts), (_, own, tier) in zip(blocks, tier_tables(ballots), strict=True):
-        weight, is_named = ballots.weight[own], np.isfinite(tier)
+    for (_, counts), (_, own_ballots, tier) in zip(blocks, tier_tables(ballots), strict=True):
+        weight, is_named = ballots.weight[own_ballots], np.isfinite(tier)
         last = np.where(is_named, tier, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
-        is_free = (tier == last) & (ballots.is_open[own, None] > 0) | ~is_named & (missing != LAST)
-        level = np.where(is_free, np.nan, tier)  # ties with nobody
+        is_free = (tier == last) & (ballots.is_open[own_ballots, None] > 0) | ~is_named & (missing != LAST)
+        level = np.where(is_free, np.nan, tier)  # NaN is tied with nobody
         for i in range(tier.shape[1]):
             before = tier[:, i : i + 1] < tier
             counts[0][i] = weight @ (before & is_named if missing == IGNORE else before)

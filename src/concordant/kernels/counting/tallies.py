@@ -14,7 +14,8 @@ __all__ = ["count_duels", "count_votes", "duel_sums", "group_duels", "level_coun
 def tally_votes(winner: AnyArray, loser: AnyArray, tie: Bytes, weight: Floats, low: int, span: int) -> Tally:
     """Count votes over labels low … low + span - 1: a row per pair that met, ties with the smaller label as winner.
 
-    Empty ``tie`` means no ties, empty ``weight`` means every vote counts once.
+    Empty ``tie`` means no ties, empty ``weight`` weight 1 for every vote. A pair is coded as
+    (is tie * span + winner) * span + loser.
     """
     a, b = winner.astype(np.int64) - low, loser.astype(np.int64) - low
     first = np.full(span, -1, np.int64)
@@ -40,7 +41,7 @@ def tally_votes(winner: AnyArray, loser: AnyArray, tie: Bytes, weight: Floats, l
 
 
 def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, DuelRows]:
-    """Return the duels of all square matrices: where those of each start, and the rows, first < second."""
+    """Return the duels in square matrices of wins and ties: pointers that cut them, and rows with first < second."""
     ptr, parts = [0], []
     for span, (won, tied) in blocks_of(slot_ptr, wins, ties):
         i, j = np.nonzero(np.triu((won != 0) | (won.T != 0) | (tied != 0), 1))
@@ -51,12 +52,13 @@ def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, 
 
 
 def count_duels(ballots: Ballots) -> tuple[Int64s, DuelRows]:
-    """Return the duels of ballots, first < second: all pairs but for ties in the last tier of an open ballot."""
+    """Return the duels of ballots, first < second: all pairs except ties in the last tier of an open ballot."""
     indptr, tier, slot = ballots.indptr, ballots.tier, ballots.entry_slot
     ballot = segment_of(indptr)
-    later = indptr[ballot + 1] - np.arange(len(ballot)) - 1
-    ahead = np.repeat(np.arange(len(ballot)), later)
-    behind = ahead + 1 + np.arange(len(ahead)) - np.repeat(np.cumsum(later) - later, later)
+    # (ahead, behind) runs through all pairs of entries of every ballot
+    n_later = indptr[ballot + 1] - np.arange(len(ballot)) - 1
+    ahead = np.repeat(np.arange(len(ballot)), n_later)
+    behind = ahead + 1 + np.arange(len(ahead)) - np.repeat(np.cumsum(n_later) - n_later, n_later)
     is_tie, owner = tier[ahead] == tier[behind], ballot[ahead]
     is_free = is_tie & (ballots.is_open[owner] != 0) & (tier[ahead] == tier[indptr[owner + 1] - 1])
     ahead, behind, is_tie, weight = ahead[~is_free], behind[~is_free], is_tie[~is_free], ballots.weight[owner[~is_free]]
@@ -68,7 +70,7 @@ def count_duels(ballots: Ballots) -> tuple[Int64s, DuelRows]:
 
 
 def count_votes(item: Int32s, tier: Int32s, weight: Floats, n_items: int) -> tuple[Int64s, DuelRows]:
-    """Return the duels of ballots of two items, a row each; an empty ``weight`` means that every vote counts once."""
+    """Return the duels of ballots of two items each; an empty ``weight`` means weight 1 for every vote."""
     n, flat = len(item), item.reshape(-1).astype(np.int64)
     indptr, nobody = np.arange(0, 2 * n + 1, 2), np.zeros(n, np.uint8)
     slot_ptr, weight = np.array([0, n_items]), weight if len(weight) else np.ones(n)
@@ -78,7 +80,7 @@ def count_votes(item: Int32s, tier: Int32s, weight: Floats, n_items: int) -> tup
 def duel_sums(
     first: Int32s, second: Int32s, won: Floats, lost: Floats, tied: Floats, n_slots: int
 ) -> tuple[Floats, Floats, Floats]:
-    """Return by row how much was counted, by slot how much was counted and won more than half of that."""
+    """Return, by row, the number of comparisons; by slot, that number and the wins (ties half) minus half of it."""
     total, surplus = won + lost + tied, (won - lost) / 2
     met = np.bincount(first, total, n_slots) + np.bincount(second, total, n_slots)
     balance = np.bincount(first, surplus, n_slots) - np.bincount(second, surplus, n_slots)
@@ -86,7 +88,7 @@ def duel_sums(
 
 
 def level_counts(ballots: Ballots, level: Floats) -> Floats:
-    """Return matrices where (i, j) adds weight x (level_i - level_j) for every ballot with i in a better tier."""
+    """Return flat matrices: (i, j) sums weight x (level_i - level_j) over the ballots with i in a better tier."""
     size, ballot = np.diff(ballots.slot_ptr), segment_of(ballots.indptr)
     ptr, instance, weight = pointers(size**2), ballots.instance_of_ballot[ballot], ballots.weight[ballot]
     place = ballots.entry_slot - ballots.slot_ptr[instance]
@@ -98,7 +100,7 @@ def level_counts(ballots: Ballots, level: Floats) -> Floats:
 
 
 def group_duels(first: Int64s, second: Int64s, won: Floats, lost: Floats, tied: Floats, n_slots: int) -> DuelRows:
-    """Add up rows with the same (first, second), sorted by them."""
+    """Return one row for every distinct (first, second), counts added up, sorted by first and second."""
     pair, group = np.unique(first * n_slots + second, return_inverse=True)
     counts = [np.asarray(np.bincount(group, column, len(pair)), np.float64) for column in (won, lost, tied)]
     return DuelRows((pair // n_slots).astype(np.int32), (pair % n_slots).astype(np.int32), *counts)

@@ -12,7 +12,7 @@ __all__ = ["lock_pairs", "majority_path", "order_tiers", "runoff_rounds", "stron
 
 
 def strongest_paths(slot_ptr: Int64s, strength: Floats) -> Floats:
-    """Return the strength of the strongest path between all candidates: a path is as strong as its weakest link."""
+    """Return the strength of the strongest path between all candidates (Schulze): that of its weakest link."""
     paths = strength.copy()
     for _, (path,) in blocks_of(slot_ptr, paths):
         for k in range(len(path)):
@@ -22,12 +22,12 @@ def strongest_paths(slot_ptr: Int64s, strength: Floats) -> Floats:
 
 
 def lock_pairs(slot_ptr: Int64s, strength: Floats, opposition: Floats, fallback: Int32s) -> tuple[Bytes, Int64s, Bytes]:
-    """Lock pairs of positive strength, the strongest first, unless they contradict earlier ones.
+    """Lock pairs of positive strength, strongest first, unless they contradict pairs locked before (ranked pairs).
 
-    Of equal ones comes first the pair with less opposition, then with the higher fallback of its winner, then with
-    the lower fallback of its loser. Those equal in all this are taken together, and left out where they contradict
-    each other. Returns who stands above whom (flat matrices), how many pairs of each instance were left out so, and
-    which candidates are in a pair that nothing stronger contradicts, only equally strong pairs.
+    Pairs of equal strength are ordered by less opposition, then by the higher fallback of the winner, then by the lower
+    fallback of the loser. Pairs equal in all this are taken together, and dropped if they contradict each other.
+    Returns who is above whom (flat matrices), how many pairs of each instance were dropped so, and which candidates are
+    in a pair that no stronger pair contradicts, only equally strong ones.
     """
     is_above, is_contested = np.zeros(len(strength), np.uint8), np.zeros(slot_ptr[-1], np.uint8)
     dropped = np.zeros(len(slot_ptr) - 1, np.int64)
@@ -48,12 +48,13 @@ def lock_pairs(slot_ptr: Int64s, strength: Floats, opposition: Floats, fallback:
 
 
 def _split(index: Int64s, keys: tuple[AnyArray, ...]) -> list[Int64s]:
-    """Split a sorted index where one of the keys changes."""
+    """Split an index into runs where all keys are equal."""
     is_new = np.any([np.diff(key[index]) != 0 for key in keys], axis=0)
     return np.split(index, np.flatnonzero(is_new) + 1)
 
 
 def _lock_group(order: Bools, links: list[tuple[int, int]]) -> int:
+    """Lock pairs (winner, loser) that are equal in all keys, except those in a cycle; return how many were dropped."""
     links = [(u, v) for u, v in links if not order[v, u] and not order[u, v]]
     together = order.copy()
     for u, v in links:
@@ -74,17 +75,17 @@ def _add_closed(order: Bools, upper: int, lower: int) -> None:
 
 
 def order_tiers(slot_ptr: Int64s, is_above: Bytes) -> Int64s:
-    """Return the tier of every slot in a transitive relation: the first holds all that nobody stands above."""
+    """Return the tier of every slot in a transitive relation: the length of the longest chain above it."""
     tier = np.zeros(slot_ptr[-1], np.int64)
     for span, (above,) in blocks_of(slot_ptr, is_above):
-        own = tier[span]
+        own_tier = tier[span]
         for i in np.argsort(above.sum(axis=0), kind="stable"):
-            np.maximum(own, np.where(above[i], own[i] + 1, 0), out=own)
+            np.maximum(own_tier, np.where(above[i], own_tier[i] + 1, 0), out=own_tier)
     return tier
 
 
 def majority_path(slot_ptr: Int64s, margin: Floats, start: Int64s) -> Int64s:
-    """Insert slots in the order given, each moving up as long as the majority prefers it to the one ahead."""
+    """Insert slots in the order of ``start``, each moving up while a majority prefers it to the slot ahead."""
     path = start.copy()
     for span, (matrix,) in blocks_of(slot_ptr, margin):
         path[span] = insertion_order((path[span] - span.start).tolist(), matrix > 0)
@@ -93,28 +94,34 @@ def majority_path(slot_ptr: Int64s, margin: Floats, start: Int64s) -> Int64s:
 
 
 def runoff_rounds(ballots: Ballots, fallback: Int32s) -> tuple[Int32s, Bytes]:
-    """Return the round in which each slot goes out of the runoff, and who was among several with the fewest votes.
+    """Return the round in which each slot is eliminated from the runoff, and how ties for the fewest votes ended.
 
-    Out goes who has the fewest votes; then the fewest in earlier rounds, the latest first; then the lowest fallback.
-    The second array has 1 for a slot whose tie was settled so, and 2 for one that went out together with others.
+    The slot with the fewest votes is eliminated; ties are broken by the fewest votes in earlier rounds, the latest
+    first, then by the lowest fallback. The second array is 1 for a slot in a tie that was broken so, and 2 for one
+    eliminated together with others.
     """
     rounds, tie = np.zeros(len(fallback), np.int32), np.zeros(len(fallback), np.uint8)
-    for span, own, tier in tier_tables(ballots):
+    for span, own_ballots, tier in tier_tables(ballots):
         last = np.where(np.isfinite(tier), tier, -np.inf).max(axis=1, initial=-np.inf, keepdims=True)
-        tier[(tier == last) & (ballots.is_open[own, None] > 0)] = np.inf  # "the rest, order unsaid" is no vote
-        _run_off(tier, ballots.weight[own], fallback[span], rounds[span], tie[span])
+        # The last tier of an open ballot ("all others, in unknown order") is no vote.
+        tier[(tier == last) & (ballots.is_open[own_ballots, None] > 0)] = np.inf
+        _run_off(tier, ballots.weight[own_ballots], fallback[span], rounds[span], tie[span])
     return rounds, tie
 
 
 def _run_off(tier: Floats, weight: Floats, fallback: Int32s, rounds: Int32s, tie: Bytes) -> None:
+    """Run the rounds of one instance, writing into ``rounds`` and ``tie``; ``tier`` is ballots x candidates.
+
+    Ballots with several candidates in their top tier split their vote.
+    """
     tolerance = WEIGHT_TOLERANCE * weight.sum()
     history: list[Floats] = []
-    left = np.arange(len(fallback))
-    while len(left):
-        top = (tier == tier.min(axis=1, keepdims=True)) & np.isfinite(tier)
-        votes = (weight / np.maximum(top.sum(axis=1), 1)) @ top
+    remaining = np.arange(len(fallback))
+    while len(remaining):
+        is_top = (tier == tier.min(axis=1, keepdims=True)) & np.isfinite(tier)
+        votes = (weight / np.maximum(is_top.sum(axis=1), 1)) @ is_top
         history.append(votes)
-        equal = out = left[votes[left] - votes[left].min() <= tolerance]
+        equal = out = remaining[votes[remaining] - votes[remaining].min() <= tolerance]
         for earlier in reversed(history):
             out = out[earlier[out] - earlier[out].min() <= tolerance]
         out = out[fallback[out] == fallback[out].min()]
@@ -124,4 +131,4 @@ def _run_off(tier: Floats, weight: Floats, fallback: Int32s, rounds: Int32s, tie
             tie[out] = 2
         rounds[out] = len(history) - 1
         tier[:, out] = np.inf
-        left = np.setdiff1d(left, out)
+        remaining = np.setdiff1d(remaining, out)

@@ -24,10 +24,10 @@ def factor_scores(
     mean: float,
     threads: int,  # noqa: ARG001 - the compiled one needs it
 ) -> Floats:
-    """Return the score of every entry: the mean, both biases and the product of the factors."""
-    own, theirs = row[segment_of(ptr)], other_row[other]
-    product = np.einsum("ed,ed->e", own[:, :-1], theirs[:, :-1])
-    return np.asarray(mean + (own[:, -1] + theirs[:, -1] + product).astype(np.float64))
+    """Return the score of every entry: the mean plus both biases (the last columns) plus the product of the factors."""
+    own_row, paired_row = row[segment_of(ptr)], other_row[other]
+    product = np.einsum("ed,ed->e", own_row[:, :-1], paired_row[:, :-1])
+    return np.asarray(mean + (own_row[:, -1] + paired_row[:, -1] + product).astype(np.float64))
 
 
 def ridge_rows(
@@ -41,33 +41,41 @@ def ridge_rows(
 ) -> Rows:
     """Return the rows of a side that minimise their quadratic losses plus ``ridge`` w² / 2, the other side fixed.
 
-    Where the other side has covariances (a lower triangle per row), the loss is its mean under them, and the rows have
-    covariances, too.
+    If the other side has covariances (a lower triangle per row), the expected loss under them is minimised, and the
+    rows get covariances as well.
     """
     size = other_row.shape[1]
     row, spread, doubt, log_det = _zeros(side, size, other_spread)
     for start, stop in _pieces(side.ptr):
         piece = _Piece(side, terms, other_row, mean, start, stop)
-        data = piece.sums((piece.x[:, :, None] * piece.x[:, None, :]) * piece.curve[:, None, None])
-        right, at = piece.sums(piece.target[:, None] * piece.x), slice(start, stop)
+        curvature = piece.sums((piece.x[:, :, None] * piece.x[:, None, :]) * piece.curve[:, None, None])
+        right, rows = piece.sums(piece.target[:, None] * piece.x), slice(start, stop)  # right-hand side of the system
         if not spread.shape[1]:
-            precision = data + np.diag(ridge)
-            row[at], log_det[at] = _solved(precision, right)
+            precision = curvature + np.diag(ridge)
+            row[rows], log_det[rows] = _solved(precision, right)
             continue
-        theirs = _unpacked(piece.sums(piece.curve[:, None] * other_spread[piece.other].astype(np.float64)), size)
-        data[:, :-1, :-1] += theirs[:, :-1, :-1]
-        right[:, :-1] -= theirs[:, -1, :-1]
-        row[at], log_det[at] = _solved(data + np.diag(ridge), right)
-        own = np.linalg.inv(data + np.diag(ridge))
-        spread[at] = own[:, *np.tril_indices(size)]
-        factors = row[at, :-1]
-        doubt[at] = (data * own).sum(axis=(1, 2)) + theirs[:, -1, -1] + 2 * (factors * theirs[:, -1, :-1]).sum(axis=1)
-        doubt[at] += np.einsum("na,nab,nb->n", factors, theirs[:, :-1, :-1], factors)
+        other_variance = _unpacked(
+            piece.sums(piece.curve[:, None] * other_spread[piece.other].astype(np.float64)), size
+        )
+        # E[x x'] = mean mean' + covariance; the covariance of factors and bias moves the right-hand side
+        curvature[:, :-1, :-1] += other_variance[:, :-1, :-1]
+        right[:, :-1] -= other_variance[:, -1, :-1]
+        row[rows], log_det[rows] = _solved(curvature + np.diag(ridge), right)
+        covariance = np.linalg.inv(curvature + np.diag(ridge))
+        spread[rows] = covariance[:, *np.tril_indices(size)]
+        # expected curvature times the variance of the score (factors uncertain on both sides, the other side's bias)
+        factors = row[rows, :-1]
+        doubt[rows] = (
+            (curvature * covariance).sum(axis=(1, 2))
+            + other_variance[:, -1, -1]
+            + 2 * (factors * other_variance[:, -1, :-1]).sum(axis=1)
+        )
+        doubt[rows] += np.einsum("na,nab,nb->n", factors, other_variance[:, :-1, :-1], factors)
     return Rows(row.astype(other_row.dtype), spread.astype(other_row.dtype), doubt, log_det)
 
 
 def _zeros(side: Side, size: int, other_spread: AnyArray) -> Rows:
-    """Return the rows of a side before anything is known of them."""
+    """Return rows of zeros for a side."""
     n = len(side.ptr) - 1
     return Rows(np.zeros((n, size)), np.zeros((n, other_spread.shape[1])), np.zeros(n), np.zeros(n))
 
@@ -82,52 +90,56 @@ def ridge_steps(
     begin: StepsFrom,
     threads: int,  # noqa: ARG001
 ) -> Rows:
-    """Return what ``ridge_rows`` does, nearly: some steps of conjugate gradients, and variances only (or nothing)."""
+    """Approximate ``ridge_rows`` by some steps of conjugate gradients, with variances only (or none)."""
     size = other_row.shape[1]
     row, spread, doubt, log_det = _zeros(side, size, other_spread)
     for start, stop in _pieces(side.ptr):
-        piece, at = _Piece(side, terms, other_row, mean, start, stop), slice(start, stop)
-        theirs = np.zeros((stop - start, size))
+        piece, rows = _Piece(side, terms, other_row, mean, start, stop), slice(start, stop)
+        other_variance = np.zeros((stop - start, size))
         if spread.shape[1]:
-            theirs = piece.sums(piece.curve[:, None] * other_spread[piece.other].astype(np.float64))
-        own = ridge + theirs * (np.arange(size) < size - 1)
-        diagonal = own + piece.sums(piece.curve[:, None] * piece.x**2)
-        row[at] = _descended(piece, own, diagonal, begin.start[at].astype(np.float64), begin.max_steps)
-        log_det[at] = np.log(diagonal).sum(axis=1)
+            other_variance = piece.sums(piece.curve[:, None] * other_spread[piece.other].astype(np.float64))
+        own_precision = ridge + other_variance * (np.arange(size) < size - 1)
+        diagonal = own_precision + piece.sums(piece.curve[:, None] * piece.x**2)
+        row[rows] = _descended(piece, own_precision, diagonal, begin.start[rows].astype(np.float64), begin.max_steps)
+        log_det[rows] = np.log(diagonal).sum(axis=1)
         if spread.shape[1]:
-            spread[at] = 1 / diagonal
-            doubt[at] = ((diagonal - ridge) / diagonal).sum(axis=1) + theirs[:, -1]
-            doubt[at] += (row[at, :-1] ** 2 * theirs[:, :-1]).sum(axis=1)
+            spread[rows] = 1 / diagonal
+            doubt[rows] = ((diagonal - ridge) / diagonal).sum(axis=1) + other_variance[:, -1]
+            doubt[rows] += (row[rows, :-1] ** 2 * other_variance[:, :-1]).sum(axis=1)
     return Rows(row.astype(other_row.dtype), spread.astype(other_row.dtype), doubt, log_det)
 
 
 def pair_steps(
     agent: Int32s, better: Int32s, worse: Int32s, of_agent: AnyArray, of_item: AnyArray, rate: float, shrink: float
 ) -> tuple[AnyArray, AnyArray, float]:
-    """Take a stochastic step on log(1 + exp(-lead)) for every pair in turn; return both sides and the summed loss."""
+    """Take a stochastic gradient step on log(1 + exp(-lead)) for every pair in turn; return both sides and the loss.
+
+    The last column of a row is its bias; every step shrinks the rows it touches by 1 - rate * shrink.
+    """
     agents, items, loss, keep = of_agent.copy(), of_item.copy(), 0.0, of_agent.dtype.type(1 - rate * shrink)
     for u, i, j in zip(agent.tolist(), better.tolist(), worse.tolist(), strict=True):
-        w, good, bad = agents[u, :-1].copy(), items[i].copy(), items[j].copy()
-        lead = float(good[-1] - bad[-1] + w @ (good[:-1] - bad[:-1]))
+        w, better_row, worse_row = agents[u, :-1].copy(), items[i].copy(), items[j].copy()
+        lead = float(better_row[-1] - worse_row[-1] + w @ (better_row[:-1] - worse_row[:-1]))
         loss += float(np.logaddexp(0.0, -lead))
         step = of_agent.dtype.type(rate * np.exp(-np.logaddexp(0.0, lead)))
-        agents[u, :-1] = keep * w + step * (good[:-1] - bad[:-1])
-        items[i] = keep * good + step * np.append(w, 1)
-        items[j] = keep * bad - step * np.append(w, 1)
+        agents[u, :-1] = keep * w + step * (better_row[:-1] - worse_row[:-1])
+        items[i] = keep * better_row + step * np.append(w, 1)
+        items[j] = keep * worse_row - step * np.append(w, 1)
     return agents, items, loss
 
 
 class _Piece:
-    """The entries of some rows of a side: the other rows, the part of the right-hand side, the curvature."""
+    """The entries of some rows of a side: their other rows ``x`` (1 for the bias), right-hand sides and curvatures."""
 
     def __init__(self, side: Side, terms: Terms, other_row: AnyArray, mean: float, start: int, stop: int) -> None:
+        """Take the entries of rows start … stop - 1."""
         begin, end = int(side.ptr[start]), int(side.ptr[stop])
         entry = side.entry[begin:end]
         self.ptr, self.other = side.ptr[start : stop + 1] - begin, side.other[begin:end]
-        theirs = other_row[self.other].astype(np.float64)
-        self.x, self.curve = theirs.copy(), np.broadcast_to(terms.curve, len(terms.target))[entry]
+        paired_row = other_row[self.other].astype(np.float64)
+        self.x, self.curve = paired_row.copy(), np.broadcast_to(terms.curve, len(terms.target))[entry]
         self.x[:, -1] = 1.0
-        self.target = terms.target[entry] - self.curve * (mean + theirs[:, -1])
+        self.target = terms.target[entry] - self.curve * (mean + paired_row[:, -1])
 
     def sums(self, values: Floats) -> Floats:
         """Add up the values of the entries of every row."""
@@ -138,22 +150,25 @@ class _Piece:
         return total
 
     def product(self, v: Floats) -> Floats:
-        """Multiply the sum of curve x x' of every row by a vector each."""
-        along = np.einsum("ed,ed->e", self.x, v[segment_of(self.ptr)])
-        return self.sums((self.curve * along)[:, None] * self.x)
+        """Multiply, for every row, the sum of curve x x' over its entries by a vector."""
+        projection = np.einsum("ed,ed->e", self.x, v[segment_of(self.ptr)])
+        return self.sums((self.curve * projection)[:, None] * self.x)
 
 
 def _pieces(ptr: Int64s) -> list[tuple[int, int]]:
-    """Cut rows into pieces of so many entries, or of a row."""
+    """Cut rows into pieces (start, stop) of at most ``_ENTRIES`` entries, or of one row."""
     bounds, n = [0], len(ptr) - 1
     while bounds[-1] < n:
-        reached = int(np.searchsorted(ptr, ptr[bounds[-1]] + _ENTRIES, side="right")) - 1
-        bounds.append(min(n, max(bounds[-1] + 1, reached)))
+        last = int(np.searchsorted(ptr, ptr[bounds[-1]] + _ENTRIES, side="right")) - 1
+        bounds.append(min(n, max(bounds[-1] + 1, last)))
     return list(pairwise(bounds))
 
 
 def _solved(precision: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Solve a system for every row; return the log-determinants, too."""
+    """Solve a linear system for every row; return solutions and log-determinants.
+
+    A matrix that rounding made indefinite gets a growing multiple of the identity added.
+    """
     size, largest = precision.shape[1], np.abs(precision).max(axis=(1, 2), initial=0.0)
     nudge = np.zeros(len(precision))
     while True:
@@ -173,19 +188,19 @@ def _unpacked(triangle: Floats, size: int) -> Floats:
     return full
 
 
-def _descended(piece: _Piece, own: Floats, diagonal: Floats, w: Floats, max_steps: int) -> Floats:
-    """Take steps of conjugate gradients, preconditioned by the diagonal, for all rows at once."""
-    rest = piece.sums(piece.target[:, None] * piece.x) - piece.product(w) - own * w
-    along = scaled = rest / diagonal
-    size = (rest * scaled).sum(axis=1)
+def _descended(piece: _Piece, own_precision: Floats, diagonal: Floats, w: Floats, max_steps: int) -> Floats:
+    """Take preconditioned conjugate gradient steps for all rows at once, from w; ``diagonal`` is the preconditioner."""
+    residual = piece.sums(piece.target[:, None] * piece.x) - piece.product(w) - own_precision * w
+    direction = scaled = residual / diagonal
+    square = (residual * scaled).sum(axis=1)
     for _ in range(max_steps):
-        image = piece.product(along) + own * along
-        bend = (along * image).sum(axis=1)
-        moves = (size > 0) & (bend > 0)
-        length = np.divide(size, bend, out=np.zeros_like(size), where=moves)[:, None]
-        w, rest = w + length * along, rest - length * image
-        scaled = rest / diagonal
-        left = (rest * scaled).sum(axis=1)
-        along = scaled + np.divide(left, size, out=np.zeros_like(size), where=moves)[:, None] * along
-        size = left
+        image = piece.product(direction) + own_precision * direction
+        curvature = (direction * image).sum(axis=1)
+        moves = (square > 0) & (curvature > 0)
+        length = np.divide(square, curvature, out=np.zeros_like(square), where=moves)[:, None]
+        w, residual = w + length * direction, residual - length * image
+        scaled = residual / diagonal
+        new_square = (residual * scaled).sum(axis=1)
+        direction = scaled + np.divide(new_square, square, out=np.zeros_like(square), where=moves)[:, None] * direction
+        square = new_square
     return w

@@ -15,7 +15,7 @@ def pair_factors(lists: PairLists, is_binary: bool, tolerance: float, max_steps:
     """Return the non-negative leading singular vectors by slot, left and right, and the singular value by group.
 
     The matrix of a group is the weighted sum of those of its ballots: Y(i, j) = level_j - level_i, or 1 with
-    ``is_binary``, wherever j stands behind i. Iterations end when no entry moves by more than ``tolerance``.
+    ``is_binary``, if j is ranked behind i. Power iteration ends when no entry changes by more than ``tolerance``.
     """
     matrix = _Matrices(lists, is_binary)
     group, n = segment_of(lists.slot_ptr), len(lists.slot_ptr) - 1
@@ -33,14 +33,15 @@ def pair_factors(lists: PairLists, is_binary: bool, tolerance: float, max_steps:
         is_open &= (length > 0) & (change > tolerance)
         if not is_open.any():
             break
-    is_there = strength[group] > 0
-    return np.where(is_there, left, 0.0), np.where(is_there, right, 0.0), strength
+    has_value = strength[group] > 0
+    return np.where(has_value, left, 0.0), np.where(has_value, right, 0.0), strength
 
 
 class _Matrices:
     """The matrices of all groups, as products with vectors over all slots."""
 
     def __init__(self, lists: PairLists, is_binary: bool) -> None:
+        """Note, for every entry, its ballot's span, its tier's span, and the step in level from the entry before."""
         self.slot, self.n_slots = lists.slot, int(lists.slot_ptr[-1])
         ballot = segment_of(lists.indptr)
         self.weight = lists.weight[ballot]
@@ -55,24 +56,25 @@ class _Matrices:
         running = np.concatenate([[0.0], np.cumsum(x[self.slot])])
         if self.is_binary:
             return self._gathered(running[self.end] - running[self.tier_end])
-        # What stands at an entry or behind it, times the step to the entry before: summed over all entries behind.
-        risen = np.concatenate([[0.0], np.cumsum(self.step * (running[self.end] - running[:-1]))])
-        return self._gathered(risen[self.end] - risen[1:])
+        # level_j - level_i is a sum of steps: each step counts all x at its entry or behind it.
+        stepped = np.concatenate([[0.0], np.cumsum(self.step * (running[self.end] - running[:-1]))])
+        return self._gathered(stepped[self.end] - stepped[1:])
 
     def transposed(self, x: Floats) -> Floats:
         """Return Y' x by slot."""
         running = np.concatenate([[0.0], np.cumsum(x[self.slot])])
         if self.is_binary:
             return self._gathered(running[self.tier_first] - running[self.first])
-        risen = np.concatenate([[0.0], np.cumsum(self.step * (running[:-1] - running[self.first]))])
-        return self._gathered(risen[1:] - risen[self.first])
+        stepped = np.concatenate([[0.0], np.cumsum(self.step * (running[:-1] - running[self.first]))])
+        return self._gathered(stepped[1:] - stepped[self.first])
 
     def _gathered(self, by_entry: Floats) -> Floats:
+        """Sum values of entries, times the weight of their ballot, by slot."""
         return np.bincount(self.slot, self.weight * by_entry, minlength=self.n_slots).astype(np.float64, copy=False)
 
 
 def _tiers(first: Int64s, step: Floats) -> tuple[Int64s, Int64s]:
-    """Return where the tier of every entry begins and where it ends."""
+    """Return where the tier of every entry starts and ends, as entries."""
     entry = np.arange(len(step))
     begins: Bools = (entry == first) | (step > 0)
     start = np.flatnonzero(begins)
@@ -81,6 +83,6 @@ def _tiers(first: Int64s, step: Floats) -> tuple[Int64s, Int64s]:
 
 
 def _normalised(x: Floats, group: Int64s, n: int) -> tuple[Floats, Floats]:
-    """Divide the part of every group by its length; return the lengths, too."""
+    """Divide the part of every group by its Euclidean length; return the lengths as well."""
     length = np.sqrt(np.bincount(group, x * x, minlength=n))
     return np.divide(x, length[group], out=np.zeros(len(x)), where=length[group] > 0), length

@@ -13,37 +13,40 @@ NEARLY = 1 - 1e-9
 
 
 def boost_potentials(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) -> tuple[Floats, float]:
-    """Return, per position, the weight of the pairs it should win minus that of those it should lose; and the total."""
-    query, rise, fall = _factors(score, ptr)
+    """Return, per position, the weight of the pairs it should win minus that of those it should lose; and the total.
+
+    The weight of a pair is weight * exp(score of worse - score of better), a product of two factors.
+    """
+    query, exp_score, exp_minus = _factors(score, ptr)
     first, last = _tier_bounds(ptr, tier)
-    wins = weight[query] * fall * _between(rise, last, ptr[1:][query])
-    losses = weight[query] * rise * _between(fall, ptr[:-1][query], first)
+    wins = weight[query] * exp_minus * _between(exp_score, last, ptr[1:][query])
+    losses = weight[query] * exp_score * _between(exp_minus, ptr[:-1][query], first)
     return wins - losses, float(wins.sum())
 
 
 def boost_shares(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, vote: Bytes) -> tuple[float, float]:
-    """Return the weight of the pairs a 0/1 vote orders rightly, and of those it orders wrongly."""
-    query, rise, fall = _factors(score, ptr)
+    """Return the weight of the pairs a 0/1 vote orders correctly, and of those it reverses."""
+    query, exp_score, exp_minus = _factors(score, ptr)
     first, _ = _tier_bounds(ptr, tier)
     voted = vote.astype(np.float64)
     start = ptr[:-1][query]
-    right = weight[query] * rise * (1 - voted) * _between(fall * voted, start, first)
-    wrong = weight[query] * rise * voted * _between(fall * (1 - voted), start, first)
+    right = weight[query] * exp_score * (1 - voted) * _between(exp_minus * voted, start, first)
+    wrong = weight[query] * exp_score * voted * _between(exp_minus * (1 - voted), start, first)
     return float(right.sum()), float(wrong.sum())
 
 
 def boost_errors(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) -> float:
-    """Return the weight of the pairs whose better position has no larger score."""
+    """Return the weight of the pairs whose better position does not have the larger score."""
     total = 0.0
     for q, (start, end) in enumerate(zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True)):
-        mine, level = score[start:end], tier[start:end]
-        mistakes = sum(int((mine[level > level[k]] >= mine[k]).sum()) for k in range(end - start))
+        own_score, level = score[start:end], tier[start:end]
+        mistakes = sum(int((own_score[level > level[k]] >= own_score[k]).sum()) for k in range(end - start))
         total += float(weight[q]) * mistakes
     return total
 
 
 def interval_codes(value: AnyArray, cuts: Floats) -> Int32s:
-    """Return how many cuts (ascending) lie below every value; one more than there are intervals for NaN."""
+    """Return how many cuts (ascending) are below each value; for NaN ``len(cuts) + 1``, beyond all intervals."""
     code = np.searchsorted(cuts, value, side="left").astype(np.int32)
     code[np.isnan(value)] = len(cuts) + 1
     return code
@@ -61,27 +64,31 @@ def best_stump(code: AnyArray, cuts: Int64s, potential: Floats) -> tuple[int, in
     if not enough > 0:
         return 0, -1, 1, 0.0
     feature = int(np.flatnonzero(largest >= enough)[0])
-    found = int(np.flatnonzero(gains[feature] >= enough)[0])
-    return feature, found // 2 - 1, 1 - 2 * (found % 2), float(gains[feature][found])
+    vote = int(np.flatnonzero(gains[feature] >= enough)[0])
+    # votes of a feature are in the order of ``_gains``: above and up to cut -1, above and up to cut 0, …
+    return feature, vote // 2 - 1, 1 - 2 * (vote % 2), float(gains[feature][vote])
 
 
-def _gains(code: AnyArray, cuts: int, potential: Floats) -> Floats:
-    """Return the gains of a feature's votes: above and up to cut -1, above and up to cut 0, …"""
-    sums = np.bincount(code, weights=potential, minlength=cuts + 2)[: cuts + 1]
-    below = np.concatenate([[0.0], np.cumsum(sums)[:-1]])
-    return np.stack([np.cumsum(sums)[-1] - below, below], axis=1).reshape(-1)
+def _gains(code: AnyArray, n_cuts: int, potential: Floats) -> Floats:
+    """Return the summed potential of every 0/1 vote on a feature: "code > cut", then "code <= cut", for cut = -1, 0, …
+
+    Codes run from 0 to ``n_cuts``; ``n_cuts + 1`` is a missing value, which votes 0.
+    """
+    by_code = np.bincount(code, weights=potential, minlength=n_cuts + 2)[: n_cuts + 1]
+    up_to_cut = np.concatenate([[0.0], np.cumsum(by_code)[:-1]])
+    return np.stack([np.cumsum(by_code)[-1] - up_to_cut, up_to_cut], axis=1).reshape(-1)
 
 
 def _factors(score: Floats, ptr: Int64s) -> tuple[Int64s, Floats, Floats]:
-    """Return the query of every position, exp(score - centre of the query) and its reciprocal."""
+    """Return the query of every position, exp(score - midrange of the query) and its reciprocal."""
     size = np.diff(ptr)
     query = segment_of(ptr)
     low, high = np.zeros(len(size)), np.zeros(len(size))
     starts = ptr[:-1][size > 0]
     if len(starts):
         low[size > 0], high[size > 0] = np.minimum.reduceat(score, starts), np.maximum.reduceat(score, starts)
-    moved = score - (low + (high - low) / 2)[query]
-    return query, np.exp(moved), np.exp(-moved)
+    centred = score - (low + (high - low) / 2)[query]
+    return query, np.exp(centred), np.exp(-centred)
 
 
 def _tier_bounds(ptr: Int64s, tier: Int32s) -> tuple[Int64s, Int64s]:

@@ -35,7 +35,11 @@ def pair_descent_gram(
 
 
 def _move(multiplier: Floats, p: int, cap: Floats, margin: float, square: float) -> float:
+    """Move multiplier p to its best value between 0 and its cap; return the change.
+
+    ``margin`` is w'(x_i - x_j) now, ``square`` is |x_i - x_j|².
+    """
     old = float(multiplier[p])
-    wanted = old + (1 - margin) / square if square > 0 else float(cap[p])
-    multiplier[p] = min(max(wanted, 0.0), float(cap[p]))
+    optimum = old + (1 - margin) / square if square > 0 else float(cap[p])
+    multiplier[p] = min(max(optimum, 0.0), float(cap[p]))
     return float(multiplier[p]) - old

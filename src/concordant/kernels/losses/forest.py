@@ -13,22 +13,26 @@ __all__ = ["forest_means", "query_ranks"]
 def forest_means(
     X: AnyArray, root: Int64s, feature: Int32s, threshold: Floats, left: Int32s, right: Int32s, value: Floats
 ) -> Floats:
-    """Return the mean over trees of the value of the leaf every row falls into."""
+    """Return, for every row, the mean over trees of the value of the leaf it falls into.
+
+    ``root`` holds the first node of each tree. A node with feature -1 is a leaf; elsewhere rows with values up to the
+    threshold go left.
+    """
     total = np.zeros(len(X))
     for start in root.tolist():
         node = np.full(len(X), start)
         inner = np.flatnonzero(feature[node] >= 0)
         while len(inner):
-            at = node[inner]
-            goes_left = X[inner, feature[at]].astype(np.float64) <= threshold[at]
-            node[inner] = np.where(goes_left, left[at], right[at])
+            node_of_inner = node[inner]
+            goes_left = X[inner, feature[node_of_inner]].astype(np.float64) <= threshold[node_of_inner]
+            node[inner] = np.where(goes_left, left[node_of_inner], right[node_of_inner])
             inner = inner[feature[node[inner]] >= 0]
         total += value[node]
     return total / len(root)
 
 
 def query_ranks(X: AnyArray, ptr: Int64s, row: Int64s) -> AnyArray:
-    """Return the mid-rank of every value among the rows of its query, from 1, over the number of these rows."""
+    """Return the mid-rank of every value among the rows of its query, from 1, divided by their number."""
     rank = np.empty_like(X)
     size = np.diff(ptr)
     query = segment_of(ptr)

@@ -22,18 +22,18 @@ def lambda_descent(
 ) -> tuple[Floats, float]:
     """Step down the gradient of one query after another: theta <- (1 - decay) theta - rate gradient.
 
-    Scores are linear, ``X[row] @ theta``. Return the weights after all visits, and the sum of the losses met.
+    Scores are linear, ``X[row] @ theta``. Return theta after all visits, and the sum of the losses met.
     """
     theta, total = theta.copy(), 0.0
     for q in visits.tolist():
-        mine = slice(int(queries.ptr[q]), int(queries.ptr[q + 1]))
-        rows = X[queries.row[mine]].astype(np.float64, copy=False)
+        span = slice(int(queries.ptr[q]), int(queries.ptr[q + 1]))
+        rows = X[queries.row[span]].astype(np.float64, copy=False)
         if not np.isfinite(theta).all():  # steps too long
             return np.full(len(theta), np.nan), float("nan")
         score = rows @ theta
         ptr, weight = np.array([0, len(rows)]), queries.weight[q : q + 1]
-        one = LabelledQueries(ptr, queries.tier[mine], queries.label[mine], queries.row[mine], weight)
-        value, gradient = lambda_terms(score, one, goal) if len(rows) else (0.0, score)
+        query = LabelledQueries(ptr, queries.tier[span], queries.label[span], queries.row[span], weight)
+        value, gradient = lambda_terms(score, query, goal) if len(rows) else (0.0, score)
         total += value
         theta = (1 - decay) * theta - rate * (gradient @ rows)
     return theta, total
@@ -72,29 +72,33 @@ def _scaled_gain(label: Floats, top: Floats) -> Floats:
 
 
 def _ndcg_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_counted: Bools, cutoff: int) -> Change:
-    """Return the change of NDCG by pairs; labels stand best first in each query, so their positions are ideal."""
+    """Return the change of NDCG by pairs; labels are sorted best first in each query, which is the ideal order."""
     gain = _scaled_gain(label, np.maximum(label[ptr[:-1]], 0.0)[query])
     ideal_place = np.arange(len(label)) - ptr[:-1][query] + 1
     ideal_discount = (ideal_place <= (cutoff or np.inf)) / np.log2(ideal_place + 1)
     ideal = np.bincount(query, gain * ideal_discount, minlength=len(ptr) - 1)[query]
     gain_share = np.divide(gain, ideal, out=np.zeros(len(gain)), where=ideal > 0)
     discount = is_counted / np.log2(place + 1)
-    return lambda one, other: (gain_share[one] - gain_share[other]) * (discount[one] - discount[other])
+    return lambda i, j: (gain_share[i] - gain_share[j]) * (discount[i] - discount[j])
 
 
 def _ap_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_counted: Bools, order: Int64s) -> Change:
-    """Return the change of average precision by pairs: that of the places between the two, and of the two's own."""
+    """Return the change of average precision by pairs: that at the places between the two, and at their own."""
     relevant = (label >= 1).astype(np.float64)
     inverse = is_counted / place
-    found = _running(relevant, ptr, query, order)
-    level = found * inverse - _running(relevant * inverse, ptr, query, order)
+    n_relevant = _running(relevant, ptr, query, order)
+    # With n(p) the number of relevant rows up to place p and S(p) their summed 1/place, moving a relevant row from
+    # place p down to q changes the sum of precisions by gain_at(q) - gain_at(p), gain_at = n/p - S; up, by 1/q - 1/p
+    # more.
+    gain_at = n_relevant * inverse - _running(relevant * inverse, ptr, query, order)
     total = np.maximum(np.bincount(query, relevant, minlength=len(ptr) - 1), 1.0)[query]
 
-    def change(one: Int64s, other: Int64s) -> Floats:
-        falls = level[other] - level[one]
-        rises = falls + inverse[other] - inverse[one]
-        moved = np.where(place[other] > place[one], falls, rises)
-        return np.asarray((relevant[one] - relevant[other]) * moved / total[one])
+    def change(i: Int64s, j: Int64s) -> Floats:
+        """Return the change when positions i and j swap places."""
+        falls = gain_at[j] - gain_at[i]
+        rises = falls + inverse[j] - inverse[i]
+        moved = np.where(place[j] > place[i], falls, rises)
+        return np.asarray((relevant[i] - relevant[j]) * moved / total[i])
 
     return change
 
@@ -105,15 +109,20 @@ def _err_change(
     """Return the change of ERR by pairs, from the chance to stop at a row and that to reach its place."""
     top = np.maximum(label[ptr[:-1]], max(largest, 0.0))[query]
     stop = np.minimum(_scaled_gain(label, top), 1 - 1e-12)
-    reached = np.exp(_running(np.log1p(-stop), ptr, query, order) - np.log1p(-stop))
-    reach_share = is_counted * reached / place  # what stopping here would add, 1/place times the chance to get here
-    met = _running(stop * reach_share, ptr, query, order)
+    reach_chance = np.exp(_running(np.log1p(-stop), ptr, query, order) - np.log1p(-stop))
+    reach_share = (
+        is_counted * reach_chance / place
+    )  # what stopping here would add, 1/place times the chance to get here
+    err_up_to = _running(stop * reach_share, ptr, query, order)
 
-    def change(one: Int64s, other: Int64s) -> Floats:
-        one_is_first = place[one] < place[other]
-        first, second = np.where(one_is_first, one, other), np.where(one_is_first, other, one)
-        between = met[second] + reach_share[second] * (1 - stop[second]) - met[first]
-        return np.asarray((stop[one] - stop[other]) * (between / (1 - stop[first]) - reach_share[first]))
+    # Let the rows at the first and second place have stop chances a and b: after the swap the terms between them are
+    # scaled by (1 - b) / (1 - a), and their own terms exchange a and b; the sum of changes has the factor a - b.
+    def change(i: Int64s, j: Int64s) -> Floats:
+        """Return the change when positions i and j swap places."""
+        i_is_first = place[i] < place[j]
+        first, second = np.where(i_is_first, i, j), np.where(i_is_first, j, i)
+        between = err_up_to[second] + reach_share[second] * (1 - stop[second]) - err_up_to[first]
+        return np.asarray((stop[i] - stop[j]) * (between / (1 - stop[first]) - reach_share[first]))
 
     return change
 

@@ -33,7 +33,7 @@ class _Stages(NamedTuple):
 
 
 def list_mle(scores: Floats, ptr: Int64s, tier: Int32s, weight: Floats, is_best: bool) -> tuple[float, Floats]:
-    """Return the summed loss of the order of the positions (``is_best``: each tier by score first) and its gradient."""
+    """Return the summed loss of the order of positions (``is_best``: tiers sorted by score), and its gradient."""
     order = _best_order(scores, ptr, tier) if is_best else np.arange(len(scores))
     gradient = np.empty(len(scores))
     loss, gradient[order] = _evaluate(scores[order], ptr, _stages(ptr, None, None, weight))
@@ -51,7 +51,7 @@ def list_mle_hessian_product(
 
 
 def mean_partitions(scores: Floats, ptr: Int64s, tier: Int32s, factor: Floats, weight: Floats) -> tuple[Floats, Floats]:
-    """Return by query the loss of choosing tier after tier (arithmetic mean of worths), and the gradient.
+    """Return, by query, the loss of choosing tier after tier (arithmetic mean of worths), and the gradient.
 
     ``factor`` multiplies the weights of stages; empty: all 1.
     """
@@ -59,12 +59,12 @@ def mean_partitions(scores: Floats, ptr: Int64s, tier: Int32s, factor: Floats, w
 
 
 def mean_partitions_bound(scores: Floats, ptr: Int64s, tier: Int32s, weight: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return what ``mean_partitions`` does, and a diagonal that bounds the second derivatives."""
+    """Return loss and gradient of ``mean_partitions``, and a diagonal matrix that bounds the Hessian."""
     stages = _stages(ptr, tier, None, weight)
     loss, gradient = _evaluate(scores, ptr, stages)
     chosen, is_choice = _log_sums(scores, stages), np.diff(stages.query, append=-1) == 0  # all but a query's last tier
-    own = (stages.weight * is_choice)[stages.of_position] * np.exp(scores - chosen[stages.of_position])
-    return loss, gradient, np.maximum(0.0, gradient + own)
+    chosen_share = (stages.weight * is_choice)[stages.of_position] * np.exp(scores - chosen[stages.of_position])
+    return loss, gradient, np.maximum(0.0, gradient + chosen_share)
 
 
 def mean_partitions_hessian_product(
@@ -97,39 +97,46 @@ def list_net_hessian_product(scores: Floats, ptr: Int64s, weight: Floats, direct
 
 
 def _stages(ptr: Int64s, tier: Int32s | None, factor: Floats | None, weight: Floats) -> _Stages:
+    """Return the stages of all queries: one per tier, or one per position without tiers."""
     query = segment_of(ptr)
     begins = np.ones(len(query), bool) if tier is None else begins_tier(ptr, tier)
     start = np.flatnonzero(begins)
-    own = weight[query[start]]
+    stage_weight = weight[query[start]]
     if factor is not None and len(factor):
-        own = own * factor
-    return _Stages(start, query[start], own, np.cumsum(begins) - 1)
+        stage_weight = stage_weight * factor
+    return _Stages(start, query[start], stage_weight, np.cumsum(begins) - 1)
 
 
 def _evaluate(scores: Floats, ptr: Int64s, stages: _Stages) -> tuple[Floats, Floats]:
+    """Return loss by query, sum over stages of weight (log worth remaining - log worth chosen), and the gradient."""
     remaining, chosen = _suffix_log_sums(scores, ptr), _log_sums(scores, stages)
     loss = stages.weight * (remaining[stages.start] - chosen)
     rate = _rates(np.ones(len(stages.start)), remaining, ptr, stages)
-    own = stages.weight[stages.of_position] * np.exp(scores - chosen[stages.of_position])
+    chosen_share = stages.weight[stages.of_position] * np.exp(scores - chosen[stages.of_position])
     by_query = np.bincount(stages.query, weights=loss, minlength=len(ptr) - 1)
-    return by_query.astype(np.float64, copy=False), np.exp(scores + rate) - own
+    return by_query.astype(np.float64, copy=False), np.exp(scores + rate) - chosen_share
 
 
 def _hessian_product(scores: Floats, ptr: Int64s, stages: _Stages, direction: Floats) -> Floats:
+    """Return the Hessian of the loss of ``_evaluate`` times a direction.
+
+    A stage adds weight times share (d - mean of d) over what remains, minus the same over what is chosen, with shares
+    proportional to worth.
+    """
     # Equal shifts of all scores change nothing, so the direction may be made positive and enter as a logarithm.
-    query, of = segment_of(ptr), stages.of_position
+    query, stage = segment_of(ptr), stages.of_position
     lowest = np.full(len(ptr) - 1, np.inf)
     np.minimum.at(lowest, query, direction)
-    along = direction - lowest[query]
+    shifted = direction - lowest[query]
     with np.errstate(divide="ignore"):
-        moved = scores + np.log(along)
+        log_product = scores + np.log(shifted)
     remaining, chosen = _suffix_log_sums(scores, ptr), _log_sums(scores, stages)
-    mean_remaining = np.exp(_suffix_log_sums(moved, ptr) - remaining)[stages.start]
-    mean_chosen = np.exp(_log_sums(moved, stages) - chosen)
-    first = _rates(np.ones(len(stages.start)), remaining, ptr, stages)
-    second = _rates(mean_remaining, remaining, ptr, stages)
-    own = stages.weight[of] * np.exp(scores - chosen[of]) * (along - mean_chosen[of])
-    return np.asarray(np.exp(scores + first) * along - np.exp(scores + second) - own)
+    mean_remaining = np.exp(_suffix_log_sums(log_product, ptr) - remaining)[stages.start]
+    mean_chosen = np.exp(_log_sums(log_product, stages) - chosen)
+    rate = _rates(np.ones(len(stages.start)), remaining, ptr, stages)
+    moved_rate = _rates(mean_remaining, remaining, ptr, stages)
+    chosen_part = stages.weight[stage] * np.exp(scores - chosen[stage]) * (shifted - mean_chosen[stage])
+    return np.asarray(np.exp(scores + rate) * shifted - np.exp(scores + moved_rate) - chosen_part)
 
 
 def _rates(factor: Floats, remaining: Floats, ptr: Int64s, stages: _Stages) -> Floats:
@@ -141,12 +148,13 @@ def _rates(factor: Floats, remaining: Floats, ptr: Int64s, stages: _Stages) -> F
 
 
 def _suffix_log_sums(values: Floats, ptr: Int64s) -> Floats:
+    """Return, by position, log of the sum of exponentials from it to the end of its query."""
     flipped = np.ascontiguousarray((len(values) - ptr)[::-1])
     return _accumulate(values[::-1], flipped)[::-1]
 
 
 def _accumulate(values: Floats, ptr: Int64s) -> Floats:
-    """Return running logarithms of sums of exponentials inside every query."""
+    """Return, by position, log of the sum of exponentials from the start of its query up to it."""
     result = np.empty(len(values))
     sizes = np.diff(ptr)
     for size in np.unique(sizes[sizes > 0]).tolist():
@@ -166,6 +174,7 @@ def _log_sums(values: Floats, stages: _Stages) -> Floats:
 
 
 def _log_softmax(values: Floats, ptr: Int64s) -> tuple[Floats, Int64s]:
+    """Return the logarithm of the softmax of values inside every query, and the query of every value."""
     query = segment_of(ptr)
     high = np.full(len(ptr) - 1, -np.inf)
     np.maximum.at(high, query, values)
@@ -174,4 +183,5 @@ def _log_softmax(values: Floats, ptr: Int64s) -> tuple[Floats, Int64s]:
 
 
 def _best_order(scores: Floats, ptr: Int64s, tier: Int32s) -> Int64s:
+    """Return positions sorted by query, tier and descending score."""
     return np.lexsort((-scores, tier, segment_of(ptr)))

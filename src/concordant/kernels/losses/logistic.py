@@ -15,16 +15,17 @@ __all__ = ["logistic_hessian_product", "query_duel_terms"]
 def query_duel_terms(
     score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, tie: float, model: int
 ) -> tuple[float, Floats, float]:
-    """Sum minus the log-likelihood of a model of duels over all pairs, those of one tier being ties.
+    """Sum the negative log-likelihood of a model of duels over all pairs of a query; pairs in one tier are ties.
 
     Bradley-Terry has no ties and leaves them out. Returns the value, its gradient by position and its slope in the tie
     parameter.
     """
 
-    def of_pairs(one: Int64s, other: Int64s) -> tuple[Floats, ...]:
-        tied = (tier[one] == tier[other]).astype(np.float64)
-        with np.errstate(invalid="ignore"):  # of scores that are no numbers
-            lead, none = score[one] - score[other], np.zeros(len(one))
+    def of_pairs(i: Int64s, j: Int64s) -> tuple[Floats, ...]:
+        """Return the negative log-likelihood of pairs, and its slopes in the lead and in the tie parameter."""
+        tied = (tier[i] == tier[j]).astype(np.float64)
+        with np.errstate(invalid="ignore"):  # scores may be NaN
+            lead, none = score[i] - score[j], np.zeros(len(i))
             terms = links.terms(model, lead, np.array(tie), 1 - tied, none, tied)
         return -terms.value, -terms.slope, -terms.slope_x
 
@@ -35,8 +36,8 @@ def query_duel_terms(
 def logistic_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats) -> Floats:
     """Multiply the Hessian of the sum of log(1 + e^-d) over pairs by a direction."""
 
-    def of_pairs(one: Int64s, other: Int64s) -> tuple[Floats, ...]:
-        _, chance = softplus_and_slope(score[other] - score[one])
-        return chance, chance * (1 - chance) * (direction[one] - direction[other])
+    def of_pairs(i: Int64s, j: Int64s) -> tuple[Floats, ...]:
+        _, chance = softplus_and_slope(score[j] - score[i])
+        return chance, chance * (1 - chance) * (direction[i] - direction[j])
 
     return over_pairs(preference_steps(ptr, tier), np.repeat(weight, np.diff(ptr)), of_pairs)[1]

@@ -35,10 +35,11 @@ def regress_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, marg
         return excess * excess, -2 * excess
 
     def of_query(span: slice) -> tuple[float, Floats]:
+        """Return the same for a whole query, from sums over the better and the worse tiers of every position."""
         f = score[span] - score[span].mean()
-        key, one = f - margin, np.ones(len(f))
-        as_worse = _over_better(one, tier[span]) * f - _over_better(key, tier[span])
-        as_better = _over_worse(f, tier[span]) - _over_worse(one, tier[span]) * key
+        key, ones = f - margin, np.ones(len(f))  # a pair costs (f_worse - key_better)^2
+        as_worse = _over_better(ones, tier[span]) * f - _over_better(key, tier[span])
+        as_better = _over_worse(f, tier[span]) - _over_worse(ones, tier[span]) * key
         return float(f @ as_worse - key @ as_better), 2 * (as_worse - as_better)
 
     return _over_queries(ptr, tier, weight, of_pairs, of_query)
@@ -48,12 +49,14 @@ def exponential_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) 
     """Sum e^-d over pairs: value and gradient by position."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
+        """Return the loss of pairs and its slope in the margin, along the tangent beyond ``_WIDEST``."""
         x = score[worse] - score[better]
         bounded = np.minimum(x, _WIDEST)
         power = np.exp(bounded)
         return power * (1 + (x - bounded)), -power
 
     def of_query(span: slice) -> tuple[float, Floats] | None:
+        """Return the same for a whole query, from sums over better and worse tiers; None if it may overflow."""
         odds = _odds(score[span])
         if odds is None:
             return None
@@ -72,6 +75,7 @@ def exponential_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight
         return np.zeros(len(x)), power * (direction[better] - direction[worse])
 
     def of_query(span: slice) -> tuple[float, Floats] | None:
+        """Return the product for a whole query, from sums over better and worse tiers; None if it may overflow."""
         odds, v, tiers = _odds(score[span]), direction[span], tier[span]
         if odds is None:
             return None
@@ -82,13 +86,14 @@ def exponential_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight
 
 
 def hinge_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) -> tuple[float, Floats]:
-    """Sum max(0, 1 - d) over pairs: value and gradient by position; a pair at the margin costs and pulls nothing."""
+    """Sum max(0, 1 - d) over pairs: value and gradient by position; a pair exactly at the margin adds nothing."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
         excess = score[worse] - (score[better] - 1)
         return np.maximum(excess, 0.0), -(excess > 0.0).astype(np.float64)
 
     def of_query(span: slice) -> tuple[float, Floats]:
+        """Return the same for a whole query, from counts of its violated pairs."""
         f = score[span] - score[span].mean()
         lost, _, won, _ = _violations(score[span], tier[span], f, f)
         return float(won @ f - lost @ (f - 1)), won - lost
@@ -104,6 +109,7 @@ def squared_hinge_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats
         return excess * excess, -2 * excess
 
     def of_query(span: slice) -> tuple[float, Floats]:
+        """Return the same for a whole query, from counts and sums over its violated pairs."""
         f = score[span] - score[span].mean()
         lost, lost_sum, won, won_sum = _violations(score[span], tier[span], f, f - 1)
         as_worse, as_better = won * f - won_sum, lost_sum - lost * (f - 1)
@@ -122,6 +128,7 @@ def squared_hinge_hessian_product(
         return np.zeros(len(better)), 2 * violated * (direction[better] - direction[worse])
 
     def of_query(span: slice) -> tuple[float, Floats]:
+        """Return the product for a whole query, from counts and sums over its violated pairs."""
         v = direction[span]
         lost, lost_sum, won, won_sum = _violations(score[span], tier[span], v, v)
         return 0.0, 2 * ((won + lost) * v - won_sum - lost_sum)
@@ -136,48 +143,53 @@ def _over_queries(
     of_pairs: Callable[[Int64s, Int64s], tuple[Floats, Floats]],
     of_query: Callable[[slice], tuple[float, Floats] | None],
 ) -> tuple[float, Floats]:
-    """Add up pairs (value, slope in the margin) of small queries and whole large ones (value, gradient)."""
+    """Sum value and gradient over queries: small ones by pairs, large ones by ``of_query`` (unless it returns None).
+
+    ``of_pairs`` returns the value of every pair and its slope in the margin; ``of_query`` value and gradient.
+    """
     value, gradient = 0.0, np.zeros(len(tier))
     by_pairs = np.diff(ptr) <= _LARGE
     for q in np.flatnonzero(~by_pairs).tolist():
         span = slice(int(ptr[q]), int(ptr[q + 1]))
-        found = of_query(span)
-        if found is None:
+        result = of_query(span)
+        if result is None:
             by_pairs[q] = True
         else:
-            value += float(weight[q]) * found[0]
-            gradient[span] = weight[q] * found[1]
-    found_value, found_gradient, _ = over_pairs(
+            value += float(weight[q]) * result[0]
+            gradient[span] = weight[q] * result[1]
+    pairs_value, pairs_gradient, _ = over_pairs(
         preference_steps(ptr, tier, by_pairs), np.repeat(weight, np.diff(ptr)), of_pairs
     )
-    return value + found_value, gradient + found_gradient
+    return value + pairs_value, gradient + pairs_gradient
 
 
 def _odds(score: Floats) -> Floats | None:
-    """Return e^(score - middle), or None where scores are so far apart that sums of them may not fit."""
+    """Return e^(score - midrange), or None if scores are so far apart that sums of them may overflow."""
     low, high = float(score.min()), float(score.max())
     return None if high - low >= _WIDEST else np.exp(score - (low + (high - low) / 2))
 
 
 def _over_better(x: Floats, tier: Int32s) -> Floats:
-    """Sum x over the better tiers, per position."""
+    """Return, by position, the sum of x over the better tiers."""
     starts = np.flatnonzero(np.diff(tier, prepend=-1))
     by_tier = np.concatenate([[0.0], np.cumsum(np.add.reduceat(x, starts))[:-1]])
     return np.asarray(by_tier[tier])
 
 
 def _over_worse(x: Floats, tier: Int32s) -> Floats:
-    """Sum x over the worse tiers, per position."""
+    """Return, by position, the sum of x over the worse tiers."""
     return _over_better(x[::-1], tier[-1] - tier[::-1])[::-1]
 
 
 def _violations(
     score: Floats, tier: Int32s, of_worse: Floats, of_better: Floats
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Count violated pairs of each position and sum the others' payloads, as the better one and as the worse one.
+    """Count the violated pairs (score_better - 1 < score_worse) of each position: (lost, lost_sum, won, won_sum).
 
-    Cut the query in two between tiers: every pair across the cut is a preference, and sorted halves count them all
-    at once. Then do the same on each side, until all pairs of what is left are few enough to look at.
+    ``lost`` counts those where it is the better one, and ``lost_sum`` sums ``of_worse`` over their other positions;
+    ``won`` and ``won_sum`` (of ``of_better``) those where it is the worse one. The query is cut in two between tiers:
+    every pair across the cut is a preference, and sorted halves count them all at once. Then each side is cut, until
+    few enough pairs are left to look at all.
     """
     key = score - 1
     lost, lost_sum, won, won_sum = np.zeros((4, len(score)))
@@ -189,12 +201,12 @@ def _violations(
         if not len(inside):
             continue
         if high - low <= _FEW:
-            here = slice(low, high)
-            violated = (score[here] > key[here, None]) & (tier[here] > tier[here, None])
-            lost[here] += violated.sum(1)
-            lost_sum[here] += violated @ of_worse[here]
-            won[here] += violated.sum(0)
-            won_sum[here] += of_better[here] @ violated
+            part = slice(low, high)
+            violated = (score[part] > key[part, None]) & (tier[part] > tier[part, None])
+            lost[part] += violated.sum(1)
+            lost_sum[part] += violated @ of_worse[part]
+            won[part] += violated.sum(0)
+            won_sum[part] += of_better[part] @ violated
             continue
         middle = int(inside[np.abs(inside - (low + high) / 2).argmin()])
         better, worse = slice(low, middle), slice(middle, high)

@@ -15,8 +15,8 @@ __all__ = ["expected_ndcg"]
 def expected_ndcg(score: Floats, queries: LabelledQueries, cutoff: int) -> tuple[float, Floats]:
     """Sum weight (1 - expected NDCG) over queries, with the gradient by position; ``cutoff`` 0 means the whole list.
 
-    An order that puts object d at place i has a probability that grows with e^(sum of score_d / log2(i + 1)). Queries
-    without a better and a worse object, or without any gain, count nothing. Time and memory grow with 2^n of the
+    An order that puts object d at place i has a probability proportional to e^(sum of score_d / log2(i + 1)). Queries
+    without a better and a worse object, or without any gain, add nothing. Time and memory grow with 2^n of the
     largest query.
     """
     ptr, tier, label, _, weight = queries
@@ -24,8 +24,8 @@ def expected_ndcg(score: Floats, queries: LabelledQueries, cutoff: int) -> tuple
     for q, (low, high) in enumerate(pairwise(ptr.tolist())):
         if high - low < 2 or tier[high - 1] == tier[low] or not label[low] > 0:
             continue
-        mine = label[low:high]
-        gain = np.where(mine > 0, np.exp2(mine - mine[0]) - np.exp2(-mine[0]), 0.0)
+        own_label = label[low:high]
+        gain = np.where(own_label > 0, np.exp2(own_label - own_label[0]) - np.exp2(-own_label[0]), 0.0)
         weights = 1 / np.log2(np.arange(high - low) + 2)
         discount = weights * (np.arange(high - low) < (cutoff or high - low))
         expected, slope = _expect(score[low:high], weights, np.outer(discount, gain / (gain @ discount)))
@@ -35,13 +35,14 @@ def expected_ndcg(score: Floats, queries: LabelledQueries, cutoff: int) -> tuple
 
 
 def _expect(score: Floats, weights: Floats, gains: Floats) -> tuple[float, Floats]:
-    """Return the mean over all orders of the gains (place x object) they meet, and its gradient by score.
+    """Return the mean, over all orders, of the sum of gains (place x object), and its gradient by score.
 
-    Sums run over the sets that fill the first places, as logarithms: those before each set, those after it.
+    Sums run over the sets (bit masks) that fill the first places. ``ways`` is the log-sum over orders inside a set and
+    ``mean`` their mean gain; ``ahead`` and ``rest`` are the same for the orders of the places after the set.
     """
     n = len(score)
     whole = np.arange(1 << n)
-    size = np.array([int(one).bit_count() for one in whole])
+    size = np.array([int(members).bit_count() for members in whole])
     ways, mean, ahead, rest = (np.full(1 << n, start) for start in (-np.inf, 0.0, -np.inf, 0.0))
     ways[0] = ahead[-1] = 0.0
     bit = 1 << np.arange(n)
@@ -63,6 +64,7 @@ def _expect(score: Floats, weights: Floats, gains: Floats) -> tuple[float, Float
         ahead[sets] = np.logaddexp.reduce(term, axis=1)
         gained = np.where(is_out, gains[k] + rest[after], 0.0)
         rest[sets] = (np.exp(term - ahead[sets, None]) * gained).sum(axis=1)
+        # the probability that an object fills place k after the set; the gradient is a covariance with the gain
         chance = np.exp(ways[sets, None] + term - ways[-1])
         slope += weights[k] * (chance * (mean[sets, None] + gained - mean[-1])).sum(axis=0)
     return float(mean[-1]), slope

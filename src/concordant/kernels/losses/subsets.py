@@ -29,11 +29,11 @@ def extreme_partitions(
     log_spread: Floats,
     is_maximum: bool,
 ) -> tuple[Floats, Floats]:
-    """Return by query the loss of choosing tier after tier, sets worth their largest or smallest member; the gradient.
+    """Return, by query, the loss of choosing tier after tier, if a set has the worth of its best or worst member.
 
-    ``shrink[j]`` is M(j) / M(j + 1), M(j) the g-weighted number of sets of which an object is the extreme one when j
-    others may join; ``log_spread[N]`` the logarithm of the g-weighted number of all sets of N objects over M(N - 1).
-    ``factor`` multiplies the weights of stages; empty: all 1.
+    Also returns the gradient. ``shrink[j]`` is M(j) / M(j + 1), where M(j) is the g-weighted number of sets of which an
+    object is the extreme one when j others may join; ``log_spread[N]`` is the logarithm of the g-weighted number of all
+    sets of N objects over M(N - 1). ``factor`` multiplies the weights of stages; empty: all 1.
     """
     loss, gradient = np.zeros(len(weight)), np.zeros(len(scores))
     log_count = np.concatenate([[0.0], -np.cumsum(np.log(shrink))])
@@ -47,26 +47,27 @@ def extreme_partitions(
         entries = np.take_along_axis(entries, order, axis=0)
         stage = tier[entries]
         for k in range(int(stage.max()) + 1):
-            own = weight[query] * (stage == k).any(axis=0)
+            stage_weight = weight[query] * (stage == k).any(axis=0)
             if len(factor):
-                own *= factor[np.minimum(first[query] + k, len(factor) - 1)]
-            here = np.flatnonzero(own)
-            if len(here):
-                found = _extreme_stage(scores[entries[:, here]], stage[:, here], k, log_count, log_spread)
-                loss[query[here]] += own[here] * found[0]
-                gradient[entries[:, here]] += own[here] * found[1]
+                stage_weight *= factor[np.minimum(first[query] + k, len(factor) - 1)]
+            active = np.flatnonzero(stage_weight)
+            if len(active):
+                terms = _extreme_stage(scores[entries[:, active]], stage[:, active], k, log_count, log_spread)
+                loss[query[active]] += stage_weight[active] * terms[0]
+                gradient[entries[:, active]] += stage_weight[active] * terms[1]
     return loss, gradient
 
 
 def _extreme_stage(
     score: Floats, stage: Int32s, k: int, log_count: Floats, log_spread: Floats
 ) -> tuple[Floats, Floats]:
-    """Return loss and gradient of stage k of some queries, objects from the extreme one on."""
+    """Return loss and gradient of stage k of some queries (columns); rows are objects, the most extreme first."""
     remains, is_chosen = stage >= k, stage == k
     count = remains.sum(axis=0)
     place = np.cumsum(remains, axis=0)
-    left = np.clip(count - place, 0, None)
-    term = np.where(remains, score + log_count[left] - log_count[count - 1], -np.inf)
+    n_behind = np.clip(count - place, 0, None)
+    # sets of which an object is the most extreme: its worth times the number of sets of the objects behind it
+    term = np.where(remains, score + log_count[n_behind] - log_count[count - 1], -np.inf)
     high = term.max(axis=0)
     share = np.exp(term - high)
     total = share.sum(axis=0)
@@ -86,13 +87,14 @@ class _Columns(NamedTuple):
     start: Int64s
 
     def rows(self) -> Iterator[tuple[int, Int64s]]:
-        """Go through objects: how many chains have a k-th one, and where it stands among all bytes."""
+        """Yield, for k = 0, 1, …, how many chains have a k-th object, and its place among all bytes."""
         for k in range(int(self.size[0]) if len(self.size) else 0):
             active = int(np.searchsorted(-self.size, -k, side="left"))
             yield active, self.start[:active] + k
 
 
 def _columns(subsets: Subsets) -> _Columns:
+    """Sort chains by length, the longest first."""
     size = subsets.end - subsets.begin
     chain = np.argsort(-size, kind="stable")
     start = np.cumsum(size) - size
@@ -100,7 +102,7 @@ def _columns(subsets: Subsets) -> _Columns:
 
 
 def _spread(scores: Floats, subsets: Subsets) -> tuple[Floats, Int64s]:
-    """Return the score behind every byte, and where each chain starts."""
+    """Return the score of the object of every byte, and where each chain starts."""
     size = subsets.end - subsets.begin
     start = np.cumsum(size) - size
     return scores[np.arange(len(subsets.member)) + np.repeat(subsets.begin - start, size)], start
@@ -109,36 +111,36 @@ def _spread(scores: Floats, subsets: Subsets) -> tuple[Floats, Int64s]:
 def gibbs_subsets(
     scores: Floats, subsets: Subsets, uniform: Floats, temperature: float, log_bias: Floats, is_harmonic: bool
 ) -> Bytes:
-    """Visit every object of every chain once: it is in the set with its probability given all others."""
+    """Visit every object of every chain once (Gibbs): it joins the set with its probability given all others."""
     score, start = _spread(scores, subsets)
     is_in = subsets.member.astype(bool)
     columns = _columns(subsets)
     if not len(score):
         return subsets.member.copy()
-    value = score
+    value = score  # what a set sums up: scores, or inverse worths relative to the lowest score
     if is_harmonic:
         low = np.minimum.reduceat(score, start)
         value = np.exp(np.maximum(np.repeat(low, subsets.end - subsets.begin) - score, -WIDE))
     count = np.add.reduceat(is_in, start, dtype=np.int64)[columns.chain]
     total = np.add.reduceat(np.where(is_in, value, 0.0), start)[columns.chain]
-    for active, at in columns.rows():
-        others = count[:active] - is_in[at]
-        rest = np.where(is_in[at], total[:active] - value[at], total[:active])
+    for active, byte in columns.rows():
+        others = count[:active] - is_in[byte]
+        rest = np.where(is_in[byte], total[:active] - value[byte], total[:active])
         if is_harmonic:
             rest[others == 0] = 0.0
-            has_lost = is_in[at] & (others > 0) & (rest < CANCELLED * total[:active])
-            for column in np.flatnonzero(has_lost).tolist():
-                rest[column] = _sum_of_others(is_in, value, columns, column, int(at[column]))
-        odds = _log_odds(value[at], rest, others, temperature, is_harmonic) + _bias(log_bias, others)
+            has_cancelled = is_in[byte] & (others > 0) & (rest < CANCELLED * total[:active])
+            for column in np.flatnonzero(has_cancelled).tolist():
+                rest[column] = _sum_of_others(is_in, value, columns, column, int(byte[column]))
+        odds = _log_odds(value[byte], rest, others, temperature, is_harmonic) + _bias(log_bias, others)
         with np.errstate(over="ignore", invalid="ignore"):
-            is_in[at] = (others == 0) | (uniform[at] < 1 / (1 + np.exp(-odds)))
-        total[:active] = np.where(is_in[at], rest + value[at], rest)
-        count[:active] = others + is_in[at]
+            is_in[byte] = (others == 0) | (uniform[byte] < 1 / (1 + np.exp(-odds)))
+        total[:active] = np.where(is_in[byte], rest + value[byte], rest)
+        count[:active] = others + is_in[byte]
     return is_in.astype(np.uint8)
 
 
 def _log_odds(value: Floats, rest: Floats, others: Int64s, temperature: float, is_harmonic: bool) -> Floats:
-    """Return the logarithm of Phi with over Phi without an object, to the power of the temperature."""
+    """Return temperature times the log of the mean worth with an object over that without it."""
     m = np.maximum(others, 1)
     if not is_harmonic:
         return np.asarray(temperature * (value - rest / m) / (m + 1))
@@ -151,11 +153,11 @@ def _bias(log_bias: Floats, others: Int64s) -> Floats:
         return np.asarray(np.where(others == 0, 0.0, log_bias[others + 1] - log_bias[np.maximum(others, 1)]))
 
 
-def _sum_of_others(is_in: Bools, value: Floats, columns: _Columns, column: int, one: int) -> float:
-    """Sum the members of a set but one, where taking that one off the total has lost the digits."""
+def _sum_of_others(is_in: Bools, value: Floats, columns: _Columns, column: int, byte: int) -> float:
+    """Sum the members of a set except one, where subtracting that one from the total would lose all digits."""
     span = slice(int(columns.start[column]), int(columns.start[column] + columns.size[column]))
     inside = is_in[span].copy()
-    inside[one - span.start] = False
+    inside[byte - span.start] = False
     return float(value[span][inside].sum())
 
 
@@ -169,7 +171,7 @@ def metropolis_subsets(
     log_factorial: Floats,
     is_harmonic: bool,
 ) -> Bytes:
-    """Propose one set per chain, its size uniform and then uniform among those of its size; accept it or stay."""
+    """Propose one set per chain, a uniform size, then a uniform set of that size; accept it or stay (Metropolis)."""
     member = subsets.member
     if not len(member):
         return member.copy()
@@ -179,18 +181,19 @@ def metropolis_subsets(
     count = np.add.reduceat(member, start, dtype=np.int64)
     proposed = np.zeros(len(member), np.uint8)
     needed, left = size[columns.chain], columns.size.copy()
-    for active, at in columns.rows():
-        proposed[at] = uniform[at] * left[:active] < needed[:active]
-        needed[:active] -= proposed[at]
+    for active, byte in columns.rows():
+        proposed[byte] = uniform[byte] * left[:active] < needed[:active]
+        needed[:active] -= proposed[byte]
         left[:active] -= 1
     worth = [subset_worths(scores, sets, is_harmonic) for sets in (subsets._replace(member=proposed), subsets)]
     with np.errstate(over="ignore", invalid="ignore"):
+        # log of the acceptance ratio: worths, size bias, and the number of sets of each size, C(n, size)
         gain = temperature * (worth[0] - worth[1]) + (log_bias[size] - log_bias[count])
         gain += (log_factorial[count] + log_factorial[n - count]) - (log_factorial[size] + log_factorial[n - size])
-        is_taken = choice[:, 1] < np.exp(gain)
+        is_accepted = choice[:, 1] < np.exp(gain)
     # Observed sets may be of a size that cannot be (log g = -inf): any other is better.
-    is_taken = np.where(np.isneginf(log_bias[count]), ~np.isneginf(log_bias[size]), is_taken)
-    return np.where(np.repeat(is_taken, n), proposed, member)
+    is_accepted = np.where(np.isneginf(log_bias[count]), ~np.isneginf(log_bias[size]), is_accepted)
+    return np.where(np.repeat(is_accepted, n), proposed, member)
 
 
 def subset_worths(scores: Floats, subsets: Subsets, is_harmonic: bool) -> Floats:

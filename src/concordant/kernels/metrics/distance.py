@@ -14,7 +14,7 @@ _CHUNK = 4_000_000
 
 
 def kendall_counts(reference: Int32s, tiers: Int32s, missing: int) -> Int64s:
-    """Count (discordant, tied once, ordered by both) pairs of a reference against every ranking."""
+    """Count the pairs (discordant, tied in one of the two, ordered in both) of a reference and every ranking."""
     counts = _compare(np.vstack([reference[None, :], tiers]), missing, 1)
     return np.ascontiguousarray(np.concatenate(counts)[:, 1:].T, np.int64)
 
@@ -30,7 +30,7 @@ def kendall_matrix(tiers: Int32s, missing: int, penalty: float, normalised: bool
 
 
 def _compare(tiers: Int32s, missing: int, first: int) -> tuple[Floats, Floats, Floats]:
-    """Count the discordant pairs, those tied once and those ordered by both, of the first rankings against all.
+    """Count pairs (discordant, tied in one of the two, ordered in both) of the first rankings against all.
 
     With s the signs (-1, 0, 1) of the pairs of items in a ranking, ``s s'`` is concordant minus discordant
     pairs and ``|s| |s|'`` their sum: matrix products over chunks of pairs.
@@ -41,12 +41,12 @@ def _compare(tiers: Int32s, missing: int, first: int) -> tuple[Floats, Floats, F
     agreement, ordered, tied_once = (np.zeros((first, rankings)) for _ in range(3))
     step = max(_CHUNK // max(rankings * items, 1), 1)
     for start in range(0, items, step):  # these items against all: every pair comes twice
-        one, other = (slice(None), slice(start, start + step), None), (slice(None), None)
-        sign = np.sign(tier[other] - tier[one]).astype(np.float32)
+        rows, columns = (slice(None), slice(start, start + step), None), (slice(None), None)
+        sign = np.sign(tier[columns] - tier[rows]).astype(np.float32)
         compared = np.ones_like(sign)
         if missing != Missing.LAST:
-            both = np.logical_and if missing == Missing.IGNORE else np.logical_or
-            compared = both(is_ranked[one], is_ranked[other]).astype(np.float32)
+            combine = np.logical_and if missing == Missing.IGNORE else np.logical_or
+            compared = combine(is_ranked[rows], is_ranked[columns]).astype(np.float32)
         sign, compared = (sign * compared).reshape(rankings, -1), compared.reshape(rankings, -1)
         decided = np.abs(sign)
         agreement += sign[:first] @ sign.T / 2

@@ -21,27 +21,30 @@ def evaluate_lists(
     table: Floats,
     skip_unjudged: bool,
 ) -> Floats:
-    """Return the values (queries x metrics) of lists given best first; NaN is unjudged."""
+    """Return the values (queries x metrics) of lists of labels, best first; NaN is unjudged.
+
+    ``judged_label`` holds all labels of each query, also of documents that were not retrieved.
+    """
     n = len(ptr) - 1
     query = segment_of(ptr)
     counted = ~np.isnan(ranked_label) if skip_unjudged else np.ones(len(ranked_label), bool)
     counted_before = np.concatenate([[0], np.cumsum(counted)])
     position = counted_before[1:] - counted_before[ptr[:-1]][query]
     positive = ranked_label > 0
-    found = _Positives(n, query[positive], position[positive], ranked_label[positive])
+    retrieved = _Positives(n, query[positive], position[positive], ranked_label[positive])
     length = counted_before[ptr[1:]] - counted_before[ptr[:-1]]
 
-    judge = segment_of(judged_ptr)
+    judged_query = segment_of(judged_ptr)
     judged = judged_label > 0
-    judge, label = judge[judged], judged_label[judged]
-    order = np.lexsort((-label, judge))
-    judge, label = judge[order], label[order]
-    ideal = _Positives(n, judge, _count_within(judge) + 1, label)
+    judged_query, label = judged_query[judged], judged_label[judged]
+    order = np.lexsort((-label, judged_query))
+    judged_query, label = judged_query[order], label[order]
+    ideal = _Positives(n, judged_query, _count_within(judged_query) + 1, label)
     is_known = np.concatenate([[0], np.cumsum(~np.isnan(judged_label))])
     documents = is_known[judged_ptr[1:]] - is_known[judged_ptr[:-1]]
     if not skip_unjudged:
         documents += np.bincount(query[np.isnan(ranked_label)], minlength=n)
-    columns = [_values(row, found, ideal, length, documents) for row in table]
+    columns = [_values(row, retrieved, ideal, length, documents) for row in table]
     return np.stack(columns, axis=1) if columns else np.empty((n, 0))
 
 
@@ -66,9 +69,9 @@ def join_labels(
 
 
 def group_keys(keys: Int64s) -> tuple[Int64s, Int64s]:
-    """Return (place, ptr): where rows go so that equal keys come together, groups by first appearance.
+    """Return (place, ptr): where each row goes so that equal keys are adjacent, groups in order of first appearance.
 
-    Rows of a group stay in input order. The places are empty when the rows already stand that way.
+    Rows of a group stay in input order. ``place`` is empty if the rows are grouped already.
     """
     group, _ = by_appearance(keys)
     ptr, order = pointers(np.bincount(group)), np.argsort(group, kind="stable")
@@ -82,7 +85,7 @@ def group_keys(keys: Int64s) -> tuple[Int64s, Int64s]:
 
 @dataclass(frozen=True)
 class _Positives:
-    """Where positive labels stand: one entry each, by query and position."""
+    """The positive labels: query, position in the list (from 1) and label of each."""
 
     n: int
     query: Int64s
@@ -99,42 +102,49 @@ class _Positives:
         return np.bincount(self.query, minlength=self.n).astype(np.float64)
 
 
-def _values(row: Floats, found: _Positives, ideal: _Positives, length: Int64s, documents: Int64s) -> Floats:
-    measure, cutoff, empty, first, second = Measure(int(row[0])), int(row[1]), row[2], row[3], row[4]
+def _values(row: Floats, retrieved: _Positives, ideal: _Positives, length: Int64s, documents: Int64s) -> Floats:
+    """Return one metric for every query. ``row``: measure, cutoff (0: none), value without relevant documents, options.
+
+    The two options are, for NDCG, whether LETOR's discount and whether linear gains are used; for expected reciprocal
+    rank the largest label; for all others the lowest label that counts as relevant.
+    """
+    measure, cutoff, if_none_relevant, option, option_2 = Measure(int(row[0])), int(row[1]), row[2], row[3], row[4]
     graded = measure in (Measure.NDCG, Measure.EXPECTED_RECIPROCAL_RANK)
     if not graded:
-        found, ideal = found.keep(found.label >= first), ideal.keep(ideal.label >= first)
+        retrieved, ideal = retrieved.keep(retrieved.label >= option), ideal.keep(ideal.label >= option)
     relevant = ideal.count()
     if cutoff:
-        found, ideal = found.keep(found.position <= cutoff), ideal.keep(ideal.position <= cutoff)
+        retrieved, ideal = retrieved.keep(retrieved.position <= cutoff), ideal.keep(ideal.position <= cutoff)
     if measure is Measure.NDCG:
-        value = found.sum(_gain(found, first, second)) / _not_zero(ideal.sum(_gain(ideal, first, second)))
-        if first:  # LETOR's script gives no value to places a query has no document for
+        value = retrieved.sum(_gain(retrieved, option, option_2)) / _not_zero(ideal.sum(_gain(ideal, option, option_2)))
+        if option:  # LETOR's script gives no value to places a query has no document for
             value = np.where(cutoff > documents, 0.0, value)
     elif measure is Measure.EXPECTED_RECIPROCAL_RANK:
-        stop = (np.exp2(found.label) - 1) / np.exp2(first)
-        value = found.sum(_product_before(found.query, 1 - stop) * stop / found.position)
+        stop = (np.exp2(retrieved.label) - 1) / np.exp2(option)  # the chance to stop; option: largest label
+        value = retrieved.sum(_product_before(retrieved.query, 1 - stop) * stop / retrieved.position)
     else:
-        value = _binary(measure, found, relevant, cutoff if cutoff else length)
-    return np.where(relevant > 0, value, empty)
+        value = _binary(measure, retrieved, relevant, cutoff if cutoff else length)
+    return np.where(relevant > 0, value, if_none_relevant)
 
 
-def _binary(measure: Measure, found: _Positives, relevant: Floats, places: int | Int64s) -> Floats:
-    nth = _count_within(found.query) + 1
+def _binary(measure: Measure, retrieved: _Positives, relevant: Floats, places: int | Int64s) -> Floats:
+    """Return a metric of relevant or not; ``places`` is the cutoff or the length of the list."""
+    nth = _count_within(retrieved.query) + 1
     if measure is Measure.AVERAGE_PRECISION:
-        return found.sum(nth / found.position) / _not_zero(relevant)
+        return retrieved.sum(nth / retrieved.position) / _not_zero(relevant)
     if measure is Measure.RECIPROCAL_RANK:
-        return found.sum(np.where(nth == 1, 1 / found.position, 0.0))
+        return retrieved.sum(np.where(nth == 1, 1 / retrieved.position, 0.0))
     if measure is Measure.HIT:
-        return np.minimum(found.count(), 1.0)
+        return np.minimum(retrieved.count(), 1.0)
     if measure is Measure.PRECISION:
-        return found.count() / np.maximum(places, 1)
+        return retrieved.count() / np.maximum(places, 1)
     if measure is Measure.R_PRECISION:
-        found = found.keep(found.position <= relevant[found.query])
-    return found.count() / _not_zero(relevant)
+        retrieved = retrieved.keep(retrieved.position <= relevant[retrieved.query])
+    return retrieved.count() / _not_zero(relevant)
 
 
 def _gain(entries: _Positives, letor: float, linear: float) -> Floats:
+    """Return the discounted gain of every positive label."""
     gain = entries.label if linear else np.exp2(entries.label) - 1
     discount = np.log2(np.maximum(entries.position, 2)) if letor else np.log2(entries.position + 1.0)
     return gain / discount
@@ -147,14 +157,14 @@ def _count_within(group: Int64s) -> Int64s:
 
 
 def _product_before(group: Int64s, factor: Floats) -> Floats:
-    """Multiply the factors that precede each entry in its run, in log2(longest run) doubling steps."""
+    """Return, for every entry, the product of the factors before it in its run, in log2(longest run) doubling steps."""
     index = _count_within(group)
     product = np.where(index > 0, np.concatenate([[1.0], factor[:-1]]) if len(factor) else factor, 1.0)
-    reach = 1
-    while reach <= index.max(initial=0):
-        earlier = np.concatenate([np.ones(reach), product[:-reach]])
-        product = np.where(index >= reach, product * earlier, product)
-        reach *= 2
+    distance = 1
+    while distance <= index.max(initial=0):
+        earlier = np.concatenate([np.ones(distance), product[:-distance]])
+        product = np.where(index >= distance, product * earlier, product)
+        distance *= 2
     return product
 
 

@@ -27,22 +27,22 @@ def duel_terms(duels: DuelRows, score: Floats, advantage: float, tie: float, lin
     if len(duels.order):
         d = d + duels.order * advantage
     x, n = np.array(tie), len(score)
-    found = links.terms(link, d, x, duels.won, duels.lost, duels.tied)
-    gradient = np.bincount(duels.first, found.slope, n) - np.bincount(duels.second, found.slope, n)
-    slope_x = float(found.slope_x.sum())
+    terms = links.terms(link, d, x, duels.won, duels.lost, duels.tied)
+    gradient = np.bincount(duels.first, terms.slope, n) - np.bincount(duels.second, terms.slope, n)
+    slope_x = float(terms.slope_x.sum())
     bend = float(links.bend_of_tie(link, x, np.array(slope_x)))
-    diagonal = np.bincount(duels.first, found.curve, n) + np.bincount(duels.second, found.curve, n)
+    diagonal = np.bincount(duels.first, terms.curve, n) + np.bincount(duels.second, terms.curve, n)
     has_tie = links.has_tie_parameter(link)
-    rows = (found.slope, found.curve, found.cross if has_tie else np.empty(0))
-    side = np.bincount(duels.first, found.cross, n) - np.bincount(duels.second, found.cross, n)
+    rows = (terms.slope, terms.curve, terms.cross if has_tie else np.empty(0))
+    side = np.bincount(duels.first, terms.cross, n) - np.bincount(duels.second, terms.cross, n)
     slots = (gradient.astype(float), diagonal.astype(float), side.astype(float) if has_tie else np.empty(0))
-    return DuelTerms(float(found.value.sum()), *slots, *rows, slope_x, float(found.curve_x.sum()), bend)
+    return DuelTerms(float(terms.value.sum()), *slots, *rows, slope_x, float(terms.curve_x.sum()), bend)
 
 
 def worth_terms(first: Int32s, second: Int32s, total: Floats, balance: Floats, score: Floats) -> DuelTerms:
-    """Return the terms of Bradley-Terry where nobody is shown first.
+    """Return the terms of Bradley-Terry without position bias.
 
-    ``total`` is how much was counted by row, ``balance`` how much slots won more than half of that.
+    ``total`` is the number of comparisons by row, ``balance`` the wins of slots minus half of their comparisons.
     """
     n, d = len(score), score[first] - score[second]
     up, down, _ = links.chances(links.BRADLEY_TERRY, d, np.zeros(len(d)))
@@ -59,8 +59,8 @@ def ballot_slopes(
 ) -> tuple[Floats, Floats]:
     """Return derivatives of the log-likelihood of single ballots, all pairs of a ballot together.
 
-    By entry that of its item's score, by ballot those of the advantage and the tie parameter. A pair counts the
-    difference of its levels (or once), nothing inside the last tier of an open ballot. ``level`` and ``shown`` may be
+    By entry in its item's score, by ballot in the advantage and the tie parameter. A pair is weighted by the difference
+    of its levels (or 1); pairs inside the last tier of an open ballot do not count. ``level`` and ``shown`` may be
     empty.
     """
     _, instance, indptr, slot, tier, _, is_open = ballots
@@ -68,9 +68,9 @@ def ballot_slopes(
     slope, extra = np.zeros(len(slot)), np.zeros((len(size), 2))
     for m in np.unique(size[size > 1]).tolist():
         ahead, behind = np.triu_indices(m, 1)
-        own = np.flatnonzero(size == m)
+        own_ballots = np.flatnonzero(size == m)
         at_once = max(1, PAIRS_AT_ONCE // len(ahead))
-        for ballot in np.split(own, range(at_once, len(own), at_once)):
+        for ballot in np.split(own_ballots, range(at_once, len(own_ballots), at_once)):
             first, second = (indptr[ballot][:, None] + place for place in (ahead, behind))
             is_tie = tier[first] == tier[second]
             amount = np.abs(level[first] - level[second]) if len(level) else np.ones(first.shape)
@@ -80,11 +80,11 @@ def ballot_slopes(
             d = score[slot[first]] - score[slot[second]] + lead * advantage[instance[ballot]][:, None]
             x = np.broadcast_to(tie[instance[ballot]][:, None], d.shape)
             counts = (amount * ~is_tie, 0 * amount, amount * is_tie)
-            found = links.terms(link, *(v.ravel() for v in (d, x, *counts)))
-            on_lead, on_tie = found.slope.reshape(d.shape), found.slope_x.reshape(d.shape)
+            terms = links.terms(link, *(v.ravel() for v in (d, x, *counts)))
+            lead_slope, tie_slope = terms.slope.reshape(d.shape), terms.slope_x.reshape(d.shape)
             for entry, sign in ((first, 1.0), (second, -1.0)):
-                slope += np.bincount(entry.ravel(), sign * on_lead.ravel(), len(slot))
-            extra[ballot, 0], extra[ballot, 1] = (lead * on_lead).sum(axis=1), on_tie.sum(axis=1)
+                slope += np.bincount(entry.ravel(), sign * lead_slope.ravel(), len(slot))
+            extra[ballot, 0], extra[ballot, 1] = (lead * lead_slope).sum(axis=1), tie_slope.sum(axis=1)
     return slope, extra
 
 
@@ -98,24 +98,29 @@ def fit_duels(
     small_step: float,
     with_errors: bool,
 ) -> Fitted:
-    """Fit every instance by Newton's method; instances of one size go together."""
+    """Fit every instance by Newton's method; instances of one size are fitted together."""
     size, owner = np.diff(slot_ptr), np.repeat(np.arange(len(slot_ptr) - 1), np.diff(duel_ptr))
 
     def batches() -> Iterator[tuple[Int64s, _Batch]]:
+        """Yield the instances of each size (number of candidates) with their likelihood."""
         for m in np.unique(size[size > 0]).tolist():
-            own, rows = np.flatnonzero(size == m), np.flatnonzero(size[owner] == m)
+            instances, rows = np.flatnonzero(size == m), np.flatnonzero(size[owner] == m)
             base = slot_ptr[owner[rows]].astype(np.int32)
-            some = DuelRows._make(column[rows] if len(column) else column for column in duels)
-            local = some._replace(first=some.first - base, second=some.second - base)
-            yield own, _Batch(local, np.searchsorted(own, owner[rows]), (len(own), m), link, len(duels.order) > 0)
+            chosen = DuelRows._make(column[rows] if len(column) else column for column in duels)
+            local = chosen._replace(first=chosen.first - base, second=chosen.second - base)
+            yield (
+                instances,
+                _Batch(local, np.searchsorted(instances, owner[rows]), (len(instances), m), link, len(duels.order) > 0),
+            )
 
     return fit_all(slot_ptr, batches(), belief, warm_start, small_step, with_errors)
 
 
 class _Batch:
-    """The likelihood of instances of one size; see the class DuelLikelihood of duels.cpp."""
+    """The likelihood of n instances of m candidates each; see the class DuelLikelihood of duels.cpp."""
 
     def __init__(self, rows: DuelRows, owner: Int64s, shape: tuple[int, int], link: int, has_order: bool) -> None:
+        """Parameters of an instance are m scores, then the advantage and the tie parameter if the model has them."""
         self.rows, self.owner, self.link = rows, owner, link
         self.n, self.m = shape
         self.has_order, self.has_tie = has_order, links.has_tie_parameter(link)
@@ -124,11 +129,14 @@ class _Batch:
         self.is_concave = link != links.RAO_KUPPER
 
     def extras(self) -> dict[str, int]:
+        """Return the columns of the advantage and the tie parameter, if there are any."""
         places = {"advantage": self.m if self.has_order else -1, "tie": self.size - 1 if self.has_tie else -1}
-        return {name: at for name, at in places.items() if at >= 0}
+        return {name: column for name, column in places.items() if column >= 0}
 
     def start(self) -> Floats:
-        """Return where Newton starts: scores 0, and x where equal items tie as observed, P(tie) = e^x / (2 + e^x)."""
+        """Return the starting point: scores 0, and x such that equal items tie as observed, P(tie) = e^x / (2 +
+        e^x).
+        """
         point = np.zeros((self.n, self.size))
         if self.has_tie:
             share = self._by_instance(self.rows.tied) / np.maximum(self.total, 1e-300)
@@ -137,6 +145,7 @@ class _Batch:
         return point
 
     def evaluate(self, point: Floats) -> Floats:
+        """Return the log-likelihood of every instance at a point; keep the terms for the derivatives."""
         rows, owner = self.rows, self.owner
         d = point[owner, rows.first] - point[owner, rows.second]
         if self.has_order:
@@ -146,6 +155,7 @@ class _Batch:
         return self._by_instance(self.terms.value)
 
     def gradient(self) -> Floats:
+        """Return the gradient at the point last evaluated: instances x parameters."""
         parts = [self._by_slot(self.terms.slope)]
         if self.has_order:
             parts.append(self._by_instance(self.rows.order * self.terms.slope)[:, None])
@@ -154,13 +164,14 @@ class _Batch:
         return np.concatenate(parts, axis=1)
 
     def hessian(self, is_exact: bool) -> Floats:
+        """Return minus the Hessian there; if not exact, without the negative part of the tie parameter's bend."""
         m, terms, order = self.m, self.terms, self.rows.order
         hessian = np.zeros((self.n, self.size, self.size))
         cell = (self.owner * m + self.rows.first) * m + self.rows.second
-        off = np.bincount(cell, terms.curve, self.n * m * m).reshape(self.n, m, m)
-        off = off + off.transpose(0, 2, 1)
-        hessian[:, :m, :m] = -off
-        hessian[:, np.arange(m), np.arange(m)] += off.sum(axis=2)
+        between = np.bincount(cell, terms.curve, self.n * m * m).reshape(self.n, m, m)
+        between = between + between.transpose(0, 2, 1)
+        hessian[:, :m, :m] = -between
+        hessian[:, np.arange(m), np.arange(m)] += between.sum(axis=2)
         if self.has_order:
             hessian[:, m, m] = self._by_instance(order**2 * terms.curve)
             hessian[:, m, :m] = hessian[:, :m, m] = self._by_slot(order * terms.curve)
@@ -173,9 +184,11 @@ class _Batch:
         return hessian
 
     def _by_instance(self, by_row: Floats) -> Floats:
+        """Sum values of rows by instance."""
         return np.asarray(np.bincount(self.owner, by_row, self.n), np.float64)
 
     def _by_slot(self, by_row: Floats) -> Floats:
+        """Sum values of rows by candidate, plus for the first and minus for the second."""
         places = (self.owner * self.m + side for side in (self.rows.first, self.rows.second))
         up, down = (np.bincount(place, by_row, self.n * self.m) for place in places)
         return np.asarray(up - down).reshape(self.n, self.m)

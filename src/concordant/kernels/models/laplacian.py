@@ -11,19 +11,19 @@ __all__ = ["laplacian", "laplacian_product", "matrix_product", "sign_sums"]
 
 def laplacian(first: Int32s, second: Int32s, weight: Floats, size: int) -> Floats:
     """Return the dense matrix of sum_r weight[r] (e_i - e_j)(e_i - e_j)'."""
-    off = np.bincount(first.astype(np.int64) * size + second, weight, size * size).reshape(size, size)
-    off = off + off.T
-    return np.asarray(np.diag(off.sum(axis=1)) - off)
+    between = np.bincount(first.astype(np.int64) * size + second, weight, size * size).reshape(size, size)
+    between = between + between.T
+    return np.asarray(np.diag(between.sum(axis=1)) - between)
 
 
 def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) -> Floats:
-    """Return that matrix times the columns of ``x`` without building it."""
+    """Return the matrix of ``laplacian`` times the columns of ``x``, without building it."""
     from scipy.sparse import coo_array
 
     n = len(x)
-    off = coo_array((weight, (first, second)), shape=(n, n)).tocsr()
+    between = coo_array((weight, (first, second)), shape=(n, n)).tocsr()
     degree = np.bincount(first, weight, n) + np.bincount(second, weight, n)
-    return np.asarray(degree[:, None] * x - off @ x - off.T @ x)
+    return np.asarray(degree[:, None] * x - between @ x - between.T @ x)
 
 
 def matrix_product(matrix: Floats, x: Floats) -> Floats:
@@ -32,7 +32,9 @@ def matrix_product(matrix: Floats, x: Floats) -> Floats:
 
 
 def sign_sums(first: Int32s, second: Int32s, root: Floats, bits: AnyArray, n_slots: int) -> Floats:
-    """Return 64 columns of sums by slot: a row adds root or minus root, by its bits; the second slot loses it."""
+    """Return 64 columns of sums by slot: a row adds root or -root, by its bits, to its first slot, and minus that
+    to its second.
+    """
     columns = []
     for c in range(64):
         value = np.where(bits >> np.uint64(c) & np.uint64(1), -root, root)

@@ -27,38 +27,44 @@ class _Problem(Protocol):
 
 
 class _ScoreProblem:
-    """Minus log-likelihood per unit count of one instance with equal variances, plus the prior."""
+    """The negative log-likelihood per unit count of one instance with equal variances, plus the prior.
+
+    Z = sum over i != j of e^(theta (s_i - s_j)) = A C - m, with A and C the sums of e^(theta s) and e^(-theta s).
+    """
 
     def __init__(self, net: Floats, theta: Floats, share: Floats, prior: float) -> None:
         self.net, self.theta, self.share, self.prior = net, theta, share, prior
         self.scale = float(np.sqrt(net @ net))
 
     def value(self, s: Floats) -> tuple[float, Floats]:
+        """Return value and gradient at scores s; keep terms for ``multiply``. All sums are scaled against overflow."""
         theta, high, low = self.theta[:, None], s.max(), s.min()
         self.up, self.down = np.exp(theta * (s - high)), np.exp(theta * (low - s))
         self.A, self.C = self.up.sum(1), self.down.sum(1)
         self.Z = self.A * self.C - len(s) * np.exp(self.theta * (low - high))
         self.log_z = self.theta * (high - low) + np.log(self.Z)
         self.slope = (self.C * (self.up @ s) - self.A * (self.down @ s)) / self.Z
-        rising, falling = self.C / self.Z * self.share * self.theta, self.A / self.Z * self.share * self.theta
-        self.diagonal = self.prior + (rising * self.theta) @ self.up + (falling * self.theta) @ self.down
-        gradient = self.prior * s - self.net + rising @ self.up - falling @ self.down
+        up_rate, down_rate = self.C / self.Z * self.share * self.theta, self.A / self.Z * self.share * self.theta
+        self.diagonal = self.prior + (up_rate * self.theta) @ self.up + (down_rate * self.theta) @ self.down
+        gradient = self.prior * s - self.net + up_rate @ self.up - down_rate @ self.down
         return float(self.prior / 2 * (s @ s) - self.net @ s + self.share @ self.log_z), gradient
 
     def multiply(self, v: Floats) -> Floats:
-        av, cv = self.up @ v, self.down @ v
-        mean = (self.C * av - self.A * cv) / self.Z
+        """Return the Hessian at the last point times v."""
+        up_v, down_v = self.up @ v, self.down @ v
+        mean = (self.C * up_v - self.A * down_v) / self.Z
         factor = self.share * self.theta**2 / self.Z
-        of_up, of_down = factor * (cv + mean * self.C), factor * (av - mean * self.A)
+        of_up, of_down = factor * (down_v + mean * self.C), factor * (up_v - mean * self.A)
         return np.asarray(self.diagonal * v - of_up @ self.up - of_down @ self.down)
 
 
 class _VarianceProblem:
-    """The same with a variance per item, over (scores, log-variances)."""
+    """The same over u = (scores s, log-variances log g), with x = (s_i - s_j) / (g_i + g_j) for every pair."""
 
     def __init__(
         self, net: Floats, m: int, theta: Floats, share: Floats, prior: float, centre: float, is_learning: bool
     ) -> None:
+        """Prepare the pairs i < j of m items; ``centre`` is the prior mean of log-variances."""
         self.m, self.net, self.theta, self.share, self.prior = m, net, theta, share, prior
         self.centre, self.is_learning = centre, is_learning
         self.i, self.j = np.triu_indices(m, 1)
@@ -67,6 +73,7 @@ class _VarianceProblem:
         self.scale = float(np.sqrt(at_start @ at_start))
 
     def set_pairs(self, u: Floats) -> None:
+        """Compute variances g, h = 1 / (g_i + g_j) and x of all pairs."""
         self.g = np.exp(u[self.m :])
         self.h = 1.0 / (self.g[self.i] + self.g[self.j])
         self.x = (u[self.i] - u[self.j]) * self.h
@@ -82,6 +89,11 @@ class _VarianceProblem:
         return np.bincount(index, weights=values, minlength=self.m)  # type: ignore[return-value]
 
     def value(self, u: Floats) -> tuple[float, Floats]:
+        """Return value and gradient at u; keep terms for ``multiply``.
+
+        By pair, ``slack`` is the derivative of the loss in x and ``even`` the second derivative without that of log Z's
+        square, which is of low rank: ``low_rank`` holds the gradient of log Z of every adherence group.
+        """
         self.set_pairs(u)
         largest = float(np.abs(self.x).max(initial=0.0))
         self.even, self.slack = np.zeros(len(self.x)), -self.net
@@ -95,20 +107,21 @@ class _VarianceProblem:
             self.slack = self.slack + self.share[k] * theta / Z * (up - down)
             self.even = self.even + self.share[k] * theta * theta / Z * (up + down)
             self.low_rank[k] = self.scatter(up - down) * theta / Z
-        away = np.where(np.arange(2 * self.m) < self.m, u, (u - self.centre) * self.is_learning)
-        bent = self.slack * self.x * self.h
-        self.bend = self.sum_by(self.i, bent) + self.sum_by(self.j, bent)
-        result = -self.net @ self.x + self.share @ self.log_z + self.prior / 2 * (away @ away)
-        return float(result), self.scatter(self.slack) + self.prior * away
+        from_prior = np.where(np.arange(2 * self.m) < self.m, u, (u - self.centre) * self.is_learning)
+        curvature = self.slack * self.x * self.h
+        self.bend = self.sum_by(self.i, curvature) + self.sum_by(self.j, curvature)
+        result = -self.net @ self.x + self.share @ self.log_z + self.prior / 2 * (from_prior @ from_prior)
+        return float(result), self.scatter(self.slack) + self.prior * from_prior
 
     def multiply(self, v: Floats) -> Floats:
+        """Return the Hessian at the last point times v, by the chain rule through x and h of every pair."""
         m, gv = self.m, self.g * v[self.m :]
-        spread = gv[self.i] + gv[self.j]
-        change = self.h * (v[self.i] - v[self.j]) - self.x * self.h * spread
-        inverse = -(self.h**2) * spread
-        pull = self.even * change
-        to_score = pull * self.h + self.slack * inverse
-        to_log = pull * self.x * self.h + self.slack * (change * self.h + self.x * inverse)
+        variance_change = gv[self.i] + gv[self.j]
+        x_change = self.h * (v[self.i] - v[self.j]) - self.x * self.h * variance_change
+        h_change = -(self.h**2) * variance_change
+        slope_change = self.even * x_change
+        to_score = slope_change * self.h + self.slack * h_change
+        to_log = slope_change * self.x * self.h + self.slack * (x_change * self.h + self.x * h_change)
         scores = self.sum_by(self.i, to_score) - self.sum_by(self.j, to_score) + self.prior * v[:m]
         both = self.sum_by(self.i, to_log) + self.sum_by(self.j, to_log)
         logs = (self.prior * v[m:] - self.g * (both + self.bend * v[m:])) * self.is_learning
@@ -116,11 +129,11 @@ class _VarianceProblem:
 
 
 def _step_within(problem: _Problem, gradient: Floats, radius: float, accuracy: float) -> tuple[Floats, float]:
-    """Minimise the quadratic model approximately inside the radius (Steihaug): (step, promised gain)."""
-    step, of_step, residual = np.zeros_like(gradient), np.zeros_like(gradient), -gradient
+    """Minimise the quadratic model approximately inside the trust region (Steihaug): (step, predicted decrease)."""
+    step, hessian_step, residual = np.zeros_like(gradient), np.zeros_like(gradient), -gradient
     direction = residual
     rr = float(residual @ residual)
-    goal = accuracy * accuracy * rr
+    goal = accuracy * accuracy * rr  # rr, dd, sd, ss: inner products of residual r, direction d and step s
     for _ in range(min(len(gradient) + 10, 500)):
         if rr <= goal:
             break
@@ -131,14 +144,14 @@ def _step_within(problem: _Problem, gradient: Floats, radius: float, accuracy: f
         is_out = curvature <= 1e-14 * dd or ss + length * (2 * sd + length * dd) >= radius * radius
         if is_out:
             length = (-sd + np.sqrt(sd * sd + dd * max(radius * radius - ss, 0.0))) / dd
-        step, of_step = step + length * direction, of_step + length * product
+        step, hessian_step = step + length * direction, hessian_step + length * product
         if is_out:
             break
         residual = residual - length * product
-        following = float(residual @ residual)
-        direction = residual + following / rr * direction
-        rr = following
-    return step, float(-gradient @ step - step @ of_step / 2)
+        next_rr = float(residual @ residual)
+        direction = residual + next_rr / rr * direction
+        rr = next_rr
+    return step, float(-gradient @ step - step @ hessian_step / 2)
 
 
 def _minimise(problem: _Problem, u: Floats, tolerance: float) -> tuple[Floats, float, int]:
@@ -177,8 +190,8 @@ def fit_mpm_scores(
     ``net`` holds the net wins per slot, weighted by adherence, over the total count of the instance.
     """
 
-    def problem(q: int, own: slice, theta: Floats, share: Floats) -> _Problem:
-        return _ScoreProblem(net[own], theta, share, float(prior[q]))
+    def problem(q: int, slots: slice, theta: Floats, share: Floats) -> _Problem:
+        return _ScoreProblem(net[slots], theta, share, float(prior[q]))
 
     return _fit(slot_ptr, groups, MPMWarmStart(start, np.empty(0)), problem, tolerance)
 
@@ -195,8 +208,8 @@ def fit_mpm_variances(
 ) -> MPMFit:
     """Fit scores and, if learning, log-variances of every instance; ``net`` is per pair, as ``net_pairs`` gives it."""
 
-    def problem(q: int, own: slice, theta: Floats, share: Floats) -> _Problem:
-        pairs, m = net[pair_ptr[q] : pair_ptr[q + 1]], own.stop - own.start
+    def problem(q: int, slots: slice, theta: Floats, share: Floats) -> _Problem:
+        pairs, m = net[pair_ptr[q] : pair_ptr[q + 1]], slots.stop - slots.start
         return _VarianceProblem(pairs, int(m), theta, share, float(prior[q]), LOG_HALF, is_learning)
 
     return _fit(slot_ptr, groups, warm_start, problem, tolerance)
@@ -209,19 +222,20 @@ def _fit(
     problem_of: Callable[[int, slice, Floats, Floats], _Problem],
     tolerance: float,
 ) -> MPMFit:
+    """Fit every instance with at least two candidates and some counts, one after the other."""
     n, n_groups = len(slot_ptr) - 1, len(groups.theta)
     by_group, counts = (np.zeros(n_groups), np.zeros(n_groups)), (np.zeros(n), np.zeros(n, np.int64))
     out = MPMFit(warm_start.start.copy(), warm_start.start_log.copy(), *by_group, *counts)
     for q in range(n):
-        own = slice(slot_ptr[q], slot_ptr[q + 1])
-        of_group, m = slice(groups.group_ptr[q], groups.group_ptr[q + 1]), own.stop - own.start
+        slots = slice(slot_ptr[q], slot_ptr[q + 1])
+        of_group, m = slice(groups.group_ptr[q], groups.group_ptr[q + 1]), slots.stop - slots.start
         if m < 2 or of_group.start == of_group.stop:
             continue
-        problem = problem_of(q, own, groups.theta[of_group], groups.share[of_group])
-        u = np.concatenate([warm_start.start[own], warm_start.start_log[own]])
+        problem = problem_of(q, slots, groups.theta[of_group], groups.share[of_group])
+        u = np.concatenate([warm_start.start[slots], warm_start.start_log[slots]])
         u, out.gradient[q], out.iterations[q] = _minimise(problem, u, tolerance)
-        out.score[own] = u[:m]
+        out.score[slots] = u[:m]
         if len(warm_start.start_log):
-            out.log_variance[own] = u[m:]
+            out.log_variance[slots] = u[m:]
         out.log_z[of_group], out.slope[of_group] = problem.log_z, problem.slope
     return out

@@ -22,39 +22,39 @@ ENTRIES_AT_ONCE = 16_384
 
 
 def stage_sums(stages: StageRows, worth: Floats) -> tuple[float, Floats, Floats]:
-    """Return (value, gain, rate) of all stages; tiers of one item add neither value nor gain, they are the caller's.
+    """Return (value, gain, rate) of all stages; for tiers of one item the caller adds value and gain.
 
     ``rate`` of a slot is the sum of weight / remaining worth over the stages it remains in; ``gain`` the sum of
-    weight / tier worth over the chosen tiers of several items it stands in.
+    weight / tier worth over the chosen tiers of several items that hold it.
     """
     indptr, slot, mark, weight = stages
     rate, value = np.zeros(len(worth)), 0.0
     for ballots, entries in _equal_lengths(indptr, len(worth)):
-        slots, is_stage, own = slot[entries], mark[entries] == CHOSEN, weight[ballots]
+        slots, is_stage, ballot_weight = slot[entries], mark[entries] == CHOSEN, weight[ballots]
         tail = _tails(worth[slots])
-        share = own / tail
+        share = ballot_weight / tail
         if is_stage[:-1].all() and not is_stage[-1].any():  # strict ballots: all but the last entry are chosen
             share[-1] = 0.0
-            value -= float(np.log(tail[:-1]).sum(axis=0) @ own)
+            value -= float(np.log(tail[:-1]).sum(axis=0) @ ballot_weight)
         else:
             share *= is_stage
-            value -= float((is_stage * np.log(tail)).sum(axis=0) @ own)
+            value -= float((is_stage * np.log(tail)).sum(axis=0) @ ballot_weight)
         rate += np.bincount(slots.ravel(), weights=np.cumsum(share, axis=0).ravel(), minlength=len(worth))
     first, last, mass = _tied_tiers(indptr, mark, weight)
     gain: Floats = np.zeros(len(worth))
     if len(first):
         inside = _spans(first, last)
         starts = np.cumsum(last - first) - (last - first)
-        tier = np.add.reduceat(worth[slot[inside]], starts)
-        value += float(mass @ np.log(tier))
-        gain += np.bincount(slot[inside], weights=np.repeat(mass / tier, last - first), minlength=len(worth))
+        tier_worth = np.add.reduceat(worth[slot[inside]], starts)
+        value += float(mass @ np.log(tier_worth))
+        gain += np.bincount(slot[inside], weights=np.repeat(mass / tier_worth, last - first), minlength=len(worth))
     return value, gain, rate
 
 
 def stage_rates(indptr: Int64s, slot: Int32s, draw: Floats, worth: Floats) -> Floats:
-    """Return by slot the sum of draw / remaining worth over all entries up to its own, in every ballot.
+    """Return, by slot, the sum of draw / remaining worth over all entries up to its own, in every ballot.
 
-    That is what Gibbs sampling adds to the rate of a worth's gamma distribution; ``draw`` is a gamma draw by entry.
+    Gibbs sampling adds this to the rate of a worth's gamma distribution; ``draw`` is a gamma draw by entry.
     """
     rate = np.zeros(len(worth))
     for _, entries in _equal_lengths(indptr, len(worth)):
@@ -65,19 +65,21 @@ def stage_rates(indptr: Int64s, slot: Int32s, draw: Floats, worth: Floats) -> Fl
 
 
 def stage_hessian(stages: StageRows, worth: Floats) -> Floats:
-    """Return the second derivatives of minus the log-likelihood by score, as a square matrix over the slots."""
+    """Return the Hessian of the negative log-likelihood by score, as a square matrix over the slots."""
     return np.subtract(*_curvatures(stages, worth))
 
 
 def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> Floats:
-    """Return the matrix of ``stage_hessian`` times the columns of ``x``; ``rate`` is that of the sums less gain."""
-    moved = worth[:, None] * x
-    product = rate[:, None] * moved
+    """Return the matrix of ``stage_hessian`` times the columns of ``x``; ``rate`` is that of ``stage_sums`` less
+    gain.
+    """
+    worth_x = worth[:, None] * x
+    product = rate[:, None] * worth_x
     for ballots, entries in _equal_lengths(stages.indptr, len(worth)):
-        slots, is_stage, own = stages.slot[entries], stages.mark[entries] == CHOSEN, stages.weight[ballots]
+        slots, is_stage, ballot_weight = stages.slot[entries], stages.mark[entries] == CHOSEN, stages.weight[ballots]
         tail = _tails(worth[slots])
         for c in range(x.shape[1]):
-            taken = np.cumsum(np.where(is_stage, own * _tails(moved[slots, c]) / tail**2, 0.0), axis=0)
+            taken = np.cumsum(np.where(is_stage, ballot_weight * _tails(worth_x[slots, c]) / tail**2, 0.0), axis=0)
             by_entry = worth[slots] * taken
             product[:, c] -= np.bincount(slots.ravel(), weights=by_entry.ravel(), minlength=len(worth))
     first, last, mass = _tied_tiers(stages.indptr, stages.mark, stages.weight)
@@ -85,8 +87,8 @@ def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> 
         slots, starts = stages.slot[_spans(first, last)], np.cumsum(last - first) - (last - first)
         share = mass / np.add.reduceat(worth[slots], starts) ** 2
         for c in range(x.shape[1]):
-            given = np.repeat(share * np.add.reduceat(moved[slots, c], starts), last - first) * worth[slots]
-            product[:, c] += np.bincount(slots, weights=given, minlength=len(worth))
+            tier_part = np.repeat(share * np.add.reduceat(worth_x[slots, c], starts), last - first) * worth[slots]
+            product[:, c] += np.bincount(slots, weights=tier_part, minlength=len(worth))
     return product
 
 
@@ -102,12 +104,13 @@ def fit_stages(
     """Fit every instance by Newton's method, one after the other."""
 
     def batches() -> Iterator[tuple[Int64s, _One]]:
+        """Yield every instance with at least two candidates, and its likelihood."""
         for q in np.flatnonzero(np.diff(slot_ptr) > 1).tolist():
-            own = slice(int(ballot_ptr[q]), int(ballot_ptr[q + 1]))
-            indptr = stages.indptr[own.start : own.stop + 1]
+            ballots = slice(int(ballot_ptr[q]), int(ballot_ptr[q + 1]))
+            indptr = stages.indptr[ballots.start : ballots.stop + 1]
             entries = slice(int(indptr[0]), int(indptr[-1]))
             local = stages.slot[entries] - np.int32(slot_ptr[q])
-            part = StageRows(indptr - indptr[0], local, stages.mark[entries], stages.weight[own])
+            part = StageRows(indptr - indptr[0], local, stages.mark[entries], stages.weight[ballots])
             yield np.array([q]), _One(part, int(slot_ptr[q + 1] - slot_ptr[q]))
 
     return fit_all(slot_ptr, batches(), belief, warm_start, small_step, with_errors)
@@ -117,6 +120,7 @@ class _One:
     """The likelihood of the stages of one instance; see the class StageLikelihood of stages.cpp."""
 
     def __init__(self, stages: StageRows, m: int) -> None:
+        """Count, for every item, the weight of the tiers that hold it alone (``wins``), and of all chosen tiers."""
         indptr, slot, mark, weight = stages
         self.stages, self.m, self.size = stages, m, m
         chosen = np.flatnonzero(mark == CHOSEN)
@@ -135,6 +139,7 @@ class _One:
         return np.zeros((1, self.m))
 
     def evaluate(self, point: Floats) -> Floats:
+        """Return the log-likelihood at scores, and keep what the derivatives need."""
         above = point[0] - point[0].max()
         self.worth = np.exp(np.maximum(above, MIN_LOG_WORTH))
         value, self.gain, self.rate = stage_sums(self.stages, self.worth)
@@ -144,50 +149,54 @@ class _One:
         return np.asarray(self.wins + self.worth * (self.gain - self.rate))[None]
 
     def hessian(self, is_exact: bool) -> Floats:
+        """Return minus the Hessian, or without the tied tiers a bound that is never indefinite."""
         remaining, tied = _curvatures(self.stages, self.worth)
         return np.asarray(remaining - tied if is_exact else remaining)[None]
 
 
 def _curvatures(stages: StageRows, worth: Floats) -> tuple[Floats, Floats]:
-    """Return the curvature of what remains and the part that tiers of several items take off it."""
+    """Return minus the Hessian of the remaining worths, and the part that tiers of several items subtract from it."""
     indptr, slot, mark, weight = stages
     m = len(worth)
+    # With R_k the worth remaining at stage k: H_ij = -w_i w_j sum of weight / R_k² over the stages both remain in, plus
+    # w_i times the sum of weight / R_k on the diagonal.
     matrix, slope = np.zeros(m * m), np.zeros(m)
     for ballots, entries in _equal_lengths(indptr, len(worth)):
         length = entries.shape[0]
         earlier, later = np.triu_indices(length, 1)
         rows = max(1, PAIRS_AT_ONCE // (len(earlier) + length))
         for start in range(0, len(ballots), rows):
-            some = entries[:, start : start + rows]
-            slots, is_stage = slot[some].astype(np.int64), mark[some] == CHOSEN
+            chunk = entries[:, start : start + rows]
+            slots, is_stage = slot[chunk].astype(np.int64), mark[chunk] == CHOSEN
             tail = _tails(worth[slots])
-            own = weight[ballots[start : start + rows]]
-            first, second = (np.cumsum(np.where(is_stage, own / tail**k, 0.0), axis=0) for k in (1, 2))
-            slope += np.bincount(slots.ravel(), weights=first.ravel(), minlength=m)
+            ballot_weight = weight[ballots[start : start + rows]]
+            rate, square_rate = (np.cumsum(np.where(is_stage, ballot_weight / tail**k, 0.0), axis=0) for k in (1, 2))
+            slope += np.bincount(slots.ravel(), weights=rate.ravel(), minlength=m)
             for a, b in ((earlier, later), (later, earlier), (np.arange(length), np.arange(length))):
                 key = slots[a] * m + slots[b]
-                height = second[np.minimum(a, b)]
-                matrix -= np.bincount(key.ravel(), weights=height.ravel(), minlength=m * m)
+                curvature = square_rate[np.minimum(a, b)]
+                matrix -= np.bincount(key.ravel(), weights=curvature.ravel(), minlength=m * m)
     square = matrix.reshape(m, m) * np.outer(worth, worth)
     square[np.diag_indices(m)] += slope * worth
     tied = np.zeros((m, m))
-    for start, stop, own in zip(*_tied_tiers(indptr, mark, weight), strict=True):
+    for start, stop, ballot_weight in zip(*_tied_tiers(indptr, mark, weight), strict=True):
         inside = slot[start:stop]
         share = worth[inside] / worth[inside].sum()
-        tied[np.ix_(inside, inside)] += own * (np.diag(share) - np.outer(share, share))
+        tied[np.ix_(inside, inside)] += ballot_weight * (np.diag(share) - np.outer(share, share))
     return square, tied
 
 
 def _tails(worth: Floats) -> Floats:
+    """Return sums of worth from every entry to the end of its ballot (a column)."""
     tail = np.empty_like(worth)
     np.cumsum(worth[::-1], axis=0, out=tail[::-1])
     return tail
 
 
 def _equal_lengths(indptr: Int64s, n_slots: int) -> Iterator[tuple[AnyArray, Int64s]]:
-    """Group ballots by length: some ballots and their entries, a column each (long rows add up fast).
+    """Group ballots by length; yield chunks of ballots and their entries, a column per ballot.
 
-    Not too many at once: what fits into the cache is worked on several times faster.
+    Chunks are small enough for the cache, which makes them several times faster.
     """
     sizes = np.diff(indptr)
     at_once = max(ENTRIES_AT_ONCE, 4 * n_slots)
@@ -196,8 +205,8 @@ def _equal_lengths(indptr: Int64s, n_slots: int) -> Iterator[tuple[AnyArray, Int
             ballots = np.flatnonzero(sizes == length)
             step = max(1, at_once // length)
             for start in range(0, len(ballots), step):
-                some = ballots[start : start + step]
-                yield some, indptr[some] + np.arange(length)[:, None]
+                chunk = ballots[start : start + step]
+                yield chunk, indptr[chunk] + np.arange(length)[:, None]
 
 
 def _tied_tiers(indptr: Int64s, mark: Bytes, weight: Floats) -> tuple[Int64s, Int64s, Floats]:
@@ -212,5 +221,6 @@ def _tied_tiers(indptr: Int64s, mark: Bytes, weight: Floats) -> tuple[Int64s, In
 
 
 def _spans(first: AnyArray, last: AnyArray) -> Int64s:
+    """Return all numbers of the ranges first … last - 1, one range after the other."""
     sizes = last - first
     return np.asarray(np.arange(int(sizes.sum())) + np.repeat(first - np.cumsum(sizes) + sizes, sizes))

@@ -13,7 +13,10 @@ __all__ = ["best_chances", "duel_groups", "rank_bounds"]
 def duel_groups(
     first: Int32s, second: Int32s, won: Floats, lost: Floats, tied: Floats, n_slots: int
 ) -> tuple[Int32s, Int32s]:
-    """Return (group by comparisons, group by wins both ways) of every slot; a tie is a win both ways."""
+    """Return, for every slot, the group of items connected by comparisons, and that connected by wins both ways.
+
+    These are the weakly and the strongly connected components; a tie is a win both ways.
+    """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -23,50 +26,53 @@ def duel_groups(
     for connection in ("weak", "strong"):
         a, b = (first, second) if connection == "weak" else (head, tail)
         graph = coo_array((np.ones(len(a)), (a, b)), shape=(n_slots, n_slots)).tocsr()
-        _, found = connected_components(graph, directed=True, connection=connection)
-        groups.append(by_appearance(found)[0].astype(np.int32))
+        _, component = connected_components(graph, directed=True, connection=connection)
+        groups.append(by_appearance(component)[0].astype(np.int32))
     return groups[0], groups[1]
 
 
 def rank_bounds(slot_ptr: Int64s, score: Floats, covariance: Floats, critical: Floats) -> tuple[Int32s, Int32s]:
-    """Return (rank_low, rank_high) from the differences that exceed ``critical`` standard errors."""
+    """Return the best and worst rank (rank_low, rank_high) consistent with the differences that are significant.
+
+    A difference is significant if it exceeds ``critical`` standard errors.
+    """
     low, high = np.empty(len(score), np.int32), np.empty(len(score), np.int32)
     for q, (span, (block,)) in enumerate(blocks_of(slot_ptr, covariance)):
-        own, variance = score[span], np.diag(block)
-        gap = own[None, :] - own[:, None]
-        apart = np.maximum(variance[:, None] + variance[None, :] - 2 * block, 0.0)
-        differs = gap**2 > critical[q] ** 2 * apart + 1e-18
+        own_score, variance = score[span], np.diag(block)
+        gap = own_score[None, :] - own_score[:, None]
+        variance_of_gap = np.maximum(variance[:, None] + variance[None, :] - 2 * block, 0.0)
+        differs = gap**2 > critical[q] ** 2 * variance_of_gap + 1e-18
         low[span] = 1 + (differs & (gap > 0)).sum(axis=1)
-        high[span] = len(own) - (differs & (gap < 0)).sum(axis=1)
+        high[span] = len(own_score) - (differs & (gap < 0)).sum(axis=1)
     return low, high
 
 
 def best_chances(slot_ptr: Int64s, score: Floats, covariance: Floats, draws: Floats, reach: float) -> Floats:
-    """Return how often each item is the best over normal draws, among those within ``reach`` of the first."""
+    """Return how often each item is best over normal draws, of those within ``reach`` standard errors of the first."""
     chance = np.zeros(len(score))
     for span, (block,) in blocks_of(slot_ptr, covariance):
-        own = score[span]
-        if not len(own):
+        own_score = score[span]
+        if not len(own_score):
             continue
-        top = int(np.argmax(own))
-        apart = np.diag(block) + block[top, top] - 2 * block[top]
-        is_rival = (own[top] - own) ** 2 <= reach**2 * np.maximum(apart, 0.0)
+        top = int(np.argmax(own_score))
+        variance_of_gap = np.diag(block) + block[top, top] - 2 * block[top]
+        is_rival = (own_score[top] - own_score) ** 2 <= reach**2 * np.maximum(variance_of_gap, 0.0)
         is_rival[top] = True
         rival = np.flatnonzero(is_rival)[: draws.shape[1]]
         factor = _factor(block[np.ix_(rival, rival)])
-        drawn = own[rival] + draws[:, : len(rival)] @ factor.T
+        drawn = own_score[rival] + draws[:, : len(rival)] @ factor.T
         chance[span.start + rival] = np.bincount(drawn.argmax(axis=1), minlength=len(rival)) / len(draws)
     return chance
 
 
 def _factor(matrix: Floats) -> Floats:
-    """Cholesky factor of a matrix that may lack full rank: a pivot of nothing is skipped."""
+    """Return the Cholesky factor of a matrix that may lack full rank: zero pivots are skipped."""
     k = len(matrix)
     factor = np.zeros((k, k))
     for i in range(k):
         for j in range(i):
-            rest = matrix[i, j] - factor[i, :j] @ factor[j, :j]
-            factor[i, j] = rest / factor[j, j] if factor[j, j] > 0 else 0.0
-        rest = matrix[i, i] - factor[i, :i] @ factor[i, :i]
-        factor[i, i] = np.sqrt(rest) if rest > 1e-10 * matrix[i, i] else 0.0
+            remainder = matrix[i, j] - factor[i, :j] @ factor[j, :j]
+            factor[i, j] = remainder / factor[j, j] if factor[j, j] > 0 else 0.0
+        remainder = matrix[i, i] - factor[i, :i] @ factor[i, :i]
+        factor[i, i] = np.sqrt(remainder) if remainder > 1e-10 * matrix[i, i] else 0.0
     return factor

@@ -25,30 +25,30 @@ Natural = tuple[float, float]  # a normal distribution: precision, precision x m
 def elo_stream(
     ballots: Ballots, order: Floats, start: float, stake: float, scale: float, advantage: float, has_trail: bool
 ) -> tuple[Floats, Floats, float, Floats]:
-    """Return (rating, games played, log-likelihood of the games as they were forecast, trail)."""
+    """Return (rating, games played, log-likelihood of the games as predicted before each, trail)."""
     n_slots = int(ballots.slot_ptr[-1])
     rating, games, trail = np.full(n_slots, float(start)), np.zeros(n_slots), _empty_trail(ballots, has_trail)
-    foretold, rate = 0.0, math.log(10.0) / scale
-    for b, span, part in _games(ballots.indptr, ballots.weight):
-        slot, own = ballots.entry_slot[span], ballots.tier[span]
+    log_likelihood, rate = 0.0, math.log(10.0) / scale
+    for b, span, share in _games(ballots.indptr, ballots.weight):
+        slot, own_tier = ballots.entry_slot[span], ballots.tier[span]
         m = len(slot)
         i, j = np.triu_indices(m, 1)
         if ballots.is_open[b]:
-            said = (own[i] != own[j]) | (own[i] != own[-1])
-            i, j = i[said], j[said]
+            is_ordered = (own_tier[i] != own_tier[j]) | (own_tier[i] != own_tier[-1])
+            i, j = i[is_ordered], j[is_ordered]
         lead = rating[slot[i]] - rating[slot[j]]
         if len(order):
             shown = order[span]
             lead = lead + advantage * np.sign(shown[j] - shown[i])
         expected = 1 / (1 + np.exp(-rate * lead))
-        result = np.where(own[i] < own[j], 1.0, 0.5)
-        foretold += part * float((result * np.log(expected) + (1 - result) * np.log1p(-expected)).sum())
-        points = part * stake / (m - 1) * (result - expected)
+        result = np.where(own_tier[i] < own_tier[j], 1.0, 0.5)
+        log_likelihood += share * float((result * np.log(expected) + (1 - result) * np.log1p(-expected)).sum())
+        points = share * stake / (m - 1) * (result - expected)
         rating[slot] += np.bincount(i, points, m) - np.bincount(j, points, m)
-        games[slot] += part
+        games[slot] += share
         if has_trail:
             trail[span] = rating[slot]
-    return rating, games, foretold, trail
+    return rating, games, log_likelihood, trail
 
 
 def trueskill_stream(
@@ -64,7 +64,7 @@ def trueskill_stream(
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Return (mean, standard deviation) of every skill after all games, and the trails of both.
 
-    The sides of a game are its items or, where ``team`` numbers the side of every entry inside its ballot in order of
+    The sides of a game are its items or, if ``team`` numbers the side of every entry inside its ballot in order of
     appearance, teams, whose performance is the sum of their members'. Every side meets the next one, as a draw inside a
     tier and a win across; the last named side beats each of an open tier. With ``all_pairs`` it draws with all of its
     own tier and beats all of the next.
@@ -73,13 +73,13 @@ def trueskill_stream(
     mu, sd = np.full(n_slots, float(mean)), np.full(n_slots, float(sigma))
     trail, trail_sd = _empty_trail(ballots, has_trail), _empty_trail(ballots, has_trail)
     noise = beta * beta
-    for b, span, part in _games(ballots.indptr, ballots.weight):
+    for b, span, share in _games(ballots.indptr, ballots.weight):
         slot = ballots.entry_slot[span]
         side = team[span] if len(team) else np.arange(len(slot))
         size, (_, first) = np.bincount(side), np.unique(side, return_index=True)
         if len(size) < 2:
             continue
-        sd[slot] = np.sqrt(sd[slot] ** 2 + part * drift**2)
+        sd[slot] = np.sqrt(sd[slot] ** 2 + share * drift**2)
         side_mean, side_var = np.bincount(side, mu[slot]), np.bincount(side, sd[slot] ** 2 + noise)
         prior_pi = 1 / side_var
         prior_tau = side_mean * prior_pi
@@ -88,20 +88,27 @@ def trueskill_stream(
         met = _chain(levels, is_open) if is_chain else _all_pairs(levels, is_open)
         margins = [margin * math.sqrt((size[up] + size[down]) / 2) for up, down, _ in met]
         pi, tau = _infer(met, is_chain, prior_pi, prior_tau, margins)
+        # What the game says about a side is shared by its members, given the other members' skills and the noise.
         for s, k in zip(slot.tolist(), side.tolist(), strict=True):
-            gained = pi[k] - prior_pi[k]
-            if gained > 0:
-                unsure = side_var[k] - (sd[s] ** 2 + noise)
-                own, seen = 1 / sd[s] ** 2, part / (noise + (1 / gained + unsure))
-                shown = (tau[k] - prior_tau[k]) / gained - (side_mean[k] - mu[s])
-                mu[s] = (mu[s] * own + shown * seen) / (own + seen)
-                sd[s] = math.sqrt(1 / (own + seen))
+            learnt_precision = pi[k] - prior_pi[k]
+            if learnt_precision > 0:
+                others_variance = side_var[k] - (sd[s] ** 2 + noise)
+                prior_precision, likelihood_precision = (
+                    1 / sd[s] ** 2,
+                    share / (noise + (1 / learnt_precision + others_variance)),
+                )
+                performance = (tau[k] - prior_tau[k]) / learnt_precision - (side_mean[k] - mu[s])
+                mu[s] = (mu[s] * prior_precision + performance * likelihood_precision) / (
+                    prior_precision + likelihood_precision
+                )
+                sd[s] = math.sqrt(1 / (prior_precision + likelihood_precision))
         if has_trail:
             trail[span], trail_sd[span] = mu[slot], sd[slot]
     return mu, sd, trail, trail_sd
 
 
 def _empty_trail(ballots: Ballots, has_trail: bool) -> Floats:
+    """Return NaN for every entry, or an empty array."""
     return np.full(int(ballots.indptr[-1]) if has_trail else 0, np.nan)
 
 
@@ -117,6 +124,7 @@ def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]
 
 
 def _chain(tier: list[int], is_open: bool) -> list[Meeting]:
+    """Return the meetings of neighbours; the last named side beats each side of an open tier."""
     factors: list[Meeting] = []
     first_open = tier.index(tier[-1]) if is_open else len(tier)
     for k in range(1, len(tier)):
@@ -128,25 +136,26 @@ def _chain(tier: list[int], is_open: bool) -> list[Meeting]:
 
 
 def _all_pairs(tier: list[int], is_open: bool) -> list[Meeting]:
+    """Return the meetings of all sides in the same or in neighbouring tiers."""
     level = np.unique(tier, return_inverse=True)[1].tolist()
-    said = [k for k in range(len(tier)) if not (is_open and level[k] == level[-1])]
-    return [(i, j, level[i] == level[j]) for i in said for j in range(i + 1, len(tier)) if level[j] - level[i] <= 1]
+    named = [k for k in range(len(tier)) if not (is_open and level[k] == level[-1])]
+    return [(i, j, level[i] == level[j]) for i in named for j in range(i + 1, len(tier)) if level[j] - level[i] <= 1]
 
 
 def _infer(
     factors: list[Meeting], is_chain: bool, pi: Floats, tau: Floats, margins: list[float]
 ) -> tuple[Floats, Floats]:
-    """Pass messages until nothing moves: along a chain down and up, else all at once."""
+    """Pass messages until none changes (expectation propagation): down and up a chain, else all at once, damped."""
     belief = list(zip(pi.tolist(), tau.tolist(), strict=True))
     sent: list[list[Natural]] = [[(0.0, 0.0), (0.0, 0.0)] for _ in factors]  # to the upper performance, to the lower
     walk = [*range(len(factors)), *reversed(range(len(factors)))] if is_chain else range(len(factors))
     damping = 1.0 if is_chain else 1.0 / len(belief)
     for _ in range(1 if len(factors) == 1 else 400):
         moved = 0.0
-        seen = belief if is_chain else list(belief)
+        current = belief if is_chain else list(belief)
         for k in walk:
             up, down, is_draw = factors[k]
-            wanted = _messages(_less(seen[up], sent[k][0]), _less(seen[down], sent[k][1]), is_draw, margins[k])
+            wanted = _messages(_less(current[up], sent[k][0]), _less(current[down], sent[k][1]), is_draw, margins[k])
             for side, item in enumerate((up, down)):
                 change_pi, change_tau = (damping * part for part in _less(wanted[side], sent[k][side]))
                 sent[k][side] = sent[k][side][0] + change_pi, sent[k][side][1] + change_tau
@@ -154,28 +163,28 @@ def _infer(
                 moved = max(moved, abs(change_pi) + abs(change_tau))
         if moved < SETTLED:
             break
-    return np.array([one[0] for one in belief]), np.array([one[1] for one in belief])
+    return np.array([natural[0] for natural in belief]), np.array([natural[1] for natural in belief])
 
 
-def _less(one: Natural, other: Natural) -> Natural:
-    return one[0] - other[0], one[1] - other[1]
+def _less(natural: Natural, subtracted: Natural) -> Natural:
+    return natural[0] - subtracted[0], natural[1] - subtracted[1]
 
 
 def _messages(up: Natural, down: Natural, is_draw: bool, margin: float) -> list[Natural]:
-    """Return what a factor says to the upper and the lower performance, given all else that is known of the two."""
+    """Return the messages of a factor to the upper and the lower performance, given all other messages to the two."""
     var = 1 / up[0] + 1 / down[0]
     sd = math.sqrt(var)
     lead = up[1] / up[0] - down[1] / down[0]
     v, w = _draw_moments(lead / sd, margin / sd) if is_draw else _win_moments((lead - margin) / sd)
     c, d, shrink = 1 / var, lead / var, 1 - min(w, 1 - 1e-10)
-    pi, tau = c / shrink - c, (d + math.sqrt(c) * v) / shrink - d  # what is learnt of the difference
+    pi, tau = c / shrink - c, (d + math.sqrt(c) * v) / shrink - d  # of the message to the difference
     if pi <= 0:
         return [(0.0, 0.0), (0.0, 0.0)]
-    said = []
-    for other, sign in ((down, 1.0), (up, -1.0)):
-        precision = 1 / (1 / other[0] + 1 / pi)
-        said.append((precision, (other[1] / other[0] + sign * tau / pi) * precision))
-    return said
+    messages = []
+    for opponent, sign in ((down, 1.0), (up, -1.0)):
+        precision = 1 / (1 / opponent[0] + 1 / pi)
+        messages.append((precision, (opponent[1] / opponent[0] + sign * tau / pi) * precision))
+    return messages
 
 
 def _density(x: float) -> float:
@@ -187,12 +196,14 @@ def _normal(x: float) -> float:
 
 
 def _win_moments(t: float) -> tuple[float, float]:
+    """Return TrueSkill's v and w of a win: how a truncated normal shifts the mean and shrinks the variance."""
     mass = _normal(t)
     v = _density(t) / mass if mass > 1e-300 else -t
     return v, min(1.0, max(0.0, v * (v + t)))
 
 
 def _draw_moments(t: float, e: float) -> tuple[float, float]:
+    """Return TrueSkill's v and w of a draw: the difference stays within e of 0, t is its standardised mean."""
     far, sign = abs(t), -1.0 if t < 0 else 1.0
     mass = _normal(e - far) - _normal(-e - far)
     if mass < 1e-300 or e <= 0:

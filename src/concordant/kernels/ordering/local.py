@@ -11,31 +11,33 @@ __all__ = ["search_orders", "search_weak_orders"]
 
 
 def search_orders(ptr: Int64s, before: Floats, order: Int64s, draw: Floats) -> Int64s:
-    """Improve each order by moving single items; shake it once per row of draws and keep what is no worse.
+    """Improve each order by moving single items; then shake it once per row of draws, keeping what is not worse.
 
     A row holds pairs of numbers in [0, 1): which place to move, and where to.
     """
     result = np.empty_like(order)
     for span, (cost,) in blocks_of(ptr, before):
         margin = cost - cost.T
-        own, _ = _improve(margin, order[span].tolist())
-        best = own
-        for row in draw if len(own) > 2 else ():
+        improved, _ = _improve(margin, order[span].tolist())
+        best = improved
+        for row in draw if len(improved) > 2 else ():
             shaken, change = list(best), 0.0
             for k in range(0, len(row) - 1, 2):
-                change += _move(margin, shaken, _pick(row[k], len(own)), _pick(row[k + 1], len(own)))
-            shaken, gained = _improve(margin, shaken)
-            if change + gained <= 0:
+                change += _move(margin, shaken, _pick(row[k], len(improved)), _pick(row[k + 1], len(improved)))
+            shaken, gain = _improve(margin, shaken)
+            if change + gain <= 0:
                 best = shaken
         result[span] = best
     return result
 
 
 def _pick(uniform: float, n: int) -> int:
+    """Return a number below n from a number in [0, 1)."""
     return min(int(uniform * n), n - 1)
 
 
 def _move(margin: Floats, order: list[int], start: int, to: int) -> float:
+    """Move the item at place ``start`` to place ``to`` (in place); return the change of cost."""
     item = order.pop(start)
     order.insert(to, item)
     passed = order[to + 1 : start + 1] if to < start else order[start:to]
@@ -44,6 +46,10 @@ def _move(margin: Floats, order: list[int], start: int, to: int) -> float:
 
 
 def _improve(margin: Floats, order: list[int]) -> tuple[list[int], float]:
+    """Move items to their best places until no single move lowers the cost; return order and change of cost.
+
+    ``margin`` is what a pair costs as (row, column) minus what it costs reversed.
+    """
     m, change, quiet, place = len(order), 0.0, 0, 0
     while quiet < m:
         row = margin[order[place], order]
@@ -77,15 +83,15 @@ def search_weak_orders(ptr: Int64s, before: Floats, tied: Floats, tier: Int64s, 
                 place = _pick(row[k + 1], len(costs))
                 change += costs[place] - costs[2 * shaken[item] + 1]
                 shaken = _put(shaken, item, place)
-            shaken, gained = _improve_weak(cost, tie, shaken)
-            if change + gained <= 0:
+            shaken, gain = _improve_weak(cost, tie, shaken)
+            if change + gain <= 0:
                 best = shaken
         result[span] = best
     return result
 
 
 def _place_costs(cost: Floats, tie: Floats, tier: Int64s, item: int) -> Floats:
-    """Return what every place costs an item: 2t is a tier of its own in front of tier t, 2t + 1 is tier t itself."""
+    """Return the cost of an item at every place: 2t is a new tier before tier t, 2t + 1 is tier t itself."""
     count = int(tier.max()) + 1
     others = np.arange(len(tier)) != item
     ahead, level, behind = (
@@ -93,14 +99,15 @@ def _place_costs(cost: Floats, tie: Floats, tier: Int64s, item: int) -> Floats:
         for values in (cost[item], tie[item], cost[:, item])
     )
     in_front = np.append(np.cumsum(ahead[::-1])[::-1], 0.0)
-    back = np.concatenate([[0.0], np.cumsum(behind)])
+    behind_all = np.concatenate([[0.0], np.cumsum(behind)])
     costs = np.empty(2 * count + 1)
-    costs[::2] = back + in_front
-    costs[1::2] = back[:-1] + level + in_front[1:]
+    costs[::2] = behind_all + in_front
+    costs[1::2] = behind_all[:-1] + level + in_front[1:]
     return costs
 
 
 def _put(tier: Int64s, item: int, place: int) -> Int64s:
+    """Move an item to a place (numbered as above), and renumber the tiers."""
     old, target = int(tier[item]), place // 2
     was_alone = int((tier == old).sum()) == 1
     if place % 2 == 0:
@@ -113,12 +120,13 @@ def _put(tier: Int64s, item: int, place: int) -> Int64s:
 
 
 def _improve_weak(cost: Floats, tie: Floats, tier: Int64s) -> tuple[Int64s, float]:
+    """Move items to their best places until no single move lowers the cost; return tiers and change of cost."""
     m, change, quiet, item = len(tier), 0.0, 0, 0
     while quiet < m:
         costs = _place_costs(cost, tie, tier, item)
-        here, place = costs[2 * tier[item] + 1], int(np.argmin(costs))
-        if costs[place] < here:
-            change += float(costs[place] - here)
+        current, place = costs[2 * tier[item] + 1], int(np.argmin(costs))
+        if costs[place] < current:
+            change += float(costs[place] - current)
             tier = _put(tier, item, place)
             quiet = 0
         else:

@@ -11,17 +11,18 @@ __all__ = ["greedy_orders"]
 
 
 def greedy_orders(ptr: Int64s, preference: Floats) -> Int64s:
-    """Order every problem by taking out the item of largest net preference, first in input order among equals."""
+    """Order every problem by repeatedly taking the item of largest net preference, the first one among equals."""
     orders = [_order_one(block) for _, (block,) in blocks_of(ptr, preference)]
     return np.concatenate([np.zeros(0, np.int64), *orders])
 
 
 def _order_one(preference: Floats) -> Int64s:
+    """Return the greedy order of one problem, best first."""
     margin = preference - preference.T
     net = margin.cumsum(axis=1)[:, -1] if len(margin) else np.zeros(0)  # summed in the same order as the compiled one
     order = np.zeros(len(net), np.int64)
     for place in range(len(net)):
-        order[place] = gone = int(np.argmax(net))
-        net += margin[gone]
-        net[gone] = -np.inf
+        order[place] = taken = int(np.argmax(net))
+        net += margin[taken]
+        net[taken] = -np.inf
     return order

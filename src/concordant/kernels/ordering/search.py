@@ -24,39 +24,43 @@ __all__ = [
 
 
 def split_blocks(ptr: Int64s, before: Floats, tied: Floats, start: Int64s) -> tuple[Int64s, Int64s]:
-    """Split every problem into blocks that can be ordered on their own: (items in order, where blocks start).
+    """Split every problem into blocks that can be ordered separately: (items in order, where blocks start).
 
-    An item leads to another unless putting the other first costs least; blocks are the strongly connected components,
-    in an order that follows the leads and, where that leaves a choice, ``start``. Items are numbered through.
+    An item leads to another unless putting the other first has the lowest cost; blocks are the strongly connected
+    components, in an order that follows the leads and, where that leaves a choice, ``start``. Items are numbered
+    through.
     """
     from scipy.sparse.csgraph import connected_components
 
     order, ends = [], [0]
     for span, (cost, tie) in blocks_of(ptr, before, tied):
-        own = start[span] - span.start
-        cost = cost[np.ix_(own, own)]
-        best = np.minimum(cost, tie[np.ix_(own, own)]) if len(tied) else cost
+        items = start[span] - span.start
+        cost = cost[np.ix_(items, items)]
+        best = np.minimum(cost, tie[np.ix_(items, items)]) if len(tied) else cost
         leads = best < cost.T
         np.fill_diagonal(leads, False)
-        if not len(own):
+        if not len(items):
             continue
         n, component = connected_components(leads, directed=True, connection="strong")
         between = np.zeros((n, n), bool)
         np.logical_or.at(between, (component[:, None], component[None, :]), leads)
         np.fill_diagonal(between, False)
         first = np.array([np.flatnonzero(component == c)[0] for c in range(n)])
-        left = set(range(n))
-        while left:
-            free = [c for c in left if not any(between[other, c] for other in left)]
+        remaining = set(range(n))
+        while remaining:
+            free = [c for c in remaining if not any(between[c2, c] for c2 in remaining)]
             chosen = min(free, key=first.__getitem__)
-            left.remove(chosen)
-            order.append(own[component == chosen] + span.start)
+            remaining.remove(chosen)
+            order.append(items[component == chosen] + span.start)
             ends.append(ends[-1] + len(order[-1]))
     return np.concatenate([np.zeros(0, np.int64), *order]), np.array(ends, np.int64)
 
 
 def best_orders(ptr: Int64s, before: Floats) -> tuple[Int64s, Floats, Floats]:
-    """Order every problem at least cost, by dynamic programming over sets: (orders, costs, how many cost that)."""
+    """Order every problem at lowest cost, by dynamic programming over sets: (orders, costs, number of optimal orders).
+
+    ``best[set]`` is the lowest cost of ordering a set of items (a bit mask) first.
+    """
     order, totals, ways = [], [], []
     for span, (cost,) in blocks_of(ptr, before):
         m = span.stop - span.start
@@ -67,18 +71,18 @@ def best_orders(ptr: Int64s, before: Floats) -> tuple[Int64s, Floats, Floats]:
         by_size = np.argsort(member.sum(axis=1), kind="stable")
         sizes = np.searchsorted(member.sum(axis=1)[by_size], np.arange(m + 2))
         for size in range(1, m + 1):
-            own = by_size[sizes[size] : sizes[size + 1]]
-            others = own[:, None] & ~(1 << np.arange(m))
-            value = best[others] + ahead[others, np.arange(m)]
-            value[member[own] == 0] = np.inf
-            best[own] = value.min(axis=1)
-            count[own] = np.where(value == best[own][:, None], count[others], 0).sum(axis=1)
+            of_size = by_size[sizes[size] : sizes[size + 1]]
+            without = of_size[:, None] & ~(1 << np.arange(m))
+            value = best[without] + ahead[without, np.arange(m)]
+            value[member[of_size] == 0] = np.inf
+            best[of_size] = value.min(axis=1)
+            count[of_size] = np.where(value == best[of_size][:, None], count[without], 0).sum(axis=1)
         places, rest = np.zeros(m, np.int64), (1 << m) - 1
         for place in range(m - 1, -1, -1):
-            others = rest & ~(1 << np.arange(m))
-            value = np.where(others != rest, best[others] + ahead[others, np.arange(m)], np.inf)
+            without = rest & ~(1 << np.arange(m))
+            value = np.where(without != rest, best[without] + ahead[without, np.arange(m)], np.inf)
             places[place] = np.flatnonzero(value == best[rest])[-1]
-            rest = int(others[places[place]])
+            rest = int(without[places[place]])
         order.append(places)
         totals.append(best[-1])
         ways.append(count[-1])
@@ -86,7 +90,10 @@ def best_orders(ptr: Int64s, before: Floats) -> tuple[Int64s, Floats, Floats]:
 
 
 def best_weak_orders(ptr: Int64s, before: Floats, tied: Floats) -> tuple[Int64s, Floats, Floats]:
-    """Order every problem at least cost with ties, by dynamic programming: (tiers, costs, how many cost that)."""
+    """Order every problem at lowest cost, with ties, by dynamic programming: (tiers, costs, number of optima).
+
+    ``best[set]`` is the lowest cost of ranking a set of items (a bit mask) first, and ``last[set]`` its last tier then.
+    """
     tiers, totals, ways = [], [], []
     for span, (cost, tie) in blocks_of(ptr, before, tied):
         m = span.stop - span.start
@@ -103,12 +110,12 @@ def best_weak_orders(ptr: Int64s, before: Floats, tied: Floats) -> tuple[Int64s,
             better = value < best[target]
             best[target[better]], count[target[better]], last[target[better]] = value[better], 0, group[better]
             count[target[value == best[target]]] += count[head]
-        found, rest = [], (1 << m) - 1
+        last_tiers, rest = [], (1 << m) - 1
         while rest:
-            found.append(int(last[rest]))
-            rest &= ~found[-1]
+            last_tiers.append(int(last[rest]))
+            rest &= ~last_tiers[-1]
         tier = np.zeros(m, np.int64)
-        for level, group_set in enumerate(reversed(found)):
+        for level, group_set in enumerate(reversed(last_tiers)):
             tier[(group_set >> np.arange(m)) & 1 == 1] = level
         tiers.append(tier)
         totals.append(best[-1])
@@ -117,27 +124,30 @@ def best_weak_orders(ptr: Int64s, before: Floats, tied: Floats) -> tuple[Int64s,
 
 
 def pivot_orders(ptr: Int64s, chance: Floats, priority: Floats, draw: Floats) -> Int64s:
-    """Sort around pivots, the item of least priority first; one order per row of priorities.
+    """Sort around pivots (quicksort), the item of lowest priority first; one order per row of priorities.
 
     An item goes left of the pivot if its chance to be before it exceeds the number drawn for the pair. Without draws
     (no columns) it goes left above one half, and at one half if it is numbered first.
     """
     orders = np.zeros(priority.shape, np.int64)
-    at = 0
+    offset = 0
     for span, (block,) in blocks_of(ptr, chance):
         m = span.stop - span.start
         for r in range(len(priority)):
             if draw.shape[1]:
-                left = draw[r, at : at + m * m].reshape(m, m) < block
+                left = draw[r, offset : offset + m * m].reshape(m, m) < block
             else:
                 number = np.arange(m)
                 left = (block > 0.5) | ((block == 0.5) & (number[:, None] < number))
             orders[r, span] = _pivot(np.arange(m), priority[r, span], left)
-        at += m * m
+        offset += m * m
     return orders
 
 
 def _pivot(items: Int64s, priority: Floats, left: Bools) -> Int64s:
+    """Sort items around the one of lowest priority, then both sides in the same way; ``left[i, p]``: i goes left of
+    p.
+    """
     if len(items) < 2:
         return items
     pivot = items[np.argmin(priority[items])]
@@ -148,7 +158,7 @@ def _pivot(items: Int64s, priority: Floats, left: Bools) -> Int64s:
 
 
 def insertion_orders(ptr: Int64s, before: Floats, sequence: Int64s) -> Int64s:
-    """Insert items in each sequence at the end and let each rise while the majority prefers it to the one above."""
+    """Insert items in each sequence at the end; each rises while the majority prefers it to the one above."""
     orders = np.zeros(sequence.shape, np.int64)
     for span, (cost,) in blocks_of(ptr, before):
         for r in range(len(sequence)):
@@ -157,12 +167,12 @@ def insertion_orders(ptr: Int64s, before: Floats, sequence: Int64s) -> Int64s:
 
 
 def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_greedy: bool) -> Int64s:
-    """Join neighbours of each order into tiers so that it costs least, exactly or greedily from the top."""
+    """Join neighbours of each order into tiers at lowest cost: exactly, or greedily from the top."""
     tier = np.zeros(len(order), np.int64)
     for span, (cost, tie) in blocks_of(ptr, before, tied):
-        own = order[span]
-        m = len(own)
-        gain = (tie - cost)[np.ix_(own, own)]
+        own_order = order[span]
+        m = len(own_order)
+        gain = (tie - cost)[np.ix_(own_order, own_order)]  # of tying a pair instead of keeping its order
         start = np.arange(m)
         if is_greedy:
             for b in range(1, m):
@@ -170,6 +180,7 @@ def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_g
                 start[b] = first if gain[first:b, b].sum() < 0 else b
             level = np.cumsum(start == np.arange(m)) - 1
         else:
+            # best[b]: lowest cost change of the first b items; inner[a]: of one tier from item a to item b
             best, inner, level = np.zeros(m + 1), np.zeros(m), np.zeros(m, np.int64)
             for b in range(m):
                 inner[:b] += np.cumsum(gain[:b, b][::-1])[::-1]
@@ -181,7 +192,7 @@ def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_g
                 end = int(start[end - 1])
                 level[end] += 1
             level = np.cumsum(level) - 1
-        tier[span][own] = level
+        tier[span][own_order] = level
     return tier
 
 
@@ -194,7 +205,7 @@ def violated_triangles(
     cycle are one: only the turn that starts with the least item is listed. i runs from ``begin`` to before ``end``.
     """
     n = len(x)
-    found: list[tuple[float, int, int, int]] = []
+    violated: list[tuple[float, int, int, int]] = []
     item = np.arange(n)
     for i in range(begin, min(end, n)):
         first = x[i] - 1 - tolerance
@@ -204,15 +215,15 @@ def violated_triangles(
         if is_cyclic:
             allowed[:i, :] = allowed[:, :i] = False
         j, k = np.nonzero(allowed)
-        found.extend(zip(excess[j, k].tolist(), [i] * len(j), j.tolist(), k.tolist(), strict=True))
-    found.sort(key=lambda cut: -cut[0])
+        violated.extend(zip(excess[j, k].tolist(), [i] * len(j), j.tolist(), k.tolist(), strict=True))
+    violated.sort(key=lambda cut: -cut[0])
     used = np.zeros((n, n), np.int64)
     chosen = []
-    for _, one, two, three in found:
-        pairs = [(min(a, b), max(a, b)) for a, b in ((one, two), (two, three), (one, three))]
+    for _, u, v, w in violated:
+        pairs = [(min(a, b), max(a, b)) for a, b in ((u, v), (v, w), (u, w))]
         if all(used[pair] < per_pair for pair in pairs):
             for pair in pairs:
                 used[pair] += 1
-            chosen.append((one, two, three))
+            chosen.append((u, v, w))
     first, second, third = np.ascontiguousarray(np.array(chosen, np.int32).reshape(-1, 3).T)
     return first, second, third

@@ -138,6 +138,7 @@ def _child(array: Any, column: int) -> Any:
 
 
 def _check_shape(array: Any, n_buffers: int) -> None:
+    """Reject an Arrow array with a length, offset or buffers that cannot be."""
     if not (0 <= array.length <= 1 << 56 and 0 <= array.offset <= 1 << 56):
         raise ValueError("its length or offset is out of range")
     is_short = array.n_buffers < n_buffers or (n_buffers > 0 and not array.buffers)
@@ -146,11 +147,13 @@ def _check_shape(array: Any, n_buffers: int) -> None:
 
 
 def _release(struct: Any) -> None:
+    """Call the release function of an Arrow struct, if it has one."""
     if struct.release:
         _Release(struct.release)(ctypes.addressof(struct))
 
 
 def _buffer(array: Any, index: int, dtype: Any, count: int) -> np.ndarray[Any, Any]:
+    """Return a buffer as an array of ``count`` numbers, without a copy; zeros if it is missing."""
     address = array.buffers[index]
     if not address or not count:
         return np.zeros(count, dtype)
@@ -159,6 +162,7 @@ def _buffer(array: Any, index: int, dtype: Any, count: int) -> np.ndarray[Any, A
 
 
 def _valid(array: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Return, for every row, whether it is not null."""
     if array.null_count == 0 or not array.buffers[0]:
         return np.ones(array.length, bool)
     bits = _buffer(array, 0, np.uint8, (array.offset + array.length + 7) // 8)
@@ -196,6 +200,7 @@ def _column_values(array: Any, form: str, dictionary_form: str) -> list[bytes | 
 
 
 def _texts(array: Any, form: str) -> list[bytes | None]:
+    """Return the texts of a column as bytes, None for null; ``form`` is 32-bit or 64-bit offsets, or views."""
     _check_shape(array, 3)
     valid = _valid(array).tolist()
     if form == "vu":
@@ -203,8 +208,8 @@ def _texts(array: Any, form: str) -> list[bytes | None]:
         n_data = array.n_buffers - 3  # the last buffer holds the sizes of those the views point into
         sizes = _buffer(array, array.n_buffers - 1, np.int64, n_data).tolist()
         return [_view_text(array, view, sizes, row) if valid[row] else None for row, view in enumerate(views)]
-    wide = np.int32 if form == "u" else np.int64
-    offsets = _buffer(array, 1, wide, array.offset + array.length + 1)[array.offset :]
+    offset_type = np.int32 if form == "u" else np.int64
+    offsets = _buffer(array, 1, offset_type, array.offset + array.length + 1)[array.offset :]
     if offsets[0] < 0 or (offsets[1:] < offsets[:-1]).any():
         raise ValueError("its text offsets are not in order")
     start = array.buffers[2] or 0
@@ -218,6 +223,7 @@ def _texts(array: Any, form: str) -> list[bytes | None]:
 
 
 def _view_text(array: Any, view: Int32s, sizes: list[int], row: int) -> bytes:
+    """Return the text of a view: inside the view up to 12 bytes, else a part of one of the data buffers."""
     size, _, buffer, offset = view.tolist()
     if 0 <= size <= 12:
         return view.tobytes()[4 : 4 + size]
@@ -227,6 +233,7 @@ def _view_text(array: Any, view: Int32s, sizes: list[int], row: int) -> bytes:
 
 
 def _encode_texts(texts: list[bytes | None], name: str) -> TextColumn:
+    """Return texts as codes (-1 for null), offsets and bytes of the distinct ones, and the first row of each."""
     codes, first, distinct = encode(texts)
     if None in distinct:  # -1 for null, the others numbered without it
         null = distinct.index(None)
@@ -241,6 +248,7 @@ def _encode_texts(texts: list[bytes | None], name: str) -> TextColumn:
 
 
 def _is_utf8(text: bytes) -> bool:
+    """Return whether bytes are valid UTF-8."""
     try:
         text.decode("utf-8")
     except UnicodeDecodeError:

@@ -20,7 +20,7 @@ BAD_LABEL, BAD_FIELD, BAD_INDEX, BAD_VALUE = 1, 2, 3, 4
 
 
 def split_fields(data: Bytes, width: int) -> tuple[Int64s, Int64s, Int64s, Int32s]:
-    """Split every line that is not blank at white space: (starts, ends, line, fields found).
+    """Split every line that is not blank at white space: (starts, ends, line number, number of fields).
 
     Only the first ``width`` fields of a line are kept; missing ones are empty spans.
     """
@@ -40,14 +40,14 @@ def split_fields(data: Bytes, width: int) -> tuple[Int64s, Int64s, Int64s, Int32
 
 
 def encode_spans(data: Bytes, start: Int64s, end: Int64s) -> tuple[Int32s, Int64s, Bytes, Int64s]:
-    """Return the codes of the texts in these spans, the distinct texts end to end, and where each first stands."""
+    """Return the codes of the texts in these spans, the distinct texts (offsets, bytes), and the first row of each."""
     raw = data.tobytes()
     codes, first, texts = encode(raw[a:b] for a, b in zip(start.tolist(), end.tolist(), strict=True))
     return codes, pointers(np.array([len(text) for text in texts])), np.frombuffer(b"".join(texts), np.uint8), first
 
 
 def parse_numbers(data: Bytes, start: Int64s, end: Int64s) -> Floats:
-    """Return the numbers in these spans, NaN where a span is none."""
+    """Return the numbers in these spans, NaN where the text is not a number."""
     raw = data.tobytes()
     spans = zip(start.tolist(), end.tolist(), strict=True)
     return np.array([_number(raw[a:b]) for a, b in spans], np.float64)
@@ -63,7 +63,7 @@ def parse_letor(data: Bytes) -> LetorRows:
     spans: list[tuple[int, int, int, int]] = []
     ptr, index, value = [0], list[int](), list[float]()
     lines, bad = list[int](), list[tuple[int, int]]()
-    at = 0
+    offset = 0
     for number, text in enumerate(data.tobytes().split(b"\n"), 1):
         body = text.split(b"#", 1)[0]
         if body.strip():
@@ -78,13 +78,13 @@ def parse_letor(data: Bytes) -> LetorRows:
                 labels.append(label)
                 spans.append(
                     (
-                        *((at + query[0], at + query[1]) if query else (-1, -1)),
-                        *((at + document.start(1), at + document.end(1)) if document else (-1, -1)),
+                        *((offset + query[0], offset + query[1]) if query else (-1, -1)),
+                        *((offset + document.start(1), offset + document.end(1)) if document else (-1, -1)),
                     )
                 )
                 ptr.append(len(index))
                 lines.append(number)
-        at += len(text) + 1
+        offset += len(text) + 1
     span = np.array(spans, np.int64).reshape(-1, 4).T.copy()
     trouble = np.array(bad, np.int64).reshape(-1, 2)
     return LetorRows(
@@ -96,7 +96,7 @@ def parse_letor(data: Bytes) -> LetorRows:
 
 
 def _letor_row(body: bytes, index: list[int], value: list[float]) -> tuple[float, tuple[int, int] | None] | int:
-    """Append the fields of one row; return its label and the span of its query, or the trouble."""
+    """Append the features of one row; return its label and the span of its query, or the kind of error."""
     fields = list(_FIELD.finditer(body))
     if not _NUMBER.fullmatch(fields[0][0]) or fields[0][0][:2] == b"+-":
         return BAD_LABEL
@@ -121,7 +121,10 @@ def _letor_row(body: bytes, index: list[int], value: list[float]) -> tuple[float
 def plain_columns(
     data: Bytes, is_wanted: Bytes, delimiter: int, has_header: bool, longest: int
 ) -> list[tuple[Int32s, Int64s, Bytes]]:
-    """Return the wanted columns of plain csv text, (codes, offsets, bytes) of each; none unless the text is plain."""
+    """Return the wanted columns of plain csv text, each as (codes, offsets, bytes); none if the text is not plain.
+
+    Plain text is UTF-8 without quotes, with one kind of line break and the same number of fields in every line.
+    """
     content, width = data.tobytes(), len(is_wanted)
     try:
         content.decode("utf-8")
@@ -143,6 +146,7 @@ def plain_columns(
 
 
 def _coded(cells: tuple[bytes, ...]) -> tuple[Int32s, Int64s, Bytes]:
+    """Return the cells of a column as codes (-1 if empty), offsets and bytes of the distinct texts."""
     codes, _, texts = encode(filter(None, cells))
     filled = np.full(len(cells), -1, np.int32)
     filled[[len(cell) > 0 for cell in cells]] = codes

@@ -26,15 +26,15 @@ def parse_orders(data: Bytes, separator: int) -> PrefLibOrders:
     """
     heads, names, rows, bad = list[tuple[int, int]](), list[tuple[int, int, int]](), list[tuple[int, int, int]](), []
     ptr, item, tier = [0], list[int](), list[int]()
-    at = 0
+    offset = 0
     for number, full in enumerate(data.tobytes().split(b"\n"), 1):
         text = full.removesuffix(b"\r")
         if text.startswith(b"#"):
             name = _NAME.match(text)
             if name and _is_below(name[1], 2**31):
-                names.append((int(name[1]), at + name.end(), at + len(text)))
+                names.append((int(name[1]), offset + name.end(), offset + len(text)))
             else:
-                heads.append((at + len(text) - len(text[1:].lstrip()), at + len(text)))
+                heads.append((offset + len(text) - len(text[1:].lstrip()), offset + len(text)))
         elif text.strip():
             kept = len(item)
             row = _order(text, bytes([separator]), item, tier)
@@ -44,15 +44,15 @@ def parse_orders(data: Bytes, separator: int) -> PrefLibOrders:
             else:
                 rows.append((*row, number))
                 ptr.append(len(item))
-        at += len(full) + 1
+        offset += len(full) + 1
     label = np.array(names, np.int64).reshape(-1, 3)
     body = np.array(rows, np.int64).reshape(-1, 3)
     size, raw = np.diff(ptr), data.tobytes()
-    called = {raw[a:b] for _, a, b in names}
+    distinct_names = {raw[a:b] for _, a, b in names}
     entries = set(zip(np.repeat(np.arange(len(size)), size).tolist(), item, strict=True))
     summary = [
         bool((label[:, 0] == np.arange(1, len(names) + 1)).all()),
-        len(called) == len(names) and b"" not in called,
+        len(distinct_names) == len(names) and b"" not in distinct_names,
         len(entries) < len(item),
         *(bool((body[:, 1] == size).all()), bool(body[:, 0].all()), min(sum(body[:, 0].tolist()), 2**63 - 1)),
         *(int(size.min()) if len(size) else 0, int(body[:, 1].max(initial=0))),
@@ -66,25 +66,27 @@ def parse_orders(data: Bytes, separator: int) -> PrefLibOrders:
 
 
 def _is_below(digits: bytes, bound: int) -> bool:
-    """Say whether a number is small enough, also where Python would refuse to read it for its length."""
+    """Return whether a number is below ``bound``, also if it has too many digits for Python to read."""
     return len(digits.lstrip(b"0")) < 20 and int(digits) < bound
 
 
 def _order(text: bytes, separator: bytes, item: list[int], tier: list[int]) -> tuple[int, int] | int:
-    """Append the alternatives of one order with their tiers; return its count and tiers, or the trouble."""
+    """Append the alternatives of one order with their tiers; return its count and number of tiers, or the error."""
     count = _COUNT.match(text)
     if not count or not _is_below(count[1], 2**63) or text[count.end() : count.end() + 1] != separator:
         return BAD_COUNT
-    at, place, size = count.end() + 1, 0, len(text.rstrip())
-    while at < size:
-        found = _TIER.match(text, at, size)
-        if not found:
+    offset, place, size = count.end() + 1, 0, len(text.rstrip())
+    while offset < size:
+        match = _TIER.match(text, offset, size)
+        if not match:
             return BAD_ORDER
-        group = [found[1]] if found[1] else [one.strip() for one in found[2].split(b",")] if found[2].strip() else []
-        if not all(one.isdigit() and _is_below(one, 2**31) for one in group):
+        group = (
+            [match[1]] if match[1] else [number.strip() for number in match[2].split(b",")] if match[2].strip() else []
+        )
+        if not all(number.isdigit() and _is_below(number, 2**31) for number in group):
             return BAD_ORDER
         item.extend(map(int, group))
         tier.extend([place] * len(group))
         place += 1
-        at = found.end()
+        offset = match.end()
     return int(count[1]), place

@@ -13,9 +13,9 @@ __all__ = ["assign_slots", "find_repeated", "find_slots", "group_rows", "order_s
 def group_rows(instance: Int32s, agent: Int32s, values: Floats) -> tuple[Int64s, Int64s, Int32s]:
     """Group rows into ballots: (order, indptr, tier).
 
-    An empty instance or agent column means there is only one. Equal (instance, agent) come together in order of first
-    appearance, the rows of a ballot by value (ascending), ties in input order. ``order`` is empty when the rows
-    already stand that way.
+    An empty instance or agent column means there is only one. Rows with equal (instance, agent) form a ballot; ballots
+    are in order of first appearance, the rows of a ballot by ascending value, ties in input order. ``order`` is empty
+    if the rows are in that order already.
     """
     keys = np.zeros(len(values), np.int64)
     for column in (instance, agent):
@@ -37,12 +37,12 @@ def assign_slots(
     """Return the candidates of every instance in order of first appearance (slot_ptr, slot_item), entry slots."""
     instance = np.repeat(instance_of_ballot, np.diff(indptr)).astype(np.int64)
     key = instance * max(n_items, 1) + item
-    found, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    owner = found // max(n_items, 1)
+    distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    owner = distinct // max(n_items, 1)
     order = np.lexsort((first, owner))
-    slot_of = np.empty(len(found), np.int64)
-    slot_of[order] = np.arange(len(found))
-    slot_item = (found[order] % max(n_items, 1)).astype(np.int32)
+    slot_of = np.empty(len(distinct), np.int64)
+    slot_of[order] = np.arange(len(distinct))
+    slot_item = (distinct[order] % max(n_items, 1)).astype(np.int32)
     slot_ptr = np.searchsorted(owner[order], np.arange(n_instances + 1)).astype(np.int64)
     return slot_ptr, slot_item, slot_of[inverse.reshape(-1)]
 
@@ -50,7 +50,7 @@ def assign_slots(
 def find_slots(
     slot_ptr: Int64s, slot_item: Int32s, instance_of_ballot: Int32s, indptr: Int64s, item: Int32s, n_items: int
 ) -> Int64s:
-    """Return the slot of every entry among given candidates, -1 where an item is no candidate of its instance."""
+    """Return the slot of every entry among known candidates, -1 if an item is not a candidate of its instance."""
     instance = np.repeat(instance_of_ballot, np.diff(indptr)).astype(np.int64)
     return find_rows(segment_of(slot_ptr) * n_items + slot_item, instance * n_items + item)
 
@@ -73,14 +73,14 @@ def tier_positions(indptr: Int64s, tier: Int32s, mean: bool) -> Floats:
     last = np.append(first[1:], len(tier))
     start_of_ballot = indptr[segment_of(indptr)[first]]
     best = (first - start_of_ballot + 1).astype(np.float64)
-    here = (best + (last - start_of_ballot)) / 2 if mean else best
-    return np.repeat(here, last - first)
+    position = (best + (last - start_of_ballot)) / 2 if mean else best
+    return np.repeat(position, last - first)
 
 
 def order_segments(score: Floats, ptr: Int64s, tolerance: float) -> tuple[Int64s, Int32s]:
-    """Return slots best first inside each segment and their ranks (1, 2, 2, 4 …), aligned to the order.
+    """Return slots best first inside each segment and their ranks (1, 2, 2, 4 …), in that order.
 
-    Neighbours within ``tolerance`` (relative) are tied and stand in slot order.
+    Neighbours within ``tolerance`` (relative) are tied and stay in slot order.
     """
     segment = segment_of(ptr)
     order = np.lexsort((-score, segment)).astype(np.int64)

@@ -15,9 +15,9 @@ __all__ = ["encode_ints", "encode_lists", "encode_objects", "fuse_lists", "list_
 
 
 def encode_objects(values: list[Any]) -> tuple[Int32s, Int64s, int]:
-    """Return codes in order of first appearance, the row each label first stands in, and -1.
+    """Return codes in order of first appearance, the first row of each label, and -1.
 
-    At the first element that is not a str, its index is returned instead of -1.
+    If an element is not a str, the index of the first such element is returned instead of -1.
     """
     bad = next((row for row, value in enumerate(values) if not isinstance(value, str)), -1)
     codes, first, _ = encode(values if bad < 0 else [])
@@ -27,7 +27,7 @@ def encode_objects(values: list[Any]) -> tuple[Int32s, Int64s, int]:
 def encode_lists(lists: list[Any]) -> LabelLists:
     """Make ballots from a list of lists of str, best first.
 
-    ``bad`` is the flat index of the first element that is no str, -2 if a member is neither list nor tuple, else -1.
+    ``bad`` is the flat index of the first element that is not a str, -2 if a member is neither list nor tuple, else -1.
     """
     indptr = np.zeros(len(lists) + 1, np.int64)
     if not all(isinstance(member, (list, tuple)) for member in lists):
@@ -43,24 +43,24 @@ def encode_lists(lists: list[Any]) -> LabelLists:
 
 
 def fuse_lists(lists: list[Any], weight: Floats, k: float) -> tuple[list[str], Floats, bool]:
-    """Fuse lists of str, best first, by reciprocal ranks: (labels by first appearance, scores, fine).
+    """Fuse lists of str, best first, by reciprocal rank fusion: (labels by first appearance, scores, whether valid).
 
-    List b adds ``weight[b] / (k + place)``. Not fine are members that are no lists or tuples, elements that are no
-    str, an item twice in a list.
+    List b adds ``weight[b] / (k + place)``. Invalid are members that are not lists or tuples, elements that are not
+    str, and an item twice in a list.
     """
     score: dict[str, float] = {}
-    for one, members in zip(weight.tolist(), lists, strict=True):
+    for list_weight, members in zip(weight.tolist(), lists, strict=True):
         if not isinstance(members, (list, tuple)) or not all(isinstance(label, str) for label in members):
             return [], np.empty(0), False
         if len(set(members)) < len(members):
             return [], np.empty(0), False
         for place, label in enumerate(members, 1):
-            score[label] = score.get(label, 0.0) + one / (k + place)
+            score[label] = score.get(label, 0.0) + list_weight / (k + place)
     return list(score), np.array(list(score.values())), True
 
 
 def list_integers(values: list[Any]) -> tuple[Int64s, int]:
-    """Return the whole numbers of a list of int, and the index of the first other element or -1."""
+    """Return the whole numbers of a list of int, and the index of the first element that is not one, or -1."""
     out = np.zeros(len(values), np.int64)
     for k, value in enumerate(values):
         if type(value) is not int or not -(2**63) <= value < 2**63:
@@ -70,7 +70,7 @@ def list_integers(values: list[Any]) -> tuple[Int64s, int]:
 
 
 def list_numbers(values: list[Any]) -> tuple[Floats, int]:
-    """Return the numbers of a list of int, float and bool, and the index of the first other element or -1."""
+    """Return the numbers of a list of int, float and bool, and the index of the first other element, or -1."""
     out = np.empty(len(values))
     for k, value in enumerate(values):
         if type(value) is not float and not isinstance(value, int):

@@ -10,14 +10,14 @@ from concordant.types import Floats, Int32s
 
 
 def positions(ranks: Floats) -> Floats:
-    """Return the mean position of each item's bucket, from 1; unranked items are the last bucket."""
+    """Return the mean position of each item's bucket (tie), from 1; unranked items (NaN) are the last bucket."""
     _, bucket, size = np.unique(ranks, return_inverse=True, return_counts=True)
     end = np.cumsum(size)
     return (end - (size - 1) / 2)[bucket.reshape(-1)]
 
 
 def tiers(*ranks: Floats) -> Int32s:
-    """Turn ranks into whole numbers in [0, items), -1 for unranked, in the same order with the same ties."""
+    """Turn rankings into rows of whole numbers in [0, items), -1 for unranked, in the same order with the same ties."""
     stacked = np.stack(ranks)
     rankings, items = stacked.shape
     unranked = np.isnan(stacked)
@@ -35,6 +35,7 @@ def tiers(*ranks: Floats) -> Int32s:
 
 
 def floats(values: ArrayLike | tuple[ArrayLike, ...], name: str) -> Floats:
+    """Return values as an array of floats, or raise an error that names them."""
     try:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError):
@@ -42,6 +43,7 @@ def floats(values: ArrayLike | tuple[ArrayLike, ...], name: str) -> Floats:
 
 
 def vector(values: ArrayLike, name: str) -> Floats:
+    """Return ranks as a one-dimensional array, or raise."""
     array = floats(values, name)
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions: give one rank per item in a one-dimensional array.")
@@ -49,6 +51,7 @@ def vector(values: ArrayLike, name: str) -> Floats:
 
 
 def matrix(ranks: ArrayLike) -> Floats:
+    """Return rankings as an array (rankings x items), or raise."""
     array = floats(ranks, "ranks")
     if array.ndim != 2 or not array.size:
         raise InputError(f"ranks has shape {array.shape}: give rankings x items, at least one of each.")
@@ -56,23 +59,28 @@ def matrix(ranks: ArrayLike) -> Floats:
 
 
 def two(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
-    one, other = vector(reference, "reference"), vector(ranks, "ranks")
-    if len(one) != len(other):
-        raise InputError(f"The rankings have {len(one)} and {len(other)} items: rank the same items, NaN if unranked.")
-    if not len(one):
+    """Return two rankings of the same items as arrays, or raise."""
+    first, second = vector(reference, "reference"), vector(ranks, "ranks")
+    if len(first) != len(second):
+        raise InputError(
+            f"The rankings have {len(first)} and {len(second)} items: rank the same items, NaN if unranked."
+        )
+    if not len(first):
         raise InputError("The rankings are empty: rank at least one item.")
-    return one, other
+    return first, second
 
 
 def common(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
-    one, other = two(reference, ranks)
-    both = ~np.isnan(one) & ~np.isnan(other)
-    return one[both], other[both]
+    """Return the ranks of the items that both rank."""
+    first, second = two(reference, ranks)
+    both = ~np.isnan(first) & ~np.isnan(second)
+    return first[both], second[both]
 
 
 def correlation(name: str, reference: ArrayLike, ranks: ArrayLike) -> float:
+    """Return a rank correlation of SciPy, by its name, over the items both rank; NaN if one ranking ties everything."""
     both = common(reference, ranks)
-    if any(len(one) < 2 or bool((one == one[0]).all()) for one in both):
+    if any(len(side) < 2 or bool((side == side[0]).all()) for side in both):
         return float("nan")
     from scipy import stats
 

@@ -41,7 +41,7 @@ def agree(preferences: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike], ranks
 
 
 def _agree_with_ranks(reference: ArrayLike, ranks: ArrayLike) -> float:
-    """Count the pairs that both rankings order alike, and half of those that only the second one orders."""
+    """Count the pairs that both rankings order alike, plus half of those that only the second one orders."""
     both = tiers(*two(reference, ranks))
     discordant, _, ordered = kernels.kendall_counts(both[0], both[1:], Missing.IGNORE)[0].tolist()
     ranked = int((both >= 0).all(axis=0).sum())

@@ -17,16 +17,18 @@ def discounted_error(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike 
 
     ``weights`` holds v per item; the default ``1/log2(1 + true rank)`` makes mistakes at the top cost most.
     """
-    one, other = two(truth, predicted)
-    both = ~np.isnan(one) & ~np.isnan(other)
-    position, guess = positions(one[both]), positions(other[both])
+    true_rank, predicted_rank = two(truth, predicted)
+    both = ~np.isnan(true_rank) & ~np.isnan(predicted_rank)
+    position, guess = positions(true_rank[both]), positions(predicted_rank[both])
     if weights is None:
         weight = 1 / np.log2(1 + position)
     else:
-        given = vector(weights, "weights")
-        if len(given) != len(one):
-            raise InputError(f"There are {len(given)} weights for {len(one)} items: give one weight per item.")
-        weight = given[both]
+        weight_by_item = vector(weights, "weights")
+        if len(weight_by_item) != len(true_rank):
+            raise InputError(
+                f"There are {len(weight_by_item)} weights for {len(true_rank)} items: give one weight per item."
+            )
+        weight = weight_by_item[both]
     return float((weight * np.abs(position - guess)).sum())
 
 

@@ -14,11 +14,11 @@ from concordant.params import param
 
 
 def footrule(reference: ArrayLike, ranks: ArrayLike, *, missing: str = "ignore") -> float:
-    """Sum how far the positions of each item lie apart; a tied item has the mean position of its bucket."""
+    """Sum over items the distance between their positions; a tied item has the mean position of its bucket."""
     if missing not in ("ignore", "last"):
         raise ParameterError(arg("missing", missing) + " is not a choice of footrule: use 'ignore' or 'last'.")
-    one, other = common(reference, ranks) if missing == "ignore" else two(reference, ranks)
-    return float(np.abs(positions(one) - positions(other)).sum())
+    first, second = common(reference, ranks) if missing == "ignore" else two(reference, ranks)
+    return float(np.abs(positions(first) - positions(second)).sum())
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ def kemeny(
     ``normalised`` divides by the number of pairs that are counted at all: those both rankings order and, if
     ``p`` is above 0, those only one of them orders (0 if there is none).
     """
-    one, other = two(reference, ranks)
-    return float(kendall_to_each(one, other[None, :], p=p, missing=missing, normalised=normalised)[0])
+    first, second = two(reference, ranks)
+    return float(kendall_to_each(first, second[None, :], p=p, missing=missing, normalised=normalised)[0])
 
 
 def kendall_to_each(
@@ -36,12 +36,12 @@ def kendall_to_each(
 ) -> Floats:
     """Return the distance of one ranking (M items) to each of N rankings (N x M), see :func:`kemeny`."""
     code, penalty = _checked(missing, p)
-    one, others = vector(reference, "reference"), matrix(ranks)
-    if others.shape[1] != len(one):
+    first, others = vector(reference, "reference"), matrix(ranks)
+    if others.shape[1] != len(first):
         raise InputError(
-            f"The reference has {len(one)} items but the rankings have {others.shape[1]}: rank the same items."
+            f"The reference has {len(first)} items but the rankings have {others.shape[1]}: rank the same items."
         )
-    counts = kernels.kendall_counts(tiers(one)[0], tiers(*others), code)
+    counts = kernels.kendall_counts(tiers(first)[0], tiers(*others), code)
     return _distances(counts, penalty, normalised)
 
 
@@ -56,12 +56,14 @@ def kendall_matrix(ranks: ArrayLike, p: float = 0.5, missing: str = "ignore", no
 
 
 def _checked(missing: str, p: float) -> tuple[int, float]:
+    """Return ``missing`` as the kernels' code, and the penalty; raise if one is invalid."""
     if missing not in _MISSING or not 0 <= p <= 1:
-        Kemeny(p=p, missing=missing)  # says what is wrong
+        Kemeny(p=p, missing=missing)  # raises the error
     return int(_MISSING[missing]), float(p)
 
 
 def _distances(counts: Int64s, penalty: float, normalised: bool) -> Floats:
+    """Return distances from counts (discordant, tied once, ordered by both) per ranking."""
     discordant, tied_once, ordered = counts.T.astype(np.float64)
     distance: Floats = discordant + penalty * tied_once
     if normalised:

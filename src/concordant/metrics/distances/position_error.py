@@ -18,13 +18,13 @@ def position_error(truth: ArrayLike, predicted: ArrayLike) -> float:
     Tied predictions have the mean position of their bucket, items without a prediction are the last bucket; of
     several truly best items the best placed counts.
     """
-    one, other = two(truth, predicted)
-    known_to_either = ~(np.isnan(one) & np.isnan(other))
-    one, other = one[known_to_either], other[known_to_either]
-    if np.isnan(one).all():
+    true_rank, predicted_rank = two(truth, predicted)
+    known_to_either = ~(np.isnan(true_rank) & np.isnan(predicted_rank))
+    true_rank, predicted_rank = true_rank[known_to_either], predicted_rank[known_to_either]
+    if np.isnan(true_rank).all():
         raise InputError("The true ranking ranks nothing: give at least one true rank.")
-    best = one == np.nanmin(one)
-    return float(positions(other)[best].min() - 1)
+    best = true_rank == np.nanmin(true_rank)
+    return float(positions(predicted_rank)[best].min() - 1)
 
 
 @dataclass(frozen=True)

@@ -20,14 +20,18 @@ class Bpref(BinaryMetric):
     """
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return bpref; the irrelevant documents of a tie that stand above a relevant one are 0, 1, …, m alike."""
-        hit = lists.ranked >= self.threshold
-        poor = (lists.ranked >= 0) & (lists.ranked < self.threshold)
+        """Return bpref, its mean over all orders inside ties.
+
+        Of the m irrelevant documents of a tie, 0, 1, …, m are above a relevant one with equal probability.
+        """
+        is_relevant = lists.ranked >= self.threshold
+        is_irrelevant = (lists.ranked >= 0) & (lists.ranked < self.threshold)
         relevant = self._relevant(lists)
         judged_poor = lists.count_judged((lists.judged >= 0) & (lists.judged < self.threshold))
         query_of_tie = lists.query[lists.tie_start[:-1]]
-        above, beside, most = lists.before_tie(poor), lists.in_tie(poor), relevant[query_of_tie]
-        below_most = np.clip(most - above, 0.0, beside + 1.0)
-        counted = below_most * above + below_most * (below_most - 1) / 2 + (beside + 1 - below_most) * most
-        penalty = counted / (beside + 1) / np.maximum(np.minimum(relevant, judged_poor), 1.0)[query_of_tie]
-        return np.bincount(query_of_tie, lists.in_tie(hit) * (1.0 - penalty), lists.n) / relevant
+        above, in_tie, cap = lists.before_tie(is_irrelevant), lists.in_tie(is_irrelevant), relevant[query_of_tie]
+        n_below_cap = np.clip(cap - above, 0.0, in_tie + 1.0)
+        # the sum of min(above + k, cap) over k = 0 … in_tie
+        counted = n_below_cap * above + n_below_cap * (n_below_cap - 1) / 2 + (in_tie + 1 - n_below_cap) * cap
+        penalty = counted / (in_tie + 1) / np.maximum(np.minimum(relevant, judged_poor), 1.0)[query_of_tie]
+        return np.bincount(query_of_tie, lists.in_tie(is_relevant) * (1.0 - penalty), lists.n) / relevant

@@ -16,6 +16,6 @@ class F1(CutMetric, BinaryMetric):
     aliases = ("f", "set-f")
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return twice the relevant documents found over the places looked at and the relevant documents there are."""
+        """Return F1: twice the relevant documents found over the sum of places and relevant documents."""
         places = self.cutoff or lists.length
         return 2.0 * self._hits(lists, self.cutoff) / (places + self._relevant(lists))

@@ -25,9 +25,11 @@ class MAP(CutMetric, BinaryMetric):
         Place j of a tie with r relevant documents of n holds a relevant one with chance r/n, and then (j-1)(r-1)/(n-1)
         of the places above it in the tie do.
         """
-        hit = lists.gain_label >= self.threshold
-        size, hits = lists.tie_size, lists.in_tie(hit)
-        above = np.arange(len(hit)) - lists.tie_start[lists.tie]
-        beside = above * np.maximum(hits - 1, 0.0)[lists.tie] / np.maximum(size - 1, 1)[lists.tie]
-        found = lists.before_tie(hit)[lists.tie] + 1.0 + beside
-        return lists.sum(lists.mean_in_tie(hit) * found / lists.position, self.cutoff) / self._relevant(lists)
+        is_relevant = lists.gain_label >= self.threshold
+        size, hits = lists.tie_size, lists.in_tie(is_relevant)
+        above = np.arange(len(is_relevant)) - lists.tie_start[lists.tie]
+        in_tie_above = above * np.maximum(hits - 1, 0.0)[lists.tie] / np.maximum(size - 1, 1)[lists.tie]
+        n_relevant = lists.before_tie(is_relevant)[lists.tie] + 1.0 + in_tie_above
+        return lists.sum(lists.mean_in_tie(is_relevant) * n_relevant / lists.position, self.cutoff) / self._relevant(
+            lists
+        )

@@ -46,9 +46,9 @@ class NDCG(CutMetric):
             lists.mean_in_tie(self._gain(lists.gain_label)) / self._discount(lists.position), self.cutoff
         )
         label, position, query = lists.ideal
-        counted = position <= (self.cutoff or len(position))
-        best = self._gain(label[counted]) / self._discount(position[counted])
-        value = gained / np.maximum(np.bincount(query[counted], best, lists.n), MIN_POSITIVE)
+        is_counted = position <= (self.cutoff or len(position))
+        best = self._gain(label[is_counted]) / self._discount(position[is_counted])
+        value = gained / np.maximum(np.bincount(query[is_counted], best, lists.n), MIN_POSITIVE)
         if self.discount == "letor" and self.cutoff is not None:
             value = np.where(self.cutoff > lists.documents, 0.0, value)
         return value

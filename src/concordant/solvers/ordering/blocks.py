@@ -37,33 +37,33 @@ class Blocks(PairCosts):
 
     @cached_property
     def size(self) -> Int64s:
-        """How many items stand in each block."""
+        """The number of items in each block."""
         return np.diff(self.ptr)
 
     @cached_property
     def instance(self) -> Int64s:
-        """The instance of each block; it rises."""
+        """The instance of each block, ascending."""
         return segment_index(self.costs.slot_ptr)[self.slot[self.ptr[:-1]]]
 
     @cached_property
     def start(self) -> Int64s:
-        """The items of the blocks as they stand, which is by net wins: as orders and as places the same."""
+        """The initial order inside every block, which is that by net wins: 0, 1, 2, …"""
         return number_inside(self.ptr)
 
     def slots(self, block: int) -> Int64s:
         """Return the slots of one block."""
         return self.slot[self.ptr[block] : self.ptr[block + 1]]
 
-    def select(self, wanted: Int64s) -> tuple[Int64s, Floats, Floats]:
-        """Return pointers and matrices of some blocks."""
-        pairs = np.repeat(np.isin(np.arange(len(self.size)), wanted), self.size**2)
-        return pointer(self.size[wanted]), self.before[pairs], self.tied[pairs]
+    def select(self, chosen: Int64s) -> tuple[Int64s, Floats, Floats]:
+        """Return pointers and flat matrices (before, tied) of some blocks."""
+        pairs = np.repeat(np.isin(np.arange(len(self.size)), chosen), self.size**2)
+        return pointer(self.size[chosen]), self.before[pairs], self.tied[pairs]
 
     def join(self, tier: Int64s) -> Int64s:
-        """Return the tier of every slot from tiers inside blocks (numbered from 0 in each)."""
+        """Return the tier of every slot in its instance from tiers inside blocks (numbered from 0 in each)."""
         block = segment_index(self.ptr)
         count = max_by(block, tier + 1, len(self.size)).astype(np.int64)
-        earlier = np.cumsum(count) - count  # tiers of all blocks before
+        earlier = np.cumsum(count) - count  # number of tiers in all earlier blocks
         first = np.searchsorted(self.instance, self.instance)
         joined = np.empty_like(tier)
         joined[self.slot] = tier + (earlier - earlier[first])[block]
@@ -71,10 +71,12 @@ class Blocks(PairCosts):
 
 
 def split(costs: PairCosts, allow_ties: bool, start: Int64s | None = None) -> Blocks:
-    """Split every instance into its blocks; ``start`` (orders) settles what the costs leave open."""
-    begin = (costs.start if start is None else start) + costs.first_slot
+    """Split every instance into its blocks; ``start`` (orders) decides the order that the costs leave open."""
+    initial = (costs.start if start is None else start) + costs.first_slot
     tied = costs.tied if allow_ties else np.zeros(0)
-    slot, ptr = kernels.split_blocks(costs.slot_ptr, costs.before, tied, begin)
-    before, level = (kernels.take_blocks(costs.slot_ptr, matrix, slot, ptr) for matrix in (costs.before, costs.tied))
+    slot, ptr = kernels.split_blocks(costs.slot_ptr, costs.before, tied, initial)
+    before, tied_inside = (
+        kernels.take_blocks(costs.slot_ptr, matrix, slot, ptr) for matrix in (costs.before, costs.tied)
+    )
     unit = costs.unit[segment_index(costs.slot_ptr)[slot[ptr[:-1]]]]
-    return Blocks(ptr, before, level, unit, costs, allow_ties, slot)
+    return Blocks(ptr, before, tied_inside, unit, costs, allow_ties, slot)

@@ -36,16 +36,16 @@ class Node:
     basis: object = field(compare=False)
 
     def child(self, number: int, column: int, value: float) -> Node:
-        """Fix one more variable."""
+        """Return a child node with one more variable fixed."""
         return Node(self.bound, number, np.append(self.columns, column), np.append(self.values, value), self.basis)
 
 
 @dataclass
 class BranchAndCut:
-    """The search over one block; ``best`` is the cheapest ranking known and costs ``cost``.
+    """The search over one block; ``best`` is the cheapest ranking known, with cost ``cost``.
 
-    Rankings that cost more than ``cost - step`` are of no interest. ``improve`` turns a guess into a better ranking and
-    its cost; ``report`` is called with (bound, cost) as they change.
+    Only rankings that cost at most ``cost - step`` are searched for. ``improve`` turns a guess into a better ranking
+    and its cost; ``report`` is called with (bound, cost) as they change.
     """
 
     programme: Relaxation
@@ -58,8 +58,9 @@ class BranchAndCut:
     is_root_whole: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
+        """Start with all variables free and no trial branchings."""
         n = len(self.programme.cost)
-        self._low, self._high = np.zeros(n), np.ones(n)  # what holds in all nodes
+        self._low, self._high = np.zeros(n), np.ones(n)  # bounds of the variables in all nodes
         self._gain, self._tries = np.zeros((n, 2)), np.zeros((n, 2))
         self._count = 0
 
@@ -69,11 +70,11 @@ class BranchAndCut:
         return self.cost - CERTAIN * self.step
 
     def is_closed(self, bound: float) -> bool:
-        """Say whether no ranking of interest can cost as little as this bound."""
+        """Return whether a node with this lower bound cannot hold a cheaper ranking."""
         return bound > self.goal
 
     def run(self) -> bool:
-        """Search until the best ranking is proven best; False when the time ran out first."""
+        """Search until the best ranking is proven optimal; False if the time ran out first."""
         finished = self.programme.run(self._examine, forgets=True)
         self.bound = min(max(self.programme.bound, self.programme.min_cost), self.cost)
         if not finished:
@@ -85,29 +86,33 @@ class BranchAndCut:
         return self._search()
 
     def _examine(self, programme: Relaxation) -> bool:
+        """Round the solution of a round of cuts to a ranking, and return whether its bound ends the search."""
         if np.isfinite(programme.bound):
             self._try_rounding()
         self.report(min(programme.bound, self.cost), self.cost)
         return self.is_closed(programme.bound)
 
     def _try_rounding(self) -> None:
+        """Turn the last solution into a ranking, and keep it if it is cheaper than the best."""
         tier, cost = self.improve(self.programme.tier())
         if cost < self.cost:
             self.best, self.cost = tier, cost
 
     def _close(self) -> bool:
+        """Note that the best ranking is proven optimal."""
         self.bound = self.cost
         self.report(self.bound, self.cost)
         return True
 
     def _narrow(self) -> None:
-        """Fix for good what every ranking of interest has in common."""
+        """Fix the variables that have the same value in every cheaper ranking (reduced-cost fixing)."""
         at_zero, at_one = self.programme.by_reduced_cost(self.goal - self.programme.bound)
         self._high[at_zero] = 0.0
         self._low[at_one] = 1.0
 
     # ---- the tree ----
     def _search(self) -> bool:
+        """Branch on the open node with the lowest bound until no node is open; False if the time ran out first."""
         root = Node(self.programme.bound, 0, np.zeros(0, np.int64), np.zeros(0), self.programme.basis())
         open_nodes = [] if self.is_root_whole else [root]
         while open_nodes:
@@ -116,7 +121,7 @@ class BranchAndCut:
             node = heapq.heappop(open_nodes)
             if self.is_closed(node.bound):
                 break
-            # The last solution may be another node's: from its own basis this one's is found again at once.
+            # The last solution may belong to another node: from its own basis this node's is found again at once.
             if not self._evaluate(node, node.basis):
                 return False
             if self.is_closed(node.bound):
@@ -136,7 +141,7 @@ class BranchAndCut:
         return self._close()
 
     def _evaluate(self, node: Node, basis: object) -> bool:
-        """Solve the programme of a node; False when the time ran out."""
+        """Solve the linear programme of a node and raise its bound; False if the time ran out."""
         low, high = self._low.copy(), self._high.copy()
         low[node.columns] = high[node.columns] = node.values
         self.programme.set_bounds(np.arange(len(low)), low, high)
@@ -148,9 +153,12 @@ class BranchAndCut:
         return True
 
     def _choose(self, bound: float) -> int:
-        """Choose the variable both of whose values raise the bound most."""
+        """Choose the branching variable: the fractional one for which the product of both bound gains is largest.
+
+        Candidates are ranked by pseudo-costs, and the best few tried for some simplex steps (strong branching).
+        """
         programme, value = self.programme, self.programme.value.copy()
-        room = self.goal - bound
+        missing = self.goal - bound
         fractional = np.flatnonzero(np.minimum(value, 1 - value) > VIOLATION)
         down = self._expected(fractional, 0) * value[fractional]
         up = self._expected(fractional, 1) * (1 - value[fractional])
@@ -160,30 +168,31 @@ class BranchAndCut:
         programme.solver.setOptionValue("simplex_iteration_limit", TRIAL_STEPS)
         for column in fractional[np.argsort(-promise, kind="stable")][:CANDIDATES].tolist():
             gains = [self._gain_of(column, side, bound, value[column], basis) for side in (0, 1)]
-            gain = max(min(gains[0], room), 1e-6) * max(min(gains[1], room), 1e-6)
+            gain = max(min(gains[0], missing), 1e-6) * max(min(gains[1], missing), 1e-6)
             if gain > best_gain:
                 best, best_gain = column, gain
-            if min(gains) >= room or programme.deadline.is_over():
+            if min(gains) >= missing or programme.deadline.is_over():
                 break
         programme.solver.setOptionValue("simplex_iteration_limit", UNLIMITED)
         programme.set_basis(basis)
         return best
 
     def _expected(self, columns: Int64s, side: int) -> Floats:
-        tried = self._tries[columns, side] > 0
-        known = self._tries[:, side].sum()
-        mean = self._gain[:, side].sum() / known if known else 1.0
-        return np.where(tried, self._gain[columns, side] / np.maximum(self._tries[columns, side], 1), mean)
+        """Return the mean gain of the bound per unit of change, as tried so far for each variable, or else over all."""
+        was_tried = self._tries[columns, side] > 0
+        n_tries = self._tries[:, side].sum()
+        mean = self._gain[:, side].sum() / n_tries if n_tries else 1.0
+        return np.where(was_tried, self._gain[columns, side] / np.maximum(self._tries[columns, side], 1), mean)
 
     def _gain_of(self, column: int, side: int, bound: float, value: float, basis: object) -> float:
-        """Try a value for a few simplex steps; return by how much the bound rises."""
+        """Fix a variable to ``side`` for a few simplex steps; return by how much the bound rises, and note it."""
         programme = self.programme
         programme.solver.changeColBounds(column, float(side), float(side))
         programme.set_basis(basis)
         interruptible(programme.solver.run)
-        room = self.goal - bound
-        gain = room + 1 if programme.is_infeasible() else max(programme.current_value() - bound, 0.0)
+        missing = self.goal - bound
+        gain = missing + 1 if programme.is_infeasible() else max(programme.current_value() - bound, 0.0)
         programme.solver.changeColBounds(column, 0.0, 1.0)  # a fractional variable was free
-        self._gain[column, side] += min(gain, 4 * room) / max(value if side == 0 else 1 - value, VIOLATION)
+        self._gain[column, side] += min(gain, 4 * missing) / max(value if side == 0 else 1 - value, VIOLATION)
         self._tries[column, side] += 1
         return gain

@@ -29,7 +29,7 @@ FINEST_UNIT = 1e-10  # of the total weight, where weights have no common unit
 
 @dataclass(frozen=True)
 class PairCosts:
-    """Costs of every pair of every instance (or block), flat and row-major: whole numbers of its ``unit``."""
+    """Costs of every pair of every instance (or block), flat and row-major, in whole multiples of its ``unit``."""
 
     slot_ptr: Int64s
     before: Floats
@@ -53,12 +53,12 @@ class PairCosts:
         return pointer(np.diff(self.slot_ptr) ** 2)
 
     def totals(self, tiers: Int64s) -> Floats:
-        """Return what rankings cost, in units: rankings (rows of tiers, one per slot) x instances."""
+        """Return the costs of rankings (rows of tiers, one tier per slot), in units: rankings x instances."""
         rows = np.ascontiguousarray(np.atleast_2d(tiers), np.int64)
         return kernels.ranking_totals(self.slot_ptr, self.before, self.tied, rows)
 
     def total(self, tier: Int64s) -> float:
-        """Return what one ranking of all instances costs together, in weight."""
+        """Return the cost of one ranking of all instances together, in weight of ballots."""
         return float(self.totals(tier)[0] @ self.unit)
 
     def matrices(self, instance: int) -> tuple[Floats, Floats]:
@@ -95,14 +95,14 @@ def pair_costs(prefs: Preferences, missing: str) -> PairCosts:
 
 
 def _cost_unit(prefs: Preferences) -> Floats:
-    """Return, per instance, half of the largest unit fraction all weights are multiples of."""
+    """Return, by instance, half of the largest 1/d of which all weights are multiples (or a very fine unit)."""
     total = views.total_weight(prefs)
     unit = np.where(total > 0, total, 1.0) * FINEST_UNIT
     is_open = np.ones(prefs.n_instances, bool)
     for denominator in DENOMINATORS:
         scaled = prefs.weight * denominator
-        is_off = (np.abs(scaled - np.rint(scaled)) > UNIT_TOLERANCE) | (scaled < 0.5)
-        fits = is_open & (sum_by(prefs.instance_of_ballot, is_off, prefs.n_instances) == 0)
+        is_no_multiple = (np.abs(scaled - np.rint(scaled)) > UNIT_TOLERANCE) | (scaled < 0.5)
+        fits = is_open & (sum_by(prefs.instance_of_ballot, is_no_multiple, prefs.n_instances) == 0)
         unit[fits] = 0.5 / denominator
         is_open &= ~fits
         if not is_open.any():

@@ -22,7 +22,7 @@ class Deadline:
         return self._end if self._end == inf else self._end - now()
 
     def is_over(self) -> bool:
-        """Say whether the time is over."""
+        """Return whether the time is over."""
         return self.left() <= 0
 
     def share(self, n: int) -> Deadline:
@@ -34,7 +34,7 @@ class Deadline:
         return part
 
     def within(self, seconds: float) -> Deadline:
-        """Return this deadline, or an earlier one so many seconds from now."""
+        """Return the earlier of this deadline and one ``seconds`` from now."""
         part = Deadline(seconds)
         part._end = min(part._end, self._end)
         return part

@@ -39,9 +39,9 @@ BlockProgress = Callable[[int, float, float], None]
 
 @dataclass(frozen=True)
 class Exact:
-    """What is known of every block: tiers inside it, cost and bound in units, and how many rankings cost that.
+    """For every block: the tiers inside it, its cost and lower bound in units, and the number of optimal rankings.
 
-    ``ways`` is NaN where they were not counted.
+    ``ways`` is NaN where optimal rankings were not counted.
     """
 
     tier: Int64s
@@ -51,7 +51,7 @@ class Exact:
 
 
 def solve_blocks(blocks: Blocks, deadline: Deadline, seed: int | None, progress: BlockProgress) -> Exact:
-    """Order every block at least cost, as far as time allows: small blocks first."""
+    """Find the cheapest order of every block, small blocks first, as far as time allows."""
     size, n, allow_ties = blocks.size, len(blocks.size), blocks.allow_ties
     tier = blocks.start.copy()
     cost, bound, ways = np.zeros(n), np.zeros(n), np.full(n, np.nan)
@@ -77,7 +77,7 @@ def solve_blocks(blocks: Blocks, deadline: Deadline, seed: int | None, progress:
 
 
 def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = None) -> tuple[Int64s, bool]:
-    """Return the order that keeps most preference in every problem (see ``greedy``), and whether all are proven."""
+    """Return the order that keeps most preference in every problem (see ``greedy``), and whether all are optimal."""
     against = np.rint(kernels.transpose_matrices(ptr, preference) / PREFERENCE_UNIT)
     tied = np.full(len(against), np.rint(0.5 / PREFERENCE_UNIT))
     costs = PairCosts(ptr, against, tied, np.full(len(ptr) - 1, PREFERENCE_UNIT))
@@ -87,9 +87,9 @@ def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = No
     return costs.orders(blocks.join(solved.tier)), is_proven
 
 
-def _solve_tables(blocks: Blocks, wanted: Int64s) -> tuple[Int64s, Floats, Floats]:
-    """Order some blocks by dynamic programming: tiers, costs, and how many rankings cost that."""
-    ptr, before, tied = blocks.select(wanted)
+def _solve_tables(blocks: Blocks, chosen: Int64s) -> tuple[Int64s, Floats, Floats]:
+    """Order some blocks by dynamic programming; return tiers, costs, and how many rankings are optimal."""
+    ptr, before, tied = blocks.select(chosen)
     if blocks.allow_ties:
         return kernels.best_weak_orders(ptr, before, tied)
     order, cost, ways = kernels.best_orders(ptr, before)
@@ -99,7 +99,7 @@ def _solve_tables(blocks: Blocks, wanted: Int64s) -> tuple[Int64s, Floats, Float
 def solve_block(
     before: Floats, tied: Floats, allow_ties: bool, deadline: Deadline, seed: int | None, progress: Progress
 ) -> Exact:
-    """Order one block by local search for a good ranking and branch and cut for the proof."""
+    """Order one block: local search for a good ranking, then branch and cut for the proof."""
     shakes = min(SHAKES_PER_ITEM * len(before), MAX_SHAKES)
     draw = np.random.default_rng(seed).random((shakes, 2 * MOVES_PER_SHAKE))
     flat = _flat(before, tied)
@@ -118,12 +118,13 @@ def solve_block(
 def start_search(
     before: Floats, tied: Floats, allow_ties: bool, deadline: Deadline, best: Int64s, cost: float, progress: Progress
 ) -> BranchAndCut:
-    """Prepare branch and cut from the best ranking known."""
+    """Prepare branch and cut, starting from the best ranking known."""
     flat = _flat(before, tied)
 
     def improve(tier: Int64s) -> tuple[Int64s, float]:
-        found = search_tiers(*flat, tier, np.zeros((0, 2)), allow_ties)
-        return found, float(kernels.ranking_totals(*flat, found[None, :])[0, 0])
+        """Improve a ranking by local search without shakes; return its tiers and cost."""
+        improved = search_tiers(*flat, tier, np.zeros((0, 2)), allow_ties)
+        return improved, float(kernels.ranking_totals(*flat, improved[None, :])[0, 0])
 
     programme = Relaxation(before, tied if allow_ties else None, deadline)
     step = max(_step(programme.cost) * (1 - 1e-6), PRECISION * cost)
@@ -131,7 +132,7 @@ def start_search(
 
 
 def _flat(before: Floats, tied: Floats) -> tuple[Int64s, Floats, Floats]:
-    """Return the matrices of one block as kernels want them."""
+    """Return the pointers and flat matrices of one block, as kernels take them."""
     ptr = np.array([0, len(before)])
     return ptr, np.ascontiguousarray(before).reshape(-1), np.ascontiguousarray(tied).reshape(-1)
 
@@ -145,11 +146,15 @@ def search_tiers(
     allow_ties: bool,
     deadline: Deadline | None = None,
 ) -> Int64s:
-    """Improve rankings of many problems by local search, from their tiers to their tiers, as far as time allows."""
+    """Improve the rankings of many problems by local search (tiers in, tiers out), as far as time allows.
+
+    Every row of ``draw`` holds the random numbers of one shake (perturbation). With ties, the search over strict orders
+    gets a third of the time; its result is cut into tiers and searched again.
+    """
     problem, first = segment_index(ptr), first_of(ptr)
     order = np.lexsort((tier, problem)) - first
-    soon = deadline.share(3) if deadline is not None and allow_ties else deadline
-    order = _in_parts(partial(kernels.search_orders, ptr, before), order, ptr, draw, soon)
+    order_deadline = deadline.share(3) if deadline is not None and allow_ties else deadline
+    order = _in_parts(partial(kernels.search_orders, ptr, before), order, ptr, draw, order_deadline)
     if not allow_ties:
         return places(ptr, order + first)
     joined = kernels.bucket_orders(ptr, before, tied, order, False)
@@ -157,26 +162,26 @@ def search_tiers(
         return joined
     starts = [joined] if len(draw) else [joined, _dense(ptr, tier)]
     search = partial(kernels.search_weak_orders, ptr, before, tied)
-    found = [_in_parts(search, start, ptr, draw, deadline) for start in starts]
-    if len(found) == 1:
-        return found[0]
-    totals = kernels.ranking_totals(ptr, before, tied, np.stack(found))
-    return np.where(np.repeat(totals[0] <= totals[1], np.diff(ptr)), *found)
+    improved = [_in_parts(search, start, ptr, draw, deadline) for start in starts]
+    if len(improved) == 1:
+        return improved[0]
+    totals = kernels.ranking_totals(ptr, before, tied, np.stack(improved))
+    return np.where(np.repeat(totals[0] <= totals[1], np.diff(ptr)), *improved)
 
 
 def _in_parts(
     search: Callable[[Int64s, Floats], Int64s], start: Int64s, ptr: Int64s, draw: Floats, deadline: Deadline | None
 ) -> Int64s:
-    """Search with all shakes; with a deadline some at a time, which gives the same, until it is over."""
+    """Search with all shakes; with a deadline in batches of shakes, to the same result, until it is over."""
     if deadline is None:
         return search(start, draw)
     step = max(1, int(PAIRS_AT_ONCE // max(int((np.diff(ptr) ** 2).sum()), 1)))
-    found = search(start, draw[:0])
+    improved = search(start, draw[:0])
     for done in range(0, len(draw), step):
         if deadline.is_over():
             break
-        found = search(found, draw[done : done + step])
-    return found
+        improved = search(improved, draw[done : done + step])
+    return improved
 
 
 def _dense(ptr: Int64s, tier: Int64s) -> Int64s:

@@ -28,12 +28,12 @@ from concordant.types import Floats, Int64s
 
 
 def greedy_orders(ptr: Int64s, preference: Floats) -> Int64s:
-    """Return the greedy order of every problem, items numbered inside it."""
+    """Return the greedy order of every problem, best first; items are numbered inside their problem."""
     return kernels.greedy_orders(ptr, preference)
 
 
 def component_orders(ptr: Int64s, preference: Floats) -> Int64s:
-    """Return the order of every problem by components, each ordered greedily on its own preferences."""
+    """Return the order of every problem by strongly connected components, each ordered greedily inside."""
     first = first_of(ptr)
     against = kernels.transpose_matrices(ptr, preference)  # what it costs to put an item before another
     item, block_ptr = kernels.split_blocks(ptr, against, np.zeros(0), greedy_orders(ptr, preference) + first)

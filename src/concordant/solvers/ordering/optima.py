@@ -39,38 +39,40 @@ class Optima:
         return self.blocks.join(self.solved.tier)
 
     def is_unique(self, q: int) -> bool | None:
-        """Say whether the optimum of an instance is the only one; None where that stayed open."""
-        own = self._blocks_of(q)
-        ways = self.solved.ways[own]
+        """Return whether the optimum of an instance is unique; None if that stayed undecided."""
+        blocks = self._blocks_of(q)
+        ways = self.solved.ways[blocks]
         if (ways > 1).any():
             return False
-        found = [self._has_other_weave(q)]
-        if not found[0]:
-            found += [self._has_another(block) for block in own[np.isnan(ways)].tolist()]
-        return False if True in found else None if None in found else True
+        answers = [self._has_other_weave(q)]
+        if not answers[0]:
+            answers += [self._has_another(block) for block in blocks[np.isnan(ways)].tolist()]
+        return False if True in answers else None if None in answers else True
 
     def listed(self, q: int, limit: int) -> tuple[Int64s, ...]:
-        """List up to ``limit`` optimal rankings of one instance, as tiers of its candidates; fewer if time runs out."""
-        blocks, start, own = self.blocks, self.blocks.costs.slot_ptr[q], self._blocks_of(q).tolist()
-        members = [blocks.slots(block) - start for block in own]
-        found: list[Int64s] = []
-        for choice in product(*(self._block_optima(block, limit) for block in own)):
+        """List up to ``limit`` optimal rankings of an instance, as tiers of its candidates; fewer if time runs out."""
+        blocks, start, own_blocks = self.blocks, self.blocks.costs.slot_ptr[q], self._blocks_of(q).tolist()
+        members = [blocks.slots(block) - start for block in own_blocks]
+        rankings: list[Int64s] = []
+        for choice in product(*(self._block_optima(block, limit) for block in own_blocks)):
             tier = np.empty(sum(map(len, members)), np.int64)
             for slots, inner in zip(members, choice, strict=True):
                 tier[slots] = inner
             try:
-                found.extend(islice(self._weave(q, tier), limit - len(found)))
+                rankings.extend(islice(self._weave(q, tier), limit - len(rankings)))
             except TimeoutError:
                 break
-            if len(found) >= limit:
+            if len(rankings) >= limit:
                 break
-        return tuple(found)
+        return tuple(rankings)
 
     # ---- between blocks ----
     def _blocks_of(self, q: int) -> Int64s:
+        """Return the numbers of the blocks of an instance."""
         return np.arange(*np.searchsorted(self.blocks.instance, [q, q + 1]))
 
     def _span(self, q: int) -> slice:
+        """Return the slots of an instance."""
         return slice(*self.blocks.costs.slot_ptr[q : q + 2].tolist())
 
     @cached_property
@@ -80,13 +82,15 @@ class Optima:
         return block
 
     def _has_other_weave(self, q: int) -> bool | None:
-        """Say whether blocks that keep their inner order can be woven together in another way; None: not decided."""
+        """Return whether there are other optima with the same order inside blocks; None if undecided."""
         tier, block = self.tier[self._span(q)], self._block_of_slot[self._span(q)]
         if not self.blocks.allow_ties:
             before, _ = self.blocks.costs.matrices(q)
             order = np.argsort(tier)
-            one, next_one = order[:-1], order[1:]
-            return bool(((block[one] != block[next_one]) & (before[one, next_one] >= before[next_one, one])).any())
+            item, next_item = order[:-1], order[1:]
+            return bool(
+                ((block[item] != block[next_item]) & (before[item, next_item] >= before[next_item, item])).any()
+            )
         ahead, level = self._cheapest(q)
         if ((ahead.astype(int) + level + ahead.T)[block[:, None] != block] <= 1).all():
             return False
@@ -96,19 +100,19 @@ class Optima:
             return None
 
     def _cheapest(self, q: int) -> tuple[Bools, Bools]:
-        """Return where putting row before column, and where tying them, is the cheapest that can happen to the pair."""
+        """Return for which pairs putting row before column, and for which a tie, has the lowest cost of the pair."""
         before, tied = self.blocks.costs.matrices(q)
-        least = np.minimum(before, before.T)
+        lowest = np.minimum(before, before.T)
         if not self.blocks.allow_ties:
-            return before == least, np.zeros(before.shape, bool)
-        least = np.minimum(least, tied)
-        return before == least, tied == least
+            return before == lowest, np.zeros(before.shape, bool)
+        lowest = np.minimum(lowest, tied)
+        return before == lowest, tied == lowest
 
     def _weave(self, q: int, tier: Int64s) -> Iterator[Int64s]:
-        """Yield all rankings that keep the tiers inside blocks and treat other pairs in an allowed way.
+        """Yield all rankings that keep the tiers inside blocks, and in which all other pairs have their lowest cost.
 
-        Items are inserted one by one, in front of, into or behind the tiers so far: every ranking arises in one way.
-        TimeoutError when the time is over, or for more items than can be nested.
+        Items are inserted one by one, before, into or behind the tiers so far: every ranking arises exactly once.
+        Raises TimeoutError when the time is over, or for more items than the recursion allows.
         """
         n = len(tier)
         if n > LONGEST_WEAVE:
@@ -119,6 +123,7 @@ class Optima:
         may_tie = np.where(same, tier[:, None] == tier, level)
 
         def insert(item: int, placed: Int64s) -> Iterator[Int64s]:
+            """Yield all allowed completions of ``placed``, the tiers of the items before ``item``."""
             if item == n:
                 yield placed
                 return
@@ -126,7 +131,7 @@ class Optima:
                 raise TimeoutError
             others = np.arange(item)
             count = int(placed.max(initial=-1)) + 1
-            for place in range(2 * count + 1):
+            for place in range(2 * count + 1):  # even: a new tier before tier place / 2; odd: into tier (place - 1) / 2
                 target, is_new = place // 2, place % 2 == 0
                 lead = placed >= target if is_new else placed > target
                 tie = np.zeros(item, bool) if is_new else placed == target
@@ -140,26 +145,28 @@ class Optima:
 
     # ---- one block ----
     def _block_optima(self, block: int, limit: int) -> list[Int64s]:
+        """Return up to ``limit`` optimal rankings of a block, as tiers; fewer if time runs out."""
         before, tied = self.blocks.matrices(block)
         allow_ties = self.blocks.allow_ties
         if len(before) <= (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE):
             return list(islice(_best_rankings(before, tied if allow_ties else None), limit))
-        found = [self._known(block)]
-        while len(found) < limit:
+        optima = [self._known(block)]
+        while len(optima) < limit:
             try:
-                another = self._another(block, found, self.deadline)
+                another = self._another(block, optima, self.deadline)
             except TimeoutError:
                 break
             if another is None:
                 break
-            found.append(another)
-        return found
+            optima.append(another)
+        return optima
 
     def _known(self, block: int) -> Int64s:
+        """Return the optimal ranking that was found for a block, as tiers."""
         return self.solved.tier[self.blocks.ptr[block] : self.blocks.ptr[block + 1]]
 
     def _has_another(self, block: int) -> bool | None:
-        """Say whether a large block has another ranking of the same cost; None when the time did not suffice."""
+        """Return whether a large block has another optimal ranking; None if the time did not suffice."""
         known = self._known(block)
         if not self.blocks.allow_ties and _has_free_move(self.blocks.matrices(block)[0], known):
             return True
@@ -169,7 +176,7 @@ class Optima:
             return None
 
     def _another(self, block: int, known: list[Int64s], deadline: Deadline) -> Int64s | None:
-        """Return a ranking as cheap that is not known yet, None if there is none; TimeoutError when time ran out."""
+        """Return an optimal ranking that is not in ``known``, None if there is none; TimeoutError if time ran out."""
         before, tied = self.blocks.matrices(block)
         allow_ties, cost = self.blocks.allow_ties, float(self.solved.cost[block])
         if deadline.is_over() or is_too_large(len(before), allow_ties):
@@ -177,15 +184,16 @@ class Optima:
         search = start_search(before, tied, allow_ties, deadline, known[0], cost, lambda _bound, _cost: None)
         for tier in known:
             search.programme.forbid(tier)
-        seen = {tier.tobytes() for tier in known}
+        known_bytes = {tier.tobytes() for tier in known}
         improve = search.improve
 
         def improve_unseen(tier: Int64s) -> tuple[Int64s, float]:
+            """Improve a ranking, unless that leads to a known one: then return it as it is (cost inf if known, too)."""
             better, total = improve(tier)
-            if better.tobytes() not in seen:
+            if better.tobytes() not in known_bytes:
                 return better, total
             raw = np.unique(tier, return_inverse=True)[1].reshape(-1).astype(np.int64)
-            if raw.tobytes() in seen:
+            if raw.tobytes() in known_bytes:
                 return raw, np.inf
             charge = np.where(raw[:, None] < raw, before, np.where(raw[:, None] == raw, tied / 2, 0.0))
             np.fill_diagonal(charge, 0.0)
@@ -202,18 +210,20 @@ class Optima:
 
 
 def _has_free_move(before: Floats, tier: Int64s) -> bool:
-    """Say whether one item can move without changing the cost."""
+    """Return whether some item of a strict ranking can move to another place without changing the cost."""
     order = np.argsort(tier)
     margin = (before - before.T)[np.ix_(order, order)]
+    # The change of cost when an item moves behind (right) or before (left) each other item, as sums of margins.
     right = np.cumsum(np.triu(margin, 1), axis=1)[np.triu_indices(len(order), 1)]
     left = np.cumsum(np.tril(margin, -1)[:, ::-1], axis=1)[:, ::-1][np.tril_indices(len(order), -1)]
     return bool((right == 0).any() or (left == 0).any())
 
 
 def _best_rankings(before: Floats, tied: Floats | None) -> Iterator[Int64s]:
-    """Yield all rankings of least cost, as tiers (with ties where ``tied`` is given).
+    """Yield all rankings of lowest cost, as tiers (with ties if ``tied`` is given).
 
-    They are read off a table of what it costs to order every set of items first, from the whole set backwards.
+    ``best[set]`` is the lowest cost of ranking a set of items (a bit mask) first. Rankings are read off this table
+    backwards, from the set of all items.
     """
     m = len(before)
     sets, bit = np.arange(1 << m), 1 << np.arange(m)
@@ -223,9 +233,11 @@ def _best_rankings(before: Floats, tied: Floats | None) -> Iterator[Int64s]:
     if tied is None:
         last_tiers, size = bit, member.sum(axis=1)
         for count in range(1, m + 1):
-            own = np.flatnonzero(size == count)
-            others = own[:, None] & ~bit
-            best[own] = np.where(member[own] == 1, best[others] + ahead[others, np.arange(m)], np.inf).min(axis=1)
+            of_size = np.flatnonzero(size == count)
+            without = of_size[:, None] & ~bit
+            best[of_size] = np.where(member[of_size] == 1, best[without] + ahead[without, np.arange(m)], np.inf).min(
+                axis=1
+            )
     else:
         last_tiers = sets[1:]
         inner = ((member @ (tied - np.diag(np.diag(tied)))) * member).sum(axis=1) / 2
@@ -235,6 +247,7 @@ def _best_rankings(before: Floats, tied: Floats | None) -> Iterator[Int64s]:
             best[head | group] = np.minimum(best[head | group], value)
 
     def walk(rest: int, tiers: list[int]) -> Iterator[Int64s]:
+        """Yield the rankings of the set ``rest`` of lowest cost, followed by ``tiers`` (bit masks, last tier first)."""
         if not rest:
             tier = np.zeros(m, np.int64)
             for level, group in enumerate(reversed(tiers)):

@@ -35,12 +35,12 @@ LARGEST_COST = 1e6  # larger ones are scaled: HiGHS works with absolute toleranc
 
 
 def is_too_large(n: int, allow_ties: bool) -> bool:
-    """Say whether the programme of n items would take too much memory."""
+    """Return whether the linear programme of n items would take too much memory."""
     return n * (n - 1) // (1 if allow_ties else 2) > LARGEST_PROGRAMME
 
 
 def min_cost(before: Floats, tied: Floats | None) -> float:
-    """Return what it costs if every pair is as cheap as can be: a bound before anything is solved."""
+    """Return the cost if every pair had its lowest cost: a lower bound before anything is solved."""
     upper = np.triu_indices(len(before), 1)
     cheapest = np.minimum(before, before.T)[upper]
     return float((cheapest if tied is None else np.minimum(cheapest, tied[upper])).sum())
@@ -61,6 +61,10 @@ class Relaxation:
     """The same by variable."""
 
     def __post_init__(self) -> None:
+        """Set up variables, costs and (with ties) the constraints x(i, j) + x(j, i) >= 1.
+
+        x(i, j) is ``_offset[i, j] + _sign[i, j] * value[_column[i, j]]``; the cost is ``constant + cost @ value``.
+        """
         n = len(self.before)
         upper = np.triu_indices(n, 1)
         i, j = upper if self.tied is None else np.nonzero(~np.eye(n, dtype=bool))
@@ -85,6 +89,7 @@ class Relaxation:
             self.add_rows(columns, np.ones(columns.shape), low=np.ones(len(columns)))
 
     def _make_solver(self) -> None:
+        """Create the HiGHS solver, with variables between 0 and 1 and scaled costs."""
         import highspy
 
         make: Any = highspy.Highs
@@ -117,7 +122,7 @@ class Relaxation:
 
     # ---- solving ----
     def solve(self) -> bool:
-        """Solve the programme as it stands; False when the time ran out first (the old bound stays)."""
+        """Solve the programme as it is; False if the time ran out first (the old bound stays)."""
         left = min(self.deadline.left(), 1e9)
         if left <= 0:
             return False
@@ -141,7 +146,7 @@ class Relaxation:
         return float(self.solver.getInfo().objective_function_value) * self._scale + self.constant
 
     def is_infeasible(self) -> bool:
-        """Say whether HiGHS found the programme infeasible."""
+        """Return whether HiGHS found the programme infeasible."""
         return self.solver.getModelStatus() in self._infeasible
 
     def prices(self) -> Floats:
@@ -149,12 +154,12 @@ class Relaxation:
         return np.asarray(self.solver.getSolution().col_dual) * self._scale
 
     def run(self, is_enough: Callable[[Relaxation], bool], *, forgets: bool = False) -> bool:
-        """Solve and cut until nothing is violated or ``is_enough`` says so; False when the time ran out first.
+        """Solve and add cuts until none is violated or ``is_enough`` returns True; False if the time ran out first.
 
         With ``forgets``, cuts that do not bind are dropped whenever the bound has risen: more rounds of smaller
-        programmes, twice as fast for many items. Bases kept from before do not fit any more.
+        programmes, twice as fast for many items. Bases from before do not fit any more.
         """
-        before = -np.inf
+        bound_before = -np.inf
         while self.solve():
             if is_enough(self) or not np.isfinite(self.bound):
                 return True
@@ -163,14 +168,14 @@ class Relaxation:
                 return False
             if not len(violated[0]):
                 return True
-            if forgets and self.bound > before + VIOLATION * max(abs(self.bound), 1.0):
+            if forgets and self.bound > bound_before + VIOLATION * max(abs(self.bound), 1.0):
                 self._drop_slack_rows()
-                before = self.bound
+                bound_before = self.bound
             self._cut(*violated)
         return False
 
     def _violated(self) -> tuple[Int32s, Int32s, Int32s] | None:
-        """Return the triangles to cut, the worst of each pair; None when the time ran out."""
+        """Return the most violated triangles of each pair as arrays i, j, k; None if the time ran out."""
         n = len(self.x)
         rows = max(1, MAX_TRIPLES // n**2)
         parts = []
@@ -183,7 +188,7 @@ class Relaxation:
         return i, j, k
 
     def _cut(self, i: Int32s, j: Int32s, k: Int32s) -> None:
-        """Demand that these triangles hold."""
+        """Add the constraints x(i, j) + x(j, k) - x(i, k) <= 1."""
         sides = ((i, j, 1.0), (j, k, 1.0), (i, k, -1.0))
         columns = np.stack([self._column[a, b] for a, b, _ in sides], axis=1)
         values = np.stack([sign * self._sign[a, b] for a, b, sign in sides], axis=1)
@@ -191,10 +196,10 @@ class Relaxation:
         self.add_rows(columns, values, high=1.0 - np.asarray(offset))
 
     def _drop_slack_rows(self) -> None:
-        """Forget the cuts that do not bind in the last solution; they come back if they are violated again."""
+        """Drop the cuts that do not bind in the last solution; they come back if they are violated again."""
         import highspy
 
-        status = np.array([int(one) for one in self.solver.getBasis().row_status])
+        status = np.array([int(row_status) for row_status in self.solver.getBasis().row_status])
         rows = np.flatnonzero(status == int(highspy.HighsBasisStatus.kBasic)).astype(np.int32)
         if self.tied is not None:
             rows = rows[rows >= len(self.before) * (len(self.before) - 1) // 2]  # those of the pairs stay
@@ -226,20 +231,20 @@ class Relaxation:
         self.solver.setBasis(basis)
 
     def is_whole(self) -> bool:
-        """Say whether the last solution is a ranking (it must violate no cut)."""
+        """Return whether all variables are 0 or 1: the last solution is a ranking if it violates no cut."""
         return bool((np.minimum(self.value, 1 - self.value) < VIOLATION).all())
 
     def by_reduced_cost(self, room: float) -> tuple[Bools, Bools]:
-        """Return the variables that stay at 0, and at 1, in every ranking that costs at most ``room`` more."""
+        """Return the variables that are 0, and 1, in every ranking that costs at most ``room`` more than the bound."""
         price = self.prices()
         slack = VIOLATION * max(1.0, self._scale)
         return (self.value < VIOLATION) & (price > room + slack), (self.value > 1 - VIOLATION) & (-price > room + slack)
 
     # ---- between rankings and solutions ----
     def tier(self) -> Int64s:
-        """Read a ranking from the last solution: items by how many they are before, tied for equal sums if ties may be.
+        """Read a ranking from the last solution: items by the sum of x(i, j) over j; with ties, equal sums are tied.
 
-        Of a whole solution this is the ranking itself, of a fractional one a guess.
+        If the solution is whole this is the ranking itself, else a guess.
         """
         standing = np.rint(self.x.sum(axis=1) * 1e6) if self.tied is not None else self.x.sum(axis=1)
         if self.tied is None:

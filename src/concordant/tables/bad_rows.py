@@ -78,13 +78,13 @@ class Screen:
         bad[rows] = earlier != rows
         self.refuse(bad, reason, lambda row: explain(row, int(earlier[np.searchsorted(rows, row)])), item=item)
 
-    def tolerate(self, odd: Bools, what: str) -> None:
-        """Accept something odd with a note, unless strict."""
-        count, first = int(odd.sum()), int(np.argmax(odd)) if len(odd) else 0
+    def tolerate(self, is_odd: Bools, message: str) -> None:
+        """Add a note on rows that are unusual but can be read; with ``strict``, raise an error."""
+        count, first = int(is_odd.sum()), int(np.argmax(is_odd)) if len(is_odd) else 0
         if count and self.strict:
-            raise self.rows.error(first, f"{what}, which strict does not allow: correct it, or read without strict.")
+            raise self.rows.error(first, f"{message}, which strict does not allow: correct it, or read without strict.")
         if count:
-            self._notes.append(f"{count:,} row{'s' * (count > 1)}: {what} (first: {self.rows.place(first)})")
+            self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
 
     def notes(self) -> list[str]:
         """Say what was left out or tolerated, with counts and the first place."""
@@ -102,7 +102,9 @@ def left_out(reason: str, count: int, first: str) -> str:
 def refuse_lines(
     bad: Mapping[str, Sequence[int]], error: Callable[[str, int], InputError], options: Options
 ) -> list[str]:
-    """Stop at the first line that could not even be parsed, or say of each reason how many such lines there are."""
+    """Raise an error at the first line that could not be parsed, or return a note per reason with its
+    number of lines.
+    """
     if bad and not options.skip_bad_rows:
         reason = min(bad, key=lambda one: min(bad[one]))
         raise error(reason + SKIP_HINT, min(bad[reason]))

@@ -47,6 +47,7 @@ class CellTable:
         return self._columns[self.columns.index(name)]
 
     def _coded(self, name: str) -> Coded:
+        """Return a column as codes (-1 where empty) with labels."""
         column = self._column(name)
         codes = np.full(len(column), -1, np.int32)
         filled = [k for k, cell in enumerate(column) if cell]
@@ -83,13 +84,13 @@ def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return names of columns that differ: unnamed ones by position, repeated ones numbered."""
-    seen: dict[str, int] = {}
+    """Return distinct names of columns: unnamed ones by position, repeated ones numbered."""
+    n_seen: dict[str, int] = {}
     out = []
     for position, name in enumerate(names, 1):
         label = name or f"column {position}"
-        seen[label] = seen.get(label, 0) + 1
-        out.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+        n_seen[label] = n_seen.get(label, 0) + 1
+        out.append(label if n_seen[label] == 1 else f"{label} ({n_seen[label]})")
     return out
 
 
@@ -99,7 +100,7 @@ def transposed(table: Any, header: bool = True) -> CellTable:
     if table.has_header:
         columns = [[name, *column] for name, column in zip(table.columns, columns, strict=True)]
     names: Cells = columns[0] if header and columns else [None] * max(map(len, columns), default=0)
-    made = CellTable(
+    swapped = CellTable(
         table.name,
         [(name or "").strip() for name in names],
         columns[1:] if header else columns,
@@ -108,8 +109,8 @@ def transposed(table: Any, header: bool = True) -> CellTable:
         decimal_comma=getattr(getattr(table, "dialect", None), "delimiter", "") == ";",
         is_turned=True,
     )
-    made.notes = table.notes
-    return made
+    swapped.notes = table.notes
+    return swapped
 
 
 def _all_cells(table: Any) -> list[list[str | None]]:

@@ -71,7 +71,7 @@ COUNT = "weight of equal rows"
 
 
 def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | None:
-    """Have the engine of a lazy frame count equal pairs: (counts, how to read them, note); None for other frames."""
+    """Let the engine of a lazy frame count equal pairs: (counts, options to read them, note); None for other frames."""
     import narwhals as nw
 
     try:
@@ -91,8 +91,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     if options.roles.get("agent") is None:
         keys.pop("agent", None)
     weight = plan.column.get("weight")
-    counted = nw.len() if weight is None else nw.col(weight).sum()
-    counts = lazy.group_by(*keys.values()).agg(counted.alias(COUNT)).collect().sort(*keys.values())
+    total = nw.len() if weight is None else nw.col(weight).sum()
+    counts = lazy.group_by(*keys.values()).agg(total.alias(COUNT)).collect().sort(*keys.values())
     roles = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
     if plan.is_grouped:
         roles |= {"by": roles["instance"], "instance": None}
@@ -157,6 +157,7 @@ class FrameTable:
         return self.frame.get_column(self._original[column])
 
     def _text(self, column: str) -> Coded:
+        """Return a text column as codes (-1 where missing) with labels, directly from Arrow memory where possible."""
         series = self._series(column)
         native = series.to_native()
         dtype = str(series.dtype)
@@ -175,6 +176,7 @@ class FrameTable:
         return codes, vocabulary
 
     def _numbers(self, column: str) -> Floats:
+        """Return a number column as float64, NaN where a value is missing or not a number."""
         series = self._series(column)
         if _is_number(str(series.dtype)) or str(series.dtype) == "Boolean":
             values = (

@@ -68,16 +68,16 @@ class Lines:
         )
 
     def refuse_repeats(self, rows: Screen, key: Sequence[Coded], what: str) -> None:
-        """Refuse rows whose document, the last part of the key, stands in an earlier row with an equal key."""
+        """Refuse rows with the same key as an earlier row; the last part of the key is the document."""
         codes, documents = key[-1]
-        joined = np.zeros(len(codes), np.int64)
-        for own, vocabulary in key:
-            joined = joined * len(vocabulary) + own
+        joined_key = np.zeros(len(codes), np.int64)
+        for part, vocabulary in key:
+            joined_key = joined_key * len(vocabulary) + part
 
         def explain(row: int, earlier: int) -> str:
             return f"the document {shorten(documents[int(codes[row])])!r} {what} (first in {self.place(earlier)})"
 
-        rows.refuse_repeats(joined, f"the document {what}", explain)
+        rows.refuse_repeats(joined_key, f"the document {what}", explain)
 
     def cell(self, start: int, end: int) -> str:
         """Return the text of one span."""

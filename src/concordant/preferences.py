@@ -176,11 +176,11 @@ class Preferences(Frozen):
     @cached_property
     def entry_slot(self) -> Int64s:
         """The slot of every entry."""
-        found = self.slots.of_entry
-        if found is None:
-            found = self.item.astype(np.int64)
-            freeze(found)
-        return found
+        slot = self.slots.of_entry
+        if slot is None:
+            slot = self.item.astype(np.int64)
+            freeze(slot)
+        return slot
 
     # ---- sizes and form ----
     @property
@@ -342,12 +342,12 @@ class Preferences(Frozen):
         from concordant.tables.build import parts_of_table
         from concordant.tables.frames import FrameTable, grouped_pairs, table_of_frame
 
-        said = Options.of(FRAME, options)
-        grouped = grouped_pairs(frame, said)
+        reading = Options.of(FRAME, options)
+        grouped = grouped_pairs(frame, reading)
         if grouped is None:
-            return cls.of_parts(parts_of_table(table_of_frame(frame, said), said))
-        frame, said, note = grouped
-        return cls.of_parts(parts_of_table(FrameTable(frame), said)).merge().noted(note)
+            return cls.of_parts(parts_of_table(table_of_frame(frame, reading), reading))
+        frame, reading, note = grouped
+        return cls.of_parts(parts_of_table(FrameTable(frame), reading)).merge().noted(note)
 
     # ---- other views of the same data ----
     def select(
@@ -416,9 +416,9 @@ class Preferences(Frozen):
 
     def with_notes(self, notes: Sequence[str]) -> Preferences:
         """Return the same preferences with these notes."""
-        made = Preferences.__new__(Preferences)
-        vars(made).update(vars(self), notes=tuple(notes))
-        return made
+        copy = Preferences.__new__(Preferences)
+        vars(copy).update(vars(self), notes=tuple(notes))
+        return copy
 
     def merge(self, *, agents: bool = True) -> Preferences:
         """Join equal ballots and add their weights; ``agents=False`` forgets who said what.
@@ -476,6 +476,7 @@ def _bounds_of_pairs(n_entries: int) -> Int64s:
 
 
 def _codes(vocabulary: Vocabulary | None, labels: Iterable[object] | object, what: str) -> Int32s:
+    """Return the codes of one label or several; refuse where these preferences have no such labels."""
     if vocabulary is None:
         raise InputError(f"These preferences have no {what}s: build them with " + arg(what) + f" to select by {what}.")
     wanted = [labels] if isinstance(labels, (str, int)) or not isinstance(labels, Iterable) else list(labels)

@@ -100,7 +100,7 @@ class OverTime(NamedTuple):
             check_path(self.plot)
 
     def tell(self, ranking: Any, top: int | None) -> HistoryOutput:
-        """Write and draw the history, and answer what was asked."""
+        """Write and draw the history, and return the tables that were asked for."""
         notes: list[str] = []
         tables: dict[str, tuple[str, Any]] = {}
         if not (self.file or self.plot or self.best_of or self.peaks):

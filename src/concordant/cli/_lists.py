@@ -53,44 +53,46 @@ class ListCommand(Command):
     def show(self, name: str | None, as_json: bool) -> None:
         """Print the list, or the page of one."""
         if name is not None:
-            one = self.kind.listed(self.kind.resolve(name).name)
-            text = shared.to_json(self._facts(one)) if as_json else self._page(one)
+            entry = self.kind.listed(self.kind.resolve(name).name)
+            text = shared.to_json(self._facts(entry)) if as_json else self._page(entry)
         elif as_json:
-            text = shared.to_json([self._facts(one) for one in self.kind.listing()])
+            text = shared.to_json([self._facts(entry) for entry in self.kind.listing()])
         else:
             text = self._table(self.kind.outline())
         shared.write_text(text, "-")
 
     def _table(self, listed: list[Listed]) -> str:
-        """Return a line for every entry, with family and options where the kind has some to tell."""
-        columns = {self.kind.word: [one.name for one in listed]}
-        if any(one.family for one in listed):
-            columns[self.family] = [one.family for one in listed]
-        columns["what it does"] = [one.summary.replace("``", "") for one in listed]
+        """Return a line for every entry, with family and options where the kind has them."""
+        columns = {self.kind.word: [entry.name for entry in listed]}
+        if any(entry.family for entry in listed):
+            columns[self.family] = [entry.family for entry in listed]
+        columns["what it does"] = [entry.summary.replace("``", "") for entry in listed]
         if self.shows_options:
-            columns["options"] = [", ".join(p.name for p in self._declared(one.entry)) for one in listed]
+            columns["options"] = [
+                ", ".join(declared.name for declared in self._declared(entry.entry)) for entry in listed
+            ]
         return shared.table(list(columns), list(zip(*columns.values(), strict=True)), set())
 
-    def _facts(self, one: Listed) -> dict[str, object]:
-        """Return what is known of an entry as plain data; of a package that cannot be loaded, only why."""
-        facts: dict[str, object] = {"name": one.name, "family": one.family, "summary": one.summary}
-        if not one.family:
+    def _facts(self, listed: Listed) -> dict[str, object]:
+        """Return the facts about an entry as plain data; of a package that cannot be loaded, only why."""
+        facts: dict[str, object] = {"name": listed.name, "family": listed.family, "summary": listed.summary}
+        if not listed.family:
             del facts["family"]
-        if one.entry is not None:
-            facts |= self._own_facts(one.entry)
+        if listed.entry is not None:
+            facts |= self._own_facts(listed.entry)
             if self.has_parameters:
-                facts["params"] = [_plain(p) for p in self._declared(one.entry)]
+                facts["params"] = [_plain(declared) for declared in self._declared(listed.entry)]
         return facts
 
-    def _page(self, one: Listed) -> str:
-        """Return what there is to say of one entry."""
-        if one.entry is None:
-            return one.summary
-        lines = [one.name, "=" * len(one.name), self._documentation(one.entry), "", *self._before(one)]
+    def _page(self, listed: Listed) -> str:
+        """Return the help page of one entry."""
+        if listed.entry is None:
+            return listed.summary
+        lines = [listed.name, "=" * len(listed.name), self._documentation(listed.entry), "", *self._before(listed)]
         if self.has_parameters:
-            declared = self._declared(one.entry)
+            declared = self._declared(listed.entry)
             lines += ["Parameters:" if declared else "It has no parameters.", *map(self._line, declared)]
-        return "\n".join([*lines, *self._after(one.entry)]).rstrip()
+        return "\n".join([*lines, *self._after(listed.entry)]).rstrip()
 
     def _line(self, p: Param) -> str:
         allowed = f" ({', '.join(p.choices)})" if p.choices else ""
@@ -135,8 +137,8 @@ class Methods(ListCommand):
             super().show(name, as_json)
 
     def _own_facts(self, entry: Any) -> dict[str, object]:
-        told = {"aliases": sorted(entry.aliases), "needs": sorted(entry.needs)}
-        return {**told, "waives": dict(entry.waives), "matrices": entry.matrices}
+        facts = {"aliases": sorted(entry.aliases), "needs": sorted(entry.needs)}
+        return {**facts, "waives": dict(entry.waives), "matrices": entry.matrices}
 
     def _before(self, one: Listed) -> list[str]:
         needs = [f"Needs: {', '.join(sorted(one.entry.needs))}"] if one.entry.needs else []
@@ -279,9 +281,14 @@ class Experiments(ListCommand):
         return inspect.getdoc(entry) or ""
 
 
-def _plain(p: Param) -> dict[str, object]:
-    kept = {"name": p.name, "type": p.kind.__name__, "default": p.default, "choices": list(p.choices) or None}
-    return {**kept, "low": p.low, "high": p.high, "doc": p.doc}
+def _plain(declared: Param) -> dict[str, object]:
+    facts = {
+        "name": declared.name,
+        "type": declared.kind.__name__,
+        "default": declared.default,
+        "choices": list(declared.choices) or None,
+    }
+    return {**facts, "low": declared.low, "high": declared.high, "doc": declared.doc}
 
 
 COMMANDS = {

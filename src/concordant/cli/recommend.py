@@ -102,27 +102,27 @@ def train(
 
     params = shared.pop_params(options)
     learners.refuse_early(output, None)
-    made: Recommender = RECOMMENDERS.make(method, **params)
+    recommender: Recommender = RECOMMENDERS.make(method, **params)
     start = None if resume is None else _loaded(resume)
     prefs = shared.read_preferences(file, options)
     table: dict[str, dict[str, float]] = {}
     sweeps: Any = None
     states: list[Any] = []
     if validation:
-        train_part, held_out = split(prefs, validation, seed=getattr(made, "seed", 0))
-        model = _fit(made, train_part, held_out, start, states, metrics[0])
+        train_part, held_out = split(prefs, validation, seed=getattr(recommender, "seed", 0))
+        model = _fit(recommender, train_part, held_out, start, states, metrics[0])
         sweeps = max(states, key=lambda state: state.quality, default=None)
-        baselines = [RECOMMENDERS.make(name).fit(train_part) for name in BASELINES if name != made.name]
+        baselines = [RECOMMENDERS.make(name).fit(train_part) for name in BASELINES if name != recommender.name]
         table = {one.name: _means(one, held_out, metrics) for one in (model, *baselines)}
-    limit = {name: sweeps.number for name in ("sweeps", "passes") if sweeps and hasattr(made, name)}
+    limit = {name: sweeps.number for name in ("sweeps", "passes") if sweeps and hasattr(recommender, name)}
     model = _fit(RECOMMENDERS.make(method, **{**params, **limit}), prefs, None, start, [], metrics[0])
     about = {"recommender": model.name, "agents": len(model.agents), "items": len(model.items), "metrics": table}
     about |= {"conventions": learners.conventions(metrics)}
     if output is not None:
         saving.save(model, output, about=about)
     if as_json:
-        said = {**about, "params": model.to_dict()["params"], "sweeps": [state._asdict() for state in states]}
-        shared.write_text(shared.to_json({**said, "model": output}), "-")
+        facts = {**about, "params": model.to_dict()["params"], "sweeps": [state._asdict() for state in states]}
+        shared.write_text(shared.to_json({**facts, "model": output}), "-")
         return
     shared.tell(prefs.notes, "note: ")
     if table:
@@ -225,17 +225,22 @@ def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: boo
 
 
 def _fit(
-    made: Recommender, prefs: Preferences, held_out: Preferences | None, start: Any, states: list[Any], metric: str
+    recommender: Recommender,
+    prefs: Preferences,
+    held_out: Preferences | None,
+    start: Any,
+    states: list[Any],
+    metric: str,
 ) -> Any:
-    """Fit, showing the objective and keeping how far it came."""
-    with shared.progress(f"training {made.name}") as say:
+    """Fit a recommender, showing its progress and collecting the states of its sweeps."""
+    with shared.progress(f"training {recommender.name}") as say:
 
-        def told(state: Any) -> None:
+        def report(state: Any) -> None:
             states.append(state)
             quality = "" if state.quality is None else f", {metric} {state.quality:.4f}"
-            say(f"{made.name}: sweep {state.number} of {state.of}, objective {state.objective:,.1f}{quality}")
+            say(f"{recommender.name}: sweep {state.number} of {state.of}, objective {state.objective:,.1f}{quality}")
 
-        return made.fit(prefs, validation=held_out, metric=metric, start=start, progress=told)
+        return recommender.fit(prefs, validation=held_out, metric=metric, start=start, progress=report)
 
 
 def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, float]:
@@ -245,7 +250,7 @@ def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, floa
 
 
 def _new_users(path: str, options: dict[str, Any]) -> Preferences:
-    """Read newcomers' ratings; a table that names no agents is one newcomer's."""
+    """Read new users' ratings; a table without agents is that of one user."""
 
     from concordant.errors import InputError
     from concordant.preferences import Preferences as Container
@@ -261,6 +266,7 @@ def _new_users(path: str, options: dict[str, Any]) -> Preferences:
 
 
 def _loaded(path: str) -> Any:
+    """Load a trained recommender; refuse other files."""
     from concordant import saving
     from concordant.errors import InputError
     from concordant.recommend import Recommender

@@ -41,7 +41,7 @@ def experiment(
     plots: str = "",
     epilog: str | None = EPILOG,
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declare an experiment: its own options and those that all have. The function says what runs, and how long."""
+    """Declare an experiment as a command with its own options and the common ones; the function returns its plan."""
 
     def declare(plan: Callable[..., Plan]) -> click.Command:
         name = plan.__name__.replace("_", "-")
@@ -81,7 +81,7 @@ def _list(flag: str, metavar: str, what: str) -> Callable[[Any], Any]:
 
 
 def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: str | None) -> None:
-    """Print a result, and write its page and pictures where wanted."""
+    """Print a result, and write its page and pictures where requested."""
     if markdown:
         shared.write_text(module.to_markdown(result), markdown)
     if plots:

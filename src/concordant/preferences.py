@@ -376,9 +376,9 @@ class Preferences(Frozen):
         """Leave out items that fewer than ``n`` ballots (by weight) of their instance name; the notes count them."""
         from concordant.ballots.merging import often_named
 
-        keep = often_named(self, n)
-        left_out = f"left out {int((~keep).sum()):,} of {len(keep):,} items that are on fewer than {n:g} ballots"
-        return self.subset(np.ones(self.n_ballots, bool), keep, notes=(*self.notes, left_out))
+        is_kept = often_named(self, n)
+        note = f"left out {int((~is_kept).sum()):,} of {len(is_kept):,} items that are on fewer than {n:g} ballots"
+        return self.subset(np.ones(self.n_ballots, bool), is_kept, notes=(*self.notes, note))
 
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
         """Take these ballots (a mask, indices or a slice); candidates stay as they are.

@@ -321,7 +321,9 @@ def outlying(prefs: Preferences, measured: Agreement | None) -> Finding | None:
 
 # ---- the first place ----
 def top_two(prefs: Preferences) -> Finding | None:
-    """Say how certain the first place is by the method that fits; nothing where fewer than two items compete."""
+    """Return the finding on how certain the first place is by the method that fits; None where fewer than
+    two items compete.
+    """
     size = np.diff(prefs.slot_ptr)
     if not (size > 1).any() or not prefs.n_ballots:
         return None

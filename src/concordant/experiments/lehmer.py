@@ -287,7 +287,7 @@ def _method(name: str, missing: str, seed: int) -> Method:
 
 
 def tiers(method: Method, prefs: Preferences, costs: PairCosts) -> Int64s:
-    """Rank and return places; ties are broken by net wins."""
+    """Rank the items and return the place of every slot; ties are broken by net wins."""
     return costs.places(costs.orders(_levels(method.rank(prefs))))
 
 

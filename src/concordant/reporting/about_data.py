@@ -15,9 +15,8 @@ def data_section(study: Study) -> Section:
     rows = tuple((what, text) for what, text in description.rows() if what != "note")
     parts: list[Part] = [Text(note) for note in study.prefs.notes]
     parts.append(Facts(rows))
-    shown = [
-        finding for finding in description.findings if finding.name != "top two"
-    ]  # of another method: this ranking says its own
+    # "top two" is of another method: this ranking says its own.
+    shown = [finding for finding in description.findings if finding.name != "top two"]
     if shown:
         tones = {True: "fine", False: "attention"}
         parts.append(Messages(tuple(Message(one.name, one.text, tones[one.is_fine]) for one in shown)))

@@ -77,7 +77,7 @@ def frozen(value: Any) -> Any:
         return value
     if kind is list:
         return FrozenList(value)
-    return FrozenDict({key: frozen(one) for key, one in value.items()}) if kind is dict else value
+    return FrozenDict({key: frozen(element) for key, element in value.items()}) if kind is dict else value
 
 
 class FrozenParts:

@@ -141,7 +141,7 @@ class ConcordantError(Exception):
     @property
     def parameter(self) -> str | None:
         """The first parameter that the message names: most often the one that would mend it."""
-        return next((one.name for one in self.message.references), None)
+        return next((reference.name for reference in self.message.references), None)
 
 
 class InputError(ConcordantError, ValueError):

@@ -25,6 +25,7 @@ class Labels(Frozen):
     ptr: Int64s
 
     def __init__(self, instance: object, item: object, label: object) -> None:
+        """Encode the columns and sort the rows by instance; refuse an item labelled twice."""
         item_codes, items = encode(item, "item")
         n = len(item_codes)
         instance_codes, instances = np.zeros(n, np.int32), None
@@ -75,7 +76,7 @@ class Labels(Frozen):
         return latest[2]
 
     def _align(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
-        """Return what ``aligned`` returns, computed anew."""
+        """Return what ``aligned`` returns, without its cache."""
         if (instances is None) != (self.instances is None) and max(len(instances or ""), self.n_instances) > 1:
             raise InputError(
                 "Only one of the ranking and the labels names instances: give both the same instance column."

@@ -342,6 +342,7 @@ def _kernel_names() -> tuple[str, ...]:
 
 
 def _backends() -> list[ModuleType]:
+    """Return the kernel back ends that are installed: NumPy, and compiled ones if any."""
     from concordant.kernels import twins
 
     try:

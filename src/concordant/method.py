@@ -204,13 +204,13 @@ class Method(Settings):
         return replace(self, **settled).with_learnt(**self.learnt)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say why the ranking of the only instance came out so; a method with more to tell says it in its own file."""
+        """Explain the ranking of the only instance; methods with more to tell override this."""
         from concordant.narrative.sentences import Scene, first_places
 
         return first_places(Scene(prefs, ranking, self._missing), self.summary())
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
-        """Return what draws the explanation as the text of an SVG file, where a picture helps."""
+        """Return a function that draws the explanation as SVG text, where a picture helps."""
         return None
 
     def ranks_apart(self, prefs: Preferences) -> bool:

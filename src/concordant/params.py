@@ -142,6 +142,7 @@ def _is_kind(value: object, kind: type) -> bool:
 
 
 def _as_float(value: Any) -> float:
+    """Return a number as a float, infinite where it is too large for one."""
     try:
         return float(value)
     except OverflowError:  # a whole number of hundreds of digits

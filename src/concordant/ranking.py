@@ -105,7 +105,7 @@ class Ranking(FrozenParts):
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """What a reader must know: trouble with the data, and with finding how sure the scores are."""
+        """What a reader must know: problems with the data, and with estimating the uncertainty of the scores."""
         return (*self.notices, *self._known.warnings)
 
     @cached_property
@@ -210,10 +210,10 @@ class Ranking(FrozenParts):
 
     @cached_property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        """What covariates of what was compared are worth, with errors; empty where none were taken into account."""
+        """Effects of covariates of what was compared, with standard errors; empty where there are none."""
         known = () if self.worths is None else self.worths()
         instances = None if self.instances is None else set(self.instances)
-        return tuple(one for one in known if instances is None or one.instance in instances)
+        return tuple(coefficient for coefficient in known if instances is None or coefficient.instance in instances)
 
     @cached_property
     def certainties(self) -> Sequence[Certainty]:
@@ -351,7 +351,7 @@ class Ranking(FrozenParts):
 
     @cached_property
     def history(self) -> History:
-        """How the scores moved over time, of methods that follow it (elo, glicko2, …), found when first asked for."""
+        """How the scores moved over time, for methods that follow it (elo, glicko2, …), computed on first access."""
         if self.past is None:
             raise ConcordantError(
                 f"{self.method or 'This method'} gives one score for all time, so it has no history: use a method that "

@@ -124,7 +124,7 @@ class Kind(Generic[Entry]):
     def _listed_in_files(self) -> Mapping[str, str]:
         """Map the names that files list to the files; imports them all."""
         files = sorted(self._files().items(), key=lambda file: file[0] != self.first)
-        return {one.name: module for _, module in files for one in self._all_of(module)}
+        return {entry.name: module for _, module in files for entry in self._all_of(module)}
 
     def _all_of(self, module: str) -> tuple[Any, ...]:
         """Return the entries that a file lists."""
@@ -149,7 +149,7 @@ class Kind(Generic[Entry]):
         if name not in self.modules():
             return self._load_plugin(name)
         if self.lists:
-            return next(one for one in self._all_of(self.modules()[name]) if one.name == name)  # type: ignore[no-any-return]
+            return next(entry for entry in self._all_of(self.modules()[name]) if entry.name == name)  # type: ignore[no-any-return]
         try:
             module = importlib.import_module(self.modules()[name])
         except ModuleNotFoundError as error:
@@ -231,7 +231,7 @@ class Kind(Generic[Entry]):
 
     @cache  # noqa: B019
     def resolve(self, name: str) -> Resolved:
-        """Return what a name in any spelling stands for, or raise UnknownNameError."""
+        """Return the entry and parameters that a name in any spelling means, or raise UnknownNameError."""
         spellings = []
         for spelling, target in self._spellings():
             if fold(spelling) == fold(name):
@@ -260,7 +260,7 @@ class Kind(Generic[Entry]):
         return resolved
 
     def spelled(self, name: str, params: Mapping[str, object]) -> str:
-        """Return a name that tells apart what differs in its settings: ``combmnz``, ``rrf-k-30``."""
+        """Return a name that tells entries with different settings apart: ``combmnz``, ``rrf-k-30``."""
         if name not in self.names():
             return name
         from concordant.params import params_of
@@ -341,7 +341,9 @@ class Kind(Generic[Entry]):
     # ---- names in Python ----
     def attribute(self, package: str, name: str) -> Entry:
         """Return the built-in class or function called exactly so, for the ``__getattr__`` of a package."""
-        known = next((one for one in self.modules() if fold(one + self.suffix) == fold(name)), None)
+        known = next(
+            (known_name for known_name in self.modules() if fold(known_name + self.suffix) == fold(name)), None
+        )
         entry: Any = None if known is None else self.load(known)
         if known is None or entry.__name__ != name:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
@@ -350,7 +352,7 @@ class Kind(Generic[Entry]):
     def lazily(
         self, package: str, others: Mapping[str, str]
     ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-        """Return ``__getattr__`` and ``__dir__`` of a package; ``others`` are more names, with their modules."""
+        """Return ``__getattr__`` and ``__dir__`` of a package; ``others`` maps further names to their modules."""
         names = vars(sys.modules[package])
 
         def attribute(name: str) -> object:
@@ -367,7 +369,7 @@ class Kind(Generic[Entry]):
 
 
 def _named(place: str) -> Any:
-    """Import what "module:name" stands for."""
+    """Import the object that "module:name" names."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 

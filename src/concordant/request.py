@@ -76,9 +76,9 @@ class Request:
         from concordant.params import params_of
         from concordant.tables.options import FRAME, PREFERENCES, options_of
 
-        readable = {one.name for one in options_of(PREFERENCES if request._are_files else FRAME)}
+        readable = {declared.name for declared in options_of(PREFERENCES if request._are_files else FRAME)}
         if isinstance(method, str):
-            readable -= {one.name for one in params_of(registry.load(registry.resolve(method)[0]))}
+            readable -= {declared.name for declared in params_of(registry.load(registry.resolve(method)[0]))}
         reading = {name: value for name, value in given.items() if name in readable}
         params = {name: value for name, value in given.items() if name not in readable}
         return replace(request, params=params, reading=reading)
@@ -93,7 +93,7 @@ class Request:
     @cached_property
     def _are_files(self) -> bool:
         names = self.source if isinstance(self.source, (list, tuple)) else [self.source]
-        return bool(names) and all(isinstance(one, (str, PathLike)) for one in names)
+        return bool(names) and all(isinstance(name, (str, PathLike)) for name in names)
 
     @property
     def has_columns(self) -> bool:
@@ -189,7 +189,7 @@ class Request:
 
     # ---- the ranking ----
     def run(self) -> Answer:
-        """Rank the source."""
+        """Read or reduce the source, choose the method and rank."""
         method, data, reduced = self.chosen_method, self.gather(), self._reduced
         if isinstance(data, Summed):
             from concordant.engine.reduced import rank_sums

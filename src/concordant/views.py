@@ -119,10 +119,8 @@ def records_of_members(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
     span = int(prefs.tier.max(initial=0)) + 1
     team_keys, key = ballot_of_entry(teams) * span + teams.tier, ballot * span + prefs.tier
     start, end = teams.indptr[ballot], teams.indptr[ballot + 1]
-    better, better_or_equal = (
-        np.searchsorted(team_keys, key),
-        np.searchsorted(team_keys, key, side="right"),
-    )  # counted from entry 0
+    # Teams that are better, and at least as good, in this ballot; all teams of the ballots before are counted too.
+    better, better_or_equal = np.searchsorted(team_keys, key), np.searchsorted(team_keys, key, side="right")
     weight = weight_of_entry(prefs)
     won, lost, drawn = (
         sum_by(prefs.entry_slot, weight * count, prefs.n_slots)

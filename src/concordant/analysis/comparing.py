@@ -214,7 +214,7 @@ def compare(
 ) -> Comparison:
     """Rank preferences, a DataFrame or files by every method and measure how far the rankings agree.
 
-    With ``folds`` the ballots are split at random into so many parts, and each part is predicted from the others.
+    With ``folds`` the ballots are split at random into that many parts, and each part is predicted from the others.
     """
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")

@@ -173,8 +173,8 @@ def _cycle(beats: Bools, slot_1: int, slot_2: int) -> list[int]:
     """Return a short cycle of majorities through both slots, with the first repeated at the end; empty without one."""
     if len(beats) > MAX_FOR_CYCLES:
         return []
-    forth, back = shortest_chain(beats, slot_1, slot_2), shortest_chain(beats, slot_2, slot_1)
-    whole = [*forth, *back[1:]] if forth and back else []
+    forth, return_path = shortest_chain(beats, slot_1, slot_2), shortest_chain(beats, slot_2, slot_1)
+    whole = [*forth, *return_path[1:]] if forth and return_path else []
     return whole if len(whole) <= LONGEST_CYCLE + 1 else []
 
 

@@ -247,8 +247,8 @@ def _binomial_tail(share: Floats, n: Floats, chance: float) -> Floats:
 
 
 def agreement(prefs: Preferences) -> Agreement | None:
-    """Return every agent's agreement with the majority of all others; None without agents, or where it is
-    too costly.
+    """Return every agent's agreement with the majority of the others; None without agents, or where it
+    costs too much.
     """
     sizes = np.diff(prefs.indptr)
     n_pairs = sizes * (sizes - 1) // 2
@@ -310,7 +310,7 @@ def outlying(prefs: Preferences, measured: Agreement | None) -> Finding | None:
         text = f"No agent stands out: the median one goes with the majority of the others on {median} of its pairs."
         return Finding("outlier agents", True, text, {**data, "outliers": []})
     worst = [{"agent": prefs.agents[k], "agreement": float(measured.share[k])} for k in outliers[:NAMED].tolist()]
-    shown = ", ".join(f"{shorten(str(one['agent']), 30)} {one['agreement']:.0%}" for one in worst[:4])
+    shown = ", ".join(f"{shorten(str(outlier['agent']), 30)} {outlier['agreement']:.0%}" for outlier in worst[:4])
     more = f" and {len(outliers) - 4:,} more" if len(outliers) > 4 else ""
     text = (
         f"Far below the others' agreement ({median} of the pairs): {shown}{more}. "
@@ -329,11 +329,11 @@ def top_two(prefs: Preferences) -> Finding | None:
         return None
     ranking = api.rank(prefs, None if size.max() <= MAX_FOR_DEFAULT else "borda")
     if ranking.n_instances == 1:
-        found = ranking.certainty
-        data = found.to_dict()
-        return Finding("top two", found.is_certain, str(data.pop("text")), data)
-    several = [one for one in ranking.certainties if one.n_items > 1]
-    n = sum(one.is_significant for one in several)
+        certainty = ranking.certainty
+        data = certainty.to_dict()
+        return Finding("top two", certainty.is_certain, str(data.pop("text")), data)
+    several = [certainty_of for certainty_of in ranking.certainties if certainty_of.n_items > 1]
+    n = sum(certainty_of.is_significant for certainty_of in several)
     data = {"n_significant": n, "n_instances": len(several)}
     return Finding("top two", n == len(several), summary(several), data)
 

@@ -28,13 +28,13 @@ UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row be
 class Vocabulary(Sequence[str]):
     """Distinct labels in a fixed order, with fast look-up both ways."""
 
-    __slots__ = ("_code_of", "_handed_out", "_made", "_make", "_size", "spelling")
+    __slots__ = ("_build_labels", "_code_of", "_frozen_labels", "_plain_labels", "_size", "spelling")
 
     def __init__(self, labels: Iterable[str]) -> None:
-        self._made: list[str] | None = list(labels)
-        self._handed_out: FrozenList[str] | None = None
-        self._make: Callable[[], list[str]] | None = None
-        self._size = len(self._made)
+        self._plain_labels: list[str] | None = list(labels)
+        self._frozen_labels: FrozenList[str] | None = None
+        self._build_labels: Callable[[], list[str]] | None = None
+        self._size = len(self._plain_labels)
         self._code_of: dict[str, int] | None = None
         self.spelling: tuple[Int64s, Bytes] | None = None
         """Offsets and UTF-8 text, end to end, where the labels came as that."""
@@ -43,25 +43,30 @@ class Vocabulary(Sequence[str]):
     def lazy(cls, size: int, make: Callable[[], list[str]]) -> Vocabulary:
         """Make a vocabulary whose labels are built when first needed."""
         vocabulary = cls.__new__(cls)
-        vocabulary._made, vocabulary._make, vocabulary._size, vocabulary._code_of = None, make, size, None
-        vocabulary._handed_out = None
+        vocabulary._plain_labels, vocabulary._build_labels, vocabulary._size, vocabulary._code_of = (
+            None,
+            make,
+            size,
+            None,
+        )
+        vocabulary._frozen_labels = None
         vocabulary.spelling = None
         return vocabulary
 
     @property
     def labels(self) -> list[str]:
         """All labels in code order, a list that cannot be changed."""
-        if self._handed_out is None:
-            self._handed_out = FrozenList(self._labels)
-        return self._handed_out
+        if self._frozen_labels is None:
+            self._frozen_labels = FrozenList(self._labels)
+        return self._frozen_labels
 
     @property
     def _labels(self) -> list[str]:
         """All labels in a plain list, which is faster to index; not to be handed out."""
-        if self._made is None:
-            assert self._make is not None
-            self._made, self._make = self._make(), None
-        return self._made
+        if self._plain_labels is None:
+            assert self._build_labels is not None
+            self._plain_labels, self._build_labels = self._build_labels(), None
+        return self._plain_labels
 
     def __len__(self) -> int:
         return self._size

@@ -98,7 +98,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; what it refuses is said in the words of its options."""
+        """Run the command; errors name parameters as its options."""
         from concordant.errors import ConcordantError, in_words
 
         try:

@@ -74,9 +74,7 @@ class Command(click.Command):
                 _write_end(formatter, rare, self.hints.get(heading, ()))
 
     def _groups(self, ctx: click.Context) -> dict[str, list[tuple[click.Parameter, tuple[str, str]]]]:
-        """Return the visible options by heading, each with its help record; headings of only rare options join
-        the last.
-        """
+        """Return the visible options by heading, with their help records; headings of only rare options join "help"."""
         groups: dict[str, list[tuple[click.Parameter, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
@@ -91,14 +89,12 @@ class Command(click.Command):
                 groups.setdefault(heading, []).append((parameter, record))
         help_rows = groups.pop(HELP, [])
         for heading, rows in () if wants_all(ctx) else [*groups.items()]:
-            if all(
-                _is_rare(parameter) for parameter, _ in rows
-            ):  # no heading of its own: the last one says that there are more
+            if all(_is_rare(parameter) for parameter, _ in rows):  # its names are listed under "help"
                 help_rows += groups.pop(heading)
         return {heading: rows for heading, rows in (*groups.items(), (HELP, help_rows)) if rows}
 
     def _is_long(self) -> bool:
-        return sum(isinstance(one, click.Option) and not one.hidden for one in self.params) > LONG
+        return sum(isinstance(parameter, click.Option) and not parameter.hidden for parameter in self.params) > LONG
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, of a command with headings the first ones only."""
@@ -116,7 +112,7 @@ class Group(click.Group):
 
 
 def wants_all(ctx: click.Context) -> bool:
-    """Say whether all options are to be shown."""
+    """Return whether all options are to be shown."""
     return bool(ctx.meta.get(_ALL))
 
 
@@ -140,8 +136,8 @@ def _write_end(formatter: click.HelpFormatter, rare: Sequence[str], hints: Seque
     formatter.write("".join(f"{line}\n" for line in textwrap.wrap(text, formatter.width, **how)))
 
 
-def _is_rare(one: click.Parameter) -> bool:
-    return isinstance(one, Option) and one.rare and not one.hidden
+def _is_rare(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, Option) and parameter.rare and not parameter.hidden
 
 
 def _shortened(epilog: str) -> str:

@@ -23,7 +23,7 @@ class LearnerCommand(shared.MethodCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Add the learner's options, but for a plain --help: loading scikit-learn takes seconds."""
         if {"-h", "--help"} & set(args) and shared.named_method(args) is None:
-            self.params = [one for one in self.params if not (one.name or "").startswith("param_")]
+            self.params = [parameter for parameter in self.params if not (parameter.name or "").startswith("param_")]
             return click.Command.parse_args(self, ctx, args)
         return super().parse_args(ctx, args)
 
@@ -110,7 +110,7 @@ def steps_of(model: Any) -> list[tuple[str, Any]]:
 
 
 def predict(model: Any, X: Any, query: Any) -> Floats:
-    """Return the score of every row; learners that order whole queries are told them."""
+    """Return the score of every row; learners that order whole queries also get the queries."""
     import inspect
 
     last = steps_of(model)[-1][1]
@@ -123,7 +123,7 @@ def evaluate(scores: Floats, features: Features, wanted: Sequence[str]) -> dict[
     """Return the mean of every metric over the queries; the order of tied rows plays no part."""
     from concordant import metrics
 
-    needs_order = any(isinstance(metrics.parse(one), metrics.ListMetric) for one in wanted)
+    needs_order = any(isinstance(metrics.parse(metric), metrics.ListMetric) for metric in wanted)
     ties = "order" if needs_order else "average"
     values = metrics.evaluate_arrays(scores, features.y, features.query, list(wanted), ties=ties)
     return {name: float(metrics.mean(by_query)) for name, by_query in values.items()}
@@ -161,7 +161,7 @@ def explained() -> Iterator[list[str]]:
         except ValueError as error:
             first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise InputError(first if first.endswith(".") else f"{first}.") from error
-        messages += dict.fromkeys(_in_cli_words(one.message) for one in caught)
+        messages += dict.fromkeys(_in_cli_words(warning.message) for warning in caught)
 
 
 def _in_cli_words(message: Warning | str) -> str:

@@ -32,6 +32,7 @@ class ListCommand(Command):
     shows_options = False
 
     def __init__(self, *options: click.Parameter) -> None:
+        """Declare the command: an optional name, ``--json``, and further options."""
         examples = "".join(f"  concordant {self.plural} {line}".rstrip() + "\n" for line in self.examples)
         json = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
         name = click.Argument(["name"], required=False, shell_complete=shared.complete(self.plural))
@@ -107,8 +108,8 @@ class ListCommand(Command):
     def _documentation(self, entry: Any) -> str:
         return inspect.getdoc(sys.modules[entry.__module__]) or inspect.getdoc(entry) or ""
 
-    def _before(self, one: Listed) -> list[str]:
-        aliases = getattr(one.entry, "aliases", ())
+    def _before(self, listed: Listed) -> list[str]:
+        aliases = getattr(listed.entry, "aliases", ())
         return [f"Also called: {', '.join(sorted(aliases))}"] if aliases else []
 
     def _after(self, entry: Any) -> list[str]:
@@ -140,11 +141,12 @@ class Methods(ListCommand):
         facts = {"aliases": sorted(entry.aliases), "needs": sorted(entry.needs)}
         return {**facts, "waives": dict(entry.waives), "matrices": entry.matrices}
 
-    def _before(self, one: Listed) -> list[str]:
-        needs = [f"Needs: {', '.join(sorted(one.entry.needs))}"] if one.entry.needs else []
-        return [*super()._before(one), *needs]
+    def _before(self, listed: Listed) -> list[str]:
+        needs = [f"Needs: {', '.join(sorted(listed.entry.needs))}"] if listed.entry.needs else []
+        return [*super()._before(listed), *needs]
 
     def _after(self, entry: Any) -> list[str]:
+        """Return the laws that a method waives, and its memory."""
         from concordant.support.memory import shown
 
         lines = [f"Waives {law}: {reason}" for law, reason in entry.waives.items()]
@@ -176,9 +178,9 @@ class Learners(ListCommand):
     def _own_facts(self, entry: Any) -> dict[str, object]:
         return {"class": entry.__name__}
 
-    def _before(self, one: Listed) -> list[str]:
-        python = f"In Python: concordant.learn.{one.entry.__name__}"
-        return [f"{python}; on the command line: concordant train --method {one.name}", ""]
+    def _before(self, listed: Listed) -> list[str]:
+        python = f"In Python: concordant.learn.{listed.entry.__name__}"
+        return [f"{python}; on the command line: concordant train --method {listed.name}", ""]
 
 
 class Losses(ListCommand):
@@ -199,10 +201,10 @@ class Recommenders(ListCommand):
     def _own_facts(self, entry: Any) -> dict[str, object]:
         return {"class": entry.__name__, "aliases": sorted(entry.aliases)}
 
-    def _before(self, one: Listed) -> list[str]:
-        python = f"In Python: concordant.recommend.{one.entry.__name__}"
-        trained = f"{python}; on the command line: concordant recommend train --method {one.name}"
-        return [*super()._before(one), trained, ""]
+    def _before(self, listed: Listed) -> list[str]:
+        python = f"In Python: concordant.recommend.{listed.entry.__name__}"
+        trained = f"{python}; on the command line: concordant recommend train --method {listed.name}"
+        return [*super()._before(listed), trained, ""]
 
 
 class Metrics(ListCommand):
@@ -222,9 +224,9 @@ A metric is written NAME[@CUTOFF][:OPTION…]:
   ndcg_cut_10       trec_eval's names mean what they mean there: ndcg@10:linear
 """
 
-    def _facts(self, one: Listed) -> dict[str, object]:
-        options = [p.name for p in self._declared(one.entry)]
-        return {"name": one.name, "kind": one.family, "doc": one.summary, "options": options}
+    def _facts(self, listed: Listed) -> dict[str, object]:
+        options = [declared.name for declared in self._declared(listed.entry)]
+        return {"name": listed.name, "kind": listed.family, "doc": listed.summary, "options": options}
 
     def _line(self, p: Param) -> str:
         return super()._line(p).replace(p.option, p.name, 1)
@@ -248,9 +250,9 @@ class Formats(ListCommand):
     def _documentation(self, entry: Any) -> str:
         return str(entry.doc)
 
-    def _before(self, one: Listed) -> list[str]:
-        endings, writes = " ".join(one.entry.endings) or "none", "yes" if one.entry.can_write else "no"
-        return [f"Endings: {endings}", f"Reads: {one.family}", f"Writes: {writes}"]
+    def _before(self, listed: Listed) -> list[str]:
+        endings, writes = " ".join(listed.entry.endings) or "none", "yes" if listed.entry.can_write else "no"
+        return [f"Endings: {endings}", f"Reads: {listed.family}", f"Writes: {writes}"]
 
 
 class Simulators(ListCommand):
@@ -262,8 +264,8 @@ class Simulators(ListCommand):
     shows_options = True
 
     def _declared(self, entry: Any) -> tuple[Param, ...]:
-        given = list(inspect.signature(entry).parameters.values())[2:] if entry else []  # after items and ballots
-        return tuple(Param(p.name, str, p.default, "") for p in given)
+        parameters = list(inspect.signature(entry).parameters.values())[2:] if entry else []  # after items and ballots
+        return tuple(Param(parameter.name, str, parameter.default, "") for parameter in parameters)
 
     def _line(self, p: Param) -> str:
         return f"  {p.option}"

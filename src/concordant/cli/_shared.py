@@ -97,7 +97,7 @@ class Output(NamedTuple):
         text: Callable[[], str],
         columns: Callable[[], Mapping[str, Sequence[object]]] = dict,
     ) -> None:
-        """Write the result in the format asked for; only that one is made."""
+        """Write the result in the output's format; the other forms are not computed."""
         if self.format == "json":
             self.write(to_json(data()))
         else:
@@ -111,7 +111,7 @@ class Output(NamedTuple):
             raise InputError("An explanation is no table: use --explain with text or with --json, not with --csv.")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
-        """Return a table as it should look where it goes."""
+        """Return a table formatted for its destination."""
         return table(header, rows, right, title, self.path)
 
 

@@ -19,9 +19,7 @@ _SAFE = re.compile(r"[\w@%+=:,./…-]+")  # needs no quotes in a shell
 def option_words(command: click.Command | None) -> Words:
     """Return the function that names parameters as options of a command, else as those of the methods."""
     known = {_parameter(option): option for option in _options(command)}
-    by_option_name = {
-        option.name: option for option in known.values()
-    }  # those of reading under a name that starts with read_
+    by_option_name = {option.name: option for option in known.values()}  # reading options start with read_
 
     def words(reference: Reference) -> str | None:
         name = reference.name
@@ -37,8 +35,8 @@ def option_words(command: click.Command | None) -> Words:
 def _options(command: click.Command | None) -> Iterator[click.Option]:
     """Yield the options of a command, for a group also those of its commands."""
     if isinstance(command, click.Group):
-        for parameter in command.commands.values():
-            yield from _options(parameter)
+        for subcommand in command.commands.values():
+            yield from _options(subcommand)
     yield from (parameter for parameter in (command.params if command else ()) if isinstance(parameter, click.Option))
 
 

@@ -33,10 +33,13 @@ def command(name: str | None, data: str | None, verify: bool, output: shared.Out
     from concordant import datasets
 
     if name is None:
-        known = [datasets.describe(one) for one in datasets.names()]
-        rows = [[one.name, one.holds, "yes" if _is_here(one.name, data) else "", one.size] for one in known]
+        known = [datasets.describe(known_name) for known_name in datasets.names()]
+        rows = [
+            [dataset.name, dataset.holds, "yes" if _is_here(dataset.name, data) else "", dataset.size]
+            for dataset in known
+        ]
         output.show(
-            data=lambda: [_facts(one, data) for one in known],
+            data=lambda: [_facts(dataset, data) for dataset in known],
             text=lambda: output.table(["data set", "holds", "here", "size"], rows, set()),
         )
         return
@@ -74,5 +77,5 @@ def _written(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return "; ".join(f"{key}: {_written(one)}" for key, one in value.items())
+        return "; ".join(f"{key}: {_written(element)}" for key, element in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -60,7 +60,9 @@ def command(
     test = {"test": how.pop("test"), "seed": how.pop("seed")}
     systems = _systems(runs)
     _check_baseline(baseline, systems)
-    results = on_shared_instances({name: evaluate(found, labels, metrics, **how) for name, found in systems.items()})
+    results = on_shared_instances(
+        {name: evaluate(ranking, labels, metrics, **how) for name, ranking in systems.items()}
+    )
     _tell(results, labels.n_instances)
     tests = _tests(results, baseline, test)
     header, rows = _rows(results, per_instance)

@@ -58,20 +58,22 @@ def command(
     columns, features = _saved_columns(about, ranker.n_features_in_, model)
     roles = {role: f"?{columns.get(role, '')}" for role in ("label", "query", "item")}
     how = {**roles, **shared.pop_reading_options(options)}
-    found = learners.read(file, how, features)
-    shared.tell([] if as_json else found.notes, "note: ")
-    with learners.explained() as told:
-        scores = learners.predict(ranker, found.X, found.query)
-    values = learners.evaluate(scores, found, metrics) if found.has_labels and found.y.any() else {}
-    shared.tell(told, "warning: ")
+    features_read = learners.read(file, how, features)
+    shared.tell([] if as_json else features_read.notes, "note: ")
+    with learners.explained() as messages:
+        scores = learners.predict(ranker, features_read.X, features_read.query)
+    values = (
+        learners.evaluate(scores, features_read, metrics) if features_read.has_labels and features_read.y.any() else {}
+    )
+    shared.tell(messages, "warning: ")
     if evaluate:
-        _print_metrics(values, found, as_json, output)
+        _print_metrics(values, features_read, as_json, output)
         return
     kind = to or ("json" if as_json else _format_of(output))
-    _write(_columns(scores, found), scores, found, output, kind, str(about.get("method", "concordant")))
+    _write(_columns(scores, features_read), scores, features_read, output, kind, str(about.get("method", "concordant")))
     if values and not as_json:
         told_values = ", ".join(f"{name} {value:.4f}" for name, value in values.items())
-        queries = "1 query" if found.n_queries == 1 else f"{found.n_queries:,} queries"
+        queries = "1 query" if features_read.n_queries == 1 else f"{features_read.n_queries:,} queries"
         shared.tell([f"{told_values} over {queries}"], "note: ")
 
 

@@ -128,11 +128,11 @@ def command(
     if output.format == "text":
         ran = [ranking.ran] if ranking.ran else []
         shared.tell([*answer.notes, *ran, *why(answer.choice), *learnt(ranking), *certain, *over.notes], "note: ")
-    told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
+    explanations = [part.explain() for part in islice(ranking, EXPLAINED)] if explain else []
     output.show(
-        data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
+        data=lambda: _data(ranking, explanations if explain else None) | over.to_dict(),
         columns=ranking.columns,
-        text=lambda: "\n\n".join([_text(ranking, told, output), *over.texts(output)]),
+        text=lambda: "\n\n".join([_text(ranking, explanations, output), *over.texts(output)]),
     )
     if explain and len(ranking) > EXPLAINED:
         shared.tell([f"explained the first {EXPLAINED} of {len(ranking):,} instances"], "note: ")
@@ -213,7 +213,7 @@ def _watched(name: str, prefs: Any) -> Iterator[None]:
 
 
 def draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
-    """Draw what was asked for."""
+    """Draw the requested pictures."""
     for kind, path in pictures.items():
         if path is not None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))

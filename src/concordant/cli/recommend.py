@@ -113,7 +113,7 @@ def train(
         model = _fit(recommender, train_part, held_out, start, states, metrics[0])
         sweeps = max(states, key=lambda state: state.quality, default=None)
         baselines = [RECOMMENDERS.make(name).fit(train_part) for name in BASELINES if name != recommender.name]
-        table = {one.name: _means(one, held_out, metrics) for one in (model, *baselines)}
+        table = {fitted.name: _means(fitted, held_out, metrics) for fitted in (model, *baselines)}
     limit = {name: sweeps.number for name in ("sweeps", "passes") if sweeps and hasattr(recommender, name)}
     model = _fit(RECOMMENDERS.make(method, **{**params, **limit}), prefs, None, start, [], metrics[0])
     about = {"recommender": model.name, "agents": len(model.agents), "items": len(model.items), "metrics": table}
@@ -173,16 +173,19 @@ def for_(
     lists = {"": ranking} if ranking.instances is None else dict(zip(ranking.instances, ranking, strict=True))
     rows = [
         (who, rank + 1, item, float(score))
-        for who, one in lists.items()
-        for rank, (item, score) in enumerate(zip(one.items, one.scores, strict=True))
+        for who, ranking_of in lists.items()
+        for rank, (item, score) in enumerate(zip(ranking_of.items, ranking_of.scores, strict=True))
     ]
     header = ["agent", "rank", "item", "score"]
     first = 1 if ranking.instances is None else 0  # a single list needs no column of names
 
     def data() -> object:
         plain = {
-            who: [{"item": item, "score": float(score)} for item, score in zip(one.items, one.scores, strict=True)]
-            for who, one in lists.items()
+            who: [
+                {"item": item, "score": float(score)}
+                for item, score in zip(ranking_of.items, ranking_of.scores, strict=True)
+            ]
+            for who, ranking_of in lists.items()
         }
         return plain[""] if ranking.instances is None else plain
 
@@ -212,10 +215,10 @@ def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: boo
     fitted, prefs = _loaded(model), shared.read_preferences(file, options)
     means = _means(fitted, prefs, metrics)
     strangers = sum(label not in fitted.agents for label in (prefs.agents or ()))
-    said = {"recommender": fitted.name, "agents": prefs.n_agents, "unknown_agents": strangers, "metrics": means}
-    said |= {"conventions": learners.conventions(metrics)}
+    facts = {"recommender": fitted.name, "agents": prefs.n_agents, "unknown_agents": strangers, "metrics": means}
+    facts |= {"conventions": learners.conventions(metrics)}
     if as_json:
-        shared.write_text(shared.to_json(said), "-")
+        shared.write_text(shared.to_json(facts), "-")
         return
     shared.tell(prefs.notes, "note: ")
     rows = [[fitted.name, *(f"{value:.4f}" for value in means.values())]]

@@ -48,6 +48,7 @@ def experiment(
 
         @wraps(plan)
         def run_and_show(as_json: bool, markdown: str | None, plots: str | None = None, **options: Any) -> None:
+            """Run the planned experiment with progress, and show its result."""
             module, n_steps, run = plan(**options)
             with shared.progress(name, n_steps) as advance:
                 result = run(advance)

@@ -30,7 +30,7 @@ class SimulateCommand(Command):
         """Write the help with a line about every model."""
         from concordant.registry import SIMULATORS
 
-        models = [f"{one.name}: {_told(one)}" for one in SIMULATORS.listing()]
+        models = [f"{listed.name}: {_told(listed)}" for listed in SIMULATORS.listing()]
         self.help = f"{inspect.cleandoc(str(self.callback.__doc__))}\n\nMODEL is one of: {'; '.join(models)}."
         super().format_help_text(ctx, formatter)
 

@@ -80,10 +80,10 @@ def command(
     for part in ("valid", "test"):
         if path := options.pop(part):
             sets[part] = learners.read([path], how, names)
-    shared.tell([] if as_json else [note for found in sets.values() for note in found.notes], "note: ")
+    shared.tell([] if as_json else [note for features_read in sets.values() for note in features_read.notes], "note: ")
     cls = learners.find(method)
     _refuse_other_tasks(cls)
-    with learners.explained() as told, shared.progress(f"training {learners.name_of(cls)}"):
+    with learners.explained() as messages, shared.progress(f"training {learners.name_of(cls)}"):
         ranker = cls(**params)
         scale = options.pop("scale")
         if scale is not None and "standardise" in ranker.get_params():
@@ -91,7 +91,7 @@ def command(
         if bag := options.pop("bag"):
             ranker = learners.find("bagged-ranker")(ranker=ranker, n_rankers=bag)
         done = _fit(ranker, sets, metrics, **options)
-    done.warnings = told
+    done.warnings = messages
     if plot is not None:
         _draw(done, plot)
     if output is not None:

@@ -64,27 +64,27 @@ def command(
 
     plot, as_json, params = options.pop("plot"), options.pop("as_json"), shared.pop_params(options)
     learners.refuse_early(output, plot)
-    made: Any = registry.make(method, **params)
-    if not hasattr(made, "fit"):
-        raise InputError(f"{made.name} learns nothing from labels: use {DEFAULT}, or another method that does.")
+    unfitted: Any = registry.make(method, **params)
+    if not hasattr(unfitted, "fit"):
+        raise InputError(f"{unfitted.name} learns nothing from labels: use {DEFAULT}, or another method that does.")
     prefs, known = read(list(runs)), read_labels(labels)
-    train, valid = _parts(prefs, known, _share(made, validation), getattr(made, "seed", 0))
-    with learners.explained() as told, shared.progress(f"training {made.name}"):
+    train, valid = _parts(prefs, known, _share(unfitted, validation), getattr(unfitted, "seed", 0))
+    with learners.explained() as messages, shared.progress(f"training {unfitted.name}"):
         more = {} if valid is None else {"validation": (valid, known)}
-        model = made.fit(train, known, **more)
+        model = unfitted.fit(train, known, **more)
     table = {"train": _quality(model, train, known, metrics)}
     if valid is not None:
         table["validation"] = _quality(model, valid, known, metrics)
     _keep(model, output, plot, {"method": model.name, "agents": list(prefs.agents or ()), "metrics": table})
     trust = _trust(model, train)
     if as_json:
-        said = {"method": model.name, "params": model.to_dict()["params"], "sets": table, "trust": trust}
-        said |= {"conventions": learners.conventions(metrics)}
-        shared.write_text(shared.to_json({**said, "warnings": told, "model": output}), "-")
+        facts = {"method": model.name, "params": model.to_dict()["params"], "sets": table, "trust": trust}
+        facts |= {"conventions": learners.conventions(metrics)}
+        shared.write_text(shared.to_json({**facts, "warnings": messages, "model": output}), "-")
         return
     shared.tell([*prefs.notes, *_unjudged(prefs, train, valid)], "note: ")
     shared.write_text(_text(table, metrics, trust, model.name), "-")
-    shared.tell(told, "warning: ")
+    shared.tell(messages, "warning: ")
     shared.tell([path for path in (output, plot) if path], "wrote ")
 
 

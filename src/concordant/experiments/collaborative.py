@@ -210,13 +210,13 @@ def _joined(models: Sequence[str], splits: Sequence[Mapping[str, Any]]) -> dict[
         }
         for name in models
     }
-    others = [name for name in models if name != MAIN]
+    other_models = [name for name in models if name != MAIN]
     tests: dict[str, dict[str, tuple[float, float]]] = {}
-    if MAIN in models and others:
+    if MAIN in models and other_models:
         for metric in METRICS:
-            lead = [by_agent[MAIN][metric] - by_agent[name][metric] for name in others]
+            lead = [by_agent[MAIN][metric] - by_agent[name][metric] for name in other_models]
             adjusted = holm([paired_t_test(difference[~np.isnan(difference)]) for difference in lead])
-            for name, difference, p in zip(others, lead, adjusted, strict=True):
+            for name, difference, p in zip(other_models, lead, adjusted, strict=True):
                 tests.setdefault(name, {})[metric] = (float(np.nanmean(difference)), p)
     depths = sorted({depth for outcome in splits for depth in outcome["likelihood"]})
     likelihood = {

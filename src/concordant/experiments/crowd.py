@@ -202,8 +202,8 @@ def _tests(by_system: Mapping[str, Sequence[Mapping[str, Floats]]]) -> list[Row]
     quality = {name: _by_topic(by_split) for name, by_split in by_system.items()}
     rows: list[Row] = []
     for baseline in BASELINES:
-        others = [name for name in quality if name != baseline]
-        differences = [100 * (quality[name] - quality[baseline]) for name in others]
+        other_systems = [name for name in quality if name != baseline]
+        differences = [100 * (quality[name] - quality[baseline]) for name in other_systems]
         adjusted = holm([paired_t_test(difference) for difference in differences])
         rows += [
             {
@@ -213,7 +213,7 @@ def _tests(by_system: Mapping[str, Sequence[Mapping[str, Floats]]]) -> list[Row]
                 "p": float(p),
                 "topics": len(difference),
             }
-            for name, difference, p in zip(others, differences, adjusted, strict=True)
+            for name, difference, p in zip(other_systems, differences, adjusted, strict=True)
         ]
     return rows
 

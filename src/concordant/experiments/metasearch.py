@@ -139,8 +139,8 @@ def contestant(name: str) -> Contestant:
     return CONTESTANTS.get(name, Contestant(name))
 
 
-def _make(one: Contestant, choice: Settings) -> Method:
-    return registry.make(one.method, **{**one.settings, **choice})
+def _make(declared: Contestant, choice: Settings) -> Method:
+    return registry.make(declared.method, **{**declared.settings, **choice})
 
 
 @dataclass(frozen=True)
@@ -242,9 +242,13 @@ def _row(dataset: str, name: str, measured: Measured) -> Row:
     """Return the row of a method: means, published figures, differences of more than 0.5 and their reason."""
     means = measured.means.tolist()
     published = PUBLISHED[dataset].get(name)
-    off = {} if published is None else dict(zip(COLUMNS, np.subtract(means, published).tolist(), strict=True))
-    off = {column: difference for column, difference in off.items() if abs(difference) > TOLERANCE}
-    reason = contestant(name).reasons.get(dataset, "not known") if off else ""
+    differences_from_published = (
+        {} if published is None else dict(zip(COLUMNS, np.subtract(means, published).tolist(), strict=True))
+    )
+    differences_from_published = {
+        column: difference for column, difference in differences_from_published.items() if abs(difference) > TOLERANCE
+    }
+    reason = contestant(name).reasons.get(dataset, "not known") if differences_from_published else ""
     return {
         "dataset": dataset,
         "method": name,
@@ -252,7 +256,7 @@ def _row(dataset: str, name: str, measured: Measured) -> Row:
         "published": None if published is None else dict(zip(COLUMNS, published, strict=True)),
         "spread": None if measured.spread is None else dict(zip(COLUMNS, measured.spread.tolist(), strict=True)),
         "chosen": [dict(settings) for settings in measured.chosen],
-        "off": off,
+        "off": differences_from_published,
         "reason": reason,
     }
 
@@ -383,11 +387,11 @@ def _contest_table(rows: Sequence[Row]) -> list[ResultTable]:
         [
             row["dataset"],
             row["method"],
-            other,
+            opponent,
             *(text for test in contest.values() for text in (f"{test['difference']:+.2f}", format_p(test["p"]))),
         ]
         for row in rows
-        for other, contest in row.get("against", {}).items()
+        for opponent, contest in row.get("against", {}).items()
     ]
     header = ["set", "method", "against", *(text for title in SUMMED_UP for text in (title, f"p of {title}"))]
     return (

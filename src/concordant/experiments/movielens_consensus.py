@@ -275,9 +275,9 @@ def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return every table."""
     rows = []
-    for film, values_of in result["counts"].items():
-        verdict = "equal" if tuple(values_of) == PUBLISHED_COUNTS[film] else "differs"
-        rows.append([film, *(f"{n:,}" for n in (*values_of, *PUBLISHED_COUNTS[film])), verdict])
+    for film, counts in result["counts"].items():
+        verdict = "equal" if tuple(counts) == PUBLISHED_COUNTS[film] else "differs"
+        rows.append([film, *(f"{n:,}" for n in (*counts, *PUBLISHED_COUNTS[film])), verdict])
     header = ["film", "users", "won", "lost", "published: users", "won", "lost", ""]
     all_tables = [ResultTable("Table 3: counts of the published films", header, rows)]
     for name, ends in result["ends"].items():

@@ -175,13 +175,13 @@ def _loss_of_all(chance: Floats) -> float:
 
 def _tests(chances: Mapping[str, Floats]) -> list[Row]:
     """Compare the log-losses of all methods with the baseline's, match by match, with Holm's correction."""
-    others = [name for name in chances if name != BASELINE]
+    other_methods = [name for name in chances if name != BASELINE]
     losses = {name: -np.log(np.clip(chance, 1e-9, 1.0)) for name, chance in chances.items()}
-    differences = [losses[name] - losses[BASELINE] for name in others]
+    differences = [losses[name] - losses[BASELINE] for name in other_methods]
     return [
         {"method": name, "difference": float(difference.mean()), "p": float(p)}
         for name, difference, p in zip(
-            others, differences, holm([paired_t_test(each) for each in differences]), strict=True
+            other_methods, differences, holm([paired_t_test(each) for each in differences]), strict=True
         )
     ]
 
@@ -331,6 +331,7 @@ def draw(result: Mapping[str, Any], folder: str) -> list[str]:
 
 
 def _is_known(name: str) -> bool:
+    """Return whether a method is installed."""
     try:
         registry.resolve(name)
     except UnknownNameError:

@@ -144,9 +144,9 @@ def _contests(values: Mapping[str, Floats]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = [{"system": system, "against": baseline} for system, baseline in pairs]
     for k, column in enumerate(COLUMNS):
         differences = [_by_topic(values[system][:, k] - values[baseline][:, k]) for system, baseline in pairs]
-        corrected = holm([paired_t_test(system) for system in differences]) if differences else []
-        for row, system, p in zip(rows, differences, corrected, strict=True):
-            row[column] = {"difference": 100 * float(system.mean()), "p": float(p)}
+        corrected = holm([paired_t_test(difference) for difference in differences]) if differences else []
+        for row, difference, p in zip(rows, differences, corrected, strict=True):
+            row[column] = {"difference": 100 * float(difference.mean()), "p": float(p)}
     return rows
 
 
@@ -190,8 +190,8 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     ]
 
 
-def _shown(found: Mapping[str, float]) -> tuple[str, str]:
-    return f"{found['difference']:+.2f}", format_p(found["p"])
+def _shown(test: Mapping[str, float]) -> tuple[str, str]:
+    return f"{test['difference']:+.2f}", format_p(test["p"])
 
 
 def _described(settings: Settings | None) -> str:

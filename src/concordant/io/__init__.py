@@ -152,8 +152,9 @@ def list_formats() -> list[Format]:
     return all_formats()
 
 
-def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
-    options = Options.of(what, given)
+def _read(what: str, path: Paths, options_given: Mapping[str, Any]) -> Any:
+    """Read labels or features from files, with notes on entries of folders that were skipped."""
+    options = Options.of(what, options_given)
     notes = left_out(path, options, is_noted=what != LABELS)
     content = read_files(what, expand(path), options)
     if notes:

@@ -147,6 +147,7 @@ def has_header(rows: Sequence[Sequence[str]], wanted: Collection[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
+    """Return whether a text is a number for Python."""
     try:
         float(text)
     except ValueError:

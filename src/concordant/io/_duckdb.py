@@ -42,10 +42,10 @@ INTERRUPTED = ("Query interrupted", "INTERRUPT Error: Interrupted!")
 
 @contextmanager
 def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[DuckDBPyConnection]:
-    """Open an in-memory database that sees these files only, loads nothing else, and is closed whatever happens.
+    """Open an in-memory database that sees only these files and loads no extensions; it is always closed.
 
-    Where memory is limited it takes a ``share`` of it. What does not fit goes to a spill folder of its own in the
-    temporary folder (TMPDIR), which is removed at the end.
+    Where memory is limited it takes a ``share`` of it. What does not fit goes to its own spill folder in the temporary
+    folder (TMPDIR), which is removed at the end.
     """
     import shutil
     import tempfile
@@ -155,7 +155,7 @@ class DuckTable:
         return coded, values
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does."""
+        """Return the cells of a column at a few rows, None where empty."""
         codes, vocabulary = coded_of_stream(self._query(self.text_of(column))[0])
         return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
 
@@ -172,7 +172,7 @@ class DuckTable:
         return FormatError(where + message, path=self.name, line=line)
 
     def place(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the location of a row for messages."""
         line = self.line(row)
         return f"row {row + 1}" if line is None else f"line {line}"
 
@@ -212,6 +212,7 @@ class CsvTable(DuckTable):
     """A csv or tsv file."""
 
     def __init__(self, source: Source, dialect: _csv.Dialect, options: Options) -> None:
+        """Take the dialect as given; columns are called c0, c1, … in queries."""
         super().__init__(source, options)
         self.dialect, self.has_header = dialect, dialect.has_header
         self.columns = list(dialect.columns)
@@ -245,9 +246,9 @@ class CsvTable(DuckTable):
         if self._pad:  # in parallel DuckDB cannot pad rows whose quoted fields hold line ends
             options |= {"null_padding": "true", "parallel": "false"}
         if self.skip:
-            if found := _csv.wide_row(self.source.plain_path(), self.dialect):
-                what = f"the row has {found[1]:,} fields, the table has {len(self.columns)}"
-                raise self.source.error(f"{what}: correct the row.", found[0])
+            if wide_row := _csv.wide_row(self.source.plain_path(), self.dialect):
+                what = f"the row has {wide_row[1]:,} fields, the table has {len(self.columns)}"
+                raise self.source.error(f"{what}: correct the row.", wide_row[0])
             options["store_rejects"] = "true"
         return f"read_csv({quoted(self.path())}, {', '.join(f'{k}={v}' for k, v in options.items())})"
 
@@ -341,6 +342,7 @@ class JsonTable(DuckTable):
     """Objects, one per line (jsonl) or in one list (json)."""
 
     def __init__(self, source: Source, options: Options) -> None:
+        """Tell a list of objects from one object per line, and read the names of the fields."""
         super().__init__(source, options)
         start = source.head.lstrip()[:1]
         if start not in (b"{", b"["):
@@ -384,7 +386,9 @@ class JsonTable(DuckTable):
         return self._not_objects() or _translated(self.source, error)
 
     def _not_objects(self) -> FormatError | None:
-        """Find the first line that holds no JSON object; DuckDB's own count differs by one now and then."""
+        """Return the error for the first line that is not a JSON object; DuckDB's own line numbers can be off
+        by one.
+        """
         import json
 
         if self._is_list:
@@ -416,6 +420,7 @@ class ParquetTable(DuckTable):
     """A parquet file: columns have types of their own."""
 
     def __init__(self, source: Source, options: Options) -> None:
+        """Read the names and types of the columns."""
         super().__init__(source, options)
         import duckdb
 

@@ -91,12 +91,12 @@ def built_in() -> list[Format]:
 
 @cache
 def _by_ending() -> dict[str, Format]:
-    return {ending: one for one in built_in() for ending in one.endings}
+    return {ending: known for known in built_in() for ending in known.endings}
 
 
 def all_formats() -> list[Format]:
     """List the formats, also those other packages read; one that cannot be loaded says so and reads nothing."""
-    return [one.entry or Format(one.name, (), one.summary, ()) for one in READERS.listing()]
+    return [listed.entry or Format(listed.name, (), listed.summary, ()) for listed in READERS.listing()]
 
 
 def of_package(name: str, module: Any) -> Format:

@@ -19,6 +19,9 @@ class JoinedTable:
     is_countable = False
 
     def __init__(self, tables: Sequence[InputTable]) -> None:
+        """Keep the columns that all tables have; refuse tables without common columns, or of which only some
+        have a header.
+        """
         self.tables = tables
         first = tables[0]
         self.name = f"{first.name} and {len(tables) - 1} more"
@@ -67,7 +70,7 @@ class JoinedTable:
         return [cells[name] for name in self.columns]
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows."""
+        """Return the cells of a column at a few rows, None where empty."""
         cells: list[str | None] = [None] * len(rows)
         table_and_row = [self._of_row(row) for row in rows]
         for table in {id(table): table for table, _ in table_and_row}.values():
@@ -82,7 +85,7 @@ class JoinedTable:
         return table.error(row_in_table, message)
 
     def place(self, row: int) -> str:
-        """Say where a row stands, with its file."""
+        """Return the location of a row for messages, with its file."""
         table, row_in_table = self._of_row(row)
         return f"{table.place(row_in_table)} of {table.name}"
 

@@ -18,6 +18,7 @@ class Lines:
     """The joined text of some files, and where each of its rows stands once ``line`` is known."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
+        """Read and join the files; refuse empty ones."""
         self.sources = list(sources)
         contents = [source.read_text_bytes() for source in self.sources]
         for source, content in zip(self.sources, contents, strict=True):
@@ -49,7 +50,7 @@ class Lines:
         return self.at_line(message, int(self.line[row]))
 
     def place(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the location of a row for messages."""
         file = int(self.file_of_rows()[row])
         line = f"line {int(self.line[row]) - int(self._first_line[file])}"
         return line if len(self.sources) == 1 else f"{self.sources[file].name}, {line}"

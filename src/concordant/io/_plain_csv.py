@@ -101,14 +101,14 @@ class PlainCsvTable(CsvTable):
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
-        found = {name: self._numbers(name) for name in numbers}
-        known = {name: values for name, values in found.items() if values is not None}
-        if len(known) < len(found):
+        numbers_of = {name: self._numbers(name) for name in numbers}
+        known = {name: values for name, values in numbers_of.items() if values is not None}
+        if len(known) < len(numbers_of):
             return super().fetch(texts, numbers)
         return {name: self._coded(name) for name in texts}, known
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does."""
+        """Return the cells of a column at a few rows, None where empty."""
         return _texts(self._cells, self.columns.index(column), rows)
 
     def first(self, count: int) -> list[list[str | None]]:
@@ -175,7 +175,7 @@ def _first(cells: Cells, count: int) -> list[list[str | None]]:
 
 
 def _texts(cells: Cells, column: int, rows: Sequence[int]) -> list[str | None]:
-    """Return what stands in a column at a few rows."""
+    """Return the cells of a column at a few rows, None where empty."""
     start, end = (ends[list(rows), column].tolist() for ends in (cells.start, cells.end))
     return [cells.data[a:b].tobytes().decode() or None for a, b in zip(start, end, strict=True)]
 

@@ -39,6 +39,7 @@ class ReducedTable:
     """How many groups there may be in all, where these are some of them; 0 where they are all."""
 
     def __init__(self, table: DuckTable, plan: Plan, options: Options) -> None:
+        """Group the rows of a table by all columns of the plan but the weight."""
         self.table, self.name, self.notes = table, table.name, table.notes
         self._skip = options.skip_bad_rows
         keys = {role: name for role, name in plan.column.items() if role != "weight"}
@@ -89,9 +90,7 @@ class ReducedTable:
         return self.table.stream(connection, query)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
-        """Return the columns of the groups; the weight column holds the number of the group, from 1 (see
-        ``weights_of``).
-        """
+        """Return the columns of the groups; as weights, the numbers of the groups from 1 (see ``weights_of``)."""
         rows = self._counted(self._groups)
         if self._has_odd_weights():
             self._groups = self._without_odd_weights(rows)
@@ -114,8 +113,9 @@ class ReducedTable:
         return int(np.asarray(groups[-1]).sum())
 
     def _has_odd_weights(self) -> bool:
-        numbers, least, rows = (np.asarray(column) for column in self._groups[-3:])
-        return not ((numbers == rows).all() and (least >= 0).all())
+        """Return whether some weight is not a number or negative."""
+        numbers, smallest, rows = (np.asarray(column) for column in self._groups[-3:])
+        return not ((numbers == rows).all() and (smallest >= 0).all())
 
     def _without_odd_weights(self, rows: int) -> list[Any]:
         """Return the groups without rows whose weight is out of range, or raise an error at the first such row."""
@@ -151,7 +151,7 @@ class ReducedTable:
         return self._first_row(" AND ".join(conditions))
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at some groups."""
+        """Return the cells of a column at some groups, None where empty."""
         codes, vocabulary = self._texts[column]
         return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
 

@@ -130,7 +130,7 @@ def _chosen(source: Source, sheets: Sequence[Sheet], options: Options) -> tuple[
     filled = [sheet for sheet in sheets if sheet.is_shown and sheet.cells]
     if not filled:
         raise source.error("no sheet of the workbook has anything in it: check that this is the right file.")
-    return filled[0], [other.name for other in filled[1:] if len(other.cells) > 1]
+    return filled[0], [further.name for further in filled[1:] if len(further.cells) > 1]
 
 
 # ---- from cells to a table ----
@@ -226,6 +226,7 @@ class _Extent:
     """
 
     def __init__(self, name: str) -> None:
+        """Decide from the name of a part how to measure it."""
         name = name.lower()  # the reader finds parts in either case
         self.is_ods = name == "content.xml"
         self.is_text = name.endswith((".xml", ".rels"))
@@ -255,7 +256,7 @@ class _Extent:
             self._add_ods(text)
             return
         if self._names_parts:
-            self.is_measured &= all(b"".join(one).lower().endswith(b".xml") for one in _TARGET.findall(text))
+            self.is_measured &= all(b"".join(groups).lower().endswith(b".xml") for groups in _TARGET.findall(text))
         for letters, digits in _REFERENCE.findall(text):
             self.rows = max(self.rows, int(digits[:18]))
             self.columns = max(self.columns, _number(letters[:9].upper()))

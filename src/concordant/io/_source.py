@@ -56,6 +56,7 @@ class Source(AbstractContextManager["Source"]):
         path: PathLike | IO[Any],
         options: Options = AS_IT_IS,
     ) -> None:
+        """Open an input: find its file, compression and encoding, and read its head (all of a small plain file)."""
         if options.encoding is not None:
             _refuse_unknown_encoding(options.encoding)
         self.encoding, self.options = options.encoding, options
@@ -72,8 +73,8 @@ class Source(AbstractContextManager["Source"]):
             """Of a workbook: its format. It is a zip archive, but one that is read as a whole."""
             if start.startswith(_ANY_MAGIC):
                 self.compression = next(kind for magic, kind in _MAGIC if start.startswith(magic))
-            if self.compression == "zip" and (found := _workbook_kind(self.path)):
-                self.compression, self.encoding, self.workbook = None, None, found
+            if self.compression == "zip" and (workbook_kind := _workbook_kind(self.path)):
+                self.compression, self.encoding, self.workbook = None, None, workbook_kind
             is_whole = self.compression is None and len(start) < min(HEAD, options.max_bytes)
             self.head = start if self.compression is None else _first(self._unpacked())
             if self.encoding is None:
@@ -227,6 +228,7 @@ class Source(AbstractContextManager["Source"]):
         return self.error(f"{what}: raise " + arg("max_bytes") + " if you trust the file.")
 
     def _open(self) -> IO[bytes]:
+        """Open the file, unpacking it where it is compressed."""
         if self.compression is None:
             return open(self.path, "rb")
         if self.compression == "zip":

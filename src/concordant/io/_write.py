@@ -51,7 +51,7 @@ def _kind(name: str | None, format: str | None) -> tuple[str | None, Format]:
             raise InputError(what + ": end it in .csv, .run, … or say " + arg("format", of="write") + ".")
         kind = by_name
     if not kind.can_write:
-        writable = ", ".join(one.name for one in built_in() if one.can_write)
+        writable = ", ".join(known.name for known in built_in() if known.can_write)
         raise InputError(f"The format {kind.name} is not written: choose one of {writable}.")
     return compression, kind
 

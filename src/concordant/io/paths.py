@@ -53,7 +53,9 @@ def _inside(path_or_pattern: Any) -> list[str] | None:
 def left_out(path: Any, options: Options, *, is_noted: bool = True) -> list[str]:
     """Return notes on entries of folders that are not files; refuse them where strict, or where no note is possible."""
     names = path if isinstance(path, (list, tuple)) else [path]
-    not_files = [name for one in names for name in _inside(one) or () if not os.path.isfile(name)]
+    not_files = [
+        name for path_or_pattern in names for name in _inside(path_or_pattern) or () if not os.path.isfile(name)
+    ]
     if not_files and (options.strict or not is_noted):
         raise FormatError(f"this is {_kind(not_files[0])}: remove it, or name the files to read.", path=not_files[0])
     more = (
@@ -73,8 +75,8 @@ def _kind(path: str) -> str:
 def is_pattern(path: Any) -> bool:
     """Return whether a folder or a pattern is named, which stands for files."""
     names = path if isinstance(path, (list, tuple)) else [path]
-    texts = [os.fspath(one) for one in names if isinstance(one, (str, os.PathLike))]
-    return any(os.path.isdir(one) or (has_magic(one) and not os.path.exists(one)) for one in texts)
+    texts = [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
+    return any(os.path.isdir(name) or (has_magic(name) and not os.path.exists(name)) for name in texts)
 
 
 def is_read_once(path: Any) -> bool:
@@ -87,7 +89,8 @@ def is_read_once(path: Any) -> bool:
 def is_big(paths: Sequence[Any]) -> bool:
     """Return whether the files together are large enough to be reduced to counts."""
     return (
-        sum(os.path.getsize(one) for one in paths if isinstance(one, (str, os.PathLike)) and os.path.isfile(one)) > BIG
+        sum(os.path.getsize(name) for name in paths if isinstance(name, (str, os.PathLike)) and os.path.isfile(name))
+        > BIG
     )
 
 
@@ -102,5 +105,5 @@ def is_out_of_memory(problem: Exception) -> bool:
 
 
 def notes_on_bad(bad: Sequence[tuple[Any, str]]) -> list[str]:
-    """Say which files were left out."""
+    """Return notes on the files that were left out."""
     return [f"left out a file: {without_folders(sentence, [path])}" for path, sentence in bad[:MAX_NOTES]]

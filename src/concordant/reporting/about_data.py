@@ -19,7 +19,14 @@ def data_section(study: Study) -> Section:
     shown = [finding for finding in description.findings if finding.name != "top two"]
     if shown:
         tones = {True: "fine", False: "attention"}
-        parts.append(Messages(tuple(Message(one.name, one.text, tones[one.is_fine]) for one in shown)))
+        parts.append(
+            Messages(
+                tuple(
+                    Message(shown_finding.name, shown_finding.text, tones[shown_finding.is_fine])
+                    for shown_finding in shown
+                )
+            )
+        )
     if description.methods:
         suitable = tuple((advice.method, advice.reason) for advice in description.methods)
         parts.append(ReportTable("Methods that fit", ("method", "why"), suitable))

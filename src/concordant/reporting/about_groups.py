@@ -28,7 +28,7 @@ def groups_section(study: Study, top: int) -> Section | None:
         *(Text(f"{line}.") for line in groups.sentences()),
     ]
     known = study.ranking.warnings
-    notices = [Message(one.name, one.text) for one in groups.warnings if one not in known]
+    notices = [Message(notice.name, notice.text) for notice in groups.warnings if notice not in known]
     parts += [_picture(groups), _table(groups, n), *([Messages(tuple(notices))] if notices else [])]
     if len(groups.names) > COLUMNS or n < len(groups.whole.items):
         shown = f"{min(COLUMNS, len(groups.names))} of {len(groups.names):,} groups"

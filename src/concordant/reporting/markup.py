@@ -61,7 +61,7 @@ def _attributes(attributes: dict[str, object]) -> str:
 
 
 def _text(value: object) -> str:
-    """Write a number of a picture without digits nobody sees."""
+    """Write a number of a picture with five significant digits."""
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 

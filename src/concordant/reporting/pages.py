@@ -84,7 +84,7 @@ def rendered(sections: Sequence[Section]) -> Markup:
 
 def _section(section: Section) -> Markup:
     heading = element("h2", section.title, id=f"{section.name}-title")
-    body = joined(part(one) for one in section.parts)
+    body = joined(part(content) for content in section.parts)
     return element("section", heading, body, id=section.name, aria_labelledby=f"{section.name}-title")
 
 

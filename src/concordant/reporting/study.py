@@ -51,7 +51,7 @@ class Data:
 
     @cached_property
     def agreement(self) -> Agreement | None:
-        """How far each agent goes with all others."""
+        """The share of each agent's pairs that agree with the majority of all others."""
         return findings.agreement(self.prefs)
 
     @property

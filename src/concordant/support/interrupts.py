@@ -30,6 +30,7 @@ def interruptible(call: Callable[[], T]) -> T:
     done = threading.Event()
 
     def work() -> None:
+        """Run the call, keeping its result or its exception."""
         try:
             results.append(call())
         except BaseException as problem:

@@ -86,8 +86,8 @@ def _free() -> int:
     except OSError:
         pass
     try:
-        with open("/sys/fs/cgroup/memory.max") as most, open("/sys/fs/cgroup/memory.current") as used:
-            free = min(free, max(int(most.read()) - int(used.read()), 0))
+        with open("/sys/fs/cgroup/memory.max") as limit_file, open("/sys/fs/cgroup/memory.current") as used:
+            free = min(free, max(int(limit_file.read()) - int(used.read()), 0))
     except (OSError, ValueError):  # no container, or one without a limit
         pass
     return free

@@ -40,7 +40,7 @@ def environment(**more: str) -> "dict[str, str]":
 
 def import_path() -> "dict[str, str]":
     """Return the variables that give a process the import path of this one, without the working folder."""
-    folders = [one for one in _folders() if os.pathsep not in one]
+    folders = [folder for folder in _folders() if os.pathsep not in folder]
     return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(folders)}
 
 
@@ -80,11 +80,11 @@ def _folders() -> "list[str]":
     package is there.
     """
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    folders = [one for one in sys.path if os.path.isabs(one)]
+    folders = [path for path in sys.path if os.path.isabs(path)]
     try:
         working_folder = os.path.realpath(os.getcwd())
     except OSError:  # it was removed
         working_folder = ""
-    elsewhere = [one for one in folders if os.path.realpath(one) != working_folder]
-    named = [one for one in sys.path[0 if sys.flags.safe_path else 1 :] if one in folders and one not in elsewhere]
+    elsewhere = [path for path in folders if os.path.realpath(path) != working_folder]
+    named = [path for path in sys.path[0 if sys.flags.safe_path else 1 :] if path in folders and path not in elsewhere]
     return list(dict.fromkeys([*elsewhere, *named, package]))

@@ -37,7 +37,7 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
 
 
 def plain_number(value: float, decimals: int = 5) -> str:
-    """Write one number for a sentence: thousands apart, no zeros at the end."""
+    """Write one number for a sentence: with thousands separators and without trailing zeros."""
     text = f"{round(value, decimals) + 0.0:,.{decimals}f}".rstrip("0").rstrip(".")
     return text or "0"
 

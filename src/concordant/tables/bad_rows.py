@@ -22,7 +22,7 @@ class HasLocation(Protocol):
         """Make the error that names this row's place; row -1 is the whole."""
 
     def place(self, row: int) -> str:
-        """Say where a row stands: ``line 17``."""
+        """Return the location of a row for messages: ``line 17``."""
 
 
 class Screen:
@@ -87,7 +87,7 @@ class Screen:
             self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
 
     def notes(self) -> list[str]:
-        """Say what was left out or tolerated, with counts and the first place."""
+        """Return notes on what was left out or tolerated, with counts and the first location."""
         return [
             *(left_out(reason, count, self.rows.place(first)) for reason, (count, first) in self._reasons.items()),
             *self._notes,
@@ -95,7 +95,7 @@ class Screen:
 
 
 def left_out(reason: str, count: int, first: str) -> str:
-    """Say how many rows were left out, why, and where the first of them stands."""
+    """Return a note on how many rows were left out, why, and where the first of them is."""
     return f"left out {count:,} row{'s' * (count > 1)}: " + reason + f" (first: {first})"
 
 

@@ -65,7 +65,7 @@ def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, 
 
 
 def transposed_if_named(table: InputTable, options: Options, layout: str | None = None) -> CellTable | None:
-    """Return a table with rows and columns swapped; None where it has no roles then, so that a matrix is meant."""
+    """Return the table with rows and columns swapped; None where its columns then have no roles, as in a matrix."""
     swapped = transposed(table, options.header is not False)
     if layout is None:
         if options.layout is not None and options.layout.strip().lower().replace("_", "-") in MATRICES:
@@ -175,7 +175,7 @@ def _covariate_parts(rows: Rows, covariate: Floats) -> Parts:
     """Return the covariates (entries x covariates) and their names as parts of the preferences."""
     covariate = np.ascontiguousarray(covariate)
     freeze(covariate)
-    return {"covariate": covariate, "covariates": tuple(one.name for one in rows.plan.covariates)}
+    return {"covariate": covariate, "covariates": tuple(covariate_plan.name for covariate_plan in rows.plan.covariates)}
 
 
 def _times(rows: Rows) -> tuple[Floats | None, bool]:

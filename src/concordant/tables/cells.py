@@ -55,13 +55,13 @@ class CellTable:
         return codes, vocabulary
 
     def _numbers(self, name: str) -> Floats:
-        found = (number_in(cell, self.decimal_comma) for cell in self._column(name))
-        return np.array([np.nan if value is None else value for value in found], np.float64)
+        numbers = (number_in(cell, self.decimal_comma) for cell in self._column(name))
+        return np.array([np.nan if value is None else value for value in numbers], np.float64)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does."""
-        found = self._column(column)
-        return [found[row] or None for row in rows]
+        """Return the cells of a column at a few rows, None where empty."""
+        cells = self._column(column)
+        return [cells[row] or None for row in rows]
 
     def first(self, count: int) -> list[list[str | None]]:
         """Return the first cells of every column."""
@@ -73,7 +73,7 @@ class CellTable:
 
 
 def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:
-    """Return the number a cell holds, None where it holds none."""
+    """Return the number in a cell; None where it is not a number."""
     text = (cell or "").strip()
     if decimal_comma:
         text = text.replace(",", ".")
@@ -95,7 +95,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def transposed(table: Any, header: bool = True) -> CellTable:
-    """Return a table with rows and columns swapped; its first column then names the columns, unless told otherwise."""
+    """Return a table with rows and columns swapped; its first column becomes the header, unless ``header`` is False."""
     columns: list[list[str | None]] = [list(column) for column in _all_cells(table)]
     if table.has_header:
         columns = [[name, *column] for name, column in zip(table.columns, columns, strict=True)]

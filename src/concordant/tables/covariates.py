@@ -21,7 +21,7 @@ class Covariate:
     columns: tuple[str, ...]
 
     def describe(self) -> str:
-        """Say which columns were taken for it."""
+        """Return a note on which columns were taken for it."""
         return f"covariate {self.name} = {' - '.join(self.columns)}"
 
 
@@ -41,7 +41,7 @@ def given_covariates(
             )
         names = tuple(find(column, "covariate") for column in named)
         covariates.append(Covariate(_common(*names, words=words) if len(names) == 2 else names[0], names))
-    called = [text.name for text in covariates]
+    called = [covariate.name for covariate in covariates]
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Two covariates are called {twice!r}: rename a column, or name each once.")
@@ -55,5 +55,5 @@ def _common(name: str, other_name: str, words: Callable[[str], str]) -> str:
     return "_".join(start or end) or "".join(_shared(name, other_name)).strip(" _-.") or name
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return [a for a, b in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]
+def _shared(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    return [a for a, b in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))]

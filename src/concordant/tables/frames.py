@@ -112,6 +112,7 @@ class FrameTable:
     has_header, is_countable = True, False
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
+        """Open a DataFrame of any library through narwhals; refuse repeated names of columns."""
         import narwhals as nw
         from narwhals.exceptions import DuplicateError
 
@@ -186,10 +187,10 @@ class FrameTable:
         return np.array([_number(value) for value in series.to_list()], np.float64)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does."""
+        """Return the cells of a column at a few rows, None where empty."""
         series = self._series(column)
-        found = [series[row] for row in rows]
-        return [None if value is None or value != value else str(value) for value in found]
+        values = [series[row] for row in rows]
+        return [None if value is None or value != value else str(value) for value in values]
 
     def first(self, count: int) -> list[list[str | None]]:
         """Return the first cells of every column."""
@@ -202,7 +203,7 @@ class FrameTable:
         return InputError(f"{where}: " + message)
 
     def place(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the location of a row for messages."""
         return f"row {row + 1}"
 
 

@@ -293,22 +293,22 @@ def options_of(what: str) -> tuple[Option, ...]:
 
 @cache
 def _by_name(what: str) -> dict[str, Option]:
-    return {one.name: one for one in options_of(what)}
+    return {declared.name: declared for declared in options_of(what)}
 
 
-def is_column(one: Option) -> bool:
-    """Say whether an option names a column."""
-    return one in COLUMNS
+def is_column(declared: Option) -> bool:
+    """Return whether an option names a column."""
+    return declared in COLUMNS
 
 
 def columns_of(what: str) -> dict[str, Option]:
-    """Return the roles columns may play in what is read."""
-    return {one.name: one for one in COLUMNS if what in one.reads}
+    """Return the roles that columns may play in preferences, labels, features or a frame."""
+    return {declared.name: declared for declared in COLUMNS if what in declared.reads}
 
 
-def is_optional(said: object) -> bool:
-    """Say whether a role may stay without a column."""
-    return isinstance(said, str) and said.startswith(IF_ANY)
+def is_optional(value: object) -> bool:
+    """Return whether a role may stay without a column ("?" or "?name")."""
+    return isinstance(value, str) and value.startswith(IF_ANY)
 
 
 def takes_options(what: str) -> Callable[[F], F]:
@@ -316,10 +316,16 @@ def takes_options(what: str) -> Callable[[F], F]:
 
     def mark(function: F) -> F:
         signature = inspect.signature(function)
-        first = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        first = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
         more = [
-            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.typed)
-            for one in options_of(what)
+            inspect.Parameter(
+                declared.name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=declared.typed
+            )
+            for declared in options_of(what)
         ]
         function.__signature__ = signature.replace(parameters=[*first, *more])  # type: ignore[attr-defined]
         return function

@@ -66,7 +66,7 @@ class Plan:
         return "feature" if self.layout == FEATURES else "place"
 
     def describe(self) -> str:
-        """Say which column was taken for what."""
+        """Return a note on which column was taken for which role."""
         unit, places = self.one_of_many, tuple(dict.fromkeys(self.labels)) or self.places
         shown_role = {"instance": "by"} if self.is_grouped else {}
         shown = {role: " + ".join(self.players.get(role, [name])) for role, name in self.column.items()}

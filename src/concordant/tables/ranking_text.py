@@ -50,8 +50,8 @@ def parse_rankings(texts: Sequence[str], only_separator: str = "") -> ParsedRank
         places, problem = _cut(text, only_separator) if only_separator else _places(text, separator)
         named = [label for place in places for label in place]
         if problem is None and len(set(named)) != len(named):
-            seen: set[str] = set()
-            twice = next(label for label in named if label in seen or seen.add(label))  # type: ignore[func-returns-value]
+            labels_so_far: set[str] = set()
+            twice = next(label for label in named if label in labels_so_far or labels_so_far.add(label))  # type: ignore[func-returns-value]
             problem = f"the item {shorten(twice)!r} stands twice in the ballot"
         if problem is None:
             for tier, place in enumerate(places):
@@ -65,7 +65,7 @@ def parse_rankings(texts: Sequence[str], only_separator: str = "") -> ParsedRank
 
 
 def write_rankings(ballots: Iterable[Sequence[Sequence[str]]], labels: Iterable[str]) -> list[str]:
-    """Write ballots (places of labels) as text; as JSON when a label holds one of the signs."""
+    """Write ballots (places of labels) as text; as JSON where a label contains one of the special signs."""
     if any(_SIGNS.search(label) for label in labels):
         import json
 

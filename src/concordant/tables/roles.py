@@ -121,12 +121,13 @@ class _Planner:
     """What is known of a table while its columns are given their roles."""
 
     def __init__(self, table: HasColumns, options: Options, layout: str | None) -> None:
+        """Take over the columns that the user named for roles."""
         self.table, self.columns, self.strict, self.options = table, table.columns, options.strict, options
         self.roles = columns_of(layout or PREFERENCES)
         self.layout = layout or _known_layout(options.layout)
-        self.said: dict[str, str] = {}
+        self.named_columns: dict[str, str] = {}  # by role
         self.places: tuple[str, ...] = ()
-        self.off: set[str] = set()
+        self.switched_off: set[str] = set()
         self.players: dict[str, tuple[str, ...]] = {}
         self.covariates: tuple[Covariate, ...] = ()
         self.dispensable = {role for role, value in options.roles.items() if is_optional(value)}
@@ -141,12 +142,12 @@ class _Planner:
             self._assume_by_position()
         taken_together = {name for names in self.players.values() for name in names}
         taken_together |= {name for covariate in self.covariates for name in covariate.columns}
-        settled = {*self.said.values(), *self.places, *taken_together}
+        settled = {*self.named_columns.values(), *self.places, *taken_together}
         free = [name for name in self.columns if name not in settled]
         guesses = self._guess(free) if has_names else {}
         if self._is_matrix_by_agents():
             return self._recognised(guesses)
-        if has_names and not self.places and self.layout in (None, "places") and "places" not in self.off:
+        if has_names and not self.places and self.layout in (None, "places") and "places" not in self.switched_off:
             self.places = _place_columns(free)
         layout = self.layout or self._choose_layout(guesses)
         if layout is None:
@@ -157,9 +158,9 @@ class _Planner:
             )
         column = self._fill(layout, {} if layout in MATRICES else guesses)
         if layout in MATRICES:
-            if strange := [role for role in self.said if role != "item"]:
+            if strange := [role for role in self.named_columns if role != "item"]:
                 self._refuse(arg(strange[0]) + f" has no meaning for a {layout} whose rows are items: leave it out.")
-            column = {"item": self.said.get("item", self.columns[0])}
+            column = {"item": self.named_columns.get("item", self.columns[0])}
         # A second column that could be the label or the query is not a feature, either.
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
         places = self._wide_columns(layout, {*column.values(), *rivals})
@@ -168,7 +169,9 @@ class _Planner:
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
-        guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
+        guessed = frozenset(
+            role for role, name in column.items() if role not in self.named_columns and normalise(name) != role
+        )
         is_grouped = "by" in column
         column = {"instance" if role == "by" else role: name for role, name in column.items()}
         notes = () if has_names or layout in (*MATRICES, FEATURES) else ("there is no header line",)
@@ -179,19 +182,19 @@ class _Planner:
         """Record the column of a role: a name, a position from 1, "?name" (if there is one), or None (switched off)."""
         text = str(value).strip()
         if value is None or value is False or (text.lower() == "none" and text not in self.columns):
-            self.off.add(role)
+            self.switched_off.add(role)
         elif is_optional(value) and text not in self.columns:
             if text[1:] in self.columns:
-                self.said[role] = text[1:]
+                self.named_columns[role] = text[1:]
         elif role == "covariate":
             self.covariates = given_covariates(value, self.columns, self._find, normalise)
         elif role in SIDES and text not in self.columns and len(several := _wanted(role, value)) > 1:
-            self.players[role] = tuple(self._find(one, role) for one in several)
-            self.said[role] = self.players[role][0]
+            self.players[role] = tuple(self._find(column, role) for column in several)
+            self.named_columns[role] = self.players[role][0]
         elif role in WIDE.values():
-            self.places = tuple(self._find(one, role.removesuffix("s")) for one in _wanted(role, value))
+            self.places = tuple(self._find(column, role.removesuffix("s")) for column in _wanted(role, value))
         else:
-            self.said[role] = self._find(value, role)
+            self.named_columns[role] = self._find(value, role)
 
     def _find(self, value: object, role: str) -> str:
         """Return the column with this name (compared without case and punctuation) or at this position from 1."""
@@ -211,15 +214,15 @@ class _Planner:
         )
 
     def _assume_by_position(self) -> None:
-        """Of a table without a header, take two columns for winner and loser, one for rankings."""
+        """In a table without a header, take two columns as winner and loser, one as rankings."""
         if self.layout == "places" and not self.places:
-            self.places = tuple(name for name in self.columns if name not in self.said.values())
-        if self.said or self.places or self.layout in MATRICES:
+            self.places = tuple(name for name in self.columns if name not in self.named_columns.values())
+        if self.named_columns or self.places or self.layout in MATRICES:
             return
         if self.layout in (None, "pairs") and len(self.columns) == 2:
-            self.said = {"winner": self.columns[0], "loser": self.columns[1]}
+            self.named_columns = {"winner": self.columns[0], "loser": self.columns[1]}
         elif self.layout in (None, "rankings") and len(self.columns) == 1:
-            self.said = {"ranking": self.columns[0]}
+            self.named_columns = {"ranking": self.columns[0]}
         else:
             raise InputError(
                 f"{self.table.name} has no header line and {len(self.columns)} columns: say which is which by "
@@ -233,7 +236,7 @@ class _Planner:
         """Return, for every role without a column yet, the columns whose names fit it, most likely first."""
         plain = {name: normalise(name) for name in free}
         words_of = {name: {text} if self.layout == FEATURES else stems(text) for name, text in plain.items()}
-        settled = {*self.said, *self.off}
+        settled = {*self.named_columns, *self.switched_off}
         guesses: dict[str, list[str]] = {}
         for role, declared in self.roles.items():
             matching = [name for name in free if not words_of[name].isdisjoint(declared.synonyms)]
@@ -250,7 +253,9 @@ class _Planner:
         return guesses
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
-        """Find the columns of two items, as in files of model comparisons: model_a, model_b, ``winner`` says which."""
+        """Guess the columns of two items, as in files of model comparisons: model_a, model_b, and ``winner``
+        as the outcome.
+        """
         sides = side_columns(plain)
         if sides and not {"left", "right"} & {*settled, *guesses}:
             guesses["left"], guesses["right"] = [sides[0]], [sides[1]]
@@ -262,11 +267,11 @@ class _Planner:
                 guesses |= _outcome_flags(plain, sides, settled)
 
     def _is_matrix_by_agents(self) -> bool:
-        """Whether a matrix is asked for in which every row is an agent."""
-        if self.layout in MATRICES and "item" not in self.said:
+        """Return whether the user asks for a matrix in which every row is an agent."""
+        if self.layout in MATRICES and "item" not in self.named_columns:
             from concordant.tables.headings import bracketed
 
-            return self.options.transpose or "agent" in self.said or bool(bracketed(self.columns))
+            return self.options.transpose or "agent" in self.named_columns or bool(bracketed(self.columns))
         # Rows and columns are to be swapped, and were not, because only a matrix can be meant.
         return self.layout is None and self.options.transpose and not getattr(self.table, "is_turned", False)
 
@@ -275,15 +280,15 @@ class _Planner:
         from concordant.tables.wide import GivenRoles, recognise
 
         unclear = self.table.error(-1, f"the columns {listed(self.columns)} " + _UNCLEAR)
-        if any(role not in OPTIONAL[MATRICES[0]] for role in self.said):
+        if any(role not in OPTIONAL[MATRICES[0]] for role in self.named_columns):
             raise unclear
-        column = dict(self.said)
+        column = dict(self.named_columns)
         if guesses.get("weight") and normalise(guesses["weight"][0]) in ("weight", "count"):
             column.setdefault("weight", guesses["weight"][0])
         given_roles = GivenRoles(column, self.places if self.says_places else (), self.layout)
         grid = recognise(self.table, self.options, given_roles, unclear)
-        column = dict(grid.column) | ({"instance": self.said["by"]} if "by" in self.said else {})
-        if "by" in self.said and grid.questions:
+        column = dict(grid.column) | ({"instance": self.named_columns["by"]} if "by" in self.named_columns else {})
+        if "by" in self.named_columns and grid.questions:
             say = arg("question", shown="TEXT")
             self._refuse("groups are compared within one question: say which with " + say + ".")
         read = {*column.values(), *grid.columns}
@@ -293,13 +298,13 @@ class _Planner:
         labels = () if grid.labels == grid.columns else grid.labels
         return Plan(
             *(grid.layout, column, grid.columns, unread, grid.notes),
-            labels=labels, questions=grid.questions, separator=grid.separator, is_grouped="by" in self.said,
+            labels=labels, questions=grid.questions, separator=grid.separator, is_grouped="by" in self.named_columns,
         )  # fmt: skip
 
     def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str | None:
         """Return the layout that the names of the columns suggest; None where they suggest none."""
-        available = {*self.said, *guesses, *(("places",) if self.places else ())}
-        stated = {*self.said, *(("places",) if self.says_places else ())}
+        available = {*self.named_columns, *guesses, *(("places",) if self.places else ())}
+        stated = {*self.named_columns, *(("places",) if self.says_places else ())}
         fits = [
             layout
             for layout in LAYOUTS
@@ -327,12 +332,12 @@ class _Planner:
     # ---- the plan ----
     def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """Return the column of every role of the layout; raise an error where one is missing or ambiguous."""
-        strange = [role for role in self.said if role not in _roles_of(layout)]
+        strange = [role for role in self.named_columns if role not in _roles_of(layout)]
         if strange:
             advice = "leave it out, or name another " + arg("layout")
             self._refuse(arg(strange[0]) + f" has no meaning for {layout}: " + advice + ".")
-        dispensable = {"places", *self.dispensable, *(self.off if layout == FEATURES else ())}
-        available = {*self.said, *guesses, *dispensable}
+        dispensable = {"places", *self.dispensable, *(self.switched_off if layout == FEATURES else ())}
+        available = {*self.named_columns, *guesses, *dispensable}
         needed = next((roles for roles in NEEDED[layout] if available.issuperset(roles)), None)
         if needed is None:
             self._refuse_lacking(
@@ -340,12 +345,12 @@ class _Planner:
             )
         column: dict[str, str] = {}
         for role in (*needed, *OPTIONAL[layout]):
-            if role in self.said:
-                column[role] = self.said[role]
+            if role in self.named_columns:
+                column[role] = self.named_columns[role]
                 continue
             fitting = [name for name in guesses.get(role, ()) if name not in column.values()]
             # Pairs give one ranking of all, and an agent one ballot, unless a column asks for several by name.
-            has_agent = "agent" in self.said or bool(guesses.get("agent"))
+            has_agent = "agent" in self.named_columns or bool(guesses.get("agent"))
             if (layout, role) == ("pairs", "instance") or (role == "ballot" and (layout != "ranks" or has_agent)):
                 fitting = [name for name in fitting if normalise(name) == role]
             fitting = fitting if self.strict else _named(fitting)

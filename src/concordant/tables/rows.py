@@ -37,19 +37,20 @@ class InputTable(Protocol):
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does; for messages."""
+        """Return the cells of a column at a few rows, None where empty; for messages."""
 
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names this row's place."""
 
     def place(self, row: int) -> str:
-        """Say where a row stands: ``line 17``."""
+        """Return the location of a row for messages: ``line 17``."""
 
 
 class Rows(Screen):
     """The fetched columns of a plan by role, and which rows are still good."""
 
     def __init__(self, table: InputTable, plan: Plan, options: Options, count: int = 0) -> None:
+        """Fetch the columns of the plan once: text and number columns by role, and the players of each side joined."""
         self.table, self.plan = table, plan
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         self.categories: Sequence[str] | None = options.categories
@@ -273,8 +274,8 @@ class Rows(Screen):
             return f"{role} {shorten(name(role, row))!r}"
 
         def explain(row: int, earlier: int) -> str:
-            said = [label(role, row) for role in roles if role != "item" and self.has(role)]
-            where = f" for {', '.join(said)}" if said else ""
+            labels = [label(role, row) for role in roles if role != "item" and self.has(role)]
+            where = f" for {', '.join(labels)}" if labels else ""
             first = f"(first in {self.table.place(earlier)})"
             return f"the {label('item', row)} is {what.format(where=where)} {first}, " + advice
 

@@ -24,7 +24,9 @@ PART = "\x1f"  # between the players of a side that several columns name
 def gather_teams(
     matches: Iterable[Sequence[object]], rank: Sequence[Any] | None = None, time: object = None, **columns: object
 ) -> Parts:
-    """Return matches as parts: each a list of teams, best first or in the order of their ranks (equal is a draw)."""
+    """Return matches as parts: each a list of teams, best first or in the order of their ranks (equal
+    ranks are a draw).
+    """
     matches = list(matches)
     if rank is not None and len(rank) != len(matches):
         raise InputError(f"There are {len(rank)} ranks for {len(matches)} matches: give a list, or None, for each.")
@@ -83,11 +85,13 @@ def _places(given: Any, n: int, row: int) -> list[int]:
 
 # ---- sides in cells ----
 def join_players(columns: Sequence[Coded]) -> Coded:
-    """Return sides from columns of one player each: an empty cell is nobody, a row without any player is missing."""
+    """Return sides from columns of one player each; empty cells are skipped, a row without any player is
+    missing (-1).
+    """
     code, labels = columns[0][0] + 1, ["", *columns[0][1].labels]  # 0 is nobody
-    for more, players in columns[1:]:
+    for codes, players in columns[1:]:
         names = ["", *players.labels]
-        key = code.astype(np.int64) * len(names) + (more + 1)
+        key = code.astype(np.int64) * len(names) + (codes + 1)
         code, first = kernels.encode_ints(key)
         pairs = zip((key[first] // len(names)).tolist(), (key[first] % len(names)).tolist(), strict=True)
         labels = [PART.join(filter(None, (labels[a], names[b]))) for a, b in pairs]
@@ -105,6 +109,7 @@ class Sides:
     """Labels of sides taken apart: side s has the players player[ptr[s]:ptr[s + 1]]."""
 
     def __init__(self, labels: Vocabulary, separator: str | None) -> None:
+        """Split the labels of sides into names of players."""
         split = [
             [name.strip() for name in (label if separator is None else label.replace(separator, PART)).split(PART)]
             for label in labels

@@ -85,18 +85,18 @@ class _Question:
     kind: str  # one of ANSWERS; "lists"; or "items", where columns are places
 
 
-def recognise(table: Any, options: Options, said: GivenRoles, unclear: InputError) -> Grid:
+def recognise(table: Any, options: Options, given_roles: GivenRoles, unclear: InputError) -> Grid:
     """Return how to read a table as a matrix of ranks or ratings, or raise ``unclear`` if it does not look like one."""
     if not hasattr(table, "first"):
         raise unclear
     has_commas = _has_decimal_commas(table)
     kind_of_column = [_kind(_filled(column, has_commas), options) for column in table.first(SAMPLE)]
     is_form = bool(bracketed(table.columns))
-    if said.layout is None and not is_form:
+    if given_roles.layout is None and not is_form:
         _refuse_named_competitors(table, dict(zip(table.columns, kind_of_column, strict=True)))
     if sum(kind in ANSWERS for kind in kind_of_column) < 2 and "lists" not in kind_of_column and not is_form:
         raise unclear
-    return _Recognition(table, options, said, unclear).grid()
+    return _Recognition(table, options, given_roles, unclear).grid()
 
 
 def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
@@ -155,8 +155,9 @@ def _are_lists(cells: Sequence[str]) -> bool:
 class _Recognition:
     """What is known of a table while it is recognised."""
 
-    def __init__(self, table: Any, options: Options, said: GivenRoles, unclear: InputError) -> None:
-        self.table, self.options, self.said, self.unclear = table, options, said, unclear
+    def __init__(self, table: Any, options: Options, given_roles: GivenRoles, unclear: InputError) -> None:
+        """Fetch all columns as text and determine the kind of each."""
+        self.table, self.options, self.given_roles, self.unclear = table, options, given_roles, unclear
         self.coded: dict[str, Coded] = table.fetch(table.columns, [])[0]
         self.has_commas = _has_decimal_commas(table)
         self.kinds = {name: _kind(self._labels(name), options) for name in table.columns}
@@ -172,26 +173,26 @@ class _Recognition:
 
     def grid(self) -> Grid:
         """Return how the table is to be read."""
-        questions = [] if self.said.places else self._questions()
+        questions = [] if self.given_roles.places else self._questions()
         is_form = bool(questions)
-        if self.said.layout is None and not is_form:
+        if self.given_roles.layout is None and not is_form:
             self._refuse_competitors()
         questions = self._asked(questions or self._bare())
         if questions[0].kind in ("items", "lists"):
             return self._whole_rankings(questions[0])
-        columns = tuple(name for one in questions for name in one.columns)
+        columns = tuple(name for question in questions for name in question.columns)
         if len(columns) < 2:
             raise self.unclear
-        matrices = [self._matrix(one) for one in questions]
+        matrices = [self._matrix(question) for question in questions]
         layout, side = self._decide(questions, matrices, self._side(questions, is_form), is_form)
-        labels = tuple(label for one in questions for label in one.labels)
+        labels = tuple(label for question in questions for label in question.labels)
         rows = self._label_column()
         if side == "item" and rows is None:
             raise self._error("no column names the items: add one, or say " + arg("item", shown="COLUMN") + ".")
         if side == "item":
             return Grid(layout, columns, {"item": rows or ""}, labels, (), tuple(self.notes))
-        texts = tuple(one.text for one in questions for _ in one.columns) if len(questions) > 1 else ()
-        column = self._people(columns) | {r: name for r, name in self.said.column.items() if r == "weight"}
+        texts = tuple(question.text for question in questions for _ in question.columns) if len(questions) > 1 else ()
+        column = self._people(columns) | {r: name for r, name in self.given_roles.column.items() if r == "weight"}
         if texts:
             what = f"{len(questions)} questions are {len(questions)} instances"
             self.notes.append(f"{what} (" + arg("question") + " takes one)")
@@ -214,7 +215,7 @@ class _Recognition:
         common = set(labels_1.labels) & set(labels_2.labels)
         if len(common) < max(2.0, SHARED * min(len(labels_1), len(labels_2))):
             return False
-        code_in_2 = {label: translated for translated, label in enumerate(labels_2.labels)}
+        code_in_2 = {label: code for code, label in enumerate(labels_2.labels)}
         translated = np.array([*(code_in_2.get(label, -2) for label in labels_1.labels), -2])
         return not bool((translated[code_1] == code_2).any())
 
@@ -230,7 +231,7 @@ class _Recognition:
             elif kind == "text":
                 raise self._unknown_words(columns)
             questions.append(_Question(text, columns, labels, kind))
-        taken = {name for one in questions for name in one.columns}
+        taken = {name for question in questions for name in question.columns}
         return questions + [_Question(name, (name,), (), "lists") for name in self._free("lists") if name not in taken]
 
     def _kind_of_all(self, columns: Sequence[str], text: str) -> str:
@@ -241,7 +242,8 @@ class _Recognition:
         return kinds.pop() if len(kinds) == 1 else "places" if kinds == {"numbers", "places"} else "text"
 
     def _free(self, *kinds: str) -> list[str]:
-        settled = {*self.said.column.values()}
+        """Return the columns of these kinds that the user did not name."""
+        settled = {*self.given_roles.column.values()}
         return [name for name in self.table.columns if self.kinds[name] in kinds and name not in settled]
 
     def _bare(self) -> list[_Question]:
@@ -251,8 +253,8 @@ class _Recognition:
             for name in self._free(*ANSWERS, "empty")
             if normalise(name) not in ASIDE and not re.fullmatch(r"column \d+", name) and side_of(name) != "agent"
         ]
-        if self.said.places:
-            candidates = [name for name in self.said.places if self.kinds[name] in (*ANSWERS, "empty")]
+        if self.given_roles.places:
+            candidates = [name for name in self.given_roles.places if self.kinds[name] in (*ANSWERS, "empty")]
         kinds = [self.kinds[name] for name in candidates if self.kinds[name] != "empty"]
         if not kinds:
             raise self.unclear
@@ -273,13 +275,13 @@ class _Recognition:
         wanted = self.options.question
         if wanted is not None:
             plain = normalise(wanted)
-            matching = [one for one in questions if normalise(one.text) == plain]
-            matching = matching or [one for one in questions if plain in normalise(one.text)]
+            matching = [question for question in questions if normalise(question.text) == plain]
+            matching = matching or [question for question in questions if plain in normalise(question.text)]
             if len(matching) != 1:
                 trouble = "fits several questions" if matching else "is no question of this table"
                 raise self._error(f"{wanted!r} {trouble}: they are {_texts(matching or questions)}.")
             return matching
-        if len(questions) > 1 and any(one.kind in ("items", "lists") for one in questions):
+        if len(questions) > 1 and any(question.kind in ("items", "lists") for question in questions):
             what = f"there are several questions ({_texts(questions)})"
             raise self._error(f"{what}: say which with " + arg("question", shown="TEXT") + ".")
         return questions
@@ -304,8 +306,8 @@ class _Recognition:
     # ---- who the rows are ----
     def _people(self, taken: Sequence[str]) -> dict[str, str]:
         """Return the column that names the agents, if there is one that does."""
-        if "agent" in self.said.column:
-            return {"agent": self.said.column["agent"]}
+        if "agent" in self.given_roles.column:
+            return {"agent": self.given_roles.column["agent"]}
         free = [name for name in self._free("text", *ANSWERS) if name not in taken]
         named = sorted((name for name in free if side_of(name) == "agent"), key=lambda name: "mail" in normalise(name))
         if not named:
@@ -320,19 +322,19 @@ class _Recognition:
         return {}
 
     def _label_column(self) -> str | None:
-        """Return the column that names the rows as items, if one does."""
-        if "item" in self.said.column:
-            return self.said.column["item"]
+        """Return the column that names the rows as items; None without one."""
+        if "item" in self.given_roles.column:
+            return self.given_roles.column["item"]
         texts = [name for name in self._free("text") if normalise(name) not in TIMES]
         return next((name for name in texts if side_of(name) == "item"), texts[0] if texts else None)
 
     def _side(self, questions: Sequence[_Question], is_form: bool) -> str | None:
         """Return what a row is ("agent" or "item") if the names of columns or the options tell; else None."""
-        if is_form or self.options.transpose or "agent" in self.said.column:
+        if is_form or self.options.transpose or "agent" in self.given_roles.column:
             return "agent"
-        if "item" in self.said.column or self.said.layout is not None:
+        if "item" in self.given_roles.column or self.given_roles.layout is not None:
             return "item"
-        taken = {name for one in questions for name in one.columns}
+        taken = {name for question in questions for name in question.columns}
         other_columns = [name for name in self.table.columns if name not in taken and self.kinds[name] != "empty"]
         if any(normalise(name) in TIMES for name in other_columns):
             return "agent"
@@ -340,7 +342,7 @@ class _Recognition:
         rows = self._label_column()
         if rows is not None and are_numbered_people(self._labels(rows)):
             sides.add("agent")
-        if are_numbered_people([label for one in questions for label in one.labels]):
+        if are_numbered_people([label for question in questions for label in question.labels]):
             sides.add("item")
         return sides.pop() if len(sides) == 1 else None
 
@@ -380,7 +382,11 @@ class _Recognition:
         }
         if side is None:
             has_names = self._label_column() is not None
-            sides_ranked = [side for side in by_person if all(_all_ranked(one, has_names) for one in by_person[side])]
+            sides_ranked = [
+                side
+                for side in by_person
+                if all(_all_ranked(by_question, has_names) for by_question in by_person[side])
+            ]
             if len(sides_ranked) != 1 or layouts[sides_ranked[0]] != {RANKS}:
                 is_usual = all(_is_usual(matrix[np.isfinite(matrix)]) for matrix in matrices)
                 raise self._unclear_side(layouts) if has_names and is_usual else self.unclear
@@ -394,15 +400,15 @@ class _Recognition:
             either = Sentence(", or ").join(arg("layout", layout) + more for layout in (RANKS, RATINGS))
             raise self._error("the numbers could be ranks (1 is best) or ratings (high is good): say " + either + ".")
         layout = layouts[side].pop()
-        if self.said.layout is None:
+        if self.given_roles.layout is None:
             what = "ranks (1 is best)" if layout == RANKS else "ratings (high is good)"
             self.notes.insert(0, f"{what}, each row is an {side}")
         return layout, side
 
     def _layout(self, question: _Question, by_person: Floats) -> str:
         """Return whether a question holds ranks or ratings, by its words and its numbers; "" where that is unclear."""
-        if self.said.layout is not None:
-            return self.said.layout
+        if self.given_roles.layout is not None:
+            return self.given_roles.layout
         if question.kind == "grades":
             return RATINGS
         if question.kind == "places":
@@ -426,7 +432,7 @@ class _Recognition:
 
 
 def _texts(questions: Sequence[_Question]) -> str:
-    return "; ".join(shorten(one.text) for one in questions[:6] if one.text) or "not named"
+    return "; ".join(shorten(question.text) for question in questions[:6] if question.text) or "not named"
 
 
 def is_sentence(labels: Sequence[str]) -> bool:

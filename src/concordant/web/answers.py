@@ -108,42 +108,42 @@ class Answerer:
 
     def _preview(self, files: list[str], settings: Settings) -> tuple[Preview, dict[str, Any]]:
         """Tell the first rows and the roles of the columns; return the preview and the options to read with."""
-        given: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
+        reading: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
         if settings.get("skip_bad_rows"):
-            given["skip_bad_rows"] = True
+            reading["skip_bad_rows"] = True
         limits = {"max_bytes": MAX_BYTES}
-        guessed = preview(files[0], **given, **limits)
+        guessed = preview(files[0], **reading, **limits)
         chosen = None if settings.get("roles") is None else forms.paired(settings["roles"])
         if chosen is None or not guessed.columns:
-            roles, seen = {}, guessed
+            roles, previewed = {}, guessed
         else:
             known = {column: role for column, role in chosen.items() if column in guessed.columns}
             roles = forms.roles_of(known, [] if guessed.plan is None else list(guessed.plan.column))
-            if guessed.plan is not None and guessed.plan.layout in MATRICES and "layout" not in given:
-                given |= {"layout": guessed.plan.layout} | (
+            if guessed.plan is not None and guessed.plan.layout in MATRICES and "layout" not in reading:
+                reading |= {"layout": guessed.plan.layout} | (
                     {} if "item" in guessed.plan.column else {"transpose": True}
                 )
-            seen = preview(files[0], **given, **roles, **limits)
-        by_column = chosen if chosen is not None else forms.role_by_column(seen)
+            previewed = preview(files[0], **reading, **roles, **limits)
+        by_column = chosen if chosen is not None else forms.role_by_column(previewed)
         is_table = bool(guessed.columns)
         self.tell({
-            "preview": forms.preview_table(seen, by_column), "is_table": is_table,
+            "preview": forms.preview_table(previewed, by_column), "is_table": is_table,
             "layouts": forms.layout_options(settings.get("layout") or ""),
         })  # fmt: skip
-        if seen.problem:
-            raise InputError(seen.problem)
-        return seen, {**given, **roles}
+        if previewed.problem:
+            raise InputError(previewed.problem)
+        return previewed, {**reading, **roles}
 
     def _asked(self, files: list[str], settings: Settings) -> tuple[Request, Data, dict[str, Any]]:
         """Return the request of a question, the data (read again if the files or options changed), and the
         reading options.
         """
-        seen, reading = self._preview(files, settings)
+        previewed, reading = self._preview(files, settings)
         self.tell({"progress": "reading"})
         min_ballots = settings.get("min_ballots")
         key = json.dumps([files, reading, min_ballots], default=str, sort_keys=True)
         if key not in self._data:
-            plans = {} if seen.plan is None else {os.path.abspath(files[0]): seen.plan}
+            plans = {} if previewed.plan is None else {os.path.abspath(files[0]): previewed.plan}
             request = Request(files, reading={**reading, "max_bytes": MAX_BYTES}, min_ballots=min_ballots, plans=plans)
             self._data = {key: (request, Data(request.read()))}
             self._rankings.clear()
@@ -263,8 +263,8 @@ class Answerer:
         else:
             study = Study(data, ranking, _listed(settings.get("methods")), self._labelled(question), _metrics(settings))
             lines = self._lines(question, reading, request.choice.name, request.chosen_params, study, "ranking")
-            made = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
-            content = Report(question["title"], sections_of(study, TOP, made)).to_html().encode("utf-8")
+            making = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
+            content = Report(question["title"], sections_of(study, TOP, making)).to_html().encode("utf-8")
         return {"content": base64.b64encode(content).decode()}
 
 
@@ -293,16 +293,16 @@ def _method_options(data: Data, chosen: str) -> Markup:
     """
     suitable = {advice.method: in_words(advice.reason, _words_of(advice.method)) for advice in data.description.methods}
     fits: list[Markup] = []
-    others: list[Markup] = []
+    other_methods: list[Markup] = []
     lacking: list[Markup] = []
     for name in registry.names():
         missing_need = _missing_needs(name, data)
         shown = (
             f"{name} ({missing_need})" if missing_need else f"{name}: {suitable[name]}" if name in suitable else name
         )
-        group = lacking if missing_need else fits if name in suitable else others
+        group = lacking if missing_need else fits if name in suitable else other_methods
         group.append(element("option", shown, value=name, selected=name == chosen, disabled=bool(missing_need)))
-    groups = (("Fit these data", fits), ("Others", others), ("Need something else", lacking))
+    groups = (("Fit these data", fits), ("Others", other_methods), ("Need something else", lacking))
     return joined(element("optgroup", *options, label=label) for label, options in groups if options)
 
 

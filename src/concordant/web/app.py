@@ -258,7 +258,7 @@ class App:
             return Json({"version": data.version})
 
     async def news(self, request: Request) -> Response:
-        """Return what there is to see, when it is newer than what the page has."""
+        """Return the state of a data set, once it is newer than what the page has."""
         data = self.store.find(request.path_params["key"])
         after = request.query_params.get("after", "-1")
         version = int(after) if re.fullmatch(r"-?\d{1,15}", after) else -1
@@ -320,6 +320,7 @@ def _given_name(request: Request) -> str:
 
 
 def _too_long(max_bytes: int) -> HTTPException:
+    """Make the error for an upload beyond the limit."""
     return HTTPException(
         413, f"The file is longer than {max_bytes / 1e6:,.0f} MB: start the server with a larger --max-upload, "
         "or use the command line."

@@ -127,7 +127,7 @@ class Pool:
 
     async def _free_one(self) -> None:
         """End the least recently used idle worker, or wait until one is idle."""
-        resting = next((one for one in self._placed if one not in self._busy), None)
+        resting = next((worker for worker in self._placed if worker not in self._busy), None)
         if resting is not None:
             await self.release(resting)
             return

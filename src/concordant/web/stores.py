@@ -85,7 +85,7 @@ class DataSet:
         self.wake()
 
     def wake(self) -> None:
-        """Wake whoever waits for news."""
+        """Wake all who wait for news."""
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -97,7 +97,7 @@ class DataSet:
         }  # fmt: skip
 
     def news(self) -> News:
-        """Return what there is to see."""
+        """Return the state of the data set for the page."""
         return {
             "version": self.version,
             "state": self.state,

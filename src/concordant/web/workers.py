@@ -153,7 +153,7 @@ class Worker:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill a worker and what it started: it leads a session of its own."""
+    """Kill a worker and the processes it started, which share its session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

@@ -75,7 +75,7 @@ class GroupComparison:
     def significant(self) -> list[GroupDifference]:
         """The statistically significant differences, smallest adjusted p-value first."""
         return sorted(
-            (one for one in self.differences if one.holds), key=lambda one: (one.p_adjusted, -abs(one.z or 0))
+            (row for row in self.differences if row.holds), key=lambda row: (row.p_adjusted, -abs(row.z or 0))
         )
 
     holding = significant  # its name in earlier versions
@@ -94,13 +94,13 @@ class GroupComparison:
     @cached_property
     def cells(self) -> Mapping[tuple[str, str], GroupDifference]:
         """The differences by (group, item)."""
-        return {(one.group, one.item): one for one in self.differences}
+        return {(row.group, row.item): row for row in self.differences}
 
     # ---- words ----
     @cached_property
     def decimals(self) -> int:
-        """How many decimals differences are written with: so many that the largest has three digits."""
-        largest = max((abs(one.difference) for one in self.differences if one.difference is not None), default=0.0)
+        """How many decimals differences are written with: as many as give the largest three significant digits."""
+        largest = max((abs(row.difference) for row in self.differences if row.difference is not None), default=0.0)
         return int(np.clip(2 - np.floor(np.log10(largest)), 0, 12)) if largest > 0 else 0
 
     def _write(self, difference: float) -> str:
@@ -200,8 +200,8 @@ class GroupComparison:
     # ---- export ----
     def columns(self) -> dict[str, list[Any]]:
         """Return all differences as columns, one row per group and item."""
-        names = [one.name for one in fields(GroupDifference)]
-        return {name: [getattr(one, name) for one in self.differences] for name in names}
+        names = [field.name for field in fields(GroupDifference)]
+        return {name: [getattr(row, name) for row in self.differences] for name in names}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the differences as a DataFrame of pandas, polars or pyarrow."""
@@ -221,15 +221,17 @@ class GroupComparison:
             "compared": self.n_compared,
             "whole": self.whole.to_dict(),
             "rankings": self.groups.to_dict()["instances"],
-            "differences": [asdict(one) for one in self.differences],
-            "warnings": [{"name": one.name, "text": one.text, "items": list(one.items)} for one in self.warnings],
+            "differences": [asdict(row) for row in self.differences],
+            "warnings": [
+                {"name": notice.name, "text": notice.text, "items": list(notice.items)} for notice in self.warnings
+            ],
         }
 
     def head(self, n: int) -> GroupComparison:
         """Keep only the ``n`` best items of the whole; nothing is tested again."""
         whole = self.whole.head(n)
         kept = set(whole.items)
-        return replace(self, whole=whole, differences=tuple(one for one in self.differences if one.item in kept))
+        return replace(self, whole=whole, differences=tuple(row for row in self.differences if row.item in kept))
 
     def sorted_by(self, end: str) -> GroupComparison:
         """Return the same with the items of the whole sorted by ``"score"``, or the ``"low"`` or ``"high"`` end."""
@@ -241,7 +243,7 @@ class GroupComparison:
         return replace(self, whole=whole, differences=tuple(rows))
 
     def plot(self, path: str | None = None, *, top: int = 40) -> Any:
-        """Draw differences as a heat map, items x groups, with a star where one holds (Matplotlib)."""
+        """Draw differences as a heat map, items x groups, with a star where one is significant (Matplotlib)."""
         from concordant.narrative.plots import plot_groups
 
         return plot_groups(self, path, top=top)
@@ -254,5 +256,5 @@ class GroupComparison:
         ).reshape(len(items), len(groups))
 
 
-def _mark(one: GroupDifference | None) -> str:
-    return " " if one is None or not one.holds else UP if (one.difference or 0) > 0 else DOWN
+def _mark(row: GroupDifference | None) -> str:
+    return " " if row is None or not row.holds else UP if (row.difference or 0) > 0 else DOWN

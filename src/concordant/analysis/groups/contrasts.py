@@ -215,6 +215,7 @@ class Deal:
     """The ballots of groups, ready to be dealt out to groups of the same sizes again and again."""
 
     def __init__(self, method: Method, grouped: Preferences, whole: Ranking) -> None:
+        """Determine what is dealt (agents, ballots or single ballots) and the group of every such unit."""
         self.method, self.grouped = method, grouped
         self.all_known = counts_silence(method, grouped, whole)
         self.shape = (grouped.n_instances, grouped.n_items)

@@ -148,7 +148,7 @@ def _settled(method: Method, whole: Ranking) -> Method:
 def _rows(whole: Ranking, groups: Ranking, tested: Contrasts, alpha: float) -> tuple[GroupDifference, ...]:
     """Return a row per group and item that it has, items in the order of the whole."""
     place = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
-    code = {label: position for position, label in enumerate(whole.vocabulary.labels)}
+    code = {label: code for code, label in enumerate(whole.vocabulary.labels)}
     rows = []
     for group, part in enumerate(groups):
         low, high = part.low, part.high

@@ -170,5 +170,5 @@ def _note(rows: Rows, features: Features) -> str:
     return Sentence("; ").join(parts)
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+def _counted(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"

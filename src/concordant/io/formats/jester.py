@@ -125,6 +125,7 @@ class _Workbook:
     """The first sheet of an Excel workbook."""
 
     def __init__(self, source: Source) -> None:
+        """Read the first sheet as a matrix of numbers; refuse other workbooks."""
         from concordant.io._sheets import sheets_of
 
         self.source = source
@@ -142,5 +143,5 @@ class _Workbook:
         return self.source.error(message if row < 0 else f"row {row + 1}: {message}")
 
     def place(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the location of a row for messages."""
         return f"row {row + 1}"

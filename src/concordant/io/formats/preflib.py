@@ -123,6 +123,9 @@ class _File(Screen):
     """One file: its header fields, its alternatives, its orders."""
 
     def __init__(self, source: Source, options: Options) -> None:
+        """Parse a file by the kernel: header fields, names of alternatives, orders, and lines that could not
+        be parsed.
+        """
         self.source, self.options = source, options
         content = source.read_text_bytes()
         self.header: dict[str, str] = {}
@@ -130,22 +133,22 @@ class _File(Screen):
         if not content.startswith(b"#") and _OLD.match(content):
             content, separator = self._as_new_layout(content), ","
         self.data = np.frombuffer(content, np.uint8)
-        found = kernels.parse_orders(self.data, ord(separator))
-        self.ptr, self.item, self.tier = found.ptr, found.item, found.tier
-        for a, b in found.heads.tolist():
+        parsed = kernels.parse_orders(self.data, ord(separator))
+        self.ptr, self.item, self.tier = parsed.ptr, parsed.item, parsed.tier
+        for a, b in parsed.heads.tolist():
             key, _, value = content[a:b].decode("utf-8").partition(":")
             self.header[key.strip().lower()] = value.strip()
-        self.number, self._spans = found.names[:, 0], found.names[:, 1:]
-        self.count_of_order, self.tiers, self.line = found.orders.T
-        self.summary = _Summary(*found.summary.tolist())
+        self.number, self._spans = parsed.names[:, 0], parsed.names[:, 1:]
+        self.count_of_order, self.tiers, self.line = parsed.orders.T
+        self.summary = _Summary(*parsed.summary.tolist())
         places = _Places(source, self.line, self._shift)  # apart: a cycle would keep the arrays alive
         super().__init__(places, len(self.line), options)
         self.type = self.header.get("data type", source.ending.removeprefix(".")).strip().lower()
         if self.type not in TYPES:
             raise source.error(_refusal(self.type))
-        self.said: list[str] = []
+        self.remarks: list[str] = []
         if self.type != "wmd":
-            self._report(*found.bad.T)
+            self._report(*parsed.bad.T)
 
     def _as_new_layout(self, content: bytes) -> bytes:
         """Rewrite the head of the layout before 2022, line by line; its orders stay as they are."""
@@ -166,7 +169,7 @@ class _File(Screen):
         """Stop at the first line that could not be parsed, or count such lines by reason."""
         if len(line):
             bad = {_TROUBLES[k]: (line[kind == k] - self._shift).tolist() for k in np.unique(kind).tolist()}
-            self.said += refuse_lines(bad, self.source.error, self.options)
+            self.remarks += refuse_lines(bad, self.source.error, self.options)
         if not len(self.line):
             raise self.source.error("there are no orders in it: check that this is the right file.")
 
@@ -206,9 +209,9 @@ class _File(Screen):
         unnamed = sum(not name for name in names)
         shared = sum(label != name for label, name in zip(labels, names, strict=True)) - unnamed
         if unnamed:
-            self.said.append(f"{unnamed:,} alternatives have no name: they are called by their number")
+            self.remarks.append(f"{unnamed:,} alternatives have no name: they are called by their number")
         if shared:
-            self.said.append(f"{shared:,} alternatives have the name of another: their number was added")
+            self.remarks.append(f"{shared:,} alternatives have the name of another: their number was added")
         return Vocabulary(labels)
 
     def _declared(self, key: str) -> int | None:
@@ -291,7 +294,7 @@ class _File(Screen):
             orders = lists_of_tiers(items.take(parts["item"]), parts["tier"].tolist(), parts["indptr"].tolist())
             meta[NEVER_CAST] = [order for order, count in zip(orders, parts["weight"], strict=True) if not count]
         what = f"{self.source.name}: {len(parts['weight']):,} orders ({self.type}) of {voters:,} voters"
-        notes = [f"{what} over {len(items):,} alternatives", *self.said, *self.notes()]
+        notes = [f"{what} over {len(items):,} alternatives", *self.remarks, *self.notes()]
         return parts | {"meta": meta, "notes": notes}
 
     def _expect(self, n: int) -> None:
@@ -305,7 +308,7 @@ class _File(Screen):
         """Note a contradiction between header and orders; refuse it where strict."""
         if self.strict:
             raise self.source.error(f"{what}, which strict does not allow: correct it, or read without strict.")
-        self.said.append(what)
+        self.remarks.append(what)
 
     def _meta(self, items: Vocabulary) -> dict[str, object]:
         """Return the header fields to keep in ``meta``, and the numbers of the alternatives unless they are 1, 2, …"""
@@ -337,7 +340,7 @@ class _File(Screen):
             meta[COUNTED_FROM] = 0
         if best_first != listed:
             meta[AS_LISTED] = tuple(listed)
-        self.said.append("categories, best first" + how + f": {', '.join(map(shorten, best_first))}")
+        self.remarks.append("categories, best first" + how + f": {', '.join(map(shorten, best_first))}")
 
     def _listed_categories(self) -> list[str]:
         """Return the names of the categories in the order of the header; unnamed ones are numbered."""
@@ -434,4 +437,4 @@ def _edges(file: _File) -> Preferences:
     agent, agents = encode(items.take(start), "agent")
     parts = build.gather_rows((end, items), weight_of, scale="rating", agent=(agent, agents))
     note = f"{file.source.name}: {len(rows):,} edges (wmd), read as ratings of {len(agents):,} agents"
-    return Preferences(**parts, meta=file._meta(items), notes=[note, *file.said])
+    return Preferences(**parts, meta=file._meta(items), notes=[note, *file.remarks])

@@ -110,6 +110,7 @@ class _Fields(Screen):
     """Lines of a fixed number of fields."""
 
     def __init__(self, sources: Sequence[Source], width: int, layout: str, options: Options) -> None:
+        """Split the lines into fields by the kernel, and refuse lines with another number of fields."""
         self.lines = Lines(sources)
         start, end, line, count = kernels.split_fields(self.lines.data, width)
         self.lines.line = line

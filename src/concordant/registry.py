@@ -242,7 +242,7 @@ class Kind(Generic[Entry]):
         raise UnknownNameError(f"There is no {self.word} {name!r}.{hint} `concordant {self.plural}` lists them all.")
 
     def _spellings(self) -> Iterator[tuple[str, Resolved]]:
-        """Yield every name with the entry it means; the first match wins, and later sources cost more to list."""
+        """Yield every name with the entry it means, cheapest sources first; the first match wins."""
         yield from ((name, Resolved(name, {})) for name in self.modules())
         yield from self._aliases(of_plugins=False).items()
         yield from ((name, Resolved(name, {})) for name in self.plugins())

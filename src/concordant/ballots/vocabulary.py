@@ -134,7 +134,9 @@ Coded = tuple[Int32s, Vocabulary]
 
 
 def encode(column: object, what: str = "item") -> Coded:
-    """Number the labels of one column: (codes, vocabulary)."""
+    """Number the labels of one column (list, array, series, Arrow data, or codes with a vocabulary):
+    (codes, vocabulary).
+    """
     if isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], Vocabulary):
         return _checked(*column, what)
     if speaks_arrow(column):
@@ -146,9 +148,9 @@ def encode(column: object, what: str = "item") -> Coded:
             raise InputError(f"The {what} column has {column.ndim} dimensions: give one label per row.")
         if column.dtype.kind == "f":
             return _encode_floats(column, what)
-    whole = _integers(column)
-    if whole is not None:
-        return _encode_ints(whole)
+    integers = _integers(column)
+    if integers is not None:
+        return _encode_ints(integers)
     values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column  # type: ignore[assignment]
     codes, first, bad = kernels.encode_objects(values)
     if bad >= 0:

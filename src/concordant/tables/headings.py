@@ -115,10 +115,9 @@ def _pairs(plain: Mapping[str, str], word_1: str, word_2: str) -> list[tuple[str
     by_plain = {text: name for name, text in plain.items()}
     pairs = []
     for text, name in by_plain.items():
-        swapped = [text[: -len(word_1)] + word_2] * text.endswith(word_1) + [
-            word_2 + text[len(word_1) :]
-        ] * text.startswith(word_1)
-        pairs += [(name, by_plain[partner]) for partner in swapped if partner in by_plain]
+        at_end = [text[: -len(word_1)] + word_2] * text.endswith(word_1)
+        at_start = [word_2 + text[len(word_1) :]] * text.startswith(word_1)
+        pairs += [(name, by_plain[partner]) for partner in at_end + at_start if partner in by_plain]
     return pairs
 
 

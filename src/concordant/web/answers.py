@@ -66,7 +66,7 @@ class Answerer:
         self._words = control_words()
 
     def answer(self, question: Question) -> Answer:
-        """Return what is shown, or a file; whatever is wrong is a sentence."""
+        """Return what the page shows, or a file; errors become a sentence."""
         try:
             answer = self._show(question) if question["do"] == "show" else self._file(question)
             answer["error"] = None

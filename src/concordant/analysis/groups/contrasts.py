@@ -120,7 +120,8 @@ def _share(distance: Floats) -> Floats:
 def step_down(distance: Floats) -> Floats:
     """Return p-values adjusted by Westfall and Young's step-down maxima; row 0 is observed, the others are drawn.
 
-    The largest statistic is compared with the largest of every draw, the second with the largest of the others, …
+    ``distance`` is deals x comparisons. The largest statistic is compared with the largest of every draw, the second
+    with the largest of the others, …
     """
     order = np.argsort(-distance[0], kind="stable")
     largest = np.maximum.accumulate(distance[:, order[::-1]], axis=1)[:, ::-1]

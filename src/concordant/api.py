@@ -80,7 +80,7 @@ def _tied(prefs: Preferences) -> float:
 
 
 def _equal(prefs: Preferences | Summed) -> bool:
-    """Say whether all ratings are the same, as where a file lists only what was approved."""
+    """Return whether all ratings are the same, as in a file that lists only approved items."""
     value = prefs.value if isinstance(prefs, Preferences) else None
     return value is not None and bool((value == value[0]).all())
 

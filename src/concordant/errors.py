@@ -43,10 +43,15 @@ class Sentence(str):
 
     def __new__(cls, *parts: str | Reference) -> Sentence:
         """Put texts, sentences and references together."""
-        flat = [one for part in parts for one in (part.parts if isinstance(part, Sentence) else (part,)) if one]
-        made = super().__new__(cls, "".join(map(str, flat)))
-        made.parts = tuple(flat)
-        return made
+        flat = [
+            text_or_reference
+            for part in parts
+            for text_or_reference in (part.parts if isinstance(part, Sentence) else (part,))
+            if text_or_reference
+        ]
+        sentence = super().__new__(cls, "".join(map(str, flat)))
+        sentence.parts = tuple(flat)
+        return sentence
 
     def rendered(self, words: Words) -> str:
         """Return the text with the parameters in the words of a face, those unknown to it in the words of Python."""
@@ -92,9 +97,9 @@ def phrase(template: str, *values: object) -> Sentence:
     return Sentence(first, *(part for pair in zip(values, texts, strict=True) for part in map(str, pair)))
 
 
-def in_words(said: object, words: Words) -> str:
-    """Return an error, a notice or a note in the words of a face."""
-    text = str(said)
+def in_words(message: object, words: Words) -> str:
+    """Return an error, a notice or a note in the words of an interface (Python, command line or web)."""
+    text = str(message)
     return text.rendered(words) if isinstance(text, Sentence) else text
 
 
@@ -136,7 +141,7 @@ class ConcordantError(Exception):
     @property
     def parameter(self) -> str | None:
         """The first parameter that the message names: most often the one that would mend it."""
-        return next((one.name for one in self.message.references), None)
+        return next((reference.name for reference in self.message.references), None)
 
 
 class InputError(ConcordantError, ValueError):

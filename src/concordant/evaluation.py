@@ -61,15 +61,15 @@ class Evaluation:
         """Keep only these instances, in this order."""
         if self.instances is None:
             return self
-        at = [self.instances.code(label, "instance") for label in instances]
-        values = {metric: value[at] for metric, value in self.per_instance.items()}
+        codes = [self.instances.code(label, "instance") for label in instances]
+        values = {metric: value[codes] for metric, value in self.per_instance.items()}
         return replace(self, per_instance=values, instances=Vocabulary(list(instances)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
         names = [None] if self.instances is None else self.instances.labels
         rows = {
-            metric: [None if np.isnan(v) else v for v in values.tolist()]
+            metric: [None if np.isnan(value) else value for value in values.tolist()]
             for metric, values in self.per_instance.items()
         }
         return {
@@ -116,50 +116,50 @@ def evaluate(
     _check_choice("ties", ties, ("order", "average"))
     wanted = [metrics] if isinstance(metrics, str) else list(metrics)
     ranking, labels = _as_ranking(ranking), _as_labels(labels)
-    ptr, item, label, labelled = labels.aligned(ranking.instances, ranking.vocabulary)
+    ptr, item, label, instance_of_labels = labels.aligned(ranking.instances, ranking.vocabulary)
     n_items = len(ranking.vocabulary) + len(labels.items)
-    ranked = kernels.join_labels(ranking.slot_ptr, ranking.ranked_item, ptr, item, label, n_items)
-    # Judged instances that are not ranked follow as empty lists.
-    absent = np.setdiff1d(np.arange(labels.n_instances), labelled)
-    absent_labels = [labels.label[labels.ptr[q] : labels.ptr[q + 1]] for q in absent.tolist()]
+    ranked_label = kernels.join_labels(ranking.slot_ptr, ranking.ranked_item, ptr, item, label, n_items)
+    # Judged instances that are not ranked are appended as empty lists.
+    unranked_instances = np.setdiff1d(np.arange(labels.n_instances), instance_of_labels)
+    absent_labels = [labels.label[labels.ptr[q] : labels.ptr[q + 1]] for q in unranked_instances.tolist()]
     values = measures.evaluate_ranked(
-        ranked,
-        _extended(ranking.slot_ptr, [0] * len(absent)),
+        ranked_label,
+        _extended(ranking.slot_ptr, [0] * len(unranked_instances)),
         np.concatenate([label, *absent_labels]),
-        _extended(ptr, [len(one) for one in absent_labels]),
+        _extended(ptr, [len(segment) for segment in absent_labels]),
         wanted,
         unjudged=unjudged,
         joined=True,
         level=ranking.rank_in_order if ties == "average" else None,
     )
-    tied = [] if ties == "average" else _tied(ranking, ranked)
+    tie_notices = [] if ties == "average" else _tied(ranking, ranked_label)
     if ranking.instances is None or labels.instances is None:
-        return Evaluation(values, ranking.instances, warnings=tuple(tied))
-    if len(absent) == labels.n_instances:
+        return Evaluation(values, ranking.instances, warnings=tuple(tie_notices))
+    if len(unranked_instances) == labels.n_instances:
         raise InputError(
             f"None of the ranked instances (such as {shorten(ranking.instances[0])!r}) is judged (such as "
             f"{shorten(labels.instances[0])!r} is): check that ranking and labels name instances alike."
         )
-    kept = np.concatenate([labelled >= 0, np.full(len(absent), queries == "judged")])
-    missing = labels.instances.take(absent)
-    strange = ranking.instances.take(np.flatnonzero(labelled < 0))
-    names = np.array([*ranking.instances.labels, *missing], object)[kept]
+    is_counted = np.concatenate([instance_of_labels >= 0, np.full(len(unranked_instances), queries == "judged")])
+    missing = labels.instances.take(unranked_instances)
+    without_labels = ranking.instances.take(np.flatnonzero(instance_of_labels < 0))
+    names = np.array([*ranking.instances.labels, *missing], object)[is_counted]
     return Evaluation(
-        {metric: value[kept] for metric, value in values.items()},
+        {metric: value[is_counted] for metric, value in values.items()},
         Vocabulary(names.tolist()),
         tuple(missing),
-        tuple(strange),
-        (*_gaps(missing, strange, labels.n_instances, queries), *tied),
+        tuple(without_labels),
+        (*_gaps(missing, without_labels, labels.n_instances, queries), *tie_notices),
     )
 
 
 def on_shared_instances(results: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     """Restrict the evaluations of several systems to the instances all of them have, in one order."""
-    named = [set(result.instances.labels) for result in results.values() if result.instances is not None]
-    if not named:
+    labels_of_system = [set(result.instances.labels) for result in results.values() if result.instances is not None]
+    if not labels_of_system:
         return dict(results)
     first = next(result.instances for result in results.values() if result.instances is not None)
-    shared = [label for label in first.labels if all(label in labels for labels in named)]
+    shared = [label for label in first.labels if all(label in labels for labels in labels_of_system)]
     if not shared:
         raise InputError("The systems share no judged instance, so they cannot be compared.")
     return {name: result.over(shared) for name, result in results.items()}
@@ -183,14 +183,16 @@ def paired_tests(
 
 
 def _paired(results: Mapping[str, Evaluation], metric: str) -> dict[str, Floats]:
-    """Return the values of the instances the metric does not skip; all systems have the same, in one order."""
+    """Return, per system, the values of the instances that the metric does not skip; all systems have the
+    same instances.
+    """
     values = {name: result.per_instance[metric] for name, result in results.items()}
-    valued = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
-    if not valued.any():
+    has_value = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
+    if not has_value.any():
         raise InputError(
             f"{metric} has a value for no instance, so the systems cannot be compared: take another metric."
         )
-    return {name: value[valued] for name, value in values.items()}
+    return {name: value[has_value] for name, value in values.items()}
 
 
 def ranking_of_run(prefs: Preferences) -> Ranking:
@@ -211,67 +213,69 @@ def ranking_of_run(prefs: Preferences) -> Ranking:
     score = prefs.value if prefs.scale == "rating" else -prefs.value
     instance = np.repeat(prefs.instance_of_ballot, np.diff(prefs.indptr))
     labels = prefs.items.labels
-    place = np.empty(len(labels), np.int64)
-    place[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
-    order = np.lexsort((place[prefs.item], instance))
-    answered, size = np.unique(instance, return_counts=True)
+    place_of_item = np.empty(len(labels), np.int64)
+    place_of_item[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
+    order = np.lexsort((place_of_item[prefs.item], instance))
+    instances, size = np.unique(instance, return_counts=True)
     return Ranking(
         vocabulary=prefs.items,
         slot_ptr=pointer(size),
         slot_item=prefs.item[order],
         score=score[order].astype(np.float32).astype(np.float64),
-        instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(answered)),
+        instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(instances)),
         method="run",
     )
 
 
-def _as_ranking(given: object) -> Ranking:
-    if isinstance(given, Ranking):
-        return given
-    if isinstance(given, Preferences):
-        return ranking_of_run(given)
-    if not isinstance(given, Mapping):
+def _as_ranking(run: object) -> Ranking:
+    """Return a ranking from a Ranking, a run as preferences, or {query: {document: score}}."""
+    if isinstance(run, Ranking):
+        return run
+    if isinstance(run, Preferences):
+        return ranking_of_run(run)
+    if not isinstance(run, Mapping):
         raise InputError(
             f"evaluate() takes a Ranking, a run as Preferences or {{query: {{document: score}}}}, not "
-            f"{type(given).__name__}: make a ranking with cc.rank(…) or read a run with cc.read(path)."
+            f"{type(run).__name__}: make a ranking with cc.rank(…) or read a run with cc.read(path)."
         )
-    instance, item, score = _columns(given, "run", "score")
+    instance, item, score = _columns(run, "run", "score")
     return ranking_of_run(Preferences.from_ratings(["run"] * len(item), item, score, instance=instance))
 
 
-def _as_labels(given: object) -> Labels:
-    if isinstance(given, Labels):
-        return given
-    if not isinstance(given, Mapping):
+def _as_labels(labels: object) -> Labels:
+    """Return labels from Labels or {query: {document: relevance}}."""
+    if isinstance(labels, Labels):
+        return labels
+    if not isinstance(labels, Mapping):
         raise InputError(
-            f"evaluate() takes Labels or {{query: {{document: relevance}}}}, not {type(given).__name__}: make them "
+            f"evaluate() takes Labels or {{query: {{document: relevance}}}}, not {type(labels).__name__}: make them "
             "with cc.Labels(instance, item, label) or cc.read_labels(path)."
         )
-    return Labels(*_columns(given, "labels", "relevance"))
+    return Labels(*_columns(labels, "labels", "relevance"))
 
 
-def _columns(given: Mapping[Any, Any], what: str, number: str) -> tuple[list[Any] | None, list[Any], list[Any]]:
-    """Return the columns instance, item and number of a dictionary of dictionaries, or of one (a single query)."""
-    nested = [isinstance(value, Mapping) for value in given.values()]
-    if any(nested) != all(nested):
+def _columns(nested_scores: Mapping[Any, Any], what: str, number: str) -> tuple[list[Any] | None, list[Any], list[Any]]:
+    """Return the columns instance, item and number of {query: {item: number}}; instance is None for {item: number}."""
+    is_nested = [isinstance(value, Mapping) for value in nested_scores.values()]
+    if any(is_nested) != all(is_nested):
         raise InputError(f"The {what} mix {{document: {number}}} with {{query: {{document: {number}}}}}: use one.")
-    if not any(nested):
-        return None, list(given), list(given.values())
-    rows = [(query, item, value) for query, scored in given.items() for item, value in scored.items()]
+    if not any(is_nested):
+        return None, list(nested_scores), list(nested_scores.values())
+    rows = [(query, item, value) for query, scored in nested_scores.items() for item, value in scored.items()]
     instance, item, value = ([row[k] for row in rows] for k in range(3))
     return instance, item, value
 
 
 def _extended(ptr: Int64s, sizes: Sequence[int]) -> Int64s:
-    """Return the pointers with segments of these sizes after the last."""
+    """Return the pointer with segments of these sizes appended."""
     return np.concatenate([ptr, ptr[-1] + np.cumsum(sizes)]).astype(np.int64)
 
 
-def _gaps(missing: Sequence[str], strange: Sequence[str], n_judged: int, queries: str) -> list[Notice]:
-    """Say which instances only one side knows."""
+def _gaps(missing: Sequence[str], without_labels: Sequence[str], n_judged: int, queries: str) -> list[Notice]:
+    """Return notices about instances that are judged but not ranked, or ranked but not judged."""
     notices = []
     if missing:
-        became = (
+        treatment = (
             "each counts as an empty list, as trec_eval -c does; " + arg("queries", "shared") + " leaves them out"
             if queries == "judged"
             else "they are left out; "
@@ -279,23 +283,23 @@ def _gaps(missing: Sequence[str], strange: Sequence[str], n_judged: int, queries
             + " counts each as an empty list, as trec_eval -c does"
         )
         what = f"{len(missing)} of {n_judged} judged instances are not ranked ({_some(missing)}): "
-        notices.append(Notice("missing-instances", what + became + ".", tuple(missing)))
-    if strange:
-        are = "ranked instance has" if len(strange) == 1 else "ranked instances have"
-        text = f"{len(strange)} {are} no labels ({_some(strange)}): left out."
-        notices.append(Notice("unjudged-instances", text, tuple(strange)))
+        notices.append(Notice("missing-instances", what + treatment + ".", tuple(missing)))
+    if without_labels:
+        are = "ranked instance has" if len(without_labels) == 1 else "ranked instances have"
+        text = f"{len(without_labels)} {are} no labels ({_some(without_labels)}): left out."
+        notices.append(Notice("unjudged-instances", text, tuple(without_labels)))
     return notices
 
 
 def _tied(ranking: Ranking, ranked_label: Floats) -> list[Notice]:
-    """Say whether the order inside ties decides over many relevant items."""
+    """Return a notice if the order inside ties affects more than 10% of the relevant items."""
     rank = ranking.rank_in_order
     if not (rank[1:] == rank[:-1]).any():
         return []
     lists = measures.Lists.of(ranked_label, ranking.slot_ptr, ranked_label, ranking.slot_ptr, rank, skips=False)
     relevant = lists.gain_label > 0
-    uneven = lists.gain_label != lists.mean_in_tie(lists.gain_label)
-    share = float((relevant & uneven).sum() / max(relevant.sum(), 1))
+    is_mixed = lists.gain_label != lists.mean_in_tie(lists.gain_label)
+    share = float((relevant & is_mixed).sum() / max(relevant.sum(), 1))
     if share <= _MANY_TIES:
         return []
     text = (

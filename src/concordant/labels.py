@@ -25,6 +25,7 @@ class Labels(Frozen):
     ptr: Int64s
 
     def __init__(self, instance: object, item: object, label: object) -> None:
+        """Encode the columns and sort the rows by instance; refuse an item labelled twice."""
         item_codes, items = encode(item, "item")
         n = len(item_codes)
         instance_codes, instances = np.zeros(n, np.int32), None
@@ -41,6 +42,7 @@ class Labels(Frozen):
         self._check_repeats()
 
     def _check_repeats(self) -> None:
+        """Refuse an item that is labelled twice in an instance."""
         from concordant import kernels
 
         instance, row = kernels.find_repeated(self.ptr, self.item, len(self.items))
@@ -74,31 +76,32 @@ class Labels(Frozen):
         return latest[2]
 
     def _align(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
+        """Return what ``aligned`` returns, without its cache."""
         if (instances is None) != (self.instances is None) and max(len(instances or ""), self.n_instances) > 1:
             raise InputError(
                 "Only one of the ranking and the labels names instances: give both the same instance column."
             )
         if instances is None or self.instances is None:
-            mine = np.zeros(1, np.int64)
+            own_instance = np.zeros(1, np.int64)
         else:
-            mine = self.instances.codes(instances).astype(np.int64)
-        sizes = np.where(mine >= 0, np.diff(self.ptr)[mine], 0)
+            own_instance = self.instances.codes(instances).astype(np.int64)
+        sizes = np.where(own_instance >= 0, np.diff(self.ptr)[own_instance], 0)
         ptr = pointer(sizes)
-        rows = np.arange(ptr[-1]) + np.repeat(np.where(mine >= 0, self.ptr[mine], 0) - ptr[:-1], sizes)
+        rows = np.arange(ptr[-1]) + np.repeat(np.where(own_instance >= 0, self.ptr[own_instance], 0) - ptr[:-1], sizes)
         item_code = items.codes(self.items)
-        strangers = np.flatnonzero(item_code < 0)
-        item_code[strangers] = len(items) + np.arange(len(strangers), dtype=np.int32)
-        return ptr, item_code[self.item[rows]], self.label[rows], mine
+        unknown_items = np.flatnonzero(item_code < 0)
+        item_code[unknown_items] = len(items) + np.arange(len(unknown_items), dtype=np.int32)
+        return ptr, item_code[self.item[rows]], self.label[rows], own_instance
 
     def for_items(self, instance_of: AnyArray, instances: Vocabulary | None, items: Vocabulary, item: Int32s) -> Floats:
         """Return the label of each (instance, item) pair of another numbering, NaN where unjudged."""
-        ptr, labelled, label, _ = self.aligned(instances, items)
+        ptr, labelled_item, label, _ = self.aligned(instances, items)
         width = len(items) + len(self.items)
-        key = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * width + labelled
+        key = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * width + labelled_item
         order = np.argsort(key)
         wanted = np.asarray(instance_of, np.int64) * width + item
         if not len(key):
             return np.full(len(wanted), np.nan)
-        at = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
-        found = order[at]
-        return np.where(key[found] == wanted, label[found], np.nan)
+        position = np.minimum(np.searchsorted(key[order], wanted), len(key) - 1)
+        row = order[position]
+        return np.where(key[row] == wanted, label[row], np.nan)

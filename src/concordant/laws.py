@@ -86,9 +86,9 @@ def unanimity(method: Method, prefs: Preferences, rng: np.random.Generator) -> s
         total = views.total_weight(part)
         rank = method.rank(part).rank_by_slot
         for q in np.flatnonzero(total > 0).tolist():
-            own = rank[part.slot_ptr[q] : part.slot_ptr[q + 1]]
+            ranks = rank[part.slot_ptr[q] : part.slot_ptr[q + 1]]
             all_prefer = counts.matrix(q) >= total[q] * (1 - 1e-9)
-            broken = np.argwhere(all_prefer & (own[:, None] > own[None, :]))
+            broken = np.argwhere(all_prefer & (ranks[:, None] > ranks[None, :]))
             if len(broken):
                 better, worse = (part.items[part.slot_item[part.slot_ptr[q] + i]] for i in broken[0])
                 return f"every ballot puts {better!r} before {worse!r}, the ranking does not"
@@ -102,9 +102,9 @@ def condorcet_consistency(method: Method, prefs: Preferences, rng: np.random.Gen
     for q in range(prefs.n_instances):
         wins = counts.matrix(q)
         beats = (wins > wins.T * (1 + 1e-9)).sum(axis=1)
-        own = rank[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
+        ranks = rank[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
         for winner in np.flatnonzero(beats == len(wins) - 1).tolist():
-            if own[winner] != 1 or (own == 1).sum() > 1:
+            if ranks[winner] != 1 or (ranks == 1).sum() > 1:
                 label = prefs.items[prefs.slot_item[prefs.slot_ptr[q] + winner]]
                 return f"{label!r} beats every other candidate but is not alone at the top"
     return None
@@ -173,17 +173,17 @@ def saves_and_loads(method: Method, prefs: Preferences, rng: np.random.Generator
 def explains_itself(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
     """Every instance of a ranking is explained: the same each time, in finite numbers, and the winner is named."""
     for ranking in method.rank(prefs):
-        told, again = ranking.explain(), ranking.explain()
-        text = told.to_text()
-        if told != again:
+        explanation, again = ranking.explain(), ranking.explain()
+        text = explanation.to_text()
+        if explanation != again:
             return "it explains the same ranking in two ways"
-        if not any(reason.sentences for reason in told.reasons):
+        if not any(reason.sentences for reason in explanation.reasons):
             return "it explains nothing"
         if re.search(r"\b(nan|inf)\b", text):
             return f"its explanation holds a number that is not finite: {text}"
         if len(ranking.score) and not any(label in text for label in ranking.tiers[0]):
             return f"its explanation does not name the winner {ranking.items[0]!r}: {text}"
-        if told.draw is not None and not told.draw().lstrip().startswith("<"):
+        if explanation.draw is not None and not explanation.draw().lstrip().startswith("<"):
             return "the picture of its explanation is no SVG"
     return None
 
@@ -267,8 +267,8 @@ def random_labelled(rng: np.random.Generator, n_instances: int = 12) -> tuple[Pr
     label = rng.integers(0, 3, (n_instances, n_items))
     rows = []
     for q, k in np.ndindex(n_instances, n_agents):
-        seen = (k / n_agents) * label[q] + rng.normal(size=n_items)
-        chosen = np.argsort(-seen)[: rng.integers(1, n_items + 1)]
+        perceived = (k / n_agents) * label[q] + rng.normal(size=n_items)
+        chosen = np.argsort(-perceived)[: rng.integers(1, n_items + 1)]
         rows += [(f"q{q}", f"agent {k}", f"item {i}", place + 1) for place, i in enumerate(chosen.tolist())]
     instance, agent, item, rank = (list(column) for column in zip(*rows, strict=True))
     prefs = Preferences.from_ranks(agent, item, rank, instance=instance)
@@ -342,6 +342,7 @@ def _kernel_names() -> tuple[str, ...]:
 
 
 def _backends() -> list[ModuleType]:
+    """Return the kernel back ends that are installed: NumPy, and compiled ones if any."""
     from concordant.kernels import twins
 
     try:
@@ -351,6 +352,7 @@ def _backends() -> list[ModuleType]:
 
 
 def _ranks(method: Method, prefs: Preferences) -> Ranks:
+    """Return the rank of every candidate by (instance, label)."""
     instance = segment_index(prefs.slot_ptr).tolist()
     labels = prefs.items.take(prefs.slot_item)
     names = [""] if prefs.instances is None else prefs.instances.labels
@@ -358,11 +360,13 @@ def _ranks(method: Method, prefs: Preferences) -> Ranks:
     return {(names[q], label): rank for q, label, rank in zip(instance, labels, ranks, strict=True)}
 
 
-def _differ(method: Method, one: Preferences, other: Preferences, when: str) -> str | None:
-    return None if _ranks(method, one) == _ranks(method, other) else f"the ranking changes {when}"
+def _differ(method: Method, first: Preferences, second: Preferences, when: str) -> str | None:
+    """Return None where both preferences are ranked alike, else a sentence."""
+    return None if _ranks(method, first) == _ranks(method, second) else f"the ranking changes {when}"
 
 
 def _shuffle_segments(ptr: Int64s, rng: np.random.Generator) -> Int64s:
+    """Return an order of entries that is random inside each segment."""
     return np.lexsort((rng.random(int(ptr[-1])), segment_index(ptr)))
 
 

@@ -80,7 +80,7 @@ _NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
 
 
 def _joined(parts: Sequence[Outcome]) -> Outcome:
-    """Put the outcomes of consecutive instances together; what sums up all of them is left out, which is said."""
+    """Join the outcomes of consecutive instances; fit statistics of all instances are lost, which a notice says."""
     warnings = list(joined_notices([part.warnings for part in parts]))
     if any(part.fit for part in parts):
         text = f"the instances were ranked in {len(parts)} parts to save memory, so the fit of all is not known"
@@ -89,12 +89,12 @@ def _joined(parts: Sequence[Outcome]) -> Outcome:
 
 
 def joined_notices(parts: Sequence[Sequence[Notice]]) -> tuple[Notice, ...]:
-    """Put the warnings about parts of the instances together, one of each name."""
-    said: dict[str, list[Notice]] = {}
+    """Join the notices about parts of the instances, one per name."""
+    by_name: dict[str, list[Notice]] = {}
     for notice in (notice for part in parts for notice in part):
-        said.setdefault(notice.name, []).append(notice)
+        by_name.setdefault(notice.name, []).append(notice)
     warnings = []
-    for name, notices in said.items():
+    for name, notices in by_name.items():
         items = tuple(dict.fromkeys(item for notice in notices for item in notice.items))
         differ = len({notice.text for notice in notices}) > 1
         more = f" (the same in other parts of the instances, {len(items):,} items in all)" if differ else ""
@@ -145,9 +145,9 @@ class Method(Settings):
         self.check_needs(prefs)
         return self.ranking_of(prefs, self._scores_within_memory(prefs), start)
 
-    def ranking_of(self, prefs: Preferences, found: Floats | Outcome, start: float | None = None) -> Ranking:
-        """Return the ranking of the candidates of these preferences by scores that were found for them."""
-        outcome, score = (found, found.score) if isinstance(found, Outcome) else (_NOTHING_MORE, found)
+    def ranking_of(self, prefs: Preferences, scored: Floats | Outcome, start: float | None = None) -> Ranking:
+        """Return the ranking of the candidates by the scores (or the outcome) computed for them."""
+        outcome, score = (scored, scored.score) if isinstance(scored, Outcome) else (_NOTHING_MORE, scored)
         if not np.isfinite(score).all():
             raise InputError(f"{self.name} gave a score that is not finite: please report these preferences.")
         return Ranking(
@@ -182,7 +182,7 @@ class Method(Settings):
         return str(getattr(self, "missing", self.unmentioned))
 
     def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
-        """Say why, from the ballots of the instance that a ranking is of."""
+        """Explain the ranking of one instance from its ballots."""
         if not len(ranking.score):
             nothing = Reason("Nothing to explain", ["This instance has no candidates."])
             return Explanation(self.name, (nothing,), ranking.instance)
@@ -196,7 +196,7 @@ class Method(Settings):
         return Explanation(self.name, reasons, ranking.instance, method.picture(prefs, ranking))
 
     def _settled_as_in(self, prefs: Preferences) -> Self:
-        """Return the method with what silence means as the ballots of all instances decide it, not those of one."""
+        """Return the method with ``missing="auto"`` resolved by the ballots of all instances, not those of one."""
         if getattr(self, "missing", None) != "auto" or getattr(self, "counts", "binary") != "binary":
             return self
         from concordant import views
@@ -205,21 +205,23 @@ class Method(Settings):
         return replace(self, **settled).with_learnt(**self.learnt)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Say why the ranking of the only instance came out so; a method with more to tell says it in its own file."""
+        """Explain the ranking of the only instance; methods with more to tell override this."""
         from concordant.narrative.sentences import Scene, first_places
 
         return first_places(Scene(prefs, ranking, self._missing), self.summary())
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
-        """Return what draws the explanation as the text of an SVG file, where a picture helps."""
+        """Return a function that draws the explanation as SVG text, where a picture helps."""
         return None
 
     def ranks_apart(self, prefs: Preferences) -> bool:
-        """Say whether each instance of these preferences is ranked on its own."""
+        """Return whether each instance of these preferences is ranked independently."""
         return self.apart or self.by_parts
 
     def _scores_within_memory(self, prefs: Preferences) -> Floats | Outcome:
-        """Score all instances at once or, where their matrices do not fit, part by part; refuse what never fits."""
+        """Score all instances at once or, where their matrices do not fit, part by part; refuse instances that
+        never fit.
+        """
         size = np.diff(prefs.slot_ptr).astype(np.float64)
         needed = self.memory_of(1) * size**2
         if memory.fits(float(needed.sum())):
@@ -232,17 +234,20 @@ class Method(Settings):
         return self._scores_by_parts(prefs, needed)
 
     def _scores_by_parts(self, prefs: Preferences, needed: Floats) -> Outcome:
+        """Score consecutive instances in parts whose matrices fit into memory together; ``needed`` is in bytes
+        per instance.
+        """
         assert prefs.instances is not None
-        allowed, bounds, held = memory.allowance(), [0], 0.0
+        allowed, bounds, bytes_in_part = memory.allowance(), [0], 0.0
         for instance, amount in enumerate(needed.tolist()):
-            held += amount
-            if held > allowed and instance > bounds[-1]:
+            bytes_in_part += amount
+            if bytes_in_part > allowed and instance > bounds[-1]:
                 bounds.append(instance)
-                held = amount
+                bytes_in_part = amount
         parts = []
         for start, stop in pairwise([*bounds, len(needed)]):
-            found = self.scores(prefs.select(instances=prefs.instances[start:stop]))
-            parts.append(found if isinstance(found, Outcome) else Outcome(found))
+            scored = self.scores(prefs.select(instances=prefs.instances[start:stop]))
+            parts.append(scored if isinstance(scored, Outcome) else Outcome(scored))
         return _joined(parts)
 
     def needed(self) -> frozenset[str]:
@@ -270,5 +275,5 @@ class Method(Settings):
 
     @classmethod
     def memory_of(cls, items: int) -> float:
-        """Return about how many bytes an instance of so many candidates takes at the peak, its matrices alone."""
+        """Return roughly how many bytes the matrices of an instance with this many candidates take at the peak."""
         return 8.0 * cls.matrices * items**2

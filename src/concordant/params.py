@@ -100,7 +100,8 @@ def params_of(cls: type[Any]) -> tuple[Param, ...]:
 
 @cache
 def _params_of(cls: type[Any]) -> tuple[Param, ...]:
-    found = []
+    """List the hyper-parameters of a class from the metadata of its fields; the kind is read from the annotation."""
+    params = []
     for field in dataclasses.fields(cls):
         declared = field.metadata.get("param")
         if declared is None:
@@ -108,8 +109,8 @@ def _params_of(cls: type[Any]) -> tuple[Param, ...]:
         kind_text = field.type.__name__ if isinstance(field.type, type) else str(field.type)
         words = kind_text.replace("|", " ").split()
         kind = next((_KINDS[word] for word in words if word in _KINDS), str)
-        found.append(Param(name=field.name, kind=kind, default=field.default, optional="None" in words, **declared))
-    return tuple(found)
+        params.append(Param(name=field.name, kind=kind, default=field.default, optional="None" in words, **declared))
+    return tuple(params)
 
 
 def check_params(instance: object) -> None:
@@ -130,6 +131,7 @@ def values_of(instance: object) -> dict[str, Any]:
 
 
 def _is_kind(value: object, kind: type) -> bool:
+    """Return whether a value is of this kind; True and False are not numbers."""
     if kind is bool:
         return isinstance(value, bool)
     if kind is int:
@@ -140,6 +142,7 @@ def _is_kind(value: object, kind: type) -> bool:
 
 
 def _as_float(value: Any) -> float:
+    """Return a number as a float, infinite where it is too large for one."""
     try:
         return float(value)
     except OverflowError:  # a whole number of hundreds of digits

@@ -176,11 +176,11 @@ class Preferences(Frozen):
     @cached_property
     def entry_slot(self) -> Int64s:
         """The slot of every entry."""
-        found = self.slots.of_entry
-        if found is None:
-            found = self.item.astype(np.int64)
-            freeze(found)
-        return found
+        slot = self.slots.of_entry
+        if slot is None:
+            slot = self.item.astype(np.int64)
+            freeze(slot)
+        return slot
 
     # ---- sizes and form ----
     @property
@@ -342,12 +342,12 @@ class Preferences(Frozen):
         from concordant.tables.build import parts_of_table
         from concordant.tables.frames import FrameTable, grouped_pairs, table_of_frame
 
-        said = Options.of(FRAME, options)
-        grouped = grouped_pairs(frame, said)
+        reading = Options.of(FRAME, options)
+        grouped = grouped_pairs(frame, reading)
         if grouped is None:
-            return cls.of_parts(parts_of_table(table_of_frame(frame, said), said))
-        frame, said, note = grouped
-        return cls.of_parts(parts_of_table(FrameTable(frame), said)).merge().noted(note)
+            return cls.of_parts(parts_of_table(table_of_frame(frame, reading), reading))
+        frame, reading, note = grouped
+        return cls.of_parts(parts_of_table(FrameTable(frame), reading)).merge().noted(note)
 
     # ---- other views of the same data ----
     def select(
@@ -378,11 +378,11 @@ class Preferences(Frozen):
 
         if isinstance(n, bool) or not isinstance(n, (int, float)) or not n >= 0:
             raise InputError(arg("min_ballots", n) + " is not a number of ballots: give 0 or more.")
-        keep = often_named(self, n)
-        if keep.all():
+        is_kept = often_named(self, n)
+        if is_kept.all():
             return self
-        left_out = f"left out {int((~keep).sum()):,} of {len(keep):,} items that are on fewer than {n:g} ballots"
-        return self.subset(np.ones(self.n_ballots, bool), keep, notes=(*self.notes, left_out))
+        note = f"left out {int((~is_kept).sum()):,} of {len(is_kept):,} items that are on fewer than {n:g} ballots"
+        return self.subset(np.ones(self.n_ballots, bool), is_kept, notes=(*self.notes, note))
 
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
         """Take these ballots (a mask, indices or a slice); candidates stay as they are.
@@ -420,9 +420,9 @@ class Preferences(Frozen):
 
     def with_notes(self, notes: Sequence[str]) -> Preferences:
         """Return the same preferences with these notes."""
-        made = Preferences.__new__(Preferences)
-        vars(made).update(vars(self), notes=tuple(notes))
-        return made
+        copy = Preferences.__new__(Preferences)
+        vars(copy).update(vars(self), notes=tuple(notes))
+        return copy
 
     def merge(self, *, agents: bool = True) -> Preferences:
         """Join equal ballots and add their weights; ``agents=False`` forgets who said what.
@@ -480,6 +480,7 @@ def _bounds_of_pairs(n_entries: int) -> Int64s:
 
 
 def _codes(vocabulary: Vocabulary | None, labels: Iterable[object] | object, what: str) -> Int32s:
+    """Return the codes of one label or several; refuse where these preferences have no such labels."""
     if vocabulary is None:
         raise InputError(f"These preferences have no {what}s: build them with " + arg(what) + f" to select by {what}.")
     wanted = [labels] if isinstance(labels, (str, int)) or not isinstance(labels, Iterable) else list(labels)

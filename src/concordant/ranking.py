@@ -105,11 +105,12 @@ class Ranking(FrozenParts):
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """What a reader must know: trouble with the data, and with finding how sure the scores are."""
+        """What a reader must know: problems with the data, and with estimating the uncertainty of the scores."""
         return (*self.notices, *self._known.warnings)
 
     @cached_property
     def _sorted(self) -> tuple[Int64s, Int32s]:
+        """The slots best first inside each instance, and their ranks."""
         key = self.score if self.sorted_by == "score" else getattr(self._known, self.sorted_by)
         order, rank = kernels.order_segments(key, self.slot_ptr, TIE_TOLERANCE)
         order.setflags(write=False)
@@ -161,6 +162,7 @@ class Ranking(FrozenParts):
 
     # ---- one instance ----
     def _single(self, name: str) -> None:
+        """Refuse access to a property that only a ranking of one instance has."""
         if self.n_instances != 1:
             example = self.instances[0] if self.instances else "…"
             raise ConcordantError(
@@ -208,10 +210,10 @@ class Ranking(FrozenParts):
 
     @cached_property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        """What covariates of what was compared are worth, with errors; empty where none were taken into account."""
+        """Effects of covariates of what was compared, with standard errors; empty where there are none."""
         known = () if self.worths is None else self.worths()
-        mine = None if self.instances is None else set(self.instances)
-        return tuple(one for one in known if mine is None or one.instance in mine)
+        instances = None if self.instances is None else set(self.instances)
+        return tuple(coefficient for coefficient in known if instances is None or coefficient.instance in instances)
 
     @cached_property
     def certainties(self) -> Sequence[Certainty]:
@@ -251,6 +253,7 @@ class Ranking(FrozenParts):
         return (self._part(q) for q in range(self.n_instances))
 
     def _part(self, q: int) -> Ranking:
+        """Return the ranking of instance q alone."""
         if self.n_instances == 1:
             return self
         span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
@@ -266,6 +269,7 @@ class Ranking(FrozenParts):
         return self.certainties[instances]
 
     def _some(self, slots: Int64s | slice, slot_ptr: Int64s) -> Ranking:
+        """Return the ranking of some slots, without adapting instances, histories or certainties."""
         return replace(
             self,
             slot_ptr=slot_ptr,
@@ -297,7 +301,7 @@ class Ranking(FrozenParts):
         return part if self.instances is None else replace(part, instances=Vocabulary(self.instances.take(left)))
 
     def _explain_whole(self, part: Ranking) -> Explanation:
-        """Say why the best of an instance came out so: its other candidates belong to the reasons."""
+        """Explain an instance with all its candidates, although this ranking holds only the best of them."""
         return (self if self.instances is None or part.instances is None else self[part.instances[0]]).explain()
 
     @property
@@ -336,7 +340,7 @@ class Ranking(FrozenParts):
         return dict_of(self)
 
     def explain(self) -> Explanation:
-        """Say why this ranking of one instance came out so, in plain sentences with the numbers behind them."""
+        """Explain this ranking of one instance in plain sentences with the numbers behind them."""
         self._single("explain()")
         if self.why is None:
             raise ConcordantError(
@@ -347,7 +351,7 @@ class Ranking(FrozenParts):
 
     @cached_property
     def history(self) -> History:
-        """How the scores moved over time, of methods that follow it (elo, glicko2, …), found when first asked for."""
+        """How the scores moved over time, for methods that follow it (elo, glicko2, …), computed on first access."""
         if self.past is None:
             raise ConcordantError(
                 f"{self.method or 'This method'} gives one score for all time, so it has no history: use a method that "
@@ -420,16 +424,16 @@ def _plain_slots(n: int) -> tuple[Int64s, Int32s]:
 
 
 def snap(values: Floats, instance: Int64s, scale: Floats) -> Floats:
-    """Make values of one instance equal that differ only by rounding, and 0 those that are nothing else.
+    """Make values of one instance equal if they differ only by rounding, and 0 if they are only rounding.
 
-    ``scale`` (per instance) is the size of the sums the values come from: what lies within 1e-12 of it is rounding.
+    ``scale`` (per instance) is the size of the sums the values come from: differences within 1e-12 of it are rounding.
     """
     tolerance = TIE_TOLERANCE * scale[instance]
     values = np.where(np.abs(values) <= tolerance, 0.0, values)
     order = np.lexsort((values, instance))
     ordered = values[order]
-    starts = np.ones(len(values), bool)
-    starts[1:] = (np.diff(ordered) > tolerance[order[1:]]) | (np.diff(instance[order]) != 0)
-    snapped = np.empty_like(values)
-    snapped[order] = ordered[np.maximum.accumulate(np.where(starts, np.arange(len(values)), 0))]
+    is_new_value = np.ones(len(values), bool)
+    is_new_value[1:] = (np.diff(ordered) > tolerance[order[1:]]) | (np.diff(instance[order]) != 0)
+    snapped = np.empty_like(values)  # every value becomes the smallest of its run of close values
+    snapped[order] = ordered[np.maximum.accumulate(np.where(is_new_value, np.arange(len(values)), 0))]
     return snapped

@@ -124,22 +124,24 @@ class Kind(Generic[Entry]):
     def _listed_in_files(self) -> Mapping[str, str]:
         """Map the names that files list to the files; imports them all."""
         files = sorted(self._files().items(), key=lambda file: file[0] != self.first)
-        return {one.name: module for _, module in files for one in self._all_of(module)}
+        return {entry.name: module for _, module in files for entry in self._all_of(module)}
 
     def _all_of(self, module: str) -> tuple[Any, ...]:
-        found: tuple[Any, ...] = getattr(importlib.import_module(module), self.lists)
-        return found
+        """Return the entries that a file lists."""
+        entries: tuple[Any, ...] = getattr(importlib.import_module(module), self.lists)
+        return entries
 
     @cache  # noqa: B019 - kinds live as long as the program
     def _files(self) -> Mapping[str, str]:
-        here = os.path.dirname(__file__)
-        found = {}
-        for path in glob.glob(os.path.join(here, self.home, *["[!_.]*"] * self.in_families, "[!_]*.py")):
+        """Map the name of every file of this kind to its module."""
+        package_folder = os.path.dirname(__file__)
+        module_of = {}
+        for path in glob.glob(os.path.join(package_folder, self.home, *["[!_.]*"] * self.in_families, "[!_]*.py")):
             stem = os.path.splitext(os.path.basename(path))[0]
             if stem not in self.excluded and os.path.basename(os.path.dirname(path)) not in self.excluded:
-                below = os.path.relpath(os.path.dirname(path), here).replace(os.sep, ".")
-                found[stem.replace("_", "-")] = f"concordant.{below}.{stem}"
-        return dict(sorted(found.items()))
+                subpackage = os.path.relpath(os.path.dirname(path), package_folder).replace(os.sep, ".")
+                module_of[stem.replace("_", "-")] = f"concordant.{subpackage}.{stem}"
+        return dict(sorted(module_of.items()))
 
     @cache  # noqa: B019
     def load(self, name: str) -> Entry:
@@ -147,7 +149,7 @@ class Kind(Generic[Entry]):
         if name not in self.modules():
             return self._load_plugin(name)
         if self.lists:
-            return next(one for one in self._all_of(self.modules()[name]) if one.name == name)  # type: ignore[no-any-return]
+            return next(entry for entry in self._all_of(self.modules()[name]) if entry.name == name)  # type: ignore[no-any-return]
         try:
             module = importlib.import_module(self.modules()[name])
         except ModuleNotFoundError as error:
@@ -158,12 +160,14 @@ class Kind(Generic[Entry]):
         return self.entry_of(module, name)
 
     def entry_of(self, module: ModuleType, name: str) -> Entry:
-        """Return what a file holds under its name, which only it may define."""
+        """Return the class or function of a file that has the file's name; the file itself where entries are
+        modules.
+        """
         entry: Any = module
         if self.entry_kind != "module":
-            own = [value for key, value in vars(module).items() if fold(key) == fold(name + self.suffix)]
-            own = [value for value in own if isinstance(value, type) == (self.entry_kind == "class")]
-            entry = next((value for value in own if getattr(value, "__module__", "") == module.__name__), None)
+            matching = [value for key, value in vars(module).items() if fold(key) == fold(name + self.suffix)]
+            matching = [value for value in matching if isinstance(value, type) == (self.entry_kind == "class")]
+            entry = next((value for value in matching if getattr(value, "__module__", "") == module.__name__), None)
         if entry is None:
             what = f"no {self.entry_kind} named like its file: name the {self.entry_kind} so"
             raise UnknownNameError(f"{module.__name__} defines {what}.")
@@ -181,8 +185,8 @@ class Kind(Generic[Entry]):
         from importlib.metadata import entry_points  # slow to import, and seldom needed
 
         # Sorted by package, so that of two packages with one name the same one is taken every time.
-        found = entry_points(group=f"concordant.{self.group or self.plural}")
-        return {point.name: point for point in sorted(found, key=_package, reverse=True)}
+        points = entry_points(group=f"concordant.{self.group or self.plural}")
+        return {point.name: point for point in sorted(points, key=_package, reverse=True)}
 
     def plugins(self) -> list[str]:
         """List the entries of other packages; a built-in name cannot be taken over."""
@@ -190,7 +194,7 @@ class Kind(Generic[Entry]):
         return sorted(name for name in self.entry_points() if fold(name) not in taken)
 
     def _load_plugin(self, name: str) -> Entry:
-        """Import what an entry point names; whatever is wrong there is one sentence with the package's name."""
+        """Import what an entry point names; raise one sentence with the package's name for anything wrong there."""
         point = self.entry_points()[name]
         try:
             loaded: Any = point.load()
@@ -198,26 +202,27 @@ class Kind(Generic[Entry]):
             problem = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             raise self._refusal(point, f"cannot be loaded ({problem})") from error
         try:
-            made: Entry = _named(self.reader)(name, loaded) if self.reader else self._checked(name, loaded)
-            return made
+            entry: Entry = _named(self.reader)(name, loaded) if self.reader else self._checked(name, loaded)
+            return entry
         except ValueError as error:
             raise self._refusal(point, str(error)) from None
 
     def _checked(self, name: str, loaded: Any) -> Any:
-        """Return what an entry point holds, or raise ValueError with what is wrong with it."""
+        """Check what an entry point holds (subclass, module, name), and raise ValueError where it is wrong."""
         if self.base and not (isinstance(loaded, type) and issubclass(loaded, _named(self.base))):
             raise ValueError(f"is no subclass of {self.base.replace(':', '.')}")
         if self.entry_kind == "module" and not isinstance(loaded, ModuleType):
             raise ValueError("is no module")
-        name_said = getattr(loaded, "name", None)
-        called = name_said if isinstance(name_said, str) else loaded.__name__.removesuffix(self.suffix)
-        if self.entry_kind != "module" and fold(called) != fold(name):
-            raise ValueError(f"is a {self.entry_kind} of another name, {called}")
+        declared_name = getattr(loaded, "name", None)
+        name_found = declared_name if isinstance(declared_name, str) else loaded.__name__.removesuffix(self.suffix)
+        if self.entry_kind != "module" and fold(name_found) != fold(name):
+            raise ValueError(f"is a {self.entry_kind} of another name, {name_found}")
         return loaded
 
     def _refusal(self, point: EntryPoint, what: str) -> UnknownNameError:
-        said, package = f"The {self.word} {point.name!r} of the package", _package(point)
-        return UnknownNameError(f"{said} {package!r} {what}: update or uninstall {package!r}.")
+        """Make the error for an entry point that cannot be used."""
+        subject, package = f"The {self.word} {point.name!r} of the package", _package(point)
+        return UnknownNameError(f"{subject} {package!r} {what}: update or uninstall {package!r}.")
 
     # ---- all ----
     def names(self) -> list[str]:
@@ -226,7 +231,7 @@ class Kind(Generic[Entry]):
 
     @cache  # noqa: B019
     def resolve(self, name: str) -> Resolved:
-        """Return what a name in any spelling stands for, or raise UnknownNameError."""
+        """Return the entry and parameters that a name in any spelling means, or raise UnknownNameError."""
         spellings = []
         for spelling, target in self._spellings():
             if fold(spelling) == fold(name):
@@ -237,7 +242,7 @@ class Kind(Generic[Entry]):
         raise UnknownNameError(f"There is no {self.word} {name!r}.{hint} `concordant {self.plural}` lists them all.")
 
     def _spellings(self) -> Iterator[tuple[str, Resolved]]:
-        """Yield every name with what it stands for: the first match wins, each step costs more than the one before."""
+        """Yield every name with the entry it means, cheapest sources first; the first match wins."""
         yield from ((name, Resolved(name, {})) for name in self.modules())
         yield from self._aliases(of_plugins=False).items()
         yield from ((name, Resolved(name, {})) for name in self.plugins())
@@ -245,17 +250,17 @@ class Kind(Generic[Entry]):
 
     @cache  # noqa: B019
     def _aliases(self, *, of_plugins: bool) -> Mapping[str, Resolved]:
-        """Map every alias to what it stands for; imports all entries that might have some."""
-        found: dict[str, Resolved] = {}
+        """Map every alias to its entry and parameters; imports all entries that may have aliases."""
+        resolved: dict[str, Resolved] = {}
         for name in (self.plugins() if of_plugins else self.modules()) if self.has_aliases else ():
             entry: Any = self.listed(name).entry  # a package that cannot be loaded has no aliases
             aliases = getattr(entry, "aliases", ())
             presets = aliases if isinstance(aliases, Mapping) else {alias: {} for alias in aliases}
-            found |= {alias: Resolved(name, preset) for alias, preset in presets.items()}
-        return found
+            resolved |= {alias: Resolved(name, preset) for alias, preset in presets.items()}
+        return resolved
 
     def spelled(self, name: str, params: Mapping[str, object]) -> str:
-        """Return a name that tells apart what differs in its settings: ``combmnz``, ``rrf-k-30``."""
+        """Return a name that tells entries with different settings apart: ``combmnz``, ``rrf-k-30``."""
         if name not in self.names():
             return name
         from concordant.params import params_of
@@ -264,9 +269,11 @@ class Kind(Generic[Entry]):
         aliases = getattr(entry, "aliases", ())
         presets = aliases if isinstance(aliases, Mapping) else {}
         fitting = [alias for alias, preset in presets.items() if preset and preset.items() <= params.items()]
-        alias = max(fitting, key=lambda one: len(presets[one]), default=None)
-        usual = {one.name: one.default for one in params_of(entry)} | (presets[alias] if alias else {})
-        changed = {key: value for key, value in params.items() if key in usual and value != usual[key]}
+        alias = max(fitting, key=lambda alias_name: len(presets[alias_name]), default=None)
+        defaults = {declared.name: declared.default for declared in params_of(entry)} | (
+            presets[alias] if alias else {}
+        )
+        changed = {key: value for key, value in params.items() if key in defaults and value != defaults[key]}
         shown = [f"{key}-{value:g}" if isinstance(value, float) else f"{key}-{value}" for key, value in changed.items()]
         return "-".join([alias or name, *shown])
 
@@ -288,8 +295,8 @@ class Kind(Generic[Entry]):
             if unknown is None:
                 raise
             options = ", ".join(declared) or "none"
-            now = getattr(cls, "renamed", {}).get(unknown)
-            hint = f" It is called {now!r} now." if now else suggest(unknown, declared)
+            new_name = getattr(cls, "renamed", {}).get(unknown)
+            hint = f" It is called {new_name!r} now." if new_name else suggest(unknown, declared)
             raise ParameterError(f"{known} has no parameter {unknown!r} (it has: {options}).{hint}") from None
 
     def listing(self) -> list[Listed]:
@@ -304,7 +311,7 @@ class Kind(Generic[Entry]):
         return [*read, *map(self.listed, self.plugins())]
 
     def _written_summary(self, name: str) -> str:
-        """Return the summary of a built-in class as it stands in its file."""
+        """Return the summary of a built-in class, parsed from its file without importing it."""
         import ast
         from importlib.util import find_spec
 
@@ -313,8 +320,8 @@ class Kind(Generic[Entry]):
         assert spec.origin is not None
         with open(spec.origin, encoding="utf-8") as file:
             tree = ast.parse(file.read())
-        found = (node for node in tree.body if isinstance(node, ast.ClassDef))
-        text = next(ast.get_docstring(node) or "" for node in found if fold(node.name) == fold(name + self.suffix))
+        classes = (node for node in tree.body if isinstance(node, ast.ClassDef))
+        text = next(ast.get_docstring(node) or "" for node in classes if fold(node.name) == fold(name + self.suffix))
         return _first_paragraph(text)
 
     def listed(self, name: str) -> Listed:
@@ -334,7 +341,9 @@ class Kind(Generic[Entry]):
     # ---- names in Python ----
     def attribute(self, package: str, name: str) -> Entry:
         """Return the built-in class or function called exactly so, for the ``__getattr__`` of a package."""
-        known = next((one for one in self.modules() if fold(one + self.suffix) == fold(name)), None)
+        known = next(
+            (known_name for known_name in self.modules() if fold(known_name + self.suffix) == fold(name)), None
+        )
         entry: Any = None if known is None else self.load(known)
         if known is None or entry.__name__ != name:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
@@ -343,7 +352,7 @@ class Kind(Generic[Entry]):
     def lazily(
         self, package: str, others: Mapping[str, str]
     ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-        """Return ``__getattr__`` and ``__dir__`` of a package; ``others`` are more names, with their modules."""
+        """Return ``__getattr__`` and ``__dir__`` of a package; ``others`` maps further names to their modules."""
         names = vars(sys.modules[package])
 
         def attribute(name: str) -> object:
@@ -360,7 +369,7 @@ class Kind(Generic[Entry]):
 
 
 def _named(place: str) -> Any:
-    """Import what "module:name" stands for."""
+    """Import the object that "module:name" names."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 

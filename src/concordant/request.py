@@ -67,31 +67,33 @@ class Request:
 
     @classmethod
     def of(cls, source: Any, method: str | Method | None, given: Mapping[str, Any], **more: Any) -> Request:
-        """Make a request from arguments of which some say how to read; those of the method win where both have one."""
+        """Make a request, separating reading options from parameters of the method, which win where both have
+        a name.
+        """
         request = cls(source, method, given, **more)
         if not given or not request.has_columns:
             return request
         from concordant.params import params_of
         from concordant.tables.options import FRAME, PREFERENCES, options_of
 
-        readable = {one.name for one in options_of(PREFERENCES if request._are_files else FRAME)}
+        readable = {declared.name for declared in options_of(PREFERENCES if request._are_files else FRAME)}
         if isinstance(method, str):
-            readable -= {one.name for one in params_of(registry.load(registry.resolve(method)[0]))}
+            readable -= {declared.name for declared in params_of(registry.load(registry.resolve(method)[0]))}
         reading = {name: value for name, value in given.items() if name in readable}
         params = {name: value for name, value in given.items() if name not in readable}
         return replace(request, params=params, reading=reading)
 
     def by(self, method: str | Method | None, params: Params | None = None) -> Request:
-        """Return the request for another method, which shares what was read."""
-        other = replace(self, method=method, params={} if params is None else params)
-        vars(other).update({name: vars(self)[name] for name in ("_whole", "_kept") if name in vars(self)})
-        return other
+        """Return the request for another method; it shares the data already read."""
+        request = replace(self, method=method, params={} if params is None else params)
+        vars(request).update({name: vars(self)[name] for name in ("_whole", "_kept") if name in vars(self)})
+        return request
 
     # ---- what is ranked ----
     @cached_property
     def _are_files(self) -> bool:
         names = self.source if isinstance(self.source, (list, tuple)) else [self.source]
-        return bool(names) and all(isinstance(one, (str, PathLike)) for one in names)
+        return bool(names) and all(isinstance(name, (str, PathLike)) for name in names)
 
     @property
     def has_columns(self) -> bool:
@@ -110,6 +112,7 @@ class Request:
 
     @cached_property
     def _whole(self) -> Preferences:
+        """All ballots of the source, read once."""
         if isinstance(self.source, Preferences):
             return self.source
         if self._are_files:
@@ -177,16 +180,16 @@ class Request:
     @cached_property
     def chosen_method(self) -> Method:
         """The method with its parameters."""
-        made = self.method
-        if made is None or isinstance(made, str):
-            made = registry.make(self.choice.name, **self.chosen_params)
+        method = self.method
+        if method is None or isinstance(method, str):
+            method = registry.make(self.choice.name, **self.chosen_params)
         elif self.params:
             raise InputError("Give hyper-parameters to the method object itself, not beside it.")
-        return made.of_everybody() if self.all_items else made
+        return method.of_everybody() if self.all_items else method
 
     # ---- the ranking ----
     def run(self) -> Answer:
-        """Rank the source."""
+        """Read or reduce the source, choose the method and rank."""
         method, data, reduced = self.chosen_method, self.gather(), self._reduced
         few: tuple[str, ...] = ()
         if isinstance(data, Summed):

@@ -51,7 +51,9 @@ def instance_of_slot(prefs: Preferences) -> Int64s:
 
 
 def ballots_by_instance(prefs: Preferences, ballots: Int64s | None = None) -> Iterator[tuple[int, Int64s]]:
-    """Go through the instances that have ballots, or some of these ballots: (instance, its ballots)."""
+    """Yield the instances that have ballots: (instance, its ballots), restricted to ``ballots`` where
+    these are given.
+    """
     chosen = np.arange(prefs.n_ballots) if ballots is None else ballots
     instance = prefs.instance_of_ballot[chosen]
     order = np.argsort(instance, kind="stable")
@@ -65,63 +67,64 @@ def ballot_of_entry(prefs: Preferences) -> Int64s:
 
 
 def has_opponents(prefs: Preferences) -> Bools:
-    """Say of every entry whether its ballot names another item, or where there are teams, another team."""
+    """Return, for every entry, whether its ballot names another item (with teams: another team)."""
     sizes = np.diff(prefs.indptr)
-    sides = sizes if prefs.team is None else max_by(ballot_of_entry(prefs), prefs.team + 1, prefs.n_ballots)
-    return np.repeat(sides > 1, sizes)
+    n_sides = sizes if prefs.team is None else max_by(ballot_of_entry(prefs), prefs.team + 1, prefs.n_ballots)
+    return np.repeat(n_sides > 1, sizes)
 
 
 def slots_of(prefs: Preferences, ranking: Ranking) -> Int64s | None:
-    """Return the slot of preferences of every slot of a ranking of them; None where they lack one."""
+    """Return, for every slot of a ranking, the slot of these preferences; None where one of them is missing."""
     n_ranked = len(ranking.score)
     if np.array_equal(ranking.slot_ptr, prefs.slot_ptr) and np.array_equal(ranking.slot_item, prefs.slot_item):
         return np.arange(n_ranked)
-    named = np.zeros(ranking.n_instances, np.int64)
+    instance_code = np.zeros(ranking.n_instances, np.int64)
     if prefs.instances is not None and ranking.instances is not None:
-        named = prefs.instances.codes(ranking.instances).astype(np.int64)
-    n, item = len(prefs.items), prefs.items.codes(ranking.vocabulary).astype(np.int64)[ranking.slot_item]
-    owner = np.repeat(named, np.diff(ranking.slot_ptr))
-    key, wanted = instance_of_slot(prefs) * n + prefs.slot_item, owner * n + item
-    if (item < 0).any() or (owner < 0).any() or (n_ranked and not len(key)):
+        instance_code = prefs.instances.codes(ranking.instances).astype(np.int64)
+    n_items, item = len(prefs.items), prefs.items.codes(ranking.vocabulary).astype(np.int64)[ranking.slot_item]
+    instance = np.repeat(instance_code, np.diff(ranking.slot_ptr))
+    key, key_ranked = instance_of_slot(prefs) * n_items + prefs.slot_item, instance * n_items + item
+    if (item < 0).any() or (instance < 0).any() or (n_ranked and not len(key)):
         return None
     order = np.argsort(key)
-    place = order[np.searchsorted(key[order], wanted).clip(max=max(len(key) - 1, 0))]
-    return place if np.array_equal(key[place], wanted) else None
+    slot = order[np.searchsorted(key[order], key_ranked).clip(max=max(len(key) - 1, 0))]
+    return slot if np.array_equal(key[slot], key_ranked) else None
 
 
 def order_of(prefs: Preferences, ranking: Ranking) -> Int64s:
-    """Return the slots of preferences in the order of a ranking of them, those it leaves out behind, by instance."""
+    """Return the slots of preferences, per instance, in the order of the ranking; slots it leaves out come last."""
     slots = slots_of(prefs, ranking)
     if slots is None:
         raise InputError("The preferences are not those the ranking was made of: give the same ones.")
-    place = slots[ranking.order]
-    whole = np.concatenate([place, np.setdiff1d(np.arange(prefs.n_slots), place)])
-    return np.asarray(whole[np.argsort(instance_of_slot(prefs)[whole], kind="stable")])
+    ranked_slots = slots[ranking.order]
+    all_slots = np.concatenate([ranked_slots, np.setdiff1d(np.arange(prefs.n_slots), ranked_slots)])
+    return np.asarray(all_slots[np.argsort(instance_of_slot(prefs)[all_slots], kind="stable")])
 
 
 def captains(prefs: Preferences) -> Preferences:
-    """Return ballots over teams, each stood for by the member that is named first; without teams the same ballots."""
+    """Return ballots over teams, each represented by its first named member; without teams the same ballots."""
     if prefs.team is None:
         return prefs
     ballot = ballot_of_entry(prefs)
     _, first = np.unique(ballot * (int(prefs.team.max(initial=0)) + 1) + prefs.team, return_index=True)
-    first = np.sort(first)
+    first = np.sort(first)  # the first entry of every team
     columns = {name: getattr(prefs, name) for name in ("agents", "agent", "instances", "instance", "open", "weight")}
     indptr = pointer(np.bincount(ballot[first], minlength=prefs.n_ballots))
     return Preferences(prefs.items, indptr, prefs.item[first], prefs.tier[first], **columns)
 
 
 def records_of_members(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
-    """Return by slot how many teams its own beat, lost to and drew with, by weight."""
-    over, ballot = captains(prefs), ballot_of_entry(prefs)
+    """Return, by slot, the weight of teams that the item's team beat, lost to and drew with."""
+    teams, ballot = captains(prefs), ballot_of_entry(prefs)
     span = int(prefs.tier.max(initial=0)) + 1
-    sides, own = ballot_of_entry(over) * span + over.tier, ballot * span + prefs.tier
-    start, end = over.indptr[ballot], over.indptr[ballot + 1]
-    better, alike = np.searchsorted(sides, own), np.searchsorted(sides, own, side="right")
+    team_keys, key = ballot_of_entry(teams) * span + teams.tier, ballot * span + prefs.tier
+    start, end = teams.indptr[ballot], teams.indptr[ballot + 1]
+    # Teams that are better, and at least as good, in this ballot; all teams of the ballots before are counted too.
+    better, better_or_equal = np.searchsorted(team_keys, key), np.searchsorted(team_keys, key, side="right")
     weight = weight_of_entry(prefs)
     won, lost, drawn = (
         sum_by(prefs.entry_slot, weight * count, prefs.n_slots)
-        for count in (end - alike, better - start, alike - better - 1)
+        for count in (end - better_or_equal, better - start, better_or_equal - better - 1)
     )
     return won, lost, drawn
 
@@ -134,14 +137,14 @@ def weight_of_entry(prefs: Preferences) -> Floats:
 
 
 def has_whole_weights(prefs: Preferences) -> bool:
-    """Say whether all weights are whole numbers, so that sums of them are exact."""
+    """Return whether all weights are whole numbers, so that sums of them are exact."""
     return bool((prefs.weight == np.floor(prefs.weight)).all())
 
 
 def resolve_missing(prefs: Preferences, missing: str) -> str:
-    """Turn ``"auto"`` into a convention: who ranks or approves puts the unnamed last; else silence says nothing.
+    """Resolve ``"auto"``: rankings and approvals put unnamed candidates last; in other forms they are ignored.
 
-    Pairs, choices and ratings say nothing of items that were not on offer, or not seen.
+    Pairs, choices and ratings say nothing about items that were not on offer or not seen.
     """
     if missing == "auto":
         return "last" if prefs.form in ("rankings", "approvals") else "ignore"
@@ -168,20 +171,20 @@ class Tiers:
 def tiers(prefs: Preferences) -> Tiers:
     """Return the tie groups of every ballot; ``is_open`` marks the last tier of an open ballot."""
     n = len(prefs.item)
-    starts = np.ones(n, bool)
-    starts[1:] = prefs.tier[1:] != prefs.tier[:-1]
-    starts[prefs.indptr[:-1][np.diff(prefs.indptr) > 0]] = True
-    first = np.flatnonzero(starts)
-    owner = ballot_of_entry(prefs)[first]
+    is_start = np.ones(n, bool)
+    is_start[1:] = prefs.tier[1:] != prefs.tier[:-1]
+    is_start[prefs.indptr[:-1][np.diff(prefs.indptr) > 0]] = True
+    first = np.flatnonzero(is_start)
+    ballot = ballot_of_entry(prefs)[first]
     is_open = np.zeros(len(first), bool)
     if prefs.open is not None and len(first):
-        is_last = np.append(owner[1:] != owner[:-1], True)
-        is_open = is_last & prefs.open[owner]
-    return Tiers(np.append(first, n), owner, np.cumsum(starts) - 1, is_open)
+        is_last = np.append(ballot[1:] != ballot[:-1], True)
+        is_open = is_last & prefs.open[ballot]
+    return Tiers(np.append(first, n), ballot, np.cumsum(is_start) - 1, is_open)
 
 
 def is_named(prefs: Preferences) -> Bools:
-    """Say of every entry whether its ballot names it, and not only as one of "the rest" in an open last tier."""
+    """Return, for every entry, whether its ballot names it explicitly, not in the open last tier ("the rest")."""
     if prefs.open is None:
         return np.ones(len(prefs.item), bool)
     groups = tiers(prefs)
@@ -212,7 +215,7 @@ class Stages:
 
 
 def stages(prefs: Preferences) -> Stages:
-    """Return the stages of every ballot, without the last tier, which nothing is left to choose against."""
+    """Return the stages of every ballot; its last tier is no stage, as nothing is left to choose against."""
     groups = tiers(prefs)
     end = prefs.indptr[groups.ballot + 1]
     is_choice = groups.ptr[1:] < end
@@ -238,47 +241,54 @@ def pairs(prefs: Preferences, ballots: Int64s | None = None) -> Pairs:
 def pairs_of_entries(
     prefs: Preferences, ballots: AnyArray | None = None, at_once: float = 5e6
 ) -> Iterator[tuple[Int64s, Int64s, Bools]]:
-    """Go through the compared pairs of ballots, some ballots at a time: (better entry, worse entry, are they tied)."""
-    groups, sizes, owner = tiers(prefs), np.diff(prefs.indptr), ballot_of_entry(prefs)
+    """Yield the compared pairs of entries, some ballots at a time: (better entry, worse entry, are they tied).
+
+    ``at_once`` is roughly the number of pairs in a part. Within a ballot, each entry is paired with all later ones.
+    """
+    groups, sizes, ballot = tiers(prefs), np.diff(prefs.indptr), ballot_of_entry(prefs)
     is_wanted = np.ones(prefs.n_ballots, bool)
     if ballots is not None:
         is_wanted[:] = False
         is_wanted[ballots] = True
-    after = np.where(is_wanted[owner], prefs.indptr[owner + 1] - np.arange(len(owner)) - 1, 0)
+    n_after = np.where(is_wanted[ballot], prefs.indptr[ballot + 1] - np.arange(len(ballot)) - 1, 0)
     chunk = np.cumsum(is_wanted * sizes.astype(np.float64) ** 2 / 2) // at_once
     bounds = np.append(np.flatnonzero(np.diff(chunk, prepend=-1.0)), len(sizes)) if len(sizes) else np.zeros(2, int)
     for low, high in pairwise(prefs.indptr[bounds].tolist()):
-        later = after[low:high]
-        first = np.repeat(np.arange(low, high), later)
-        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
-        same = groups.of_entry[first] == groups.of_entry[second]
+        n_later = n_after[low:high]
+        first = np.repeat(np.arange(low, high), n_later)
+        second = first + 1 + np.arange(len(first)) - np.repeat(np.cumsum(n_later) - n_later, n_later)
+        is_tie = groups.of_entry[first] == groups.of_entry[second]
         if prefs.open is not None:
-            keep = ~(same & groups.is_open[groups.of_entry[first]])
-            first, second, same = first[keep], second[keep], same[keep]
-        yield first, second, same
+            is_compared = ~(is_tie & groups.is_open[groups.of_entry[first]])
+            first, second, is_tie = first[is_compared], second[is_compared], is_tie[is_compared]
+        yield first, second, is_tie
 
 
 def wins_and_losses(prefs: Preferences, missing: str = "ignore") -> tuple[Floats, Floats, Floats]:
-    """Return the weighted wins, losses and ties of every slot over all pairs its ballots compare; linear time."""
+    """Return the weighted wins, losses and ties of every slot over all pairs its ballots compare; linear time.
+
+    With ``missing="last"`` or ``"last-free"``, a candidate that a ballot leaves out loses to every item on it; this is
+    added for all candidates of the instance, and subtracted for those the ballot names.
+    """
     groups = tiers(prefs)
     start, end = prefs.indptr[groups.ballot], prefs.indptr[groups.ballot + 1]
     unranked = _unranked(prefs)[groups.ballot] if missing != "ignore" else np.zeros(len(groups.ballot), np.int64)
     won = (end - groups.ptr[1:] + unranked)[groups.of_entry]
     lost = (groups.ptr[:-1] - start)[groups.of_entry]
     tied = np.where(groups.is_open, 0, groups.size - 1)[groups.of_entry]
-    weight, n = weight_of_entry(prefs), prefs.n_slots
-    wins, losses, draws = (sum_by(prefs.entry_slot, weight * count, n) for count in (won, lost, tied))
+    weight, n_slots = weight_of_entry(prefs), prefs.n_slots
+    wins, losses, draws = (sum_by(prefs.entry_slot, weight * count, n_slots) for count in (won, lost, tied))
     if missing != "ignore":
         sizes = np.diff(prefs.indptr)
         by_instance = [
             sum_by(prefs.instance_of_ballot, prefs.weight * count, prefs.n_instances)
             for count in (sizes, np.maximum(_unranked(prefs) - 1, 0))
         ]
-        owner = instance_of_slot(prefs)
-        losses += by_instance[0][owner] - sum_by(prefs.entry_slot, np.repeat(prefs.weight * sizes, sizes), n)
+        instance = instance_of_slot(prefs)
+        losses += by_instance[0][instance] - sum_by(prefs.entry_slot, np.repeat(prefs.weight * sizes, sizes), n_slots)
         if missing == "last":
-            inner = prefs.weight * np.maximum(_unranked(prefs) - 1, 0)
-            draws += by_instance[1][owner] - sum_by(prefs.entry_slot, np.repeat(inner, sizes), n)
+            ties_among_unranked = prefs.weight * np.maximum(_unranked(prefs) - 1, 0)
+            draws += by_instance[1][instance] - sum_by(prefs.entry_slot, np.repeat(ties_among_unranked, sizes), n_slots)
     return wins, losses, draws
 
 
@@ -362,25 +372,29 @@ class Placed(NamedTuple):
 def placed(prefs: Preferences, missing: str = "ignore") -> Placed:
     """Return the position of every entry and, unless they are ignored, of the candidates that ballots leave out.
 
-    Every candidate gets the mean free position of every incomplete ballot, ballots with the same position together;
-    from those a ballot mentions it is taken back.
+    Every candidate gets the mean free position of each incomplete ballot (equal positions are summed); for those the
+    ballot does mention, the same position is subtracted again with a negative weight.
     """
-    named = Placed(prefs.entry_slot, positions(prefs), weight_of_entry(prefs))
+    entries = Placed(prefs.entry_slot, positions(prefs), weight_of_entry(prefs))
     if missing == "ignore":
-        return named
+        return entries
     size, instance = np.diff(prefs.slot_ptr), prefs.instance_of_ballot
     position, is_incomplete = missing_positions(prefs), _unranked(prefs) > 0
-    kinds = np.column_stack([instance, position])[is_incomplete]
-    place, kind = np.unique(kinds, axis=0, return_inverse=True)
-    weight = sum_by(kind.reshape(-1), prefs.weight[is_incomplete], len(place))
-    owner = place[:, 0].astype(np.int64)
-    repeats = size[owner]
-    slot = np.repeat(prefs.slot_ptr[owner], repeats) + number_inside(pointer(repeats))
+    instance_and_position = np.column_stack([instance, position])[is_incomplete]
+    distinct, group = np.unique(instance_and_position, axis=0, return_inverse=True)
+    weight = sum_by(group.reshape(-1), prefs.weight[is_incomplete], len(distinct))
+    instance_of_group = distinct[:, 0].astype(np.int64)
+    repeats = size[instance_of_group]
+    slot = np.repeat(prefs.slot_ptr[instance_of_group], repeats) + number_inside(pointer(repeats))
     ballot = ballot_of_entry(prefs)
-    taken = is_incomplete[ballot]
-    everyone = Placed(slot, np.repeat(place[:, 1], repeats), np.repeat(weight, repeats))
-    back = Placed(prefs.entry_slot[taken], position[ballot[taken]], -prefs.weight[ballot[taken]])
-    return Placed(*(np.concatenate(column) for column in zip(named, everyone, back, strict=True)))
+    is_from_incomplete = is_incomplete[ballot]
+    of_all = Placed(slot, np.repeat(distinct[:, 1], repeats), np.repeat(weight, repeats))
+    of_named = Placed(
+        prefs.entry_slot[is_from_incomplete],
+        position[ballot[is_from_incomplete]],
+        -prefs.weight[ballot[is_from_incomplete]],
+    )
+    return Placed(*(np.concatenate(column) for column in zip(entries, of_all, of_named, strict=True)))
 
 
 def entry_instances(prefs: Preferences) -> Int32s:

@@ -157,14 +157,14 @@ def fitting_methods(
         has_times=prefs.time is not None and bool(prefs.time.max() > prefs.time.min()),
         troubles=troubles,
     )
-    found: dict[str, str] = {}
+    reason_of: dict[str, str] = {}
     for name, reason, applies in _RULES:
-        if name not in found and applies(facts) and _can_rank(name, prefs):
-            found[name] = reason
+        if name not in reason_of and applies(facts) and _can_rank(name, prefs):
+            reason_of[name] = reason
     default = default_method(prefs)
-    chosen = list(found.items())[:MAX_METHODS]
+    chosen = list(reason_of.items())[:MAX_METHODS]
     if default not in dict(chosen):
-        chosen = [(default, found.get(default, "the default for this form of data")), *chosen[: MAX_METHODS - 1]]
+        chosen = [(default, reason_of.get(default, "the default for this form of data")), *chosen[: MAX_METHODS - 1]]
     return tuple(Advice(name, reason) for name, reason in chosen)
 
 
@@ -186,7 +186,7 @@ def compared_by_default(prefs: Preferences) -> list[str]:
 
 
 def _can_rank(name: str, prefs: Preferences) -> bool:
-    """Say whether the method is there and its needs are met."""
+    """Return whether the method is installed and its needs are met."""
     try:
         registry.make(name).check_needs(prefs)
     except ConcordantError:

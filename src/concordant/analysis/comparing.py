@@ -116,8 +116,10 @@ class Comparison:
         winners = self.winners
         if not winners or set.intersection(*(set(first) for first, _ in winners)):
             return ""
-        said = [f"{_joined([shorten(label, 30) for label in first])} by {_joined(by)}" for first, by in winners]
-        return f"The methods disagree about the winner: {'; '.join(said)}."
+        first_by_methods = [
+            f"{_joined([shorten(label, 30) for label in first])} by {_joined(by)}" for first, by in winners
+        ]
+        return f"The methods disagree about the winner: {'; '.join(first_by_methods)}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -152,7 +154,7 @@ class Comparison:
         }
 
     def explain(self) -> Explanation:
-        """Say where the methods differ and why: on the one instance, or on those where they differ most."""
+        """Explain where the methods differ and why: on the one instance, or on those where they differ most."""
         from concordant.analysis.disagreeing import differences
 
         prefs = self.prefs
@@ -166,21 +168,21 @@ class Comparison:
         reasons = [Reason("Over all instances", [_over_instances(prefs, self.rankings)])]
         for instance in _most_disputed(prefs, self.rankings):
             parts = [ranking[instance] for ranking in self.rankings]
-            own = prefs.select(instances=[instance])
-            reasons += differences(own, parts, self.names, f"Instance {shorten(instance, 60)}")
+            in_instance = prefs.select(instances=[instance])
+            reasons += differences(in_instance, parts, self.names, f"Instance {shorten(instance, 60)}")
         return Explanation(method, tuple(reasons))
 
     def columns(self) -> list[tuple[str, list[str]]]:
         """Return the table people read: (header, a cell per method), without the first items."""
-        tell = [("distance", [f"{value:.4f}" for value in self.distance])]
+        table = [("distance", [f"{value:.4f}" for value in self.distance])]
         if any(value is not None for value in self.pair_log_likelihood):
-            tell.append(("log-lik. per pair", [_figure(value, ".4f") for value in self.pair_log_likelihood]))
-        if (held := self.held_out) is not None:
-            tell.append(("held-out distance", [f"{value:.4f}" for value in held.distance]))
-            if any(value is not None for value in held.pair_log_likelihood):
-                figures = [_figure(value, ".4f") for value in held.pair_log_likelihood]
-                tell.append(("held-out log-lik. per pair", figures))
-        return tell + [(name, [f"{t:.3f}" for t in self.tau[:, k]]) for k, name in enumerate(self.names)]
+            table.append(("log-lik. per pair", [_figure(value, ".4f") for value in self.pair_log_likelihood]))
+        if (held_out := self.held_out) is not None:
+            table.append(("held-out distance", [f"{value:.4f}" for value in held_out.distance]))
+            if any(value is not None for value in held_out.pair_log_likelihood):
+                figures = [_figure(value, ".4f") for value in held_out.pair_log_likelihood]
+                table.append(("held-out log-lik. per pair", figures))
+        return table + [(name, [f"{t:.3f}" for t in self.tau[:, k]]) for k, name in enumerate(self.names)]
 
     def __str__(self) -> str:
         columns = self.columns()
@@ -188,21 +190,21 @@ class Comparison:
         rows = [["method", *(header for header, _ in columns), "first"]]
         rows += [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
         lines = align(rows, right=set(range(1, 1 + len(columns))))
-        told = [*self.notes(), "The other columns are Kendall's tau between the methods."]
-        return "\n".join([*([self.dispute, ""] if self.dispute else []), *lines, "", *told])
+        notes = [*self.notes(), "The other columns are Kendall's tau between the methods."]
+        return "\n".join([*([self.dispute, ""] if self.dispute else []), *lines, "", *notes])
 
     def notes(self) -> list[str]:
-        """Say what the figures of the table are, and give the log-likelihoods that cannot be compared apart."""
-        said = [f"Distance: {MEASURES['distance']}."]
+        """Explain the figures of the table, and list log-likelihoods by what they are a probability of."""
+        notes = [f"Distance: {MEASURES['distance']}."]
         if any(value is not None for value in self.pair_log_likelihood):
-            said.append(f"Log-likelihood per pair: {MEASURES['pair_log_likelihood']}.")
+            notes.append(f"Log-likelihood per pair: {MEASURES['pair_log_likelihood']}.")
         if self.held_out is not None:
-            said.append(f"Held-out: the same for ballots not seen, by {self.held_out.folds}-fold cross-validation.")
+            notes.append(f"Held-out: the same for ballots not seen, by {self.held_out.folds}-fold cross-validation.")
         by_kind: dict[str, list[str]] = {}
         for name, kind, value in zip(self.names, self.likelihood_of, self.log_likelihood, strict=True):
             if kind is not None and value is not None:
                 by_kind.setdefault(kind, []).append(f"{name} {value:,.2f}")
-        return said + [f"Log-likelihood of {kind}: {', '.join(found)}." for kind, found in by_kind.items()]
+        return notes + [f"Log-likelihood of {kind}: {', '.join(likelihoods)}." for kind, likelihoods in by_kind.items()]
 
     __repr__ = __str__
 
@@ -244,13 +246,13 @@ def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Seq
     """Measure how far rankings of these preferences agree."""
     ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
     tau = np.zeros((len(rankings), len(rankings)))
-    counted = 0
+    n_instances = 0
     for start, stop in zip(prefs.slot_ptr[:-1].tolist(), prefs.slot_ptr[1:].tolist(), strict=True):
         if stop - start < 2:
             continue
         tau += 1 - 2 * metrics.kendall_matrix(ranks[:, start:stop], normalised=True)
-        counted += 1
-    tau = tau / counted if counted else np.ones_like(tau)
+        n_instances += 1
+    tau = tau / n_instances if n_instances else np.ones_like(tau)
     return Comparison(tuple(rankings), tuple(names), tau, distances_to_ballots(prefs, ranks), prefs=prefs)
 
 
@@ -261,25 +263,25 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
             arg("folds", shown=str(folds)) + f" does not fit {prefs.n_ballots} ballots: give 2 up to their number."
         )
     fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
-    distance, pairs = np.zeros((folds, len(methods))), np.zeros(folds)
+    distance, n_pairs = np.zeros((folds, len(methods))), np.zeros(folds)
     likelihood, by_pair = np.zeros((folds, len(methods))), np.zeros((folds, len(methods), 2))
     for k in range(folds):
-        seen, unseen = prefs.take(fold != k), prefs.take(fold == k)
-        rankings = [_ranked(seen, method) for method in methods]
+        training, test = prefs.take(fold != k), prefs.take(fold == k)
+        rankings = [_ranked(training, method) for method in methods]
         ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
-        distance[k] = distances_to_ballots(unseen, ranks)
-        pairs[k] = views.win_matrices(unseen, "ignore").wins.sum()
+        distance[k] = distances_to_ballots(test, ranks)
+        n_pairs[k] = views.win_matrices(test, "ignore").wins.sum()
         for m, ranking in enumerate(rankings):
-            likelihood[k, m] = _asked(ranking, "log_likelihood", unseen)
-            by_pair[k, m] = _pair_log_likelihood(ranking, unseen)
-    share = pairs / pairs.sum() if pairs.sum() else np.full(folds, 1 / folds)
+            likelihood[k, m] = _asked(ranking, "log_likelihood", test)
+            by_pair[k, m] = _pair_log_likelihood(ranking, test)
+    share = n_pairs / n_pairs.sum() if n_pairs.sum() else np.full(folds, 1 / folds)
     per_ballot = likelihood.sum(axis=0) / prefs.weight.sum()
     log_likelihood = tuple(None if np.isnan(value) else float(value) for value in per_ballot.tolist())
-    return HeldOut(folds, share @ distance, log_likelihood, tuple(_per_pair(one) for one in by_pair.sum(axis=0)))
+    return HeldOut(folds, share @ distance, log_likelihood, tuple(_per_pair(total) for total in by_pair.sum(axis=0)))
 
 
 def _asked(ranking: Ranking, question: str, prefs: Preferences) -> Any:
-    """Ask the model of a ranking about other preferences; NaN where no model can answer."""
+    """Ask the model of a ranking about other preferences; NaN where it has no model that can answer."""
     judge = getattr(ranking.model, question, None)
     try:
         return judge(prefs) if callable(judge) else np.nan
@@ -288,28 +290,32 @@ def _asked(ranking: Ranking, question: str, prefs: Preferences) -> Any:
 
 
 def _pair_log_likelihood(ranking: Ranking, prefs: Preferences) -> Floats:
-    """Return the log-probability of the strict pairs of preferences, and their weight."""
+    """Return (log-probability of the strict pairs, their weight)."""
     return np.broadcast_to(np.asarray(_asked(ranking, "pair_log_likelihood", prefs), np.float64), (2,))
 
 
-def _per_pair(found: Floats) -> float | None:
-    return float(found[0] / found[1]) if found[1] > 0 else None
+def _per_pair(total: Floats) -> float | None:
+    return float(total[0] / total[1]) if total[1] > 0 else None
 
 
 def _likelihood_of(ranking: Ranking) -> str:
-    """Say what the log-likelihood of a ranking is the probability of."""
+    """Return what the log-likelihood of a ranking is the probability of."""
     try:
         known = registry.load(registry.resolve(ranking.method)[0])
     except ConcordantError:  # a method of somebody's own
         return f"what {ranking.method or 'this method'} models"
     kind = known.likelihood_of or f"what {ranking.method} models"
-    own = {one.name: one.default for one in params_of(known) if one.name in COUNTED_BY}
-    changed = [f"{name}={ranking.params[name]}" for name in own if ranking.params.get(name, own[name]) != own[name]]
+    defaults = {declared.name: declared.default for declared in params_of(known) if declared.name in COUNTED_BY}
+    changed = [
+        f"{name}={ranking.params[name]}"
+        for name in defaults
+        if ranking.params.get(name, defaults[name]) != defaults[name]
+    ]
     return f"{kind} ({', '.join(changed)})" if changed else kind
 
 
 def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
-    """Return, per ranking, the weighted share of the ballots' strict pairs it turns around; its ties count half.
+    """Return, per ranking, the weighted share of the ballots' strict pairs that it reverses; its ties count half.
 
     ``ranks`` has one row per ranking, one column per slot.
     """
@@ -318,24 +324,24 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
         matrices = views.win_matrices(part, "ignore")
         for q in np.flatnonzero(matrices.size > 1).tolist():
             wins = matrices.matrix(q)
-            here = ranks[:, start + part.slot_ptr[q] : start + part.slot_ptr[q + 1]]
+            ranks_in_instance = ranks[:, start + part.slot_ptr[q] : start + part.slot_ptr[q + 1]]
             total += float(wins.sum())
-            for k, rank_by_slot in enumerate(here):
-                behind = np.sign(rank_by_slot[:, None] - rank_by_slot[None, :])
-                discordant[k] += float((wins * (behind + 1)).sum()) / 2
+            for k, rank_by_slot in enumerate(ranks_in_instance):
+                sign = np.sign(rank_by_slot[:, None] - rank_by_slot[None, :])
+                discordant[k] += float((wins * (sign + 1)).sum()) / 2
         start += part.n_slots
     return discordant / total if total else discordant
 
 
 def _parts(prefs: Preferences) -> list[Preferences]:
-    """Cut preferences of many instances, so that the pairs of each part are counted in little memory."""
+    """Split preferences of many instances, so that the pairs of each part are counted in little memory."""
     cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
-    parts = 1 + int(cells // CELLS_AT_ONCE)
-    return cut(prefs, parts) if parts > 1 and prefs.instances is not None else [prefs]
+    n_parts = 1 + int(cells // CELLS_AT_ONCE)
+    return cut(prefs, n_parts) if n_parts > 1 and prefs.instances is not None else [prefs]
 
 
 def _over_instances(prefs: Preferences, rankings: Sequence[Ranking]) -> str:
-    """Say in how many instances the methods agree on the first place, and on everything."""
+    """Return a sentence on how many instances have the same order, and the same first place, by all methods."""
     same, same_first = _agreeing(prefs, rankings)
     n = prefs.n_instances
     return (
@@ -347,16 +353,18 @@ def _over_instances(prefs: Preferences, rankings: Sequence[Ranking]) -> str:
 
 
 def _agreeing(prefs: Preferences, rankings: Sequence[Ranking]) -> tuple[Bools, Bools]:
-    """Say of every instance whether all methods give the same ranks, and the same items first."""
+    """Return, for every instance, whether all methods give the same ranks, and the same items first."""
     ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
     instance, n = views.instance_of_slot(prefs), prefs.n_instances
     differs, differs_first = (ranks != ranks[0]).any(axis=0), ((ranks == 1) != (ranks[0] == 1)).any(axis=0)
-    same, same_first = (np.bincount(instance[one], minlength=n) == 0 for one in (differs, differs_first))
+    same, same_first = (
+        np.bincount(instance[is_different], minlength=n) == 0 for is_different in (differs, differs_first)
+    )
     return same, same_first
 
 
 def _most_disputed(prefs: Preferences, rankings: Sequence[Ranking]) -> list[str]:
-    """Return the few instances whose methods differ most: over the first place, then by how far ranks lie apart."""
+    """Return the instances on which methods differ most: by the first place, then by the spread of ranks."""
     assert prefs.instances is not None
     ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
     same, same_first = _agreeing(prefs, rankings)
@@ -367,19 +375,19 @@ def _most_disputed(prefs: Preferences, rankings: Sequence[Ranking]) -> list[str]
 
 
 def _written(tiers: list[list[str]], n: int) -> str:
-    """Write the first ``n`` items, ``=`` between those of one tier; dots where a tier is cut."""
-    text, left = "", n
+    """Write the first ``n`` items with ``=`` inside a tier and … where a tier is cut."""
+    text, n_left = "", n
     for tier in tiers:
         text += " > " if text else ""
-        text += " = ".join([*(shorten(label, 20) for label in tier[:left]), *(["…"] if len(tier) > left else [])])
-        left -= len(tier)
-        if left <= 0:
+        text += " = ".join([*(shorten(label, 20) for label in tier[:n_left]), *(["…"] if len(tier) > n_left else [])])
+        n_left -= len(tier)
+        if n_left <= 0:
             break
     return text
 
 
 def _joined(names: Sequence[str], max_names: int = 8) -> str:
-    """Write names as a sentence has them: a, b and c."""
+    """Return names joined for a sentence: a, b and c."""
     if len(names) > max_names:
         return f"{', '.join(names[:max_names])} and {len(names) - max_names:,} more"
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

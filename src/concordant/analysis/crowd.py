@@ -82,8 +82,8 @@ def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Prefere
 
 def method(system: str, **params: Any) -> Method:
     """Return the method of a system, with other parameters where given."""
-    found = _system(system)
-    return registry.make(found.method, **{**found.params, **params})
+    chosen = _system(system)
+    return registry.make(chosen.method, **{**chosen.params, **params})
 
 
 def rank(
@@ -95,23 +95,23 @@ def rank(
     **params: Any,
 ) -> Ranking:
     """Rank the documents of every topic; systems that learn do so from ``train``, judgements with gold labels."""
-    found: Any = method(system, **params)
+    chosen: Any = method(system, **params)
     if _system(system).learns:
         if train is None:
             raise NeedError(
                 f"{system} learns from gold labels: give " + arg("train", shown="(judgements, labels)") + "."
             )
-        more = {"validation": validation} if "validation" in _arguments(found) else {}
-        found = found.fit(*train, **more)
-    ranking: Ranking = found.rank(prefs)
+        options = {"validation": validation} if "validation" in _arguments(chosen) else {}
+        chosen = chosen.fit(*train, **options)
+    ranking: Ranking = chosen.rank(prefs)
     return ranking
 
 
 def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
-    """Return the least value that is a yes where judgements (and gold labels) are yes and no; None for classes.
+    """Return the smallest value that is a yes where judgements (and gold labels) are yes and no; None for classes.
 
-    Judgements of 0 and 1 are no and yes, and gold grades of at least 1 go with a yes. Of any two other values the
-    larger one is a yes. More than two values are classes.
+    Judgements of 0 and 1 are no and yes, and gold grades of at least 1 mean yes. Of any two other values the larger
+    one is a yes. More than two values are classes.
     """
     return _yes_among(_values(prefs), gold)
 
@@ -121,6 +121,7 @@ def _values(prefs: Preferences) -> Floats:
 
 
 def _yes_among(values: Floats, gold: Labels | None) -> float | None:
+    """Return the smallest of these values that is a yes; None where there are more than two."""
     if np.isin(values, (0.0, 1.0)).all():
         return 1.0
     if gold is not None:
@@ -146,7 +147,7 @@ class Decided(Labels):
 
 
 def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float | str | None = "auto") -> Decided:
-    """Say of every judged document whether it is relevant, 1 or 0: a judgement of at least ``relevant`` is a yes.
+    """Decide for every judged document whether it is relevant, 1 or 0: a judgement of at least ``relevant`` is a yes.
 
     With ``relevant=None`` (by default where judgements have more than two values, see ``yes_from``) the label is the
     class. By ``majority-vote`` more agents must say yes than no, or the class with most votes is taken (the lowest of
@@ -154,22 +155,22 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
     """
     if system not in ("majority-vote", "dawid-skene"):
         raise ParameterError(f"{system!r} gives no labels: decide by majority-vote or dawid-skene.")
-    least: Any = yes_from(prefs) if relevant == "auto" else relevant
-    if least is None:
+    min_yes: Any = yes_from(prefs) if relevant == "auto" else relevant
+    if min_yes is None:
         decided = _classes(prefs, system)
     elif system == "majority-vote":
-        decided = (rank(prefs, system, cutoff=least).score > 0).astype(np.float64)
+        decided = (rank(prefs, system, cutoff=min_yes).score > 0).astype(np.float64)
     else:
         model: Any = rank(prefs, system).model
-        decided = (model.posterior[:, model.categories >= least].sum(axis=1) > 0.5).astype(np.float64)
-    judged = np.flatnonzero(views.ranked_weight(prefs) > 0)
-    instance = None if prefs.instances is None else prefs.instances.take(views.instance_of_slot(prefs)[judged])
+        decided = (model.posterior[:, model.categories >= min_yes].sum(axis=1) > 0.5).astype(np.float64)
+    judged_slots = np.flatnonzero(views.ranked_weight(prefs) > 0)
+    instance = None if prefs.instances is None else prefs.instances.take(views.instance_of_slot(prefs)[judged_slots])
     values = _values(prefs) if relevant == "auto" else None
-    return Decided(instance, prefs.items.take(prefs.slot_item[judged]), decided[judged], least, values)
+    return Decided(instance, prefs.items.take(prefs.slot_item[judged_slots]), decided[judged_slots], min_yes, values)
 
 
 def _classes(prefs: Preferences, system: str) -> Floats:
-    """Return the class of every slot."""
+    """Return the most frequent (or most likely) class of every slot."""
     if system == "dawid-skene":
         model: Any = rank(prefs, system).model
         return np.asarray(model.categories[model.posterior.argmax(axis=1)])
@@ -180,39 +181,39 @@ def _classes(prefs: Preferences, system: str) -> Floats:
 
 
 def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "auto") -> float:
-    """Return the share of gold labels with which what ``decide`` said agrees, a label of ``relevant`` being a yes.
+    """Return the share of gold labels that agree with the decided labels; labels of at least ``relevant`` are a yes.
 
     By default the convention is that of ``decide``; where it was found from the judgements, gold labels count as in
     ``yes_from``. Of labels from elsewhere the larger is a yes where decided and gold labels together have at most two
     values. With ``relevant=None``, and otherwise, classes must be equal.
     """
     topic = np.repeat(np.arange(gold.n_instances), np.diff(gold.ptr))
-    found = decided.for_items(topic, gold.instances, gold.items, gold.item)
-    known = np.isfinite(found)
-    if not known.any():
+    decided_label = decided.for_items(topic, gold.instances, gold.items, gold.item)
+    is_known = np.isfinite(decided_label)
+    if not is_known.any():
         raise InputError("No document has both a decided and a gold label: check that they name topics alike.")
-    least: Any = relevant
+    min_yes: Any = relevant
     if relevant == "auto":
-        found, least = _as_judged(decided, gold, found)
-    if least is None:
-        return float((found == gold.label)[known].mean())
-    is_yes = found > 0 if _is_yes_or_no(decided, relevant) else found >= least
-    return float((is_yes == (gold.label >= least))[known].mean())
+        decided_label, min_yes = _as_judged(decided, gold, decided_label)
+    if min_yes is None:
+        return float((decided_label == gold.label)[is_known].mean())
+    is_yes = decided_label > 0 if _is_yes_or_no(decided, relevant) else decided_label >= min_yes
+    return float((is_yes == (gold.label >= min_yes))[is_known].mean())
 
 
-def _as_judged(decided: Labels, gold: Labels, found: Floats) -> tuple[Floats, float | None]:
-    """Return decided labels in the values of the judgements where these are known, and the least that is a yes."""
+def _as_judged(decided: Labels, gold: Labels, decided_label: Floats) -> tuple[Floats, float | None]:
+    """Return decided labels as values of the judgements where these are known, and the smallest value that is a yes."""
     if not isinstance(decided, Decided):
-        values = np.union1d(*(one[np.isfinite(one)] for one in (found, gold.label)))
-        return found, float(values[-1]) if len(values) <= 2 else None
+        values = np.union1d(*(labels[np.isfinite(labels)] for labels in (decided_label, gold.label)))
+        return decided_label, float(values[-1]) if len(values) <= 2 else None
     if decided.values is None or decided.least is None:
-        return found, decided.least
-    judged = np.where(found > 0, decided.values[-1], decided.values[0])
-    return np.where(np.isfinite(found), judged, np.nan), _yes_among(decided.values, gold)
+        return decided_label, decided.least
+    judged = np.where(decided_label > 0, decided.values[-1], decided.values[0])
+    return np.where(np.isfinite(decided_label), judged, np.nan), _yes_among(decided.values, gold)
 
 
 def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
-    """Say whether decided labels are 0 and 1 for no and yes, not values to be compared with the least yes."""
+    """Return whether decided labels are 0 and 1 for no and yes, not values to compare with the smallest yes."""
     if not isinstance(decided, Decided):
         return relevant != "auto" and bool(np.isin(decided.label, (0.0, 1.0)).all())
     return decided.least is not None and (relevant != "auto" or decided.values is None)
@@ -278,34 +279,36 @@ def reliability(
     if gold is not None:
         label = gold.for_items(views.entry_instances(prefs), prefs.instances, prefs.items, prefs.item)
     weight = views.weight_of_entry(prefs)
-    known = weight * np.isfinite(label)
-    least: Any = yes_from(prefs, gold) if relevant == "auto" else relevant
-    is_yes = np.full(len(label), np.nan) if least is None else label
-    is_right = prefs.value == label if least is None else (prefs.value >= least) == (label >= least)
-    on_gold, right = sum_by(agent, known, n), sum_by(agent, known * is_right, n)
-    low, high = _wilson(right, on_gold)
+    gold_weight = weight * np.isfinite(label)
+    min_yes: Any = yes_from(prefs, gold) if relevant == "auto" else relevant
+    gold_label = np.full(len(label), np.nan) if min_yes is None else label
+    is_right = prefs.value == label if min_yes is None else (prefs.value >= min_yes) == (label >= min_yes)
+    on_gold, right_weight = sum_by(agent, gold_weight, n), sum_by(agent, gold_weight * is_right, n)
+    low, high = _wilson(right_weight, on_gold)
     by_kind = [
-        _share(sum_by(agent, known * is_right * kind, n), sum_by(agent, known * kind, n))
-        for kind in ((is_yes >= (least or 0.0)), (is_yes < (least or 0.0)))
+        _share(sum_by(agent, gold_weight * is_right * kind, n), sum_by(agent, gold_weight * kind, n))
+        for kind in ((gold_label >= (min_yes or 0.0)), (gold_label < (min_yes or 0.0)))
     ]
     return Reliability(
         tuple(prefs.agents.labels),
         sum_by(agent, weight, n),
         on_gold,
-        _share(right, on_gold),
+        _share(right_weight, on_gold),
         low,
         high,
         by_kind[0],
         by_kind[1],
-        _estimated(prefs, least),
-        prefs.notes if least is not None or relevant is None else (*prefs.notes, CLASSES.format("relevant")),
+        _estimated(prefs, min_yes),
+        prefs.notes if min_yes is not None or relevant is None else (*prefs.notes, CLASSES.format("relevant")),
     )
 
 
-def _estimated(prefs: Preferences, least: float | None) -> Floats:
-    """Return the share of right answers of every agent by Dawid-Skene: of yes and no, or of classes."""
+def _estimated(prefs: Preferences, min_yes: float | None) -> Floats:
+    """Return, for every agent, the probability of a right answer by Dawid-Skene: Σ shares_k confusions_akl
+    over l right for k.
+    """
     model: Any = rank(prefs, "dawid-skene").model
-    kind = np.arange(len(model.categories)) if least is None else model.categories >= least
+    kind = np.arange(len(model.categories)) if min_yes is None else model.categories >= min_yes
     return np.asarray(np.einsum("akl,k,kl->a", model.confusions, model.shares, kind[:, None] == kind))
 
 
@@ -314,9 +317,9 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 def _wilson(right: Floats, total: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's interval of a share; all of [0, 1] where there is nothing to go by."""
+    """Return Wilson's 95% score interval of a share; [0, 1] where the total is 0."""
     n = np.where(total > 0, total, 1.0)
-    share, square = right / n, LEVEL**2
+    share, square = right / n, LEVEL**2  # z²
     middle = (share + square / (2 * n)) / (1 + square / n)
     half = LEVEL * np.sqrt(share * (1 - share) / n + square / (4 * n * n)) / (1 + square / n)
     is_known = total > 0
@@ -330,7 +333,7 @@ def _system(name: str) -> System:
     return SYSTEMS[name]
 
 
-def _arguments(found: Any) -> tuple[str, ...]:
+def _arguments(fitted_method: Any) -> tuple[str, ...]:
     import inspect
 
-    return tuple(inspect.signature(found.fit).parameters)
+    return tuple(inspect.signature(fitted_method.fit).parameters)

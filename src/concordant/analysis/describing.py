@@ -110,11 +110,13 @@ class Description:
 
     def to_text(self, words: Words = str) -> str:
         """Return all of it as text; ``words`` says how parameters are named."""
-        found = [(f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings]
+        findings_shown = [
+            (f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings
+        ]
         parts = {
             "": self.rows(),
             "First ballots, as understood": list(self.first),
-            "Findings (! asks for attention)": found,
+            "Findings (! asks for attention)": findings_shown,
             "Methods that fit": [(advice.method, advice.reason) for advice in self.methods],
         }
         spoken = {title: [(what, in_words(text, words)) for what, text in part] for title, part in parts.items()}
@@ -132,6 +134,7 @@ class Description:
 
 
 def _block(title: str, rows: list[tuple[str, str]]) -> str:
+    """Return a titled block of (name, text) rows as aligned, wrapped lines."""
     import textwrap
 
     width = max(len(what) for what, _ in rows)
@@ -156,17 +159,17 @@ def describe(prefs: Preferences) -> Description:
     facts = _summarise(prefs, groups, cycles)
     if not prefs.n_slots:
         return facts
-    found: list[Finding | None] = [
+    all_findings: list[Finding | None] = [
         findings.connection(prefs, groups[0]),
         findings.separation(facts.is_strongly_connected, facts.never_lost, facts.n_never_lost, facts.n_never_won),
     ]
     if prefs.team is None:  # what a team did says little of two of its players
-        found += [
+        all_findings += [
             findings.cyclicity(cycles, prefs.n_instances),
             findings.outlying(prefs, findings.agreement(prefs)),
             findings.top_two(prefs),
         ]
-    kept = tuple(finding for finding in found if finding is not None)
+    kept = tuple(finding for finding in all_findings if finding is not None)
     troubles = {finding.name for finding in kept if not finding.is_fine}
     methods = fitting_methods(prefs, facts.tied_share, facts.density == 1, troubles)
     return replace(facts, findings=kept, methods=methods)
@@ -178,6 +181,7 @@ def summarise(prefs: Preferences) -> Description:
 
 
 def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles: findings.Cycles | None) -> Description:
+    """Return the facts; ``groups`` are the components of ``_components``."""
     sizes = np.diff(prefs.indptr)
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     tied_share = _tied_share(prefs)
@@ -185,10 +189,10 @@ def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles:
     wins, losses, ties = views.wins_and_losses(prefs, missing)
     weak, strong = groups
     n_components = len(np.unique(weak))
-    seen = np.bincount(prefs.entry_slot, minlength=prefs.n_slots) > 0
-    judged = (wins + losses + ties) > 0
-    undefeated = prefs.slot_item[judged & (losses == 0) & (wins > 0)]
-    winless = prefs.slot_item[judged & (wins == 0) & (losses > 0)]
+    is_ranked = np.bincount(prefs.entry_slot, minlength=prefs.n_slots) > 0
+    is_compared = (wins + losses + ties) > 0
+    undefeated = prefs.slot_item[is_compared & (losses == 0) & (wins > 0)]
+    winless = prefs.slot_item[is_compared & (wins == 0) & (losses > 0)]
     n_instances_seen = int((np.diff(prefs.slot_ptr) > 0).sum())
     return Description(
         form=prefs.form,
@@ -199,7 +203,7 @@ def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles:
         total_weight=float(prefs.weight.sum()),
         n_entries=len(prefs.item),
         density=float(sizes.sum() / candidates.sum()) if candidates.sum() else 0.0,
-        n_unranked_slots=int((~seen).sum()),
+        n_unranked_slots=int((~is_ranked).sum()),
         missing=missing,
         tied_share=tied_share,
         length_min=int(sizes.min()) if len(sizes) else 0,
@@ -236,26 +240,26 @@ def _listed(sizes: tuple[int, ...]) -> str:
 
 
 def _first_ballots(prefs: Preferences) -> tuple[tuple[str, str], ...]:
-    """Return who cast the first ballots, and what they say in words; long ones are cut."""
-    found = []
+    """Return who cast the first ballots, and each as text (``a > b = c``); long ones are cut."""
+    ballots = []
     for ballot in range(min(prefs.n_ballots, SHOWN)):
         start, stop = int(prefs.indptr[ballot]), int(prefs.indptr[ballot + 1])
         end = min(stop, start + SHOWN_ITEMS)
         tier = prefs.tier[start:end]
         is_open = prefs.open is not None and bool(prefs.open[ballot])
-        rest = int(prefs.tier[stop - 1]) if is_open and stop > start else None  # a tier whose order is unsaid
+        open_tier = int(prefs.tier[stop - 1]) if is_open and stop > start else None  # a tier whose order is unsaid
         places = list(zip(tier.tolist(), tier.tolist()[1:], strict=False))
-        signs = ["", *(" > " if a != b else ", " if b == rest else " = " for a, b in places)]
+        signs = ["", *(" > " if a != b else ", " if b == open_tier else " = " for a, b in places)]
         names = (shorten(label, 30) for label in prefs.items.take(prefs.item[start:end]))
         order = "".join(sign + name for sign, name in zip(signs, names, strict=False))
         more = f" … ({stop - start:,} items)" if stop > end else ""
         times = f" (×{prefs.weight[ballot]:g})" if prefs.weight[ballot] != 1 else ""
-        found.append((_caster(prefs, ballot), order + more + times))
-    return tuple(found)
+        ballots.append((_caster(prefs, ballot), order + more + times))
+    return tuple(ballots)
 
 
 def _caster(prefs: Preferences, ballot: int) -> str:
-    """Say whose ballot it is, and of which instance, as far as they have names."""
+    """Return the agent and the instance of a ballot where they have names; else its number."""
     parts = [
         shorten(labels[int(codes[ballot])], 30)
         for labels, codes in ((prefs.agents, prefs.agent), (prefs.instances, prefs.instance))
@@ -276,28 +280,29 @@ def _tied_share(prefs: Preferences) -> float:
 
 
 def _components(prefs: Preferences) -> tuple[Int32s, Int32s | None]:
-    """Number the groups of slots linked by any comparison, and by chains of wins (ties link both ways).
+    """Number the components of slots linked by any comparison (weak), and by chains of wins (strong; ties
+    go both ways).
 
-    Where unmentioned candidates count as last, chains go through the matrix of wins; None where that is too large.
+    Where unmentioned candidates count as last, chains use the matrix of wins; strong is None where that is too large.
     """
     n_nodes, source, target = _links(prefs)
     is_short = np.diff(prefs.indptr) < np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     all_counted = True
     if is_short.any() and views.resolve_missing(prefs, "auto") == "last":
         all_counted = findings.may_count_pairs(prefs)
-        more = _links_by_wins(prefs) if all_counted else _links_to_unmentioned(prefs, is_short)
-        source, target = np.concatenate([source, more[0]]), np.concatenate([target, more[1]])
+        added = _links_by_wins(prefs) if all_counted else _links_to_unmentioned(prefs, is_short)
+        source, target = np.concatenate([source, added[0]]), np.concatenate([target, added[1]])
     weak, strong = (groups[: prefs.n_slots] for groups in joined(source, target, n_nodes))
     return weak, strong if all_counted else None
 
 
 def _links_by_wins(prefs: Preferences) -> tuple[Int64s, Int64s]:
-    """Return a link from every slot to each it was ever put before or tied with, unmentioned ones last."""
+    """Return a link (source, target) from every slot to each slot it was ever put before or tied with."""
     matrices = views.win_matrices(prefs, "last")
     cell = np.flatnonzero((matrices.wins > 0) | (matrices.ties > 0))
     instance = np.searchsorted(matrices.ptr, cell, side="right") - 1
-    within, size, start = cell - matrices.ptr[instance], matrices.size[instance], prefs.slot_ptr[instance]
-    return start + within // size, start + within % size
+    offset, size, start = cell - matrices.ptr[instance], matrices.size[instance], prefs.slot_ptr[instance]
+    return start + offset // size, start + offset % size
 
 
 def _links_to_unmentioned(prefs: Preferences, is_short: Bools) -> tuple[Int64s, Int64s]:

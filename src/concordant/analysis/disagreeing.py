@@ -38,7 +38,7 @@ ALL = 100  # methods that a sentence names
 
 
 def differences(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str], title: str) -> list[Reason]:
-    """Say how far rankings of the one instance agree, why they do not, and which items they disagree on most."""
+    """Explain how far rankings of one instance agree, why they differ, and on which items most."""
     ranks = _ranks(rankings)
     if (ranks == ranks[0]).all():
         n = len(names)
@@ -47,8 +47,8 @@ def differences(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence
             Reason(title, [f"{whole} give{'s' * (n == 1)} the same order; first is {_firsts_of(prefs, ranks[0])}."])
         ]
     wins = _win_matrix(prefs)
-    told = [*_first_places(prefs, ranks, names), *disagreements(prefs, rankings, names, wins)]
-    return [Reason(title, told), _movers(prefs, ranks, names)]
+    sentences = [*_first_places(prefs, ranks, names), *disagreements(prefs, rankings, names, wins)]
+    return [Reason(title, sentences), _movers(prefs, ranks, names)]
 
 
 def _ranks(rankings: Sequence[Ranking]) -> Int32s:
@@ -67,18 +67,18 @@ def _firsts_of(prefs: Preferences, ranks: Int32s) -> str:
 
 
 def _first_places(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> list[str]:
-    """Say which methods put whom first."""
+    """Return a sentence on which methods put which item first."""
     by_first: dict[str, list[str]] = {}
-    for own, method in zip(ranks, names, strict=True):
-        by_first.setdefault(_firsts_of(prefs, own), []).append(method)
+    for method_ranks, method in zip(ranks, names, strict=True):
+        by_first.setdefault(_firsts_of(prefs, method_ranks), []).append(method)
     if len(by_first) == 1:
         return [f"All methods put {next(iter(by_first))} first; they differ further down."]
-    said = [f"{first} by {listed(methods, ALL)}" for first, methods in by_first.items()]
-    return [f"First is {'; '.join(said)}."]
+    first_by_methods = [f"{first} by {listed(methods, ALL)}" for first, methods in by_first.items()]
+    return [f"First is {'; '.join(first_by_methods)}."]
 
 
 def _movers(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> Reason:
-    """List the items whose ranks lie furthest apart."""
+    """Return a table of the items whose ranks differ most between methods."""
     spread = ranks.max(axis=0) - ranks.min(axis=0)
     movers = [slot for slot in np.lexsort((ranks.min(axis=0), -spread))[:MOVERS].tolist() if spread[slot]]
     labels = prefs.items.take(prefs.slot_item[movers])
@@ -92,9 +92,9 @@ def _movers(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> Reason:
 
 
 def disagreements(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str], wins: Floats) -> list[str]:
-    """Say where methods differ on the one instance, and why: over the first place, and the item that moves most.
+    """Return sentences on where methods differ and why: over the first place, and the item that moves most.
 
-    ``wins`` counts who beats whom; empty where that is too much.
+    ``wins`` counts who beats whom; empty where that is too large.
     """
     if not len(wins):
         return []
@@ -102,43 +102,45 @@ def disagreements(prefs: Preferences, rankings: Sequence[Ranking], names: Sequen
     name = [shorten(label, WIDTH) for label in prefs.items.take(prefs.slot_item)]
     firsts = [int(ranking.order[0]) for ranking in rankings]
     base = firsts[0]
-    said, pairs = [], set()
+    sentences, pairs = [], set()
     for rival in dict.fromkeys(firsts):
         methods = [
             method
-            for method, first, own in zip(names, firsts, ranks, strict=True)
-            if first == rival and own[base] > 1 and ranks[0, rival] > 1  # who ties the two does not contradict
+            for method, first, method_ranks in zip(names, firsts, ranks, strict=True)
+            if first == rival and method_ranks[base] > 1 and ranks[0, rival] > 1  # who ties the two does not contradict
         ]
         if not methods:
             continue
         pairs.add((base, rival))
         why = reason(prefs, wins, base, rival, name)
-        said.append(f"{name[rival]} is first by {listed(methods, ALL)}, {name[base]} by {names[0]}: {why}")
+        sentences.append(f"{name[rival]} is first by {listed(methods, ALL)}, {name[base]} by {names[0]}: {why}")
     moves = ranks.max(axis=0) - ranks.min(axis=0)
     mover = int(np.argmax(moves))
     if moves[mover] > 0:
-        high, low = int(np.argmin(ranks[:, mover])), int(np.argmax(ranks[:, mover]))
-        passed = np.flatnonzero((ranks[high, mover] < ranks[high]) & (ranks[low, mover] > ranks[low]))
+        best, worst = int(np.argmin(ranks[:, mover])), int(np.argmax(ranks[:, mover]))
+        passed = np.flatnonzero((ranks[best, mover] < ranks[best]) & (ranks[worst, mover] > ranks[worst]))
         if len(passed):
-            other = int(passed[np.argmin(ranks[low, passed])])
-            if (mover, other) not in pairs and (other, mover) not in pairs:
-                places = f"{ordinal(int(ranks[high, mover]))} by {names[high]}, {ordinal(int(ranks[low, mover]))} by "
-                why = reason(prefs, wins, mover, other, name)
-                said.append(f"{name[mover]} moves most, {places}{names[low]} (behind {name[other]}): {why}")
-    return said
+            passed_slot = int(passed[np.argmin(ranks[worst, passed])])
+            if (mover, passed_slot) not in pairs and (passed_slot, mover) not in pairs:
+                places = f"{ordinal(int(ranks[best, mover]))} by {names[best]}, {ordinal(int(ranks[worst, mover]))} by "
+                why = reason(prefs, wins, mover, passed_slot, name)
+                sentences.append(
+                    f"{name[mover]} moves most, {places}{names[worst]} (behind {name[passed_slot]}): {why}"
+                )
+    return sentences
 
 
-def reason(prefs: Preferences, wins: Floats, one: int, two: int, name: list[str]) -> str:
-    """Say why two slots of the one instance may be ordered either way."""
-    for_one, for_two = float(wins[one, two]), float(wins[two, one])
+def reason(prefs: Preferences, wins: Floats, slot_1: int, slot_2: int, name: list[str]) -> str:
+    """Return a sentence on why two slots of the one instance may be ordered either way."""
+    for_one, for_two = float(wins[slot_1, slot_2]), float(wins[slot_2, slot_1])
     duel = f"{max(for_one, for_two):,.6g} to {min(for_one, for_two):,.6g}"
-    if cycle := _cycle(wins > wins.T, one, two):
+    if cycle := _cycle(wins > wins.T, slot_1, slot_2):
         return (
             f"majorities go in a circle ({' > '.join(name[slot] for slot in cycle)}), and each rule breaks it its way."
         )
-    if missing := _missing(prefs, one, two, name):
+    if missing := _missing(prefs, slot_1, slot_2, name):
         return missing
-    many, few = (one, two) if for_one >= for_two else (two, one)
+    many, few = (slot_1, slot_2) if for_one >= for_two else (slot_2, slot_1)
     gap_many, gap_few = _gaps(prefs, many, few)
     if gap_few > gap_many > 0:
         return (
@@ -167,20 +169,21 @@ def reason(prefs: Preferences, wins: Floats, one: int, two: int, name: list[str]
     return f"the rules count different things; {duel} in direct comparison."
 
 
-def _cycle(beats: Bools, one: int, two: int) -> list[int]:
-    """Return a short circle of majorities through both, closed; empty if there is none."""
+def _cycle(beats: Bools, slot_1: int, slot_2: int) -> list[int]:
+    """Return a short cycle of majorities through both slots, with the first repeated at the end; empty without one."""
     if len(beats) > MAX_FOR_CYCLES:
         return []
-    there, back = shortest_chain(beats, one, two), shortest_chain(beats, two, one)
-    whole = [*there, *back[1:]] if there and back else []
+    forth, return_path = shortest_chain(beats, slot_1, slot_2), shortest_chain(beats, slot_2, slot_1)
+    whole = [*forth, *return_path[1:]] if forth and return_path else []
     return whole if len(whole) <= LONGEST_CYCLE + 1 else []
 
 
-def _missing(prefs: Preferences, one: int, two: int, name: list[str]) -> str:
+def _missing(prefs: Preferences, slot_1: int, slot_2: int, name: list[str]) -> str:
+    """Return a sentence if one item is on far fewer ballots (by 1.5 times) than the other; else empty."""
     weight = np.repeat(prefs.weight, np.diff(prefs.indptr))
-    seen = [float(weight[prefs.entry_slot == slot].sum()) for slot in (one, two)]
-    more, less = (one, two) if seen[0] >= seen[1] else (two, one)
-    if max(seen) < FEWER * min(seen):
+    weights = [float(weight[prefs.entry_slot == slot].sum()) for slot in (slot_1, slot_2)]
+    more, less = (slot_1, slot_2) if weights[0] >= weights[1] else (slot_2, slot_1)
+    if max(weights) < FEWER * min(weights):
         return ""
     what = "comparison" if prefs.form == "pairs" else "ballot"
     silence = (
@@ -188,11 +191,11 @@ def _missing(prefs: Preferences, one: int, two: int, name: list[str]) -> str:
         if views.resolve_missing(prefs, "auto") == "ignore"
         else "some methods put the unnamed last, others leave them out"
     )
-    return f"{name[less]} is on {counted(min(seen), what)}, {name[more]} on {max(seen):,.6g}: {silence}."
+    return f"{name[less]} is on {counted(min(weights), what)}, {name[more]} on {max(weights):,.6g}: {silence}."
 
 
 def _gaps(prefs: Preferences, many: int, few: int) -> tuple[float, float]:
-    """Return the places between the two, summed over the ballots that prefer the first, and the second."""
+    """Return by how many places, summed over ballots, the first is ahead where it is ahead, and the second likewise."""
     if prefs.form == "pairs":
         return 0.0, 0.0
     rank = views.competition_ranks(prefs)
@@ -201,12 +204,12 @@ def _gaps(prefs: Preferences, many: int, few: int) -> tuple[float, float]:
     for k, slot in enumerate((many, few)):
         entry = np.flatnonzero(prefs.entry_slot == slot)
         place[k, ballot[entry]] = rank[entry]
-    ahead = np.nan_to_num(place[1] - place[0]) * prefs.weight
-    return float(ahead[ahead > 0].sum()), float(-ahead[ahead < 0].sum())
+    lead = np.nan_to_num(place[1] - place[0]) * prefs.weight
+    return float(lead[lead > 0].sum()), float(-lead[lead < 0].sum())
 
 
 def _firsts(prefs: Preferences, slot: int) -> float:
-    """Return the weight of ballots that have this slot alone in the first place."""
+    """Return the weight of ballots with this slot alone in the first place."""
     groups = views.tiers(prefs)
     is_first = np.ones(len(groups.ballot), bool)
     is_first[1:] = groups.ballot[1:] != groups.ballot[:-1]
@@ -216,20 +219,22 @@ def _firsts(prefs: Preferences, slot: int) -> float:
 
 
 def _rated_higher(prefs: Preferences, many: int, few: int, name: list[str]) -> str:
-    """Say that the second is rated higher on average, by those who rate it; empty where it is not."""
+    """Return a clause if the second item has the higher mean rating; else empty."""
     if prefs.value is None or prefs.scale != "rating":
         return ""
     weight = views.weight_of_entry(prefs)
     entries = [np.flatnonzero(prefs.entry_slot == slot) for slot in (many, few)]
     if not all(map(len, entries)):
         return ""
-    mean_many, mean_few = (float(np.average(prefs.value[own], weights=weight[own])) for own in entries)
+    mean_many, mean_few = (
+        float(np.average(prefs.value[entries_of_slot], weights=weight[entries_of_slot])) for entries_of_slot in entries
+    )
     if mean_few <= mean_many:
         return ""
     return f"{name[few]} is rated higher on average ({mean_few:.4g} against {mean_many:.4g})"
 
 
 def _share_won(wins: Floats, slot: int) -> float:
-    """Return the share of all decided comparisons of a slot that it wins."""
+    """Return the share of a slot's decided comparisons that it wins, 0.5 without any."""
     won, lost = float(wins[slot].sum()), float(wins[:, slot].sum())
     return won / (won + lost) if won + lost else 0.5

@@ -75,14 +75,14 @@ class Cycles:
 
 # ---- connected, separated ----
 def connection(prefs: Preferences, group_of_slot: Int32s) -> Finding:
-    """Say whether comparisons link all candidates of every instance."""
+    """Return the finding on whether comparisons link all candidates of every instance."""
     n_seen = int((np.diff(prefs.slot_ptr) > 0).sum())
     n_groups = len(np.unique(group_of_slot))
     if n_groups <= n_seen:
         return Finding("connected", True, "All items are linked by comparisons, so their scores can be compared.")
-    owner = views.instance_of_slot(prefs)
-    split = np.flatnonzero(np.bincount(owner[np.unique(group_of_slot, return_index=True)[1]]) > 1)
-    where = f"In {len(split):,} of {n_seen:,} instances the items" if prefs.n_instances > 1 else "The items"
+    instance = views.instance_of_slot(prefs)
+    split_instances = np.flatnonzero(np.bincount(instance[np.unique(group_of_slot, return_index=True)[1]]) > 1)
+    where = f"In {len(split_instances):,} of {n_seen:,} instances the items" if prefs.n_instances > 1 else "The items"
     groups = [] if prefs.n_instances > 1 else _groups(prefs, group_of_slot)
     shown = " | ".join(_listed(tuple(group[:4]), len(group)) for group in groups[:4])
     more = f" ({shown}{' | …' if len(groups) > 4 else ''})" if shown else ""
@@ -93,7 +93,7 @@ def connection(prefs: Preferences, group_of_slot: Int32s) -> Finding:
 
 
 def separation(is_strong: bool | None, never_lost: tuple[str, ...], n_never_lost: int, n_never_won: int) -> Finding:
-    """Say whether wins and losses chain through all items."""
+    """Return the finding on whether chains of wins connect all items."""
     if is_strong is None:
         return Finding("separated", True, "Chains of wins were not followed: there are too many items.")
     if is_strong:
@@ -110,7 +110,7 @@ def separation(is_strong: bool | None, never_lost: tuple[str, ...], n_never_lost
 
 
 def may_count_pairs(prefs: Preferences) -> bool:
-    """Say whether the matrices of all pairs are small enough for a first look."""
+    """Return whether the matrices of all pairs are small enough to be computed unasked."""
     entries = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
     return entries <= MAX_MATRIX_ENTRIES and memory.fits(8 * 2 * views.COUNTED * entries)
 
@@ -138,34 +138,42 @@ def cycles(prefs: Preferences) -> Cycles | None:
     return Cycles(n_triads, n_cyclic, n_with_winner, winner, top)
 
 
-def cyclicity(found: Cycles | None, n_instances: int) -> Finding:
-    """Say whether majorities contradict each other."""
-    if found is None:
+def cyclicity(counted: Cycles | None, n_instances: int) -> Finding:
+    """Return the finding on cyclic majorities."""
+    if counted is None:
         return Finding("cyclic", True, "Cycles were not counted: there are too many items.")
-    data = {"cyclic_triads": found.n_cyclic, "condorcet_winner": found.winner, "top_cycle": list(found.top[:NAMED])}
+    data = {
+        "cyclic_triads": counted.n_cyclic,
+        "condorcet_winner": counted.winner,
+        "top_cycle": list(counted.top[:NAMED]),
+    }
     if n_instances > 1:
-        data = {"cyclic_triads": found.n_cyclic, "n_with_condorcet_winner": found.n_with_winner}
-        winners = f" {found.n_with_winner:,} of {n_instances:,} instances have an item that beats every other."
-    elif found.winner is not None:
-        winners = f" {shorten(found.winner, 30)} beats every other in direct comparison."
+        data = {"cyclic_triads": counted.n_cyclic, "n_with_condorcet_winner": counted.n_with_winner}
+        winners = f" {counted.n_with_winner:,} of {n_instances:,} instances have an item that beats every other."
+    elif counted.winner is not None:
+        winners = f" {shorten(counted.winner, 30)} beats every other in direct comparison."
     else:
         winners = " No item beats every other in direct comparison."
-    if not found.n_cyclic:
+    if not counted.n_cyclic:
         return Finding("cyclic", True, "Majorities never go in a circle." + winners, data)
-    share = f"{found.n_cyclic:,} of {found.n_triads:,} triples go in a circle (a beats b beats c beats a)."
+    share = f"{counted.n_cyclic:,} of {counted.n_triads:,} triples go in a circle (a beats b beats c beats a)."
     top = ""
-    if not found.winner and 1 < len(found.top) <= NAMED:
-        top = f" The first place is a matter of the rule, among {', '.join(shorten(label, 30) for label in found.top)}."
+    if not counted.winner and 1 < len(counted.top) <= NAMED:
+        top = (
+            f" The first place is a matter of the rule, among {', '.join(shorten(label, 30) for label in counted.top)}."
+        )
     return Finding("cyclic", False, share + winners + top, data)
 
 
 def _n_cyclic(beats: AnyArray) -> int:
+    """Return the number of cyclic triads: trace(B³) / 3 of the 0/1 matrix of strict majorities."""
     matrix = beats.astype(np.float32)
     return round(float(((matrix @ matrix) * matrix.T).sum(dtype=np.float64)) / 3)
 
 
 def _top_group(beats: AnyArray) -> Int64s:
-    """Return the smallest group whose members each beat everyone outside; its members beat the most."""
+    """Return the Smith set of strict majorities: the smallest group whose members each beat everyone outside."""
+    # Members of the group beat more items than others, so that the group is a prefix of this order.
     order = np.argsort(-beats.sum(axis=1), kind="stable")
     unbeaten = ~beats[np.ix_(order, order)]
     np.fill_diagonal(unbeaten, False)
@@ -195,43 +203,53 @@ class Agreement:
         tested = np.flatnonzero(~np.isnan(self.share) & (self.n_independent >= MIN_COMPARISONS))
         if np.count_nonzero(~np.isnan(self.share)) < 4 or not len(tested):
             return tested[:0]
-        far = tested[:0]
+        outliers = tested[:0]
         for _ in range(ROUNDS):  # outliers are left out of what the others are compared with
-            last, far = far, self._below(tested, far)
-            if len(far) == len(last):
+            previous, outliers = outliers, self._below(tested, outliers)
+            if len(outliers) == len(previous):
                 break
-        return far[np.argsort(self.share[far], kind="stable")]
+        return outliers[np.argsort(self.share[outliers], kind="stable")]
 
     def _below(self, tested: Int64s, left_out: Int64s) -> Int64s:
+        """Return the tested agents significantly below the mean agreement of all agents that are not left out.
+
+        The binomial test is widened by ``spread``, the scaled median absolute deviation of the standardised distances.
+        """
         from concordant.metrics.significance import holm
 
-        others = ~np.isnan(self.share)
-        others[left_out] = False
-        weight = np.minimum(self.n_independent[others], MAX_WEIGHT)
-        usual = float((weight @ self.share[others] + 1) / (weight.sum() + 2))
+        is_reference = ~np.isnan(self.share)
+        is_reference[left_out] = False
+        weight = np.minimum(self.n_independent[is_reference], MAX_WEIGHT)
+        mean_share = float((weight @ self.share[is_reference] + 1) / (weight.sum() + 2))
         share, n = self.share[tested], self.n_independent[tested]
-        distance = (share - usual) / np.sqrt(usual * (1 - usual) / n)
-        known = distance[others[tested]]
-        spread = max(1.0, 1.4826 * float(np.median(np.abs(known - np.median(known))))) if len(known) else 1.0
-        is_low = np.flatnonzero(share <= usual - MIN_DIFFERENCE)
+        distance = (share - mean_share) / np.sqrt(mean_share * (1 - mean_share) / n)
+        reference_distance = distance[is_reference[tested]]
+        spread = (
+            max(1.0, 1.4826 * float(np.median(np.abs(reference_distance - np.median(reference_distance)))))
+            if len(reference_distance)
+            else 1.0
+        )
+        is_low = np.flatnonzero(share <= mean_share - MIN_DIFFERENCE)
         p = np.ones(len(tested))
-        p[is_low] = _binomial_tail(share[is_low], n[is_low] / spread**2, usual)
+        p[is_low] = _binomial_tail(share[is_low], n[is_low] / spread**2, mean_share)
         return tested[np.array(holm(p.tolist())) < CERTAIN]
 
 
 def _binomial_tail(share: Floats, n: Floats, chance: float) -> Floats:
-    """Return P(X <= share n), X binomial(n, chance); n need not be whole."""
+    """Return P(X <= share n), X binomial(n, chance) = I_(1 - chance)(n - share n, share n + 1); n need not be whole."""
     a, b = np.maximum(n * (1 - share), 1e-9), n * share + 1
     if len(n) > FEW_TESTS or (a + b).max(initial=0.0) >= special.MAX_SUM:
         from scipy.special import betainc
 
         return np.asarray(betainc(a, b, 1 - chance))
     each = zip(a.tolist(), b.tolist(), strict=True)
-    return np.array([special.betainc(one, other, 1 - chance) for one, other in each])
+    return np.array([special.betainc(a_k, b_k, 1 - chance) for a_k, b_k in each])
 
 
 def agreement(prefs: Preferences) -> Agreement | None:
-    """Measure every agent's agreement with all others; None without agents, or where that is too much work."""
+    """Return every agent's agreement with the majority of the others; None without agents, or where it
+    costs too much.
+    """
     sizes = np.diff(prefs.indptr)
     n_pairs = sizes * (sizes - 1) // 2
     if prefs.agent is None or prefs.n_agents is None or prefs.n_agents < 2:
@@ -239,24 +257,27 @@ def agreement(prefs: Preferences) -> Agreement | None:
     if n_pairs.sum() > MAX_PAIRS or not may_count_pairs(prefs):
         return None
     matrices = views.win_matrices(prefs)  # only what others said of both items
-    with_others, counted = np.zeros(prefs.n_agents), np.zeros(prefs.n_agents)
+    agreeing_weight, total_weight = np.zeros(prefs.n_agents), np.zeros(prefs.n_agents)
     # Some agents at a time, but whole ones: what an agent says itself of a pair is taken out of the majority.
     part_of_agent = np.cumsum(np.bincount(prefs.agent, n_pairs, prefs.n_agents)) // PAIRS_AT_ONCE
     part = part_of_agent[prefs.agent]
     for k in np.unique(part):
         agent, weight, margin = _margins_of_others(prefs, matrices, np.flatnonzero(part == k))
-        with_others += np.bincount(agent, weight * (margin > 0), prefs.n_agents)
-        counted += np.bincount(agent, weight * (margin != 0), prefs.n_agents)
+        agreeing_weight += np.bincount(agent, weight * (margin > 0), prefs.n_agents)
+        total_weight += np.bincount(agent, weight * (margin != 0), prefs.n_agents)
     share = np.full(prefs.n_agents, np.nan)
-    np.divide(with_others, counted, out=share, where=counted > 0)
+    np.divide(agreeing_weight, total_weight, out=share, where=total_weight > 0)
     independent = np.bincount(prefs.agent, prefs.weight * np.maximum(sizes - 1, 0), prefs.n_agents)
-    return Agreement(share, np.minimum(independent, counted))
+    return Agreement(share, np.minimum(independent, total_weight))
 
 
 def _margins_of_others(
     prefs: Preferences, matrices: views.WinMatrices, ballots: Int64s
 ) -> tuple[Int64s, Floats, Floats]:
-    """Return agent and weight of every strict pair of some ballots, and the others' majority for it."""
+    """Return the agent and weight of every strict pair of some ballots, and the margin of all other agents for it.
+
+    A pair's margin is wins minus losses over all ballots, less what the agent's own ballots add to it.
+    """
     assert prefs.agent is not None
     pairs = views.pairs(prefs, ballots)
     strict = ~pairs.is_tie
@@ -266,33 +287,33 @@ def _margins_of_others(
     start, size = prefs.slot_ptr[q], matrices.size[q]
     cell = matrices.ptr[q] + (better - start) * size + (worse - start)
     mirrored = matrices.ptr[q] + (worse - start) * size + (better - start)
-    sign = np.where(cell < mirrored, 1.0, -1.0)
-    _, same = np.unique(agent * len(matrices.wins) + np.minimum(cell, mirrored), return_inverse=True)
-    own = np.bincount(same, sign * weight)[same] * sign
-    margin = matrices.wins[cell] - matrices.wins[mirrored] - own
-    margin[np.abs(margin) < 1e-9 * (weight + np.abs(own))] = 0.0
+    direction = np.where(cell < mirrored, 1.0, -1.0)
+    _, pair = np.unique(agent * len(matrices.wins) + np.minimum(cell, mirrored), return_inverse=True)
+    own_margin = np.bincount(pair, direction * weight)[pair] * direction
+    margin = matrices.wins[cell] - matrices.wins[mirrored] - own_margin
+    margin[np.abs(margin) < 1e-9 * (weight + np.abs(own_margin))] = 0.0
     return agent, weight, margin
 
 
-def outlying(prefs: Preferences, found: Agreement | None) -> Finding | None:
-    """Say which agents differ from all others; nothing where agents are unknown."""
+def outlying(prefs: Preferences, measured: Agreement | None) -> Finding | None:
+    """Return the finding on outlier agents; None where agents are unknown."""
     if prefs.n_agents is None or prefs.n_agents < 2 or prefs.agents is None:
         return None
-    if found is None:
+    if measured is None:
         return Finding("outlier agents", True, "Agents were not compared: there are too many pairs.")
-    if np.isnan(found.share).all():
+    if np.isnan(measured.share).all():
         return Finding("outlier agents", True, "No two agents compare the same items.")
-    usual = f"{found.median:.0%}"
-    outliers = found.outliers()
-    data = {"median_agreement": found.median, "n_outliers": len(outliers)}
+    median = f"{measured.median:.0%}"
+    outliers = measured.outliers()
+    data = {"median_agreement": measured.median, "n_outliers": len(outliers)}
     if not len(outliers):
-        text = f"No agent stands out: the median one goes with the majority of the others on {usual} of its pairs."
+        text = f"No agent stands out: the median one goes with the majority of the others on {median} of its pairs."
         return Finding("outlier agents", True, text, {**data, "outliers": []})
-    worst = [{"agent": prefs.agents[k], "agreement": float(found.share[k])} for k in outliers[:NAMED].tolist()]
-    shown = ", ".join(f"{shorten(str(one['agent']), 30)} {one['agreement']:.0%}" for one in worst[:4])
+    worst = [{"agent": prefs.agents[k], "agreement": float(measured.share[k])} for k in outliers[:NAMED].tolist()]
+    shown = ", ".join(f"{shorten(str(outlier['agent']), 30)} {outlier['agreement']:.0%}" for outlier in worst[:4])
     more = f" and {len(outliers) - 4:,} more" if len(outliers) > 4 else ""
     text = (
-        f"Far below the others' agreement ({usual} of the pairs): {shown}{more}. "
+        f"Far below the others' agreement ({median} of the pairs): {shown}{more}. "
         "Look at these ballots, or use a method that weighs agents."
     )
     return Finding("outlier agents", False, text, {**data, "outliers": worst})
@@ -300,17 +321,19 @@ def outlying(prefs: Preferences, found: Agreement | None) -> Finding | None:
 
 # ---- the first place ----
 def top_two(prefs: Preferences) -> Finding | None:
-    """Say how certain the first place is by the method that fits; nothing where fewer than two items compete."""
+    """Return the finding on how certain the first place is by the method that fits; None where fewer than
+    two items compete.
+    """
     size = np.diff(prefs.slot_ptr)
     if not (size > 1).any() or not prefs.n_ballots:
         return None
     ranking = api.rank(prefs, None if size.max() <= MAX_FOR_DEFAULT else "borda")
     if ranking.n_instances == 1:
-        found = ranking.certainty
-        data = found.to_dict()
-        return Finding("top two", found.is_certain, str(data.pop("text")), data)
-    several = [one for one in ranking.certainties if one.n_items > 1]
-    n = sum(one.is_significant for one in several)
+        certainty = ranking.certainty
+        data = certainty.to_dict()
+        return Finding("top two", certainty.is_certain, str(data.pop("text")), data)
+    several = [certainty_of for certainty_of in ranking.certainties if certainty_of.n_items > 1]
+    n = sum(certainty_of.is_significant for certainty_of in several)
     data = {"n_significant": n, "n_instances": len(several)}
     return Finding("top two", n == len(several), summary(several), data)
 

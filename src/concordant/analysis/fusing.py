@@ -57,14 +57,16 @@ def fuse(
 
 
 def _fuse_scored(lists: list[Any], method: Method, direct: Any, weight: Floats) -> Ranking:
-    """Fuse lists that need a closer look: with scores, ties or mistakes, or for methods without a direct way."""
-    lists = [one.tolist() if isinstance(one, np.ndarray) else one for one in lists]
-    scored = [_scores(row, given) for row, given in enumerate(lists, 1)]
+    """Fuse lists with scores, ties or mistakes, or for methods without a fast ``fuse`` (``direct``)."""
+    lists = [row.tolist() if isinstance(row, np.ndarray) else row for row in lists]
+    scored = [_scores(row, result_list) for row, result_list in enumerate(lists, 1)]
     are_scored = any(scored) and all(
-        one is not None or not len(given) for one, given in zip(scored, lists, strict=True)
+        scores is not None or not len(result_list) for scores, result_list in zip(scored, lists, strict=True)
     )
     if direct is not None or not are_scored:
-        lists = [given if one is None else _tiers(one) for one, given in zip(scored, lists, strict=True)]
+        lists = [
+            result_list if scores is None else _tiers(scores) for scores, result_list in zip(scored, lists, strict=True)
+        ]
         if direct is not None and any(scored) and (ranking := direct(lists, weight)) is not None:
             return ranking  # type: ignore[no-any-return]
     of_agents = getattr(method, "preferences_of", None)
@@ -76,7 +78,7 @@ def _fuse_scored(lists: list[Any], method: Method, direct: Any, weight: Floats) 
     except NeedError:
         if prefs.value is not None or "values" not in method.needs:
             raise
-        row = next(row for row, one in enumerate(scored, 1) if one is None)
+        row = next(row for row, scores in enumerate(scored, 1) if scores is None)
         raise NeedError(
             f"{method.name} needs scores and list {row} has none: give every list as {{document: score}} or as "
             "(document, score) pairs, or fuse by rank with 'rrf'."
@@ -84,12 +86,14 @@ def _fuse_scored(lists: list[Any], method: Method, direct: Any, weight: Floats) 
 
 
 def _listed(lists: object) -> list[Any]:
+    """Return the result lists as a list; refuse anything else."""
     if isinstance(lists, (str, bytes, Mapping)) or not isinstance(lists, Iterable):
         raise InputError(f"fuse() takes a list of result lists, not {type(lists).__name__}: {_HOW}.")
     return lists if isinstance(lists, list) else list(lists)
 
 
 def _method(method: str | Method, params: dict[str, object]) -> Method:
+    """Return the method by name and parameters, or the given object."""
     if not isinstance(method, str):
         if params:
             raise InputError("Give hyper-parameters to the method object itself, not to fuse().")
@@ -110,13 +114,14 @@ def _ones(n: int) -> Floats:
 
 
 def _weights(weights: Sequence[float] | None, n: int) -> Floats:
+    """Return one weight per list, all 1 by default."""
     if weights is None:
         return _ones(n)
     try:
         weight = np.array(weights, np.float64)
     except (TypeError, ValueError):
-        given = arg("weights", shown=shorten(repr(weights)))
-        raise InputError(given + " are no numbers: give one number per list.") from None
+        shown = arg("weights", shown=shorten(repr(weights)))
+        raise InputError(shown + " are no numbers: give one number per list.") from None
     if weight.shape != (n,):
         raise InputError(f"There are {weight.size} weights for {n} lists: give one number per list.")
     if bad_weights(weight).any() or not weight.any():
@@ -124,24 +129,24 @@ def _weights(weights: Sequence[float] | None, n: int) -> Floats:
     return weight
 
 
-def _scores(row: int, given: object) -> dict[Any, float] | None:
-    """Return the scores of a list by document, None if it has none; complain about what is no result list."""
-    if isinstance(given, Mapping):
-        scored = dict(given)
-    elif isinstance(given, (list, tuple)):
-        if not given or not any(_is_pair(one) for one in given):
+def _scores(row: int, result_list: object) -> dict[Any, float] | None:
+    """Return the scores of a list by document; None if it has none. Refuse what is not a result list."""
+    if isinstance(result_list, Mapping):
+        scored = dict(result_list)
+    elif isinstance(result_list, (list, tuple)):
+        if not result_list or not any(_is_pair(entry) for entry in result_list):
             return None
-        if not all(_is_pair(one) for one in given):
+        if not all(_is_pair(entry) for entry in result_list):
             raise InputError(f"List {row} mixes (document, score) pairs with labels: give every document a score.")
-        scored = dict(given)
-        if len(scored) < len(given):
-            labels = [label for label, _ in given]
+        scored = dict(result_list)
+        if len(scored) < len(result_list):
+            labels = [label for label, _ in result_list]
             twice = next(label for k, label in enumerate(labels) if label in labels[:k])
             raise InputError(f"List {row} names {shorten(str(twice))!r} twice: each item stands once in a list.")
     else:
-        raise InputError(f"List {row} is {shorten(repr(given))}, no result list: {_HOW}.")
-    found, odd = kernels.list_numbers(list(scored.values()))
-    if odd >= 0 or not are_numbers(found):
+        raise InputError(f"List {row} is {shorten(repr(result_list))}, no result list: {_HOW}.")
+    values, first_bad = kernels.list_numbers(list(scored.values()))
+    if first_bad >= 0 or not are_numbers(values):
         _check_scores(row, scored)
     return scored
 
@@ -155,11 +160,13 @@ def _check_scores(row: int, scored: Mapping[Any, object]) -> None:
             )
 
 
-def _is_pair(one: object) -> bool:
-    """Whether an element is (document, score); a tuple of two whole numbers could be a tie and is none."""
-    if not isinstance(one, tuple) or len(one) != 2 or isinstance(one[1], (str, bool)):
+def _is_pair(entry: object) -> bool:
+    """Return whether an entry is (document, score); two whole numbers are taken for a tie."""
+    if not isinstance(entry, tuple) or len(entry) != 2 or isinstance(entry[1], (str, bool)):
         return False
-    return isinstance(one[1], numbers.Real) and (isinstance(one[0], str) or not isinstance(one[1], numbers.Integral))
+    return isinstance(entry[1], numbers.Real) and (
+        isinstance(entry[0], str) or not isinstance(entry[1], numbers.Integral)
+    )
 
 
 def _tiers(scored: Mapping[Any, float]) -> list[Any]:
@@ -174,15 +181,17 @@ def _tiers(scored: Mapping[Any, float]) -> list[Any]:
 
 
 def _rated(scored: list[dict[Any, float] | None], weight: Floats) -> Preferences:
-    given = [one or {} for one in scored]
-    item = [label for one in given for label in one]
-    score = np.array([value for one in given for value in one.values()], np.float64)
-    agent = np.repeat(np.arange(len(given)), [len(one) for one in given])
+    """Build preferences from lists with scores."""
+    lists = [scores or {} for scores in scored]
+    item = [label for scores in lists for label in scores]
+    score = np.array([value for scores in lists for value in scores.values()], np.float64)
+    agent = np.repeat(np.arange(len(lists)), [len(scores) for scores in lists])
     parts = build.gather_rows(item, score, scale="rating", agent=agent, weight=weight[agent])
     return Preferences(**{**parts, "form": "rankings"})
 
 
 def _ranked(lists: list[Any], weight: Floats) -> Preferences:
+    """Build preferences from lists without scores, best first."""
     codes, labels, indptr, tier, bad = kernels.encode_lists(lists)
     if bad != -1:
         return Preferences.from_rankings(lists, weight=weight)

@@ -39,30 +39,30 @@ Parts = dict[str, Any]
 def gather_rankings(
     rankings: Iterable[Sequence[object]], candidates: Iterable[object] | None = None, **columns: object
 ) -> Parts:
-    """Best first; an inner list, tuple or set is a tie. With ``candidates``, unlisted ones stay known."""
+    """Return rankings as parts, best first; an inner list, tuple or set is a tie. ``candidates`` may add items."""
     rankings = list(rankings)
-    extra = [] if candidates is None else list(candidates)
+    extra_labels = [] if candidates is None else list(candidates)
     codes, labels, indptr, tier, bad = kernels.encode_lists(rankings)
-    vocabulary, n = Vocabulary(labels), len(codes)
-    if bad != -1 or extra:
+    vocabulary, n_entries = Vocabulary(labels), len(codes)
+    if bad != -1 or extra_labels:
         flat, indptr, tier = _flatten(rankings)
-        n = len(flat)
-        codes, vocabulary = encode(flat + extra, "item")
-    item = codes[:n]
+        n_entries = len(flat)
+        codes, vocabulary = encode(flat + extra_labels, "item")
+    item = codes[:n_entries]
     freeze(indptr, item, tier)
     parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier}
     parts.update(ballot_columns(len(rankings), **columns))
-    if extra:
+    if extra_labels:
         if "instance" in parts:
             text = "{} lists the items of a single instance: leave it out, or leave {} out."
             raise InputError(phrase(text, arg("candidates"), arg("instance")))
-        seen = set(codes[n:].tolist())
-        unlisted = next((code for code in codes[:n].tolist() if code not in seen), None)
+        candidate_codes = set(codes[n_entries:].tolist())
+        unlisted = next((code for code in codes[:n_entries].tolist() if code not in candidate_codes), None)
         if unlisted is not None:
             raise InputError(
                 f"The item {shorten(vocabulary[unlisted])!r} is ranked but not among the candidates: add it to them."
             )
-        order = np.array(list(dict.fromkeys(codes[n:].tolist())), np.int32)
+        order = np.array(list(dict.fromkeys(codes[n_entries:].tolist())), np.int32)
         parts.update(slot_ptr=np.array([0, len(order)]), slot_item=order)
     return parts
 
@@ -99,7 +99,9 @@ def gather_pairs(
     covariates: Mapping[str, object] | None = None,
     **columns: object,
 ) -> Parts:
-    """One comparison per row. Where ``tie`` is true the two drew, where ``winner_first`` is the winner came first."""
+    """Return comparisons as parts, one per row. ``tie`` marks draws, ``winner_first`` rows whose winner was shown
+    first.
+    """
     coded = encode_whole_numbers([winner, loser])
     if coded is None:
         both = encode(winner, "item"), encode(loser, "item")
@@ -113,10 +115,12 @@ def gather_pairs(
 
 
 def covariates_of_pairs(covariates: Mapping[str, object], n: int) -> Parts:
-    """Return the covariates of both sides of n comparisons; of differences all goes to the winner's side."""
+    """Return the covariates of n comparisons (2n entries, winner before loser); a difference is stored on the winner's
+    side.
+    """
     table = np.zeros((2 * n, len(covariates)))
-    for k, (name, given) in enumerate(covariates.items()):
-        sides = given if isinstance(given, tuple) and len(given) == 2 else (given,)
+    for k, (name, values) in enumerate(covariates.items()):
+        sides = values if isinstance(values, tuple) and len(values) == 2 else (values,)
         for side, column in enumerate(sides):
             table[side::2, k] = as_numbers(column, n, f"covariate {shorten(name)!r}")
     freeze(table)
@@ -135,7 +139,7 @@ def sorted_by_time(parts: Parts, time: object, n: int) -> Parts:
 
 
 def in_order_of_time(parts: Parts) -> Parts:
-    """Return ballots sorted by their time, items numbered as they appear."""
+    """Return ballots sorted by their time, items renumbered in order of appearance."""
     order = np.argsort(parts["time"], kind="stable")
     if "indptr" in parts:
         indptr = parts["indptr"]
@@ -144,9 +148,9 @@ def in_order_of_time(parts: Parts) -> Parts:
     else:  # pairs
         entries = (2 * order[:, None] + np.arange(2)).reshape(-1)
     item, items = renumber(parts["item"][entries], parts["items"])
-    own = {"tier": entries, "value": entries, "shown": entries, "team": entries, "covariate": entries}
-    own |= {"weight": order, "agent": order, "instance": order, "time": order}
-    moved = {name: parts[name][index] for name, index in own.items() if parts.get(name) is not None}
+    index_of_column = {"tier": entries, "value": entries, "shown": entries, "team": entries, "covariate": entries}
+    index_of_column |= {"weight": order, "agent": order, "instance": order, "time": order}
+    moved = {name: parts[name][index] for name, index in index_of_column.items() if parts.get(name) is not None}
     return parts | moved | {"item": item, "items": items}
 
 
@@ -159,7 +163,7 @@ def pairs_of_codes(
     winner_first: object = None,
     **columns: object,
 ) -> Parts:
-    """Do as ``gather_pairs`` with codes, winner and loser row by row."""
+    """Return comparisons as parts; ``item`` alternates the codes of winners and losers."""
     n = len(item) // 2
     tier = np.zeros(2 * n, np.int32)
     tier[1::2] = 1 if tie is None else ~as_flags(tie, n, "tie")
@@ -174,7 +178,8 @@ def pairs_of_codes(
 
 
 def tally_pairs(winner: object, loser: object, *, weight: object = None, tie: object = None) -> Parts | None:
-    """Count equal comparisons instead of listing them: one ballot per pair of items that met, and outcome.
+    """Count equal comparisons instead of listing them: one ballot per outcome of two items that met, weighted by its
+    count.
 
     None where that would not pay (more pairs of items than comparisons) or needs a closer look (weights of zero).
     """
@@ -194,18 +199,18 @@ def tally_pairs(winner: object, loser: object, *, weight: object = None, tie: ob
         return None
     flags = np.empty(0, np.uint8) if tie is None else as_flags(tie, n, "tie").astype(np.uint8)
     weights = np.empty(0) if weight is None else as_numbers(weight, n, "weight")
-    a, b, is_tie, total, first = kernels.tally_votes(win, lose, flags, weights, low, span)
-    if (a == b).any():
+    code_a, code_b, is_tie, total, first = kernels.tally_votes(win, lose, flags, weights, low, span)
+    if (code_a == code_b).any():
         return None  # an item against itself: the container says which ballot
     if vocabulary is None:
-        seen = np.flatnonzero(first >= 0)
-        appearance = seen[np.argsort(first[seen])]
+        used = np.flatnonzero(first >= 0)
+        appearance = used[np.argsort(first[used])]
         code = np.full(span, -1, np.int32)
         code[appearance] = np.arange(len(appearance), dtype=np.int32)
-        a, b = code[a], code[b]
-        vocabulary = Vocabulary.lazy(len(appearance), lambda: [str(low + v) for v in appearance.tolist()])
-    item, tier = np.empty(2 * len(a), np.int32), np.zeros(2 * len(a), np.int32)
-    item[0::2], item[1::2] = a, b
+        code_a, code_b = code[code_a], code[code_b]
+        vocabulary = Vocabulary.lazy(len(appearance), lambda: [str(low + offset) for offset in appearance.tolist()])
+    item, tier = np.empty(2 * len(code_a), np.int32), np.zeros(2 * len(code_a), np.int32)
+    item[0::2], item[1::2] = code_a, code_b
     tier[1::2] = 1 - is_tie
     return {**_pair_parts(vocabulary, item, tier), "weight": total, "is_merged": True}
 
@@ -216,6 +221,7 @@ def _pair_parts(vocabulary: Vocabulary, item: Int32s, tier: Int32s) -> Parts:
 
 
 def _same_rows(winner: AnyArray, loser: AnyArray) -> int:
+    """Return the number of comparisons; refuse columns of different lengths."""
     if len(winner) != len(loser):
         raise InputError(
             f"There are {len(winner)} winners and {len(loser)} losers: give two columns of the same length."
@@ -228,7 +234,7 @@ def _as_signed(column: AnyArray) -> AnyArray:
 
 
 def gather_rows(item: object, value: object, *, scale: str, **columns: object) -> Parts:
-    """Do as ``gather_numbered_rows``, where nobody asks which row an entry was."""
+    """Return the ballots of ``gather_numbered_rows`` without the row of every entry."""
     return gather_numbered_rows(item, value, scale=scale, **columns)[0]
 
 
@@ -242,10 +248,11 @@ def gather_numbered_rows(
     weight: object = None,
     level: object = None,
 ) -> tuple[Parts, Int64s]:
-    """Long form: one row per (agent, instance, item) with a rank (1 best) or a rating (high good).
+    """Return ballots from the long form: one row per (agent, instance, item) with a rank (1 best) or a rating (high
+    good).
 
     ``level`` orders the items where that is not the value itself (a TREC run is ordered by its rank column and
-    carries scores as values). Returned are the ballots, and the row of every entry.
+    carries scores as values). Also returns the row of every entry.
     """
     codes, vocabulary = encode(item, "item")
     n = len(codes)
@@ -285,16 +292,21 @@ def gather_numbered_rows(
 
 
 def with_candidates(parts: Parts, item: Coded, instance: Coded | None) -> Parts:
-    """Return ballots whose instances have more candidates than their ballots name."""
+    """Return ballots whose instances get further candidates: ``item`` in ``instance``, row by row."""
     (_, item_code), items = join_vocabularies([parts["items"], item[1]])  # known codes stay
     if instance is None:
         return parts | {"items": items}
     (_, instance_code), instances = join_vocabularies([parts["instances"], instance[1]])
-    owner = np.concatenate([np.repeat(parts["instance"], np.diff(parts["indptr"])), instance_code[instance[0]]])
-    named = np.concatenate([parts["item"], item_code[item[0]]])
-    _, first = kernels.encode_ints(owner.astype(np.int64) * len(items) + named)
-    order = first[np.argsort(owner[first], kind="stable")]
-    slots = {"slot_item": named[order], "slot_ptr": np.searchsorted(owner[order], np.arange(len(instances) + 1))}
+    instance_of_entry = np.concatenate(
+        [np.repeat(parts["instance"], np.diff(parts["indptr"])), instance_code[instance[0]]]
+    )
+    item_of_entry = np.concatenate([parts["item"], item_code[item[0]]])
+    _, first = kernels.encode_ints(instance_of_entry.astype(np.int64) * len(items) + item_of_entry)
+    order = first[np.argsort(instance_of_entry[first], kind="stable")]
+    slots = {
+        "slot_item": item_of_entry[order],
+        "slot_ptr": np.searchsorted(instance_of_entry[order], np.arange(len(instances) + 1)),
+    }
     return parts | {"items": items, "instances": instances, **slots}
 
 
@@ -307,9 +319,10 @@ def gather_matrix(
     instance: object = None,
     scale: str = "rank",
 ) -> Parts:
-    """Items x agents, NaN where an agent said nothing of an item; rank 1 is best, ratings are good if high.
+    """Return ballots from a matrix (items x agents), NaN where an agent left out an item; rank 1 is best, ratings high
+    good.
 
-    Of agents in different instances, the candidates of one are those its agents speak of.
+    Where agents belong to different instances, the candidates of an instance are the items its agents rank or rate.
     """
     values = np.asarray(matrix, np.float64)
     if values.ndim != 2:
@@ -330,7 +343,8 @@ def gather_matrix(
 def gather_questions(
     matrix: Floats, items: Sequence[str], questions: Sequence[str], *, scale: str, **columns: object
 ) -> Parts:
-    """Agents x columns, each of which stands for an item of a question, NaN where nothing was said.
+    """Return ballots from a matrix (agents x columns); a column is an item of a question, NaN where it was not
+    answered.
 
     A question is an instance whose candidates are the items of its columns.
     """
@@ -348,21 +362,21 @@ def gather_questions(
 
 
 def _unnamed(count: int) -> Vocabulary:
-    """Return agents without names: two that bear one name cast ballots of their own all the same."""
+    """Return a vocabulary of agents without names, so that agents with equal names still cast separate ballots."""
     return Vocabulary.lazy(count, list)
 
 
 def _named_ballots(
     parts: Parts, n_agents: int, agent: Any = None, weight: object = None, instance: object = None
 ) -> Parts:
-    """Give ballots, whose agents are numbers so far, names, weights and instances of their agents."""
-    present, parts["agent"], parts["agents"] = parts["agent"], None, None
+    """Replace the numbers of agents by their names, and give each ballot the weight and instance of its agent."""
+    agent_of_ballot, parts["agent"], parts["agents"] = parts["agent"], None, None
     for name, labels in (("agent", agent), ("instance", instance)):
         if labels is not None:
             codes, parts[f"{name}s"] = _same_length(encode(labels, name), n_agents, name)
-            parts[name] = codes[present]
+            parts[name] = codes[agent_of_ballot]
     if weight is not None:
-        parts["weight"] = as_numbers(weight, n_agents, "weight")[present]
+        parts["weight"] = as_numbers(weight, n_agents, "weight")[agent_of_ballot]
     return parts
 
 
@@ -380,7 +394,7 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
     try:
         values = np.ascontiguousarray(column, np.float64)
     except (TypeError, ValueError):
-        values = np.array([_number(v, row, what) for row, v in enumerate(column)])  # type: ignore[arg-type, var-annotated]
+        values = np.array([_number(value, row, what) for row, value in enumerate(column)])  # type: ignore[arg-type, var-annotated]
     if values.ndim != 1 or len(values) != n:
         raise InputError(f"The {what} column has {values.size} values for {n} rows: give one per row.")
     if what == "weight" and not are_weights(values) and (is_bad := bad_weights(values)).any():
@@ -393,7 +407,7 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
 
 
 def _is_new(values: Floats, column: object) -> bool:
-    """Whether numbers made of a column lie in memory of their own."""
+    """Return whether the numbers made from a column are a copy, not a view of the user's memory."""
     if isinstance(column, np.ndarray):
         return not np.may_share_memory(values, column)
     return isinstance(column, list) or speaks_arrow(column)
@@ -414,6 +428,7 @@ def as_flags(column: object, n: int, what: str) -> Bools:
 
 
 def _number(value: object, row: int, what: str) -> float:
+    """Return a cell as a float, or raise an error with its row."""
     try:
         return float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -422,6 +437,7 @@ def _number(value: object, row: int, what: str) -> float:
 
 
 def _texts(parts: Any) -> list[str | None]:
+    """Return the texts of a column of ``kernels.read_stream`` (codes, offsets, UTF-8 data); None where missing."""
     codes, offsets, data, _ = parts
     raw, ends = data.tobytes(), offsets.tolist()
     labels = [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
@@ -447,6 +463,7 @@ def _same_length(coded: tuple[Int32s, Vocabulary], n: int, what: str) -> tuple[I
 
 
 def _weight_of_ballots(weights: Floats, order: Int64s, indptr: Int64s) -> Floats:
+    """Return the weight of every ballot; refuse rows of one ballot with different weights."""
     by_entry = weights[order] if len(order) else weights
     per_ballot = by_entry[indptr[:-1]]
     differs = by_entry != np.repeat(per_ballot, np.diff(indptr))

@@ -22,20 +22,20 @@ def form_of(prefs: Preferences) -> str:
         return prefs.said_form
     sizes = np.diff(prefs.indptr)
     if prefs.open is not None and prefs.open.all():
-        first = prefs.tier == np.repeat(prefs.tier[prefs.indptr[:-1][sizes > 0]], sizes[sizes > 0])
-        return "choices" if first.sum() == (sizes > 0).sum() and not _has_third_tier(prefs) else "top-k"
+        is_in_first_tier = prefs.tier == np.repeat(prefs.tier[prefs.indptr[:-1][sizes > 0]], sizes[sizes > 0])
+        return "choices" if is_in_first_tier.sum() == (sizes > 0).sum() and not _has_third_tier(prefs) else "top-k"
     if prefs.scale == "rating":
         return "ratings"
     return "approvals" if sizes.max() > 2 and not _has_third_tier(prefs) else "rankings"
 
 
 def _has_third_tier(prefs: Preferences) -> bool:
-    """Whether a ballot has more than two tiers; the first ballots mostly tell."""
+    """Return whether a ballot has more than two tiers; the first 100 ballots are tried first."""
     for n in (100, prefs.n_ballots):
         indptr = prefs.indptr[: n + 1]
-        starts = np.ones(indptr[-1], bool)
-        starts[1:] = prefs.tier[1 : len(starts)] != prefs.tier[: max(len(starts) - 1, 0)]
-        starts[indptr[:-1][np.diff(indptr) > 0]] = True
-        if len(starts) and np.bincount(segment_index(indptr), weights=starts).max() > 2:
+        is_tier_start = np.ones(indptr[-1], bool)
+        is_tier_start[1:] = prefs.tier[1 : len(is_tier_start)] != prefs.tier[: max(len(is_tier_start) - 1, 0)]
+        is_tier_start[indptr[:-1][np.diff(indptr) > 0]] = True
+        if len(is_tier_start) and np.bincount(segment_index(indptr), weights=is_tier_start).max() > 2:
             return True
     return False

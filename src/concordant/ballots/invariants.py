@@ -52,7 +52,7 @@ class Slots(NamedTuple):
 
 
 def checked(parts: Parts) -> Parts:
-    """Make the arrays the parts' own, read-only, entries sorted; refuse what breaks an invariant."""
+    """Check the invariants of the parts; make arrays read-only copies of the right type, with entries by tier."""
     for name in ("items", "agents", "instances"):
         parts[name] = _vocabulary(parts[name])
     for name, dtype in _ARRAYS.items():
@@ -83,25 +83,26 @@ def find_slots(parts: Mapping[str, Any]) -> Slots:
     items, instance, item = (parts[name] for name in ("items", "instance", "item"))
     if parts["slot_ptr"] is not None:
         indptr = parts["indptr"]
-        given = parts["slot_ptr"], parts["slot_item"]
-        of_ballot = np.zeros(len(indptr) - 1, np.int32) if instance is None else instance
-        found = Slots(*given, kernels.find_slots(*given, of_ballot, indptr, item, len(items)))
+        candidates = parts["slot_ptr"], parts["slot_item"]
+        instance_of_ballot = np.zeros(len(indptr) - 1, np.int32) if instance is None else instance
+        slots = Slots(*candidates, kernels.find_slots(*candidates, instance_of_ballot, indptr, item, len(items)))
     elif instance is None:  # one instance: every item of the vocabulary is a candidate, slot = code
         ptr = np.array([0, len(items)], np.int64)
-        found = Slots(ptr, np.arange(len(items), dtype=np.int32), None)
+        slots = Slots(ptr, np.arange(len(items), dtype=np.int32), None)
     else:
-        found = Slots(*kernels.assign_slots(instance, parts["indptr"], item, len(parts["instances"]), len(items)))
-    freeze(*(part for part in found if part is not None))
-    return found
+        slots = Slots(*kernels.assign_slots(instance, parts["indptr"], item, len(parts["instances"]), len(items)))
+    freeze(*(part for part in slots if part is not None))
+    return slots
 
 
 def check_codes(codes: Int32s, size: int, name: str) -> None:
-    """Refuse codes that index no label."""
+    """Refuse codes outside 0..size - 1."""
     if len(codes) and (codes.min() < 0 or codes.max() >= size):
         raise InputError(f"An {name} code lies outside 0..{size - 1}: codes index the vocabulary.")
 
 
 def _vocabulary(labels: Vocabulary | Iterable[str] | None) -> Vocabulary | None:
+    """Return labels as a vocabulary; refuse repeated labels."""
     if labels is None or isinstance(labels, Vocabulary):
         return labels
     vocabulary = Vocabulary(labels)
@@ -111,6 +112,7 @@ def _vocabulary(labels: Vocabulary | Iterable[str] | None) -> Vocabulary | None:
 
 
 def _check_sizes(parts: Parts) -> None:
+    """Refuse arrays whose length is not the number of entries, or of ballots."""
     n_ballots, n_entries = len(parts["indptr"]) - 1, len(parts["item"])
     _check_pointer(parts["indptr"], n_entries, "indptr")
     for names, size in ((PER_ENTRY, n_entries), (PER_BALLOT, n_ballots)):
@@ -144,7 +146,7 @@ def _check_meaning(parts: Parts) -> None:
 
 
 def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> None:
-    """Refuse covariates without names, names without covariates, and numbers that are none."""
+    """Refuse covariates without names, names without covariates, and values that are not finite numbers."""
     if covariate is None and not names:
         return
     if covariate is None or covariate.ndim != 2 or covariate.shape[1] != len(names) or len(set(names)) != len(names):
@@ -162,12 +164,14 @@ def _check_teams(parts: Parts) -> None:
     order = np.lexsort((tier, team, ballot))
     same = (np.diff(ballot[order]) == 0) & (np.diff(team[order]) == 0) & (np.diff(tier[order]) != 0)
     if same.any():
-        at = int(ballot[order][int(np.argmax(same))])
-        raise InputError(f"Members of one team stand in different places of ballot {at + 1}: a team wins as one.")
+        ballot_number = int(ballot[order][int(np.argmax(same))])  # from 0
+        raise InputError(
+            f"Members of one team stand in different places of ballot {ballot_number + 1}: a team wins as one."
+        )
 
 
 def _check_labels(parts: Parts) -> None:
-    """Refuse codes without a label, and items that stand twice in a ballot."""
+    """Refuse codes without a label, and items that are repeated in a ballot."""
     items = parts["items"]
     check_codes(parts["item"], len(items), "item")
     for name in ("agent", "instance"):
@@ -193,6 +197,7 @@ def _sort_tiers(parts: Parts) -> None:
 
 
 def _keep(parts: Parts, names: Iterable[str], chosen: AnyArray) -> None:
+    """Select these entries (or ballots) in all named arrays."""
     for name in names:
         if parts[name] is not None:
             parts[name] = parts[name][chosen]
@@ -200,7 +205,7 @@ def _keep(parts: Parts, names: Iterable[str], chosen: AnyArray) -> None:
 
 
 def _check_weights(parts: Parts) -> None:
-    """Refuse weights that count nothing, and drop the ballots of weight zero."""
+    """Refuse invalid weights, and drop the ballots of weight zero."""
     weight = parts["weight"]
     if are_weights(weight):
         return
@@ -222,6 +227,7 @@ def _check_weights(parts: Parts) -> None:
 
 
 def _check_slots(parts: Parts) -> None:
+    """Check given candidates (slot_ptr, slot_item): sizes, codes, repeats, and that they include every ranked item."""
     slot_ptr, slot_item, items = parts["slot_ptr"], parts["slot_item"], parts["items"]
     n_instances = 1 if parts["instances"] is None else len(parts["instances"])
     if len(slot_ptr) != n_instances + 1:
@@ -231,8 +237,8 @@ def _check_slots(parts: Parts) -> None:
     if kernels.find_repeated(slot_ptr, slot_item, len(items))[0] >= 0:
         raise InputError("An instance lists a candidate twice: each candidate is one slot.")
     slots = find_slots(parts)
-    is_stranger = slots.of_entry < 0 if slots.of_entry is not None else np.zeros(0, bool)
-    if is_stranger.any():
-        label = shorten(items[parts["item"][int(np.argmax(is_stranger))]])
+    is_not_candidate = slots.of_entry < 0 if slots.of_entry is not None else np.zeros(0, bool)
+    if is_not_candidate.any():
+        label = shorten(items[parts["item"][int(np.argmax(is_not_candidate))]])
         raise InputError(f"{label!r} is ranked in an instance where it is no candidate: add it to the candidates.")
     parts["slots"] = slots

@@ -27,24 +27,24 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
     """
     sizes = np.diff(prefs.indptr)
     order = _canonical_order(prefs)
-    columns = [prefs.item[order].astype(np.int64), dense_tiers(prefs)[order].astype(np.int64)]
+    entry_columns = [prefs.item[order].astype(np.int64), dense_tiers(prefs)[order].astype(np.int64)]
     if prefs.value is not None:
-        columns.append((prefs.value[order] + 0.0).view(np.int64))
-    more = [_in_order(prefs, name, order) for name in ("shown", "team")]
-    columns += [part.astype(np.int64) for part in more if part is not None]
+        entry_columns.append((prefs.value[order] + 0.0).view(np.int64))
+    optional = [_in_order(prefs, name, order) for name in ("shown", "team")]
+    entry_columns += [part.astype(np.int64) for part in optional if part is not None]
     if prefs.covariate is not None:
-        columns += list((prefs.covariate[order] + 0.0).T.copy().view(np.int64))
-    heads = [prefs.instance_of_ballot.astype(np.int64)]
+        entry_columns += list((prefs.covariate[order] + 0.0).T.copy().view(np.int64))
+    ballot_columns = [prefs.instance_of_ballot.astype(np.int64)]
     if keep_agents and prefs.agent is not None:
-        heads.append(prefs.agent.astype(np.int64))
+        ballot_columns.append(prefs.agent.astype(np.int64))
     if prefs.open is not None:
-        heads.append(prefs.open.astype(np.int64))
+        ballot_columns.append(prefs.open.astype(np.int64))
     representative = np.empty(prefs.n_ballots, np.int64)
     for size in np.flatnonzero(np.bincount(sizes)).tolist():
         ballots = np.flatnonzero(sizes == size)
         entries = prefs.indptr[ballots][:, None] + np.arange(size)
         key = np.concatenate(
-            [np.stack([head[ballots] for head in heads], 1), *(column[entries] for column in columns)], 1
+            [np.stack([head[ballots] for head in ballot_columns], 1), *(column[entries] for column in entry_columns)], 1
         )
         group, first = _grouped(key)
         representative[ballots] = ballots[first][group]
@@ -66,7 +66,7 @@ def _grouped(rows: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def same_content(a: Preferences, b: Preferences) -> bool:
-    """Whether two preferences say the same, ballot by ballot, whatever the numbering of their labels."""
+    """Return whether two preferences are equal ballot by ballot, whatever the numbering of their labels."""
     if (a.n_ballots, len(a.item), a.scale, a.form) != (b.n_ballots, len(b.item), b.scale, b.form):
         return False
     if (a.covariates, a.is_dated, a.time is None) != (b.covariates, b.is_dated, b.time is None):
@@ -79,8 +79,10 @@ def same_content(a: Preferences, b: Preferences) -> bool:
     instances, agents = _translate(b.instances, a.instances), _translate(b.agents, a.agents)
     if items is None or (instances is None) != (a.instances is None) or (agents is None) != (a.agents is None):
         return False
-    for mine, theirs, table in ((a.instance, b.instance, instances), (a.agent, b.agent, agents)):
-        if mine is not None and (theirs is None or table is None or not np.array_equal(mine, table[theirs])):
+    for column_a, column_b, code_in_a in ((a.instance, b.instance, instances), (a.agent, b.agent, agents)):
+        if column_a is not None and (
+            column_b is None or code_in_a is None or not np.array_equal(column_a, code_in_a[column_b])
+        ):
             return False
     if not np.array_equal(_is_open(a), _is_open(b)):
         return False
@@ -90,43 +92,46 @@ def same_content(a: Preferences, b: Preferences) -> bool:
     if not np.array_equal(dense_tiers(a)[order_a], dense_tiers(b)[order_b]):
         return False
     for name in ("value", "shown", "team", "covariate"):
-        mine, theirs = _in_order(a, name, order_a), _in_order(b, name, order_b)
-        if (mine is None) != (theirs is None):
+        column_a, column_b = _in_order(a, name, order_a), _in_order(b, name, order_b)
+        if (column_a is None) != (column_b is None):
             return False
-        if mine is not None and not np.array_equal(mine, theirs):  # type: ignore[arg-type]
+        if column_a is not None and not np.array_equal(column_a, column_b):  # type: ignore[arg-type]
             return False
-    # candidates, also those on no ballot
+    # The candidates, including those on no ballot.
     slots_a = set(zip(segment_index(a.slot_ptr).tolist(), a.slot_item.tolist(), strict=True))
-    owner_b = segment_index(b.slot_ptr)
-    owner_b = owner_b if instances is None else instances[owner_b]
-    return slots_a == set(zip(owner_b.tolist(), items[b.slot_item].tolist(), strict=True))
+    instance_b = segment_index(b.slot_ptr)
+    instance_b = instance_b if instances is None else instances[instance_b]
+    return slots_a == set(zip(instance_b.tolist(), items[b.slot_item].tolist(), strict=True))
 
 
 def dense_tiers(prefs: Preferences) -> Int64s:
-    """Return tiers renumbered 0, 1, 2, … inside each ballot; gaps say nothing."""
+    """Return tiers renumbered 0, 1, 2, … inside each ballot, without gaps."""
     tier, indptr = prefs.tier, prefs.indptr
-    rises = np.zeros(len(tier), np.int64)
-    rises[1:] = tier[1:] != tier[:-1]
+    is_next_tier = np.zeros(len(tier), np.int64)
+    is_next_tier[1:] = tier[1:] != tier[:-1]
     starts = indptr[:-1][np.diff(indptr) > 0]
-    rises[starts] = 0
-    level = np.cumsum(rises)
-    base = np.zeros(prefs.n_ballots, np.int64)
-    base[np.diff(indptr) > 0] = level[starts]
-    return level - np.repeat(base, np.diff(indptr))
+    is_next_tier[starts] = 0
+    level = np.cumsum(is_next_tier)
+    first_level = np.zeros(prefs.n_ballots, np.int64)
+    first_level[np.diff(indptr) > 0] = level[starts]
+    return level - np.repeat(first_level, np.diff(indptr))
 
 
 def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> Int64s:
+    """Return the order of entries that sorts them by ballot, tier and item (by the translated code, where one is
+    given).
+    """
     item = prefs.item if translate is None else translate[prefs.item]
-    falls = np.flatnonzero((item[1:] < item[:-1]) & (prefs.tier[1:] == prefs.tier[:-1])) + 1
+    descents = np.flatnonzero((item[1:] < item[:-1]) & (prefs.tier[1:] == prefs.tier[:-1])) + 1
     is_start = np.zeros(len(item) + 1, bool)
     is_start[prefs.indptr] = True
-    if is_start[falls].all():  # tiers rise inside a ballot, and so do the items of every tier
+    if is_start[descents].all():  # tiers rise inside a ballot, and so do the items of every tier
         return np.arange(len(item))
     return np.lexsort((item, prefs.tier, segment_index(prefs.indptr)))
 
 
 def _in_order(prefs: Preferences, name: str, order: Int64s) -> AnyArray | None:
-    """Return a column of the entries in another order, teams numbered as they appear in it."""
+    """Return a column of entries in another order, or None; teams are renumbered by appearance in it."""
     column: AnyArray | None = getattr(prefs, name)
     if column is None:
         return None
@@ -138,7 +143,7 @@ def _is_open(prefs: Preferences) -> AnyArray:
 
 
 def rows_as_scalars(key: AnyArray) -> AnyArray:
-    """View rows of integers as single comparable scalars, folding to one integer where the ranges allow."""
+    """Return rows of integers as comparable scalars: one integer (mixed radix) where the ranges fit, else bytes."""
     low = key.min(axis=0)
     spans = [int(s) + 1 for s in (key.max(axis=0) - low).tolist()]
     total = 1
@@ -163,9 +168,9 @@ def _translate(source: Vocabulary | None, target: Vocabulary | None) -> AnyArray
 
 
 def often_named(prefs: Preferences, n: float) -> Bools:
-    """Say of every slot whether at least ``n`` ballots (by weight) name it; refuse where none is left."""
-    named = sum_by(prefs.entry_slot, np.repeat(prefs.weight, np.diff(prefs.indptr)), prefs.n_slots)
-    if not (named >= n).any():
-        most = f"{named.max(initial=0.0):g}"
-        raise InputError(f"No item is on {n:g} ballots: the most any item is on is {most}, so ask for fewer.")
-    return np.asarray(named >= n)
+    """Return, for every slot, whether at least ``n`` ballots (by weight) name it; refuse where none is left."""
+    weight_of_slot = sum_by(prefs.entry_slot, np.repeat(prefs.weight, np.diff(prefs.indptr)), prefs.n_slots)
+    if not (weight_of_slot >= n).any():
+        largest = f"{weight_of_slot.max(initial=0.0):g}"
+        raise InputError(f"No item is on {n:g} ballots: the most any item is on is {largest}, so ask for fewer.")
+    return np.asarray(weight_of_slot >= n)

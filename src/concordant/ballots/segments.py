@@ -23,40 +23,42 @@ def number_inside(ptr: Int64s) -> Int64s:
 
 
 def places(ptr: Int64s, order: Int64s) -> Int64s:
-    """Turn rows of entries, best first in each segment, into the place of every entry inside its segment, from 0."""
+    """Return the place of every entry inside its segment, from 0; ``order`` lists entries best first, in one row or
+    several.
+    """
     place = np.empty(order.shape, np.int64)
     np.put_along_axis(place, order, np.broadcast_to(number_inside(ptr), order.shape), axis=-1)
     return place
 
 
 def is_new(*columns: AnyArray) -> Bools:
-    """Say of every row whether it differs, in any column, from the row before it."""
+    """Return, for every row, whether it differs in any column from the row before it."""
     differs = np.ones(len(columns[0]), bool)
     differs[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return differs
 
 
 def max_by(index: AnyArray, values: AnyArray, n: int, initial: float = 0.0) -> Floats:
-    """Return the largest of the values that go to each of ``n`` places, but at least ``initial``."""
+    """Return, for each of ``n`` groups, the largest value whose ``index`` is that group, but at least ``initial``."""
     largest = np.full(n, initial)
     np.maximum.at(largest, index, values)
     return largest
 
 
 def spans(first: AnyArray, last: AnyArray) -> Int64s:
-    """Return the entries first[k]:last[k] of all k, one after the other."""
+    """Return the indices first[k], …, last[k] - 1 for every k, concatenated."""
     sizes = last - first
     return np.asarray(np.arange(int(sizes.sum())) + np.repeat(first - np.cumsum(sizes) + sizes, sizes))
 
 
 def deviation_within(scores: Floats, query: AnyArray) -> float:
-    """Return the standard deviation of scores within queries; 1 where all are equal."""
+    """Return the pooled standard deviation of scores around the mean of their query; 1 where it is 0."""
     mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
     return float(np.sqrt(np.mean((scores - mean[query]) ** 2))) or 1.0
 
 
 def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
-    """Return the sum of the weights that go to each of ``n`` places."""
+    """Return, for each of ``n`` groups, the sum of the weights whose ``index`` is that group."""
     # Over nothing at all, bincount forgets the weights and counts in integers.
     return np.bincount(index, weights=weights, minlength=n).astype(np.float64, copy=False)
 

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def chosen_ballots(n_ballots: int, chosen: AnyArray | slice | Sequence[int]) -> Int64s:
-    """Return the ballots that a mask, a slice or indices choose, in their order and as often as they are named."""
+    """Return the indices of the ballots that a mask, a slice or indices select, in that order and with repetitions."""
     try:
-        found = np.atleast_1d(np.arange(n_ballots)[chosen])
+        ballots = np.atleast_1d(np.arange(n_ballots)[chosen])
     except IndexError as problem:
         raise InputError(f"The ballots cannot be taken ({problem}): give a mask, indices or a slice.") from None
-    if found.ndim > 1:
-        raise InputError(f"The ballots have {found.ndim} dimensions: give a mask, indices or a slice.")
-    return found
+    if ballots.ndim > 1:
+        raise InputError(f"The ballots have {ballots.ndim} dimensions: give a mask, indices or a slice.")
+    return ballots
 
 
 def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -> dict[str, Any]:
@@ -35,18 +35,18 @@ def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -
     """
     chosen = chosen_ballots(prefs.n_ballots, ballots)
     first, last = prefs.indptr[chosen], prefs.indptr[chosen + 1]
-    entries, owner = spans(first, last), np.repeat(np.arange(len(chosen)), last - first)
-    keep = slots[prefs.entry_slot[entries]]
-    sizes = np.bincount(owner[keep], minlength=len(chosen))
+    entries, ballot_of_entry = spans(first, last), np.repeat(np.arange(len(chosen)), last - first)
+    is_kept_entry = slots[prefs.entry_slot[entries]]
+    size_left = np.bincount(ballot_of_entry[is_kept_entry], minlength=len(chosen))
     instance_of_slot = segment_index(prefs.slot_ptr)[slots]
     has_candidates = np.bincount(instance_of_slot, minlength=prefs.n_instances) > 0
     was_empty = (first == last) & has_candidates[prefs.instance_of_ballot[chosen]]
-    is_kept = (sizes > (1 if prefs.said_form == "pairs" else 0)) | was_empty  # half a duel says nothing
-    entries, chosen = entries[keep & is_kept[owner]], chosen[is_kept]
+    is_kept = (size_left > (1 if prefs.said_form == "pairs" else 0)) | was_empty  # half a duel says nothing
+    entries, chosen = entries[is_kept_entry & is_kept[ballot_of_entry]], chosen[is_kept]
     used_items, item_code = compact(prefs.slot_item[slots], len(prefs.items))
     parts: dict[str, Any] = {
         "items": Vocabulary(prefs.items.take(used_items)),
-        "indptr": pointer(sizes[is_kept]),
+        "indptr": pointer(size_left[is_kept]),
         "item": item_code[prefs.item[entries]],
         "tier": prefs.tier[entries],
         **{name: _some(getattr(prefs, name), entries) for name in ("value", "shown", "team", "covariate")},
@@ -61,17 +61,17 @@ def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -
         "meta": prefs.meta,
     }
     if prefs.instances is not None:
-        used, code = compact(instance_of_slot, len(prefs.instances))
+        used_codes, new_code = compact(instance_of_slot, len(prefs.instances))
         parts.update(
-            instances=Vocabulary(prefs.instances.take(used)),
-            instance=code[prefs.instance_of_ballot[chosen]],
+            instances=Vocabulary(prefs.instances.take(used_codes)),
+            instance=new_code[prefs.instance_of_ballot[chosen]],
         )
-        parts["slot_ptr"] = np.searchsorted(code[instance_of_slot], np.arange(len(used) + 1))
+        parts["slot_ptr"] = np.searchsorted(new_code[instance_of_slot], np.arange(len(used_codes) + 1))
     else:
         parts["slot_ptr"] = np.array([0, len(instance_of_slot)])
     if prefs.agents is not None and prefs.agent is not None:
-        used, code = compact(prefs.agent[chosen], len(prefs.agents))
-        parts.update(agents=Vocabulary(prefs.agents.take(used)), agent=code[prefs.agent[chosen]])
+        used_codes, new_code = compact(prefs.agent[chosen], len(prefs.agents))
+        parts.update(agents=Vocabulary(prefs.agents.take(used_codes)), agent=new_code[prefs.agent[chosen]])
     return parts
 
 

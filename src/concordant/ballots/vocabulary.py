@@ -28,13 +28,13 @@ UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row be
 class Vocabulary(Sequence[str]):
     """Distinct labels in a fixed order, with fast look-up both ways."""
 
-    __slots__ = ("_code_of", "_handed_out", "_made", "_make", "_size", "spelling")
+    __slots__ = ("_build_labels", "_code_of", "_frozen_labels", "_plain_labels", "_size", "spelling")
 
     def __init__(self, labels: Iterable[str]) -> None:
-        self._made: list[str] | None = list(labels)
-        self._handed_out: FrozenList[str] | None = None
-        self._make: Callable[[], list[str]] | None = None
-        self._size = len(self._made)
+        self._plain_labels: list[str] | None = list(labels)
+        self._frozen_labels: FrozenList[str] | None = None
+        self._build_labels: Callable[[], list[str]] | None = None
+        self._size = len(self._plain_labels)
         self._code_of: dict[str, int] | None = None
         self.spelling: tuple[Int64s, Bytes] | None = None
         """Offsets and UTF-8 text, end to end, where the labels came as that."""
@@ -43,25 +43,30 @@ class Vocabulary(Sequence[str]):
     def lazy(cls, size: int, make: Callable[[], list[str]]) -> Vocabulary:
         """Make a vocabulary whose labels are built when first needed."""
         vocabulary = cls.__new__(cls)
-        vocabulary._made, vocabulary._make, vocabulary._size, vocabulary._code_of = None, make, size, None
-        vocabulary._handed_out = None
+        vocabulary._plain_labels, vocabulary._build_labels, vocabulary._size, vocabulary._code_of = (
+            None,
+            make,
+            size,
+            None,
+        )
+        vocabulary._frozen_labels = None
         vocabulary.spelling = None
         return vocabulary
 
     @property
     def labels(self) -> list[str]:
         """All labels in code order, a list that cannot be changed."""
-        if self._handed_out is None:
-            self._handed_out = FrozenList(self._labels)
-        return self._handed_out
+        if self._frozen_labels is None:
+            self._frozen_labels = FrozenList(self._labels)
+        return self._frozen_labels
 
     @property
     def _labels(self) -> list[str]:
         """All labels in a plain list, which is faster to index; not to be handed out."""
-        if self._made is None:
-            assert self._make is not None
-            self._made, self._make = self._make(), None
-        return self._made
+        if self._plain_labels is None:
+            assert self._build_labels is not None
+            self._plain_labels, self._build_labels = self._build_labels(), None
+        return self._plain_labels
 
     def __len__(self) -> int:
         return self._size
@@ -129,7 +134,9 @@ Coded = tuple[Int32s, Vocabulary]
 
 
 def encode(column: object, what: str = "item") -> Coded:
-    """Number the labels of one column: (codes, vocabulary)."""
+    """Number the labels of one column (list, array, series, Arrow data, or codes with a vocabulary):
+    (codes, vocabulary).
+    """
     if isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], Vocabulary):
         return _checked(*column, what)
     if speaks_arrow(column):
@@ -141,9 +148,9 @@ def encode(column: object, what: str = "item") -> Coded:
             raise InputError(f"The {what} column has {column.ndim} dimensions: give one label per row.")
         if column.dtype.kind == "f":
             return _encode_floats(column, what)
-    whole = _integers(column)
-    if whole is not None:
-        return _encode_ints(whole)
+    integers = _integers(column)
+    if integers is not None:
+        return _encode_ints(integers)
     values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column  # type: ignore[assignment]
     codes, first, bad = kernels.encode_objects(values)
     if bad >= 0:
@@ -177,19 +184,19 @@ def join_columns(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
 
 
 def join_rows(columns: Sequence[Coded]) -> Coded:
-    """Do as ``join_columns``, but return the codes row by row; columns are of equal length."""
+    """Do as ``join_columns`` for columns of equal length, but return the codes row by row in one array."""
     tables, vocabulary = _joined(columns)
     n = len(columns[0][0])
     rows = np.empty((n, len(columns)), np.int32)
-    for at in range(0, n, CHUNK):  # what lies between stays in the cache
+    for start in range(0, n, CHUNK):  # what lies between stays in the cache
         for k, (codes, _) in enumerate(columns):
-            part = codes[at : at + CHUNK]
-            rows[at : at + CHUNK, k] = part if tables is None else tables[k][part]
+            part = codes[start : start + CHUNK]
+            rows[start : start + CHUNK, k] = part if tables is None else tables[k][part]
     return rows.reshape(-1), vocabulary
 
 
 def _joined(columns: Sequence[Coded]) -> tuple[list[Int32s] | None, Vocabulary]:
-    """Return the common code of every label of each column, last that of a missing one; None where they share one."""
+    """Return, per column, the common code of each label, then -1 for missing; None where all share a vocabulary."""
     if all(vocabulary is columns[0][1] for _, vocabulary in columns):
         return None, columns[0][1]
     tables, vocabulary = join_vocabularies([vocabulary for _, vocabulary in columns])
@@ -204,52 +211,55 @@ def _joined(columns: Sequence[Coded]) -> tuple[list[Int32s] | None, Vocabulary]:
 
 
 def _first_rows(codes: Int32s, size: int) -> Int64s:
-    """Return the first row of every code; few labels are seen in a few rows, and the others need not be looked at."""
+    """Return the first row of every code, ``UNSEEN`` without one; stop reading once all codes have occurred."""
     first = np.full(size, UNSEEN)
     step = max(4 * size, 4096)
-    for at in range(0, len(codes), step):
-        part = codes[at : at + step]
-        seen = np.full(size + 1, UNSEEN)  # the last one is of -1, missing
-        seen[part[::-1]] = np.arange(at + len(part) - 1, at - 1, -1)  # of equal codes the last is kept
-        np.minimum(first, seen[:-1], out=first)
+    for start in range(0, len(codes), step):
+        part = codes[start : start + step]
+        first_in_part = np.full(size + 1, UNSEEN)  # the last one is of -1, missing
+        first_in_part[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)  # of equal codes the last is kept
+        np.minimum(first, first_in_part[:-1], out=first)
         if first.max(initial=0) < UNSEEN:
             break
     return first
 
 
 def join_vocabularies(vocabularies: Sequence[Vocabulary]) -> tuple[list[Int32s], Vocabulary]:
-    """Bring vocabularies into one; return the new code of every label of each, and last that of a missing one, -1.
+    """Merge vocabularies; return, for each, the new code of every label followed by -1 (for missing labels), and the
+    union.
 
-    Labels that came as bytes are compared as such, without making Python text of them.
+    Labels stored as bytes are compared as such, without making Python text of them.
     """
-    spelled = [vocabulary.spelling for vocabulary in vocabularies if vocabulary.spelling is not None]
-    if len(spelled) < len(vocabularies):
+    spellings = [vocabulary.spelling for vocabulary in vocabularies if vocabulary.spelling is not None]
+    if len(spellings) < len(vocabularies):
         labels = [label for vocabulary in vocabularies for label in vocabulary.labels]
         codes, first, _ = kernels.encode_objects(labels)
         joined = Vocabulary([labels[k] for k in first.tolist()])
     else:
-        shift = np.cumsum([0, *(len(data) for _, data in spelled[:-1])])
-        start = np.concatenate([offsets[:-1] + at for (offsets, _), at in zip(spelled, shift, strict=True)])
-        end = np.concatenate([offsets[1:] + at for (offsets, _), at in zip(spelled, shift, strict=True)])
-        codes, offsets, data, _ = kernels.encode_spans(np.concatenate([data for _, data in spelled]), start, end)
+        shifts = np.cumsum([0, *(len(data) for _, data in spellings[:-1])])
+        start = np.concatenate(
+            [offsets[:-1] + shift_of for (offsets, _), shift_of in zip(spellings, shifts, strict=True)]
+        )
+        end = np.concatenate([offsets[1:] + shift_of for (offsets, _), shift_of in zip(spellings, shifts, strict=True)])
+        codes, offsets, data, _ = kernels.encode_spans(np.concatenate([data for _, data in spellings]), start, end)
         joined = vocabulary_of_bytes(offsets, data)
     bounds = np.cumsum([len(vocabulary) for vocabulary in vocabularies[:-1]])
-    return [np.append(own, np.int32(-1)) for own in np.split(codes, bounds)], joined
+    return [np.append(codes_of_one, np.int32(-1)) for codes_of_one in np.split(codes, bounds)], joined
 
 
 def codes_in(vocabulary: Vocabulary, labels: Vocabulary) -> Int32s:
-    """Return the code of every label in a vocabulary, -1 where it has none."""
-    (_, found), _ = join_vocabularies([vocabulary, labels])
-    return np.where(found < len(vocabulary), found, np.int32(-1))[:-1]
+    """Return the code in ``vocabulary`` of each of the labels, -1 where it has none."""
+    (_, joined_code), _ = join_vocabularies([vocabulary, labels])
+    return np.where(joined_code < len(vocabulary), joined_code, np.int32(-1))[:-1]
 
 
 def renumber(codes: AnyArray, vocabulary: Vocabulary) -> Coded:
-    """Number only the labels in use, in order of appearance."""
-    fresh, first = kernels.encode_ints(np.ascontiguousarray(codes, np.int64))
+    """Renumber codes in order of appearance, keeping only the labels in use."""
+    new_codes, first = kernels.encode_ints(np.ascontiguousarray(codes, np.int64))
     used = np.asarray(codes)[first]
     if len(used) == len(vocabulary) and np.array_equal(used, np.arange(len(used))):
         return np.ascontiguousarray(codes, np.int32), vocabulary
-    return fresh, Vocabulary.lazy(len(used), lambda: vocabulary.take(used))
+    return new_codes, Vocabulary.lazy(len(used), lambda: vocabulary.take(used))
 
 
 def vocabulary_of_bytes(offsets: Int64s, data: Bytes) -> Vocabulary:
@@ -265,7 +275,7 @@ def vocabulary_of_bytes(offsets: Int64s, data: Bytes) -> Vocabulary:
 
 
 def coded_of_stream(parts: Any) -> Coded:
-    """Take a text column of ``kernels.read_stream``; an empty text is a missing one."""
+    """Return a text column of ``kernels.read_stream`` with empty texts as missing (-1)."""
     codes, offsets, data, _ = parts
     empty = np.flatnonzero(np.diff(offsets) == 0)
     if len(empty):
@@ -274,6 +284,7 @@ def coded_of_stream(parts: Any) -> Coded:
 
 
 def _checked(codes: AnyArray, vocabulary: Vocabulary, what: str) -> Coded:
+    """Return codes with their vocabulary; refuse codes outside it."""
     codes = np.ascontiguousarray(codes, np.int32)
     if len(codes) and (codes.min() < 0 or codes.max() >= len(vocabulary)):
         raise InputError(f"A code of the {what} column lies outside its vocabulary of {len(vocabulary)} labels.")
@@ -281,20 +292,21 @@ def _checked(codes: AnyArray, vocabulary: Vocabulary, what: str) -> Coded:
 
 
 def _integers(column: object) -> Int64s | None:
-    """Return a column of whole numbers as such; None where it is anything else, or one of them is huge."""
+    """Return a column of integers as int64; None where it holds anything else, or a number beyond int64."""
     if isinstance(column, np.ndarray):
         if column.ndim != 1 or column.dtype.kind not in "iu" or (column.size and column.max() > LARGEST):
             return None
         return np.ascontiguousarray(column, np.int64)
     if not isinstance(column, list) or not column or isinstance(column[0], str):
         return None
-    whole, bad = kernels.list_integers(column)
+    integers, bad = kernels.list_integers(column)
     if bad >= 0 and all(issubclass(kind, np.integer) for kind in set(map(type, column))):
         return _integers(np.array(column))
-    return whole if bad < 0 else None
+    return integers if bad < 0 else None
 
 
 def _encode_ints(column: AnyArray) -> Coded:
+    """Number the distinct integers of a column; labels are made when first needed."""
     values = np.ascontiguousarray(column, np.int64)
     codes, first = kernels.encode_ints(values)
     distinct = values[first]
@@ -302,6 +314,7 @@ def _encode_ints(column: AnyArray) -> Coded:
 
 
 def _encode_floats(column: AnyArray, what: str) -> Coded:
+    """Number a column of floats that are all whole; refuse missing and fractional values."""
     missing = np.flatnonzero(~np.isfinite(column))
     if len(missing):
         raise InputError(f"The {what} in row {missing[0] + 1} is missing: drop the row or name the {what}.")
@@ -314,6 +327,7 @@ def _encode_floats(column: AnyArray, what: str) -> Coded:
 
 
 def _encode_arrow(column: Any, what: str) -> Coded:
+    """Number an Arrow column of text or numbers; refuse missing values."""
     kind, parts = read_arrow(column, what)
     if kind == "number":
         return _encode_floats(np.asarray(parts), what)
@@ -325,7 +339,7 @@ def _encode_arrow(column: Any, what: str) -> Coded:
 
 
 def speaks_arrow(column: object) -> bool:
-    """Say whether a column can hand itself over in Arrow's layout; pandas promises it but needs pyarrow to do it."""
+    """Return whether a column exports Arrow data; pandas columns do so only with pyarrow installed."""
     if not hasattr(column, "__arrow_c_stream__") and not hasattr(column, "__arrow_c_array__"):
         return False
     return type(column).__module__.partition(".")[0] != "pandas" or _has_pyarrow()
@@ -362,7 +376,7 @@ def read_arrow(column: Any, what: str) -> tuple[str, Any]:
 def _as_texts(values: list[Any], what: str) -> list[str]:
     """Turn a column of mixed Python objects into labels, or say which row cannot be one."""
     texts: list[str] = []
-    kind_of: dict[str, bool] = {}
+    is_text: dict[str, bool] = {}
     for row, value in enumerate(values):
         if isinstance(value, str):
             text = str(value)
@@ -375,7 +389,7 @@ def _as_texts(values: list[Any], what: str) -> list[str]:
                 f"The {what} in row {row + 1} is {shorten(repr(value))} ({type(value).__name__}): "
                 f"{what} labels must be text or whole numbers."
             )
-        if kind_of.setdefault(text, isinstance(value, str)) != isinstance(value, str):
+        if is_text.setdefault(text, isinstance(value, str)) != isinstance(value, str):
             raise InputError(
                 f"The {what} {shorten(text)!r} occurs both as text and as a number (row {row + 1}): "
                 "convert the column to one type."

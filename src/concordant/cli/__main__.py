@@ -41,10 +41,10 @@ Examples:
 @cache
 def work() -> dict[str, str]:
     """Map every command that has a file to the file; nothing is imported."""
-    here = os.path.dirname(__file__)
-    files = sorted(name for name in os.listdir(here) if name.endswith(".py") and not name.startswith("_"))
-    found = {name.removesuffix(".py").replace("_", "-"): os.path.join(here, name) for name in files}
-    return {name: found[name] for name in sorted(found, key=lambda name: (*ORDER, name).index(name))}
+    folder = os.path.dirname(__file__)
+    files = sorted(name for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("_"))
+    file_of = {name.removesuffix(".py").replace("_", "-"): os.path.join(folder, name) for name in files}
+    return {name: file_of[name] for name in sorted(file_of, key=lambda name: (*ORDER, name).index(name))}
 
 
 def lists() -> dict[str, str]:
@@ -62,8 +62,8 @@ def commands() -> list[str]:
 def summary(path: str) -> str:
     """Return the first line of the docstring of a command's function, read from its file."""
     with open(path, encoding="utf-8") as file:
-        found = _SUMMARY.search(file.read())
-    return found[1] if found else ""
+        match = _SUMMARY.search(file.read())
+    return match[1] if match else ""
 
 
 class LazyGroup(click.Group):
@@ -98,7 +98,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; what it refuses is said in the words of its options."""
+        """Run the command; errors name parameters as its options."""
         from concordant.errors import ConcordantError, in_words
 
         try:
@@ -117,8 +117,9 @@ class LazyGroup(click.Group):
             formatter.write_dl(list(lists().items()))
 
 
-def _show_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
+def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """Print the version and exit."""
+    if not is_asked or ctx.resilient_parsing:
         return
     from concordant import __version__, kernels
 

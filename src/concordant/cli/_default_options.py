@@ -17,7 +17,9 @@ class DefaultCommand(shared.MethodCommand):
     """A command whose method may be chosen by the data: then its options are those of every default method."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as usual; only an option that is unknown without a method is looked for among the defaults."""
+        """Parse as usual; an option that is unknown without a method is looked for among those of the default
+        methods.
+        """
         if shared.named_method(args) is not None:
             return super().parse_args(ctx, args)
         try:
@@ -27,16 +29,16 @@ class DefaultCommand(shared.MethodCommand):
             return click.Command.parse_args(self, ctx, args)
 
     def _options_of_defaults(self) -> list[click.Option]:
-        """Return every option of a default method once; what it means is settled when the method is known."""
+        """Return every option of a default method once; it is converted when the method is known."""
         taken = {name for option in self.params for name in option.opts}
-        found: dict[str, click.Option] = {}
-        for declared in (one for name in default_methods() for one in self.params_of(name)):
+        option_of_name: dict[str, click.Option] = {}
+        for declared in (param for name in default_methods() for param in self.params_of(name)):
             if declared.option not in taken:
                 (option,) = shared.method_options([declared])
                 if not option.is_flag:
                     option.type = click.STRING  # methods differ in the type: _settled converts it
-                found.setdefault(declared.name, option)
-        return list(found.values())
+                option_of_name.setdefault(declared.name, option)
+        return list(option_of_name.values())
 
 
 def default_methods() -> list[str]:
@@ -47,12 +49,16 @@ def default_methods() -> list[str]:
 
 
 def _settled(command: shared.MethodCommand, method: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Read options given without naming the method as those of the method the data chose."""
+    """Convert options given without a method to those of the method that the data chose."""
     known = {declared.name: declared for declared in command.params_of(method)}
     settled = {}
     for name, value in given.items():
         if name not in known:
-            owners = [other for other in default_methods() if name in {p.name for p in command.params_of(other)}]
+            owners = [
+                method_name
+                for method_name in default_methods()
+                if name in {param.name for param in command.params_of(method_name)}
+            ]
             option = "--" + name.replace("_", "-")
             raise click.UsageError(
                 f"{option} is an option of {' and '.join(owners)}, but this data is ranked by {method}: "
@@ -71,14 +77,14 @@ def requested(
     min_ballots: float | None,
     options: dict[str, Any],
 ) -> Request:
-    """Return the request of a command; takes the options of methods and of reading out of ``options``."""
+    """Return the request of a command; removes the options of methods and of reading from ``options``."""
     from concordant.request import Request
 
     given = shared.pop_params(options)
 
     def params(name: str) -> dict[str, Any]:
-        own = given if method is not None else _settled(command, name, given)
+        method_params = given if method is not None else _settled(command, name, given)
         has_seed = any(declared.name == "seed" for declared in command.params_of(name))
-        return own | ({"seed": seed} if seed is not None and has_seed else {})
+        return method_params | ({"seed": seed} if seed is not None and has_seed else {})
 
     return Request(file, method, params, shared.pop_reading_options(options), min_ballots)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def read_groups(request: Request) -> Preferences:
-    """Read preferences whose instances are groups; who means the old ``--by low`` hears of ``--sort``."""
+    """Read preferences whose instances are groups; ``--by low``, an old option, leads to a hint at ``--sort``."""
     from concordant.analysis.groups.rank_groups import grouped_preferences
 
     by = str(request.reading["by"])
@@ -41,27 +41,29 @@ def show(
     pictures: dict[str, str | None],
     output: shared.Output,
 ) -> None:
-    """Compare groups, and draw, write and say what was found."""
+    """Compare groups; draw, write and print the result."""
     from concordant.analysis.groups.rank_groups import compare_groups, request_for_all
 
     grouped = read_groups(request)
     whole = request_for_all(request, grouped)
-    found = compare_groups(grouped, whole, permutations=permutations, seed=seed).sorted_by(sort)
+    comparison = compare_groups(grouped, whole, permutations=permutations, seed=seed).sorted_by(sort)
     if (path := pictures.pop("plot_groups")) is not None:
-        found.plot(path)
-    draw(found.whole, whole.read(), pictures)
-    found = found if top is None else found.head(top)
+        comparison.plot(path)
+    draw(comparison.whole, whole.read(), pictures)
+    comparison = comparison if top is None else comparison.head(top)
     if output.format == "text":
-        shared.tell([*grouped.notes, *why(whole.choice), *learnt(found.whole)], "note: ")
-    output.show(data=found.to_dict, columns=found.columns, text=lambda: text(found, output))
+        shared.tell([*grouped.notes, *why(whole.choice), *learnt(comparison.whole)], "note: ")
+    output.show(data=comparison.to_dict, columns=comparison.columns, text=lambda: text(comparison, output))
     if output.format != "json":
-        shared.tell(found.warnings, "warning: ")
+        shared.tell(comparison.warnings, "warning: ")
 
 
-def text(found: GroupComparison, output: shared.Output) -> str:
-    """Return the table of the whole and the largest groups, and the differences that hold in sentences."""
-    columns = found.written()
+def text(comparison: GroupComparison, output: shared.Output) -> str:
+    """Return the table of the whole and the largest groups, and sentences on the significant differences."""
+    columns = comparison.written()
     rows = list(zip(*columns.values(), strict=True))
-    table = output.table(list(columns), rows, {0, *range(2, len(columns))}, f"{found.whole.method} by {found.by}")
-    more = [f"{line}: --csv and --json have all" for line in found.left_out()]
-    return "\n".join([table.rstrip("\n"), *more, found.legend, "", *found.sentences()])
+    table = output.table(
+        list(columns), rows, {0, *range(2, len(columns))}, f"{comparison.whole.method} by {comparison.by}"
+    )
+    more = [f"{line}: --csv and --json have all" for line in comparison.left_out()]
+    return "\n".join([table.rstrip("\n"), *more, comparison.legend, "", *comparison.sentences()])

@@ -60,35 +60,41 @@ class Command(click.Command):
         return [*super().get_params(ctx), self._help_all]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under their headings."""
+        """Write the options under their headings, rare ones only with --help-all."""
         if not self._is_long():
             super().format_options(ctx, formatter)
             return
         groups = self._groups(ctx)
         width = min(WIDTH, max(len(first) for rows in groups.values() for _, (first, _) in rows))
         for heading, rows in groups.items():
-            shown = [record for one, record in rows if wants_all(ctx) or not _is_rare(one)]
-            rare = [one.opts[0] for one, _ in rows if _is_rare(one)] if len(shown) < len(rows) else []
+            shown = [record for parameter, record in rows if wants_all(ctx) or not _is_rare(parameter)]
+            rare = [parameter.opts[0] for parameter, _ in rows if _is_rare(parameter)] if len(shown) < len(rows) else []
             with formatter.section(heading[:1].upper() + heading[1:]):
                 formatter.write_dl([(first.ljust(width), text) for first, text in shown], col_max=width)
                 _write_end(formatter, rare, self.hints.get(heading, ()))
 
     def _groups(self, ctx: click.Context) -> dict[str, list[tuple[click.Parameter, tuple[str, str]]]]:
-        """Return the options that are shown by heading, each with its line."""
+        """Return the visible options by heading, with their help records; headings of only rare options join "help"."""
         groups: dict[str, list[tuple[click.Parameter, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
-        for one in self.get_params(ctx):
-            record = one.get_help_record(ctx) if isinstance(one, click.Option) else None
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
-                heading = one.heading if isinstance(one, Option) else HELP if "--help" in one.opts else OTHERS
-                groups.setdefault(heading, []).append((one, record))
-        helps = groups.pop(HELP, [])
+                heading = (
+                    parameter.heading
+                    if isinstance(parameter, Option)
+                    else HELP
+                    if "--help" in parameter.opts
+                    else OTHERS
+                )
+                groups.setdefault(heading, []).append((parameter, record))
+        help_rows = groups.pop(HELP, [])
         for heading, rows in () if wants_all(ctx) else [*groups.items()]:
-            if all(_is_rare(one) for one, _ in rows):  # no heading of its own: the last one says that there are more
-                helps += groups.pop(heading)
-        return {heading: rows for heading, rows in (*groups.items(), (HELP, helps)) if rows}
+            if all(_is_rare(parameter) for parameter, _ in rows):  # its names are listed under "help"
+                help_rows += groups.pop(heading)
+        return {heading: rows for heading, rows in (*groups.items(), (HELP, help_rows)) if rows}
 
     def _is_long(self) -> bool:
-        return sum(isinstance(one, click.Option) and not one.hidden for one in self.params) > LONG
+        return sum(isinstance(parameter, click.Option) and not parameter.hidden for parameter in self.params) > LONG
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, of a command with headings the first ones only."""
@@ -106,7 +112,7 @@ class Group(click.Group):
 
 
 def wants_all(ctx: click.Context) -> bool:
-    """Say whether all options are to be shown."""
+    """Return whether all options are to be shown."""
     return bool(ctx.meta.get(_ALL))
 
 
@@ -123,15 +129,15 @@ def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 def _write_end(formatter: click.HelpFormatter, rare: Sequence[str], hints: Sequence[str]) -> None:
-    """Write which options ``--help-all`` adds to a heading, and what else it ends with."""
-    said = "; ".join([*([f"--help-all adds {', '.join(rare)}"] if rare else []), *hints])
+    """Write which options ``--help-all`` adds to a heading, and its hints."""
+    text = "; ".join([*([f"--help-all adds {', '.join(rare)}"] if rare else []), *hints])
     indent = " " * formatter.current_indent
     how: Any = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}
-    formatter.write("".join(f"{line}\n" for line in textwrap.wrap(said, formatter.width, **how)))
+    formatter.write("".join(f"{line}\n" for line in textwrap.wrap(text, formatter.width, **how)))
 
 
-def _is_rare(one: click.Parameter) -> bool:
-    return isinstance(one, Option) and one.rare and not one.hidden
+def _is_rare(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, Option) and parameter.rare and not parameter.hidden
 
 
 def _shortened(epilog: str) -> str:

@@ -87,7 +87,7 @@ class OverTime(NamedTuple):
         return cls(*(options.pop(f"history_{name}") for name in cls._fields))
 
     def check(self, output: shared.Output) -> None:
-        """Refuse what does not go together before anything is read."""
+        """Refuse contradictory options before anything is read."""
         if (self.best_of or self.peaks) and output.format == "csv":
             raise click.UsageError(
                 "--best-of and --peaks are tables beside the ranking: leave --csv out, or use --json."
@@ -100,7 +100,7 @@ class OverTime(NamedTuple):
             check_path(self.plot)
 
     def tell(self, ranking: Any, top: int | None) -> HistoryOutput:
-        """Write and draw the history, and answer what was asked."""
+        """Write and draw the history, and return the tables that were asked for."""
         notes: list[str] = []
         tables: dict[str, tuple[str, Any]] = {}
         if not (self.file or self.plot or self.best_of or self.peaks):

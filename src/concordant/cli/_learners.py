@@ -23,7 +23,7 @@ class LearnerCommand(shared.MethodCommand):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Add the learner's options, but for a plain --help: loading scikit-learn takes seconds."""
         if {"-h", "--help"} & set(args) and shared.named_method(args) is None:
-            self.params = [one for one in self.params if not (one.name or "").startswith("param_")]
+            self.params = [parameter for parameter in self.params if not (parameter.name or "").startswith("param_")]
             return click.Command.parse_args(self, ctx, args)
         return super().parse_args(ctx, args)
 
@@ -49,8 +49,8 @@ def params_of(cls: type) -> tuple[Param, ...]:
 
     named = [field.name for field in dataclasses.fields(cls) if not field.metadata and isinstance(field.default, str)]
     texts = {"loss": f"loss to minimise ({', '.join(losses.names())})"}
-    more = [Param(name, str, getattr(cls, name), texts.get(name, "a name")) for name in named]
-    return (*more, *params.params_of(cls))
+    loss_params = [Param(name, str, getattr(cls, name), texts.get(name, "a name")) for name in named]
+    return (*loss_params, *params.params_of(cls))
 
 
 def name_of(cls: type) -> str:
@@ -72,31 +72,33 @@ def read(path: Sequence[str], how: Mapping[str, Any], like: Sequence[str] | None
 
 
 def is_numbered(names: Sequence[str]) -> bool:
-    """Say whether features have numbers for names, as in LETOR files, or names of their own."""
+    """Return whether features are named by numbers, as in LETOR files."""
     return all(name.isdigit() for name in names)
 
 
-def _widened(found: Features, like: Sequence[str], path: str, *, says_columns: bool) -> Features:
-    """Return the features with columns of zeros added where a sparse file ends early; refuse too many."""
+def _widened(features: Features, like: Sequence[str], path: str, *, says_columns: bool) -> Features:
+    """Pad a sparse file with zero columns up to the model's number of features; refuse more features than that."""
     import numpy as np
 
     from concordant.errors import FormatError
     from concordant.io.formats.features import Features
 
-    width, wanted = found.X.shape[1], len(like)
-    if not is_numbered(found.names) and not says_columns:
+    width, wanted = features.X.shape[1], len(like)
+    if not is_numbered(features.names) and not says_columns:
         raise FormatError(
             f"the model knows its {wanted} features by number, here they have names: say which are meant, in order, "
             "with --feature-columns.",
             path=path,
         )
     if width == wanted:
-        return found
-    if width > wanted or not is_numbered(found.names):
+        return features
+    if width > wanted or not is_numbered(features.names):
         raise FormatError(f"it has {width} features, the model knows {wanted}: give the same ones.", path=path)
-    X = np.pad(found.X, ((0, 0), (0, wanted - width)))
-    kept = {key: getattr(found, key) for key in ("queries", "items", "weight", "has_labels", "columns", "notes")}
-    return Features(X, found.y, found.query, names=like, **kept)
+    X = np.pad(features.X, ((0, 0), (0, wanted - width)))
+    attributes = {
+        key: getattr(features, key) for key in ("queries", "items", "weight", "has_labels", "columns", "notes")
+    }
+    return Features(X, features.y, features.query, names=like, **attributes)
 
 
 # ---- scores ----
@@ -108,7 +110,7 @@ def steps_of(model: Any) -> list[tuple[str, Any]]:
 
 
 def predict(model: Any, X: Any, query: Any) -> Floats:
-    """Return the score of every row; learners that order whole queries are told them."""
+    """Return the score of every row; learners that order whole queries also get the queries."""
     import inspect
 
     last = steps_of(model)[-1][1]
@@ -117,13 +119,13 @@ def predict(model: Any, X: Any, query: Any) -> Floats:
     return scores
 
 
-def evaluate(scores: Floats, found: Features, wanted: Sequence[str]) -> dict[str, float]:
+def evaluate(scores: Floats, features: Features, wanted: Sequence[str]) -> dict[str, float]:
     """Return the mean of every metric over the queries; the order of tied rows plays no part."""
     from concordant import metrics
 
-    plain = any(isinstance(metrics.parse(one), metrics.ListMetric) for one in wanted)
-    ties = "order" if plain else "average"
-    values = metrics.evaluate_arrays(scores, found.y, found.query, list(wanted), ties=ties)
+    needs_order = any(isinstance(metrics.parse(metric), metrics.ListMetric) for metric in wanted)
+    ties = "order" if needs_order else "average"
+    values = metrics.evaluate_arrays(scores, features.y, features.query, list(wanted), ties=ties)
     return {name: float(metrics.mean(by_query)) for name, by_query in values.items()}
 
 
@@ -144,22 +146,22 @@ def conventions(metrics: Iterable[str]) -> dict[str, str]:
 # ---- manners ----
 @contextmanager
 def explained() -> Iterator[list[str]]:
-    """Turn complaints of scikit-learn into one sentence, and its warnings into a list."""
+    """Turn errors of scikit-learn into one sentence, and its warnings into a list of messages."""
     import warnings
 
     from concordant.errors import ConcordantError, InputError
 
-    told: list[str] = []
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            yield told
+            yield messages
         except ConcordantError:
             raise
         except ValueError as error:
             first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
             raise InputError(first if first.endswith(".") else f"{first}.") from error
-        told += dict.fromkeys(_in_cli_words(one.message) for one in caught)
+        messages += dict.fromkeys(_in_cli_words(warning.message) for warning in caught)
 
 
 def _in_cli_words(message: Warning | str) -> str:
@@ -173,7 +175,7 @@ def _in_cli_words(message: Warning | str) -> str:
 
 
 def refuse_early(output: str | None, plot: str | None) -> None:
-    """Refuse places that cannot be written before hours of training, not after."""
+    """Refuse output paths that cannot be written before training starts, not after."""
     from concordant.errors import InputError
     from concordant.narrative.plots import check_path
 

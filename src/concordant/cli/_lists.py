@@ -32,6 +32,7 @@ class ListCommand(Command):
     shows_options = False
 
     def __init__(self, *options: click.Parameter) -> None:
+        """Declare the command: an optional name, ``--json``, and further options."""
         examples = "".join(f"  concordant {self.plural} {line}".rstrip() + "\n" for line in self.examples)
         json = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON.")
         name = click.Argument(["name"], required=False, shell_complete=shared.complete(self.plural))
@@ -53,44 +54,46 @@ class ListCommand(Command):
     def show(self, name: str | None, as_json: bool) -> None:
         """Print the list, or the page of one."""
         if name is not None:
-            one = self.kind.listed(self.kind.resolve(name).name)
-            text = shared.to_json(self._facts(one)) if as_json else self._page(one)
+            entry = self.kind.listed(self.kind.resolve(name).name)
+            text = shared.to_json(self._facts(entry)) if as_json else self._page(entry)
         elif as_json:
-            text = shared.to_json([self._facts(one) for one in self.kind.listing()])
+            text = shared.to_json([self._facts(entry) for entry in self.kind.listing()])
         else:
             text = self._table(self.kind.outline())
         shared.write_text(text, "-")
 
     def _table(self, listed: list[Listed]) -> str:
-        """Return a line for every entry, with family and options where the kind has some to tell."""
-        columns = {self.kind.word: [one.name for one in listed]}
-        if any(one.family for one in listed):
-            columns[self.family] = [one.family for one in listed]
-        columns["what it does"] = [one.summary.replace("``", "") for one in listed]
+        """Return a line for every entry, with family and options where the kind has them."""
+        columns = {self.kind.word: [entry.name for entry in listed]}
+        if any(entry.family for entry in listed):
+            columns[self.family] = [entry.family for entry in listed]
+        columns["what it does"] = [entry.summary.replace("``", "") for entry in listed]
         if self.shows_options:
-            columns["options"] = [", ".join(p.name for p in self._declared(one.entry)) for one in listed]
+            columns["options"] = [
+                ", ".join(declared.name for declared in self._declared(entry.entry)) for entry in listed
+            ]
         return shared.table(list(columns), list(zip(*columns.values(), strict=True)), set())
 
-    def _facts(self, one: Listed) -> dict[str, object]:
-        """Return what is known of an entry as plain data; of a package that cannot be loaded, only why."""
-        facts: dict[str, object] = {"name": one.name, "family": one.family, "summary": one.summary}
-        if not one.family:
+    def _facts(self, listed: Listed) -> dict[str, object]:
+        """Return the facts about an entry as plain data; of a package that cannot be loaded, only why."""
+        facts: dict[str, object] = {"name": listed.name, "family": listed.family, "summary": listed.summary}
+        if not listed.family:
             del facts["family"]
-        if one.entry is not None:
-            facts |= self._own_facts(one.entry)
+        if listed.entry is not None:
+            facts |= self._own_facts(listed.entry)
             if self.has_parameters:
-                facts["params"] = [_plain(p) for p in self._declared(one.entry)]
+                facts["params"] = [_plain(declared) for declared in self._declared(listed.entry)]
         return facts
 
-    def _page(self, one: Listed) -> str:
-        """Return what there is to say of one entry."""
-        if one.entry is None:
-            return one.summary
-        lines = [one.name, "=" * len(one.name), self._documentation(one.entry), "", *self._before(one)]
+    def _page(self, listed: Listed) -> str:
+        """Return the help page of one entry."""
+        if listed.entry is None:
+            return listed.summary
+        lines = [listed.name, "=" * len(listed.name), self._documentation(listed.entry), "", *self._before(listed)]
         if self.has_parameters:
-            declared = self._declared(one.entry)
+            declared = self._declared(listed.entry)
             lines += ["Parameters:" if declared else "It has no parameters.", *map(self._line, declared)]
-        return "\n".join([*lines, *self._after(one.entry)]).rstrip()
+        return "\n".join([*lines, *self._after(listed.entry)]).rstrip()
 
     def _line(self, p: Param) -> str:
         allowed = f" ({', '.join(p.choices)})" if p.choices else ""
@@ -105,8 +108,8 @@ class ListCommand(Command):
     def _documentation(self, entry: Any) -> str:
         return inspect.getdoc(sys.modules[entry.__module__]) or inspect.getdoc(entry) or ""
 
-    def _before(self, one: Listed) -> list[str]:
-        aliases = getattr(one.entry, "aliases", ())
+    def _before(self, listed: Listed) -> list[str]:
+        aliases = getattr(listed.entry, "aliases", ())
         return [f"Also called: {', '.join(sorted(aliases))}"] if aliases else []
 
     def _after(self, entry: Any) -> list[str]:
@@ -135,14 +138,15 @@ class Methods(ListCommand):
             super().show(name, as_json)
 
     def _own_facts(self, entry: Any) -> dict[str, object]:
-        told = {"aliases": sorted(entry.aliases), "needs": sorted(entry.needs)}
-        return {**told, "waives": dict(entry.waives), "matrices": entry.matrices}
+        facts = {"aliases": sorted(entry.aliases), "needs": sorted(entry.needs)}
+        return {**facts, "waives": dict(entry.waives), "matrices": entry.matrices}
 
-    def _before(self, one: Listed) -> list[str]:
-        needs = [f"Needs: {', '.join(sorted(one.entry.needs))}"] if one.entry.needs else []
-        return [*super()._before(one), *needs]
+    def _before(self, listed: Listed) -> list[str]:
+        needs = [f"Needs: {', '.join(sorted(listed.entry.needs))}"] if listed.entry.needs else []
+        return [*super()._before(listed), *needs]
 
     def _after(self, entry: Any) -> list[str]:
+        """Return the laws that a method waives, and its memory."""
         from concordant.support.memory import shown
 
         lines = [f"Waives {law}: {reason}" for law, reason in entry.waives.items()]
@@ -174,9 +178,9 @@ class Learners(ListCommand):
     def _own_facts(self, entry: Any) -> dict[str, object]:
         return {"class": entry.__name__}
 
-    def _before(self, one: Listed) -> list[str]:
-        python = f"In Python: concordant.learn.{one.entry.__name__}"
-        return [f"{python}; on the command line: concordant train --method {one.name}", ""]
+    def _before(self, listed: Listed) -> list[str]:
+        python = f"In Python: concordant.learn.{listed.entry.__name__}"
+        return [f"{python}; on the command line: concordant train --method {listed.name}", ""]
 
 
 class Losses(ListCommand):
@@ -197,10 +201,10 @@ class Recommenders(ListCommand):
     def _own_facts(self, entry: Any) -> dict[str, object]:
         return {"class": entry.__name__, "aliases": sorted(entry.aliases)}
 
-    def _before(self, one: Listed) -> list[str]:
-        python = f"In Python: concordant.recommend.{one.entry.__name__}"
-        trained = f"{python}; on the command line: concordant recommend train --method {one.name}"
-        return [*super()._before(one), trained, ""]
+    def _before(self, listed: Listed) -> list[str]:
+        python = f"In Python: concordant.recommend.{listed.entry.__name__}"
+        trained = f"{python}; on the command line: concordant recommend train --method {listed.name}"
+        return [*super()._before(listed), trained, ""]
 
 
 class Metrics(ListCommand):
@@ -221,11 +225,11 @@ A metric is written NAME[@CUTOFF][:OPTION…]:
 """
 
     def _table(self, listed: list[Listed]) -> str:
-        return super()._table(sorted(listed, key=lambda one: one.family))
+        return super()._table(sorted(listed, key=lambda metric: metric.family))
 
-    def _facts(self, one: Listed) -> dict[str, object]:
-        options = [p.name for p in self._declared(one.entry)]
-        return {"name": one.name, "kind": one.family, "doc": one.summary, "options": options}
+    def _facts(self, listed: Listed) -> dict[str, object]:
+        options = [declared.name for declared in self._declared(listed.entry)]
+        return {"name": listed.name, "kind": listed.family, "doc": listed.summary, "options": options}
 
     def _line(self, p: Param) -> str:
         return super()._line(p).replace(p.option, p.name, 1)
@@ -249,9 +253,9 @@ class Formats(ListCommand):
     def _documentation(self, entry: Any) -> str:
         return str(entry.doc)
 
-    def _before(self, one: Listed) -> list[str]:
-        endings, writes = " ".join(one.entry.endings) or "none", "yes" if one.entry.can_write else "no"
-        return [f"Endings: {endings}", f"Reads: {one.family}", f"Writes: {writes}"]
+    def _before(self, listed: Listed) -> list[str]:
+        endings, writes = " ".join(listed.entry.endings) or "none", "yes" if listed.entry.can_write else "no"
+        return [f"Endings: {endings}", f"Reads: {listed.family}", f"Writes: {writes}"]
 
 
 class Simulators(ListCommand):
@@ -263,8 +267,8 @@ class Simulators(ListCommand):
     shows_options = True
 
     def _declared(self, entry: Any) -> tuple[Param, ...]:
-        given = list(inspect.signature(entry).parameters.values())[2:] if entry else []  # after items and ballots
-        return tuple(Param(p.name, str, p.default, "") for p in given)
+        parameters = list(inspect.signature(entry).parameters.values())[2:] if entry else []  # after items and ballots
+        return tuple(Param(parameter.name, str, parameter.default, "") for parameter in parameters)
 
     def _line(self, p: Param) -> str:
         return f"  {p.option}"
@@ -282,9 +286,14 @@ class Experiments(ListCommand):
         return inspect.getdoc(entry) or ""
 
 
-def _plain(p: Param) -> dict[str, object]:
-    kept = {"name": p.name, "type": p.kind.__name__, "default": p.default, "choices": list(p.choices) or None}
-    return {**kept, "low": p.low, "high": p.high, "doc": p.doc}
+def _plain(declared: Param) -> dict[str, object]:
+    facts = {
+        "name": declared.name,
+        "type": declared.kind.__name__,
+        "default": declared.default,
+        "choices": list(declared.choices) or None,
+    }
+    return {**facts, "low": declared.low, "high": declared.high, "doc": declared.doc}
 
 
 COMMANDS = {

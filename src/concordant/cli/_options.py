@@ -25,7 +25,7 @@ def complete(plural: str) -> Callable[[click.Context, click.Parameter, str], lis
 
 
 def listed(text: str) -> list[str]:
-    """Take a list apart at its commas."""
+    """Split a list at its commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 

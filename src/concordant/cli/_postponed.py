@@ -48,12 +48,12 @@ def lean_scikit_learn() -> Iterator[None]:
 
 @contextmanager
 def postponed(*names: str) -> Iterator[None]:
-    """Put stand-ins for modules that are installed and not loaded yet; take them away at the end."""
+    """Replace modules that are installed but not loaded by stand-ins within this context."""
     stand_ins = [_StandIn(name) for name in names if name not in sys.modules and find_spec(name) is not None]
-    for one in stand_ins:
-        one.enter()
+    for stand_in in stand_ins:
+        stand_in.enter()
     try:
         yield
     finally:
-        for one in stand_ins:
-            one.leave()
+        for stand_in in stand_ins:
+            stand_in.leave()

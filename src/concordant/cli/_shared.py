@@ -28,9 +28,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def reading_options(what: str, *, groups: bool = False, hidden: Collection[str] = ()) -> Callable[[F], F]:
-    """Add the options that say how to read preferences, labels or features, with ``groups`` also their column.
+    """Add the options that say how to read preferences, labels or features; with ``groups`` also ``--by``.
 
-    Help does not show those ``hidden``, which mean nothing for a command; they are taken nevertheless.
+    ``hidden`` options, which mean nothing for a command, are accepted but not shown by its help.
     """
 
     def add(command: F) -> F:
@@ -43,6 +43,7 @@ def reading_options(what: str, *, groups: bool = False, hidden: Collection[str] 
 
 
 def _reading_option(declared: Option, hidden: bool) -> Callable[[F], F]:
+    """Return the click option of a declared reading option."""
     names = [declared.flag or declared.option, f"read_{declared.name}"]
     text = declared.doc[:1].upper() + declared.doc[1:] + "."
     option = partial(help_option, heading=declared.heading, rare=not declared.common, hidden=hidden, help=text)
@@ -62,17 +63,18 @@ def _reading_option(declared: Option, hidden: bool) -> Callable[[F], F]:
 
 
 def pop_reading_options(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the reading options that were given out of ``options``."""
+    """Remove the reading options that were given from ``options`` and return them."""
     return _pop_given(options, "read_")
 
 
 def _pop_given(options: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """Remove options with this prefix and return those that were given, without the prefix."""
     given = {key: options.pop(key) for key in list(options) if key.startswith(prefix)}
     return {key.removeprefix(prefix): value for key, value in given.items() if value not in (None, ())}
 
 
 def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preferences:
-    """Read preferences as the reading options say; takes those options out of ``options``."""
+    """Read preferences as the reading options say; these are removed from ``options``."""
     from concordant.io import read
 
     return read(path[0] if len(path) == 1 else path, **pop_reading_options(options))
@@ -95,7 +97,7 @@ class Output(NamedTuple):
         text: Callable[[], str],
         columns: Callable[[], Mapping[str, Sequence[object]]] = dict,
     ) -> None:
-        """Write the result in the format asked for; only that one is made."""
+        """Write the result in the output's format; the other forms are not computed."""
         if self.format == "json":
             self.write(to_json(data()))
         else:
@@ -109,7 +111,7 @@ class Output(NamedTuple):
             raise InputError("An explanation is no table: use --explain with text or with --json, not with --csv.")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
-        """Return a table as it should look where it goes."""
+        """Return a table formatted for its destination."""
         return table(header, rows, right, title, self.path)
 
 
@@ -135,18 +137,19 @@ def method_options(params: Iterable[Param], **how: Any) -> list[click.Option]:
     return [_option(declared, **how) for declared in params]
 
 
-def _option(declared: Param, **how: Any) -> click.Option:
+def _option(declared: Param, **placement: Any) -> click.Option:
+    """Return the click option of a hyper-parameter."""
     text = declared.doc[:1].upper() + declared.doc[1:]
     names = [declared.option, f"param_{declared.name}"]
     shown = f"{text}.  [{declared.name}; default: {declared.default}]"
     if declared.kind is bool:
         names[0] = f"{declared.option}/--no-{declared.name.replace('_', '-')}"
-        return HelpOption(names, default=None, help=shown, **how)
+        return HelpOption(names, default=None, help=shown, **placement)
     if declared.choices:
-        return HelpOption(names, type=click.Choice(declared.choices), default=None, help=shown, **how)
+        return HelpOption(names, type=click.Choice(declared.choices), default=None, help=shown, **placement)
     if declared.words:
-        return HelpOption(names, type=_NumberOrWord(declared), default=None, help=shown, **how)
-    return HelpOption(names, type=declared.kind, default=None, help=shown, **how)
+        return HelpOption(names, type=_NumberOrWord(declared), default=None, help=shown, **placement)
+    return HelpOption(names, type=declared.kind, default=None, help=shown, **placement)
 
 
 class _NumberOrWord(click.ParamType):  # type: ignore[type-arg]
@@ -175,12 +178,12 @@ class MethodCommand(Command):
     hints = {"method": ('--method NAME --help adds its options, "concordant methods" lists methods',)}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Look the method up first, then add its options."""
+        """Add the options of the method named on the command line (or the default one), then parse."""
         from concordant.errors import ConcordantError
 
-        said = named_method(args)
-        name = said or self.default_method
-        fixed = [p for p in self.params if not (p.name or "").startswith("param_")]
+        named = named_method(args)
+        name = named or self.default_method
+        fixed = [parameter for parameter in self.params if not (parameter.name or "").startswith("param_")]
         self.params = fixed
         if name:
             try:
@@ -188,8 +191,8 @@ class MethodCommand(Command):
             except ConcordantError as error:
                 raise click.UsageError(str(error), ctx) from None
             taken = {name for option in fixed for name in option.opts}
-            own = method_options(declared, heading=f"options of {name}", rare=said is None)
-            self.params = fixed + [option for option in own if not taken.intersection(option.opts)]
+            added = method_options(declared, heading=f"options of {name}", rare=named is None)
+            self.params = fixed + [option for option in added if not taken.intersection(option.opts)]
         return super().parse_args(ctx, args)
 
     def params_of(self, name: str) -> tuple[Param, ...]:
@@ -213,7 +216,7 @@ def named_method(args: Sequence[str]) -> str | None:
 
 
 def pop_params(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the method's hyper-parameters that were given out of ``options``."""
+    """Remove the method's hyper-parameters that were given from ``options`` and return them."""
     return _pop_given(options, "param_")
 
 
@@ -275,8 +278,8 @@ def table(
         drawn.add_row(*(visible(row[c], colours=False).replace("[", "\\[") for c in kept))
     with console.capture() as capture:
         console.print(drawn)
-    lacking = [name for c, name in enumerate(header) if c not in kept]
-    note = f"not shown, for lack of room: {', '.join(lacking)}\n" if lacking else ""
+    omitted = [name for c, name in enumerate(header) if c not in kept]
+    note = f"not shown, for lack of room: {', '.join(omitted)}\n" if omitted else ""
     return capture.get() + note
 
 
@@ -289,20 +292,20 @@ def words() -> Words:
 
 
 def tell(lines: Iterable[object], prefix: str) -> None:
-    """Say something beside the result, on standard error."""
+    """Print notes, warnings or other lines on standard error."""
     from concordant.errors import in_words
 
     named = words()
     for line in lines:
-        said = in_words(line, named)
-        click.echo(f"{prefix}{visible(said, colours=False) if sys.stderr.isatty() else said}", err=True)
+        message = in_words(line, named)
+        click.echo(f"{prefix}{visible(message, colours=False) if sys.stderr.isatty() else message}", err=True)
 
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
-    """Show on standard error how far work is, or without a total that it goes on, when somebody watches.
+    """Show progress on standard error, if it is a terminal; without ``total`` only that work goes on.
 
-    Yields the function that says what is going on, and with a total that a step is done.
+    Yields the function that shows a text and, with a total, counts a step.
     """
     if not sys.stderr.isatty():
         yield lambda _: None

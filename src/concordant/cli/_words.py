@@ -17,14 +17,14 @@ _SAFE = re.compile(r"[\w@%+=:,./…-]+")  # needs no quotes in a shell
 
 
 def option_words(command: click.Command | None) -> Words:
-    """Return how a command names parameters: by its own options, else by those of the methods."""
+    """Return the function that names parameters as options of a command, else as those of the methods."""
     known = {_parameter(option): option for option in _options(command)}
-    others = {option.name: option for option in known.values()}  # those of reading under a name that starts with read_
+    by_option_name = {option.name: option for option in known.values()}  # reading options start with read_
 
     def words(reference: Reference) -> str | None:
         name = reference.name
         if reference.of:
-            option = others.get(ELSEWHERE.get((reference.of, name), name))
+            option = by_option_name.get(ELSEWHERE.get((reference.of, name), name))
         else:
             option = known.get(name) or known.get(CALLED.get(name, "")) or _of_a_method(name)
         return None if option is None else _written(option, reference)
@@ -33,11 +33,11 @@ def option_words(command: click.Command | None) -> Words:
 
 
 def _options(command: click.Command | None) -> Iterator[click.Option]:
-    """Return the options of a command, of a group also those of its commands."""
+    """Yield the options of a command, for a group also those of its commands."""
     if isinstance(command, click.Group):
-        for one in command.commands.values():
-            yield from _options(one)
-    yield from (one for one in (command.params if command else ()) if isinstance(one, click.Option))
+        for subcommand in command.commands.values():
+            yield from _options(subcommand)
+    yield from (parameter for parameter in (command.params if command else ()) if isinstance(parameter, click.Option))
 
 
 def _parameter(option: click.Option) -> str:
@@ -45,18 +45,18 @@ def _parameter(option: click.Option) -> str:
 
 
 def _of_a_method(name: str) -> click.Option | None:
-    """Return the option of the first method that has a parameter of this name; all are looked at."""
+    """Return the option of the first method that has a parameter of this name; all methods are searched."""
     from concordant import registry
     from concordant.cli._shared import method_options
     from concordant.params import params_of
 
     methods = (registry.load(method) for method in registry.METHODS.modules())
-    declared = next((one for method in methods for one in params_of(method) if one.name == name), None)
+    declared = next((param for method in methods for param in params_of(method) if param.name == name), None)
     return None if declared is None else method_options([declared])[0]
 
 
 def _written(option: click.Option, reference: Reference) -> str | None:
-    """Return an option as it is typed; None where it cannot say this value."""
+    """Return an option as it is typed; None where it cannot express this value."""
     name = max(option.opts, key=len)
     if not reference.shown:
         return name

@@ -93,6 +93,7 @@ def _columns(names: list[str], result: Any, has_folds: bool) -> dict[str, Any]:
 
 
 def _text(names: list[str], result: Any, output: shared.Output) -> str:
+    """Return the table of methods, with notes on its figures unless no method is a model."""
     columns, firsts = result.columns(), result.firsts()
     rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
     header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]

@@ -22,6 +22,6 @@ def command(shell: str) -> None:
 
     from concordant.cli.__main__ import cli
 
-    found = get_completion_class(shell)
-    assert found is not None
-    click.echo(found(cli, {}, "concordant", "_CONCORDANT_COMPLETE").source())
+    completion_class = get_completion_class(shell)
+    assert completion_class is not None
+    click.echo(completion_class(cli, {}, "concordant", "_CONCORDANT_COMPLETE").source())

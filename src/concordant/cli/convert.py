@@ -19,14 +19,21 @@ Examples:
 """
 
 
-def _show_formats(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if not wanted or ctx.resilient_parsing:
+def _show_formats(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    """Print the table of formats and exit."""
+    if not is_asked or ctx.resilient_parsing:
         return
     from concordant.io import list_formats
 
     rows = [
-        [f.name, " ".join(f.endings), "yes" if f.can_read else "", "yes" if f.can_write else "", f.doc]
-        for f in list_formats()
+        [
+            known.name,
+            " ".join(known.endings),
+            "yes" if known.can_read else "",
+            "yes" if known.can_write else "",
+            known.doc,
+        ]
+        for known in list_formats()
     ]
     click.echo(shared.table(["format", "endings", "read", "write", "what"], rows, set()))
     ctx.exit()

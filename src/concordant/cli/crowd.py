@@ -42,21 +42,21 @@ def command(
 
     prefs = shared.read_preferences(file, options)
     gold = None if labels is None else read_labels(labels)
-    least = crowd.yes_from(prefs, gold) if relevant is None else relevant
-    found = crowd.reliability(prefs, gold, relevant="auto" if relevant is None else relevant)
-    agree = {}
+    min_yes = crowd.yes_from(prefs, gold) if relevant is None else relevant
+    reliability = crowd.reliability(prefs, gold, relevant="auto" if relevant is None else relevant)
+    agreement = {}
     if gold is not None:
         for name in ("majority-vote", "dawid-skene"):
-            agree[name] = crowd.agreement(crowd.decide(prefs, name, relevant=least), gold, relevant=least)
-    columns = found.columns()
+            agreement[name] = crowd.agreement(crowd.decide(prefs, name, relevant=min_yes), gold, relevant=min_yes)
+    columns = reliability.columns()
     output.show(
-        data=lambda: {"agents": _rows(columns), "agreement": agree},
+        data=lambda: {"agents": _rows(columns), "agreement": agreement},
         columns=lambda: columns,
         text=lambda: output.table(list(columns), _lines(columns), set(range(1, len(columns)))),
     )
     if output.format == "text":
-        shared.tell(_notes(found.notes) if gold is not None else prefs.notes, "note: ")
-        shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agree.items()), "")
+        shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
+        shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agreement.items()), "")
 
 
 def _notes(notes: tuple[str, ...]) -> list[str]:
@@ -69,7 +69,9 @@ def _notes(notes: tuple[str, ...]) -> list[str]:
 def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
     """Return a row per agent; what is not known is None."""
     lines = zip(*columns.values(), strict=True)
-    return [{name: None if x != x else x for name, x in zip(columns, line, strict=True)} for line in lines]
+    return [
+        {name: None if value != value else value for name, value in zip(columns, line, strict=True)} for line in lines
+    ]
 
 
 def _lines(columns: dict[str, Any]) -> list[list[str]]:

@@ -33,21 +33,25 @@ def command(name: str | None, data: str | None, verify: bool, output: shared.Out
     from concordant import datasets
 
     if name is None:
-        known = [datasets.describe(one) for one in datasets.names()]
-        rows = [[one.name, one.holds, "yes" if _is_here(one.name, data) else "", one.size] for one in known]
+        known = [datasets.describe(known_name) for known_name in datasets.names()]
+        rows = [
+            [dataset.name, dataset.holds, "yes" if _is_here(dataset.name, data) else "", dataset.size]
+            for dataset in known
+        ]
         output.show(
-            data=lambda: [_facts(one, data) for one in known],
+            data=lambda: [_facts(dataset, data) for dataset in known],
             text=lambda: output.table(["data set", "holds", "here", "size"], rows, set()),
         )
         return
     facts = _facts(datasets.describe(name), data)
     if verify:
         facts["verified"] = datasets.verify(name, data)
-    rows = [[key.replace("_", " "), _said(value)] for key, value in facts.items() if value not in ("", None, [], {})]
+    rows = [[key.replace("_", " "), _written(value)] for key, value in facts.items() if value not in ("", None, [], {})]
     output.show(data=lambda: facts, text=lambda: output.table(["", ""], rows, set()))
 
 
 def _facts(known: Any, data: str | None) -> dict[str, Any]:
+    """Return the facts about a data set as plain data."""
     facts = asdict(known)
     kept = {key: facts[key] for key in ("name", "title", "holds", "size", "licence", "page", "url", "note", "sha256")}
     kept["parts"] = list(known.parts)
@@ -58,6 +62,7 @@ def _facts(known: Any, data: str | None) -> dict[str, Any]:
 
 
 def _is_here(name: str, data: str | None) -> bool:
+    """Return whether the files of a data set are found."""
     from concordant import datasets
     from concordant.errors import InputError
 
@@ -67,9 +72,10 @@ def _is_here(name: str, data: str | None) -> bool:
         return False
 
 
-def _said(value: Any) -> str:
+def _written(value: Any) -> str:
+    """Return a value of a fact as text."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        return "; ".join(f"{key}: {_said(one)}" for key, one in value.items())
+        return "; ".join(f"{key}: {_written(element)}" for key, element in value.items())
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)

@@ -28,5 +28,5 @@ def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> Non
     does any agent differ from all others, is the first item significantly ahead of the runner-up?
     """
     prefs = shared.read_preferences(file, options)
-    found = prefs.describe()
-    output.show(data=found.to_dict, text=lambda: found.to_text(shared.words()))
+    description = prefs.describe()
+    output.show(data=description.to_dict, text=lambda: description.to_text(shared.words()))

@@ -60,7 +60,9 @@ def command(
     test = {"test": how.pop("test"), "seed": how.pop("seed")}
     systems = _systems(runs)
     _check_baseline(baseline, systems)
-    results = on_shared_instances({name: evaluate(found, labels, metrics, **how) for name, found in systems.items()})
+    results = on_shared_instances(
+        {name: evaluate(ranking, labels, metrics, **how) for name, ranking in systems.items()}
+    )
     _tell(results, labels.n_instances)
     tests = _tests(results, baseline, test)
     header, rows = _rows(results, per_instance)
@@ -77,39 +79,43 @@ def command(
 
 
 def _facts(results: dict[str, Any], per_instance: bool) -> list[dict[str, Any]]:
+    """Return the evaluations as plain data."""
     parts = ("means", "n_instances", *(["instances"] * per_instance), "missing", "unjudged", "warnings", "conventions")
-    return [{"system": name, **{part: found.to_dict()[part] for part in parts}} for name, found in results.items()]
+    return [
+        {"system": name, **{part: evaluation.to_dict()[part] for part in parts}} for name, evaluation in results.items()
+    ]
 
 
 def _test_table(tests: list[dict[str, Any]], test: str, output: shared.Output) -> str:
+    """Return the table of paired tests."""
     from concordant.metrics import headings
     from concordant.support.text import format_p
 
     cells = [
         [
-            headings([t["metric"]])[0],
-            t["system"],
-            f"{t['difference']:+.4f}",
-            format_p(t["p"]),
-            format_p(t["p_holm"]),
-            "yes" if t["significant"] else "no",
+            headings([test_row["metric"]])[0],
+            test_row["system"],
+            f"{test_row['difference']:+.4f}",
+            format_p(test_row["p"]),
+            format_p(test_row["p_holm"]),
+            "yes" if test_row["significant"] else "no",
         ]
-        for t in tests
+        for test_row in tests
     ]
     header = ["metric", "system", "difference", "p", "p (Holm)", "significant"]
     return output.table(header, cells, {2, 3, 4}, f"against {tests[0]['baseline']}, paired {test} test")
 
 
 def _tell(results: dict[str, Any], n_judged: int) -> None:
-    """Say over how many instances the means are, and what each system lacks."""
+    """Print over how many instances the means are, and the warnings with the systems they concern."""
     n = next(iter(results.values())).n_instances
     shared.tell([f"means over {n} of {n_judged} judged instances"], "note: ")
-    of: dict[str, list[str]] = {}
+    systems_of: dict[str, list[str]] = {}
     for name, result in results.items():
         for notice in result.warnings:
-            of.setdefault(str(notice), []).append(name)
-    for told, names in of.items():
-        shared.tell([told], "warning: " if len(names) == len(results) > 1 else f"warning: {', '.join(names)}: ")
+            systems_of.setdefault(str(notice), []).append(name)
+    for warning, names in systems_of.items():
+        shared.tell([warning], "warning: " if len(names) == len(results) > 1 else f"warning: {', '.join(names)}: ")
 
 
 def _systems(runs: tuple[str, ...]) -> dict[str, Any]:
@@ -147,6 +153,7 @@ def _check_baseline(baseline: str | None, systems: dict[str, Any]) -> None:
 
 
 def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[list[str]]]:
+    """Return the header and rows of the table of metrics, by system and, where asked for, by instance."""
     from concordant.metrics import headings
 
     first = next(iter(results.values()))
@@ -157,10 +164,10 @@ def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[
         if per_instance:
             labels = [""] if result.instances is None else result.instances.labels
             for q, label in enumerate(labels):
-                values = [result.per_instance[m][q] for m in metrics]
+                values = [result.per_instance[metric][q] for metric in metrics]
                 rows.append([name, label, *map(_cell, values)])
         mean = ["mean"] * per_instance
-        rows.append([name, *mean, *(_cell(result.means[m]) for m in metrics)])
+        rows.append([name, *mean, *(_cell(result.means[metric]) for metric in metrics)])
     return (["system", "instance", *shown] if per_instance else header), rows
 
 

@@ -73,7 +73,7 @@ def command(
 
 
 def _name(ranking: Any, model: str | None, weights: str | None) -> str:
-    """Return what tells a fused run from others: the method with its settings or the file of its model, the weights."""
+    """Return the name of a fused run: the method with its settings or the file of its model, and the weights."""
     import re
     from pathlib import Path
 
@@ -85,23 +85,23 @@ def _name(ranking: Any, model: str | None, weights: str | None) -> str:
 
 
 def _loaded(path: str, has_params: bool) -> Any:
-    """Return the model of a file, which has its method and settings in it."""
+    """Return the method saved in a file; refuse other models, and options that the model already fixes."""
     from concordant.method import Method
     from concordant.saving import load
 
     source = click.get_current_context().get_parameter_source("method")
     if has_params or (source is not None and source.name != "DEFAULT"):
         raise click.UsageError("A model has its method and settings in it: leave out --method and its options.")
-    found = load(path)
-    if not isinstance(found, Method):
+    loaded = load(path)
+    if not isinstance(loaded, Method):
         raise click.BadParameter(
             f'{path} holds a ranker of feature rows: use "concordant predict" with it.', param_hint="--model"
         )
-    return found
+    return loaded
 
 
 def _weighted(prefs: Any, text: str) -> Any:
-    """Return the runs with a weight each."""
+    """Return the runs with these weights, one per run."""
     import numpy as np
 
     from concordant.support.limits import WEIGHTS, bad_weights

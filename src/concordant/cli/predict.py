@@ -55,27 +55,30 @@ def command(
     from concordant import saving
 
     ranker, about = _loaded(model), saving.read_about(model)
-    columns, features = _told(about, ranker.n_features_in_, model)
+    columns, features = _saved_columns(about, ranker.n_features_in_, model)
     roles = {role: f"?{columns.get(role, '')}" for role in ("label", "query", "item")}
     how = {**roles, **shared.pop_reading_options(options)}
-    found = learners.read(file, how, features)
-    shared.tell([] if as_json else found.notes, "note: ")
-    with learners.explained() as told:
-        scores = learners.predict(ranker, found.X, found.query)
-    values = learners.evaluate(scores, found, metrics) if found.has_labels and found.y.any() else {}
-    shared.tell(told, "warning: ")
+    features_read = learners.read(file, how, features)
+    shared.tell([] if as_json else features_read.notes, "note: ")
+    with learners.explained() as messages:
+        scores = learners.predict(ranker, features_read.X, features_read.query)
+    values = (
+        learners.evaluate(scores, features_read, metrics) if features_read.has_labels and features_read.y.any() else {}
+    )
+    shared.tell(messages, "warning: ")
     if evaluate:
-        _print_metrics(values, found, as_json, output)
+        _print_metrics(values, features_read, as_json, output)
         return
     kind = to or ("json" if as_json else _format_of(output))
-    _write(_columns(scores, found), scores, found, output, kind, str(about.get("method", "concordant")))
+    _write(_columns(scores, features_read), scores, features_read, output, kind, str(about.get("method", "concordant")))
     if values and not as_json:
         told_values = ", ".join(f"{name} {value:.4f}" for name, value in values.items())
-        queries = "1 query" if found.n_queries == 1 else f"{found.n_queries:,} queries"
+        queries = "1 query" if features_read.n_queries == 1 else f"{features_read.n_queries:,} queries"
         shared.tell([f"{told_values} over {queries}"], "note: ")
 
 
 def _loaded(path: str) -> Any:
+    """Load a fitted ranker; refuse other files."""
     from concordant import saving
     from concordant.cli._postponed import lean_scikit_learn
     from concordant.errors import FormatError
@@ -90,35 +93,35 @@ def _loaded(path: str) -> Any:
     return ranker
 
 
-def _told(about: dict[str, Any], n_features: int, path: str) -> tuple[dict[str, str], list[str]]:
-    """Return what the file says of columns and features, or refuse what it cannot have said."""
+def _saved_columns(about: dict[str, Any], n_features: int, path: str) -> tuple[dict[str, str], list[str]]:
+    """Return the columns and features that the model file names; refuse invalid ones."""
     from concordant.errors import FormatError
 
     columns = about.get("columns") or {}
     features = about.get("features") or [str(k + 1) for k in range(n_features)]
     are_texts = isinstance(columns, dict) and isinstance(features, list)
-    if not are_texts or not all(isinstance(one, str) for one in (*columns.values(), *features)):
+    if not are_texts or not all(isinstance(name, str) for name in (*columns.values(), *features)):
         raise FormatError("what it says of columns and features is not text: train the model again.", path=path)
     if len(features) != n_features or len(set(features)) < n_features:
         raise FormatError(f"it does not name its {n_features} features: train the model again.", path=path)
     return columns, features
 
 
-def _columns(scores: Floats, found: Features) -> dict[str, Any]:
+def _columns(scores: Floats, features: Features) -> dict[str, Any]:
     """Return query, row or document, score and rank (1 is best in its query) of every row, in input order."""
     columns: dict[str, Any] = {}
-    if found.queries is not None:
-        columns["query"] = [found.queries[code] for code in found.query.tolist()]
-    columns["item" if found.items is not None else "row"] = _names(found)
-    return {**columns, "score": scores, "rank": _ranks(scores, found.query)}
+    if features.queries is not None:
+        columns["query"] = [features.queries[code] for code in features.query.tolist()]
+    columns["item" if features.items is not None else "row"] = _names(features)
+    return {**columns, "score": scores, "rank": _ranks(scores, features.query)}
 
 
-def _names(found: Features) -> list[Any]:
-    return list(found.items) if found.items is not None else list(range(1, len(found.y) + 1))
+def _names(features: Features) -> list[Any]:
+    return list(features.items) if features.items is not None else list(range(1, len(features.y) + 1))
 
 
 def _ranks(scores: Floats, query: Int64s) -> Int64s:
-    """Return the rank of every row in its query; equal scores share the better rank."""
+    """Return the rank of every row in its query; equal scores share the better rank (1, 2, 2, 4)."""
     import numpy as np
 
     from concordant.ballots.segments import is_new
@@ -126,9 +129,9 @@ def _ranks(scores: Floats, query: Int64s) -> Int64s:
     order = np.lexsort((-scores, query))
     place = np.arange(len(order))
     columns = (query[order], scores[order])
-    first, tied = (np.maximum.accumulate(np.where(is_new(*columns[:k]), place, 0)) for k in (1, 2))
+    query_start, tie_start = (np.maximum.accumulate(np.where(is_new(*columns[:k]), place, 0)) for k in (1, 2))
     rank = np.empty(len(order), np.int64)
-    rank[order] = tied - first + 1
+    rank[order] = tie_start - query_start + 1
     return rank
 
 
@@ -137,9 +140,10 @@ def _format_of(output: str) -> str:
     return {"trec": "run", "pq": "parquet", "ndjson": "jsonl"}.get(ending, ending if ending in FORMATS else "csv")
 
 
-def _write(columns: dict[str, Any], scores: Floats, found: Features, output: str, format: str, tag: str) -> None:
+def _write(columns: dict[str, Any], scores: Floats, features: Features, output: str, format: str, tag: str) -> None:
+    """Write the scores in this format."""
     if format == "run":
-        _write_run(scores, found, output, tag)
+        _write_run(scores, features, output, tag)
     elif format == "parquet":
         from concordant.errors import InputError
         from concordant.io import write_table
@@ -162,7 +166,7 @@ def _one_line(row: dict[str, Any]) -> str:
     return json.dumps(row, ensure_ascii=False, allow_nan=False)
 
 
-def _write_run(scores: Floats, found: Features, output: str, tag: str) -> None:
+def _write_run(scores: Floats, features: Features, output: str, tag: str) -> None:
     """Write a TREC run, the documents of every query by decreasing score."""
     import numpy as np
 
@@ -171,30 +175,31 @@ def _write_run(scores: Floats, found: Features, output: str, tag: str) -> None:
     from concordant.io import write
     from concordant.ranking import Ranking
 
-    item, vocabulary = encode([str(name) for name in _names(found)])
-    order = np.argsort(found.query, kind="stable")
-    key = found.query[order] * len(vocabulary) + item[order]
+    item, vocabulary = encode([str(name) for name in _names(features)])
+    order = np.argsort(features.query, kind="stable")
+    key = features.query[order] * len(vocabulary) + item[order]
     if len(np.unique(key)) < len(key):
         ordered = np.sort(key)
         twice = vocabulary[int(ordered[1:][ordered[1:] == ordered[:-1]][0]) % len(vocabulary)]
         raise InputError(f"The document {shorten(twice)!r} stands twice in its query: a run names each once.")
-    ptr = np.searchsorted(found.query[order], np.arange(found.n_queries + 1)).astype(np.int64)
-    names = found.queries if found.queries is not None else Vocabulary(["1"])
+    ptr = np.searchsorted(features.query[order], np.arange(features.n_queries + 1)).astype(np.int64)
+    names = features.queries if features.queries is not None else Vocabulary(["1"])
     ranking = Ranking(
         vocabulary=vocabulary, slot_ptr=ptr, slot_item=item[order], score=scores[order], instances=names, method=tag
     )
     shared.tell(write(ranking, output, format="trec", tag=tag), "note: ")
 
 
-def _print_metrics(values: dict[str, float], found: Features, as_json: bool, output: str) -> None:
+def _print_metrics(values: dict[str, float], features: Features, as_json: bool, output: str) -> None:
+    """Print the metrics, or write them as JSON."""
     from concordant.errors import InputError
 
     if not values:
         raise InputError("There is nothing to evaluate against: the rows have no labels, or only zeros.")
     if as_json:
-        facts = {"queries": found.n_queries, "rows": len(found.y), "metrics": values}
+        facts = {"queries": features.n_queries, "rows": len(features.y), "metrics": values}
         shared.write_text(shared.to_json(facts), output)
         return
     header = ["queries", "rows", *values]
-    row = [f"{found.n_queries:,}", f"{len(found.y):,}", *(f"{value:.4f}" for value in values.values())]
+    row = [f"{features.n_queries:,}", f"{len(features.y):,}", *(f"{value:.4f}" for value in values.values())]
     shared.write_text(shared.table(header, [row], set(range(len(header)))), output)

@@ -128,11 +128,11 @@ def command(
     if output.format == "text":
         ran = [ranking.ran] if ranking.ran else []
         shared.tell([*answer.notes, *ran, *why(answer.choice), *learnt(ranking), *certain, *over.notes], "note: ")
-    told = [one.explain() for one in islice(ranking, EXPLAINED)] if explain else []
+    explanations = [part.explain() for part in islice(ranking, EXPLAINED)] if explain else []
     output.show(
-        data=lambda: _data(ranking, told if explain else None) | over.to_dict(),
+        data=lambda: _data(ranking, explanations if explain else None) | over.to_dict(),
         columns=ranking.columns,
-        text=lambda: "\n\n".join([_text(ranking, told, output), *over.texts(output)]),
+        text=lambda: "\n\n".join([_text(ranking, explanations, output), *over.texts(output)]),
     )
     if explain and len(ranking) > EXPLAINED:
         shared.tell([f"explained the first {EXPLAINED} of {len(ranking):,} instances"], "note: ")
@@ -141,23 +141,23 @@ def command(
 
 
 def why(choice: Any) -> list[str]:
-    """Say why the data are ranked by a method that nobody named."""
+    """Return a note on why the data are ranked by a method that was not named."""
     return [f"{choice.reason}; --method takes another"] if choice.reason else []
 
 
 def learnt(ranking: Any) -> list[str]:
-    """Say what the method chose itself: the prior, and the advantage of the first side."""
-    told, fit = [], ranking.fit or {}
+    """Return notes on what the method chose itself: the prior, and the advantage of the first side."""
+    notes, fit = [], ranking.fit or {}
     if ranking.params.get("prior") == "auto" and "prior" in fit:
-        told.append(f"prior {fit['prior']:g}, chosen by evidence; --prior takes another")
+        notes.append(f"prior {fit['prior']:g}, chosen by evidence; --prior takes another")
     if "order_effect" in fit:
         error = fit["order_effect_stderr"]
-        told.append(f"order effect {fit['order_effect']:.3g}" + (f" (standard error {error:.3g})" if error else ""))
-    return told
+        notes.append(f"order effect {fit['order_effect']:.3g}" + (f" (standard error {error:.3g})" if error else ""))
+    return notes
 
 
 def certainty(ranking: Any, is_explained: bool) -> list[str]:
-    """Say how certain the first place is; an explanation says it itself."""
+    """Return notes on how certain the first place is, unless an explanation says it."""
     from concordant.narrative.certainty import summary
 
     if len(ranking) > 1:
@@ -166,7 +166,7 @@ def certainty(ranking: Any, is_explained: bool) -> list[str]:
 
 
 def is_watched() -> bool:
-    """Say whether somebody looks at standard error."""
+    """Return whether standard error is a terminal."""
     return sys.stderr.isatty()
 
 
@@ -188,7 +188,7 @@ def _counting(request: Any) -> Iterator[Any]:
 
 @contextmanager
 def _watched(name: str, prefs: Any) -> Iterator[None]:
-    """Show on a terminal that much data takes its time, and how far a method has come, if it tells."""
+    """Show on a terminal that a method is at work on much data, and its progress if it reports any."""
     from concordant import registry
     from concordant.api import Summed
 
@@ -213,14 +213,14 @@ def _watched(name: str, prefs: Any) -> Iterator[None]:
 
 
 def draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
-    """Draw what was asked for."""
+    """Draw the requested pictures."""
     for kind, path in pictures.items():
         if path is not None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
 def _draw_explanation(ranking: Any, path: str) -> None:
-    """Write the picture of why, of the only instance."""
+    """Write the picture of the explanation of the only instance."""
     from concordant.errors import InputError
 
     if len(ranking) > 1:
@@ -236,26 +236,26 @@ def _draw_explanation(ranking: Any, path: str) -> None:
     shared.write_text(draw(), path)
 
 
-def _data(ranking: Any, told: list[Any] | None) -> dict[str, Any]:
-    """Return plain data; with explanations, one by instance (null for those beyond the first few)."""
+def _data(ranking: Any, explanations: list[Any] | None) -> dict[str, Any]:
+    """Return plain data; with explanations, one per instance (null for those beyond the first few)."""
     data: dict[str, Any] = ranking.to_dict()
-    for instance, why in zip_longest(data["instances"], told or []) if told is not None else ():
-        instance["explanation"] = None if why is None else why.to_dict()["reasons"]
+    for instance, explanation in zip_longest(data["instances"], explanations or []) if explanations is not None else ():
+        instance["explanation"] = None if explanation is None else explanation.to_dict()["reasons"]
     return data
 
 
-def _text(ranking: Any, told: list[Any], output: shared.Output) -> str:
-    """Return a table per instance, what covariates are worth, the explanation if asked for, and the verdict."""
+def _text(ranking: Any, explanations: list[Any], output: shared.Output) -> str:
+    """Return a table per instance, covariate effects, explanations if asked for, and the verdict."""
     from concordant.results.coefficients import HEADER, rows_of
 
-    drawn = []
-    for part, why in zip_longest(ranking, told):
+    texts = []
+    for part, explanation in zip_longest(ranking, explanations):
         columns = part.written(len(part.items))
         title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
         rows = list(zip(*columns.values(), strict=True))
-        drawn.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
+        texts.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
         if part.coefficients:
-            worth = rows_of(part.coefficients)
-            drawn.append(output.table(HEADER, worth, set(range(1, len(HEADER))), "what covariates are worth"))
-        drawn += [] if why is None else [why.to_text(shared.words())]
-    return "\n\n".join([*drawn, *([ranking.verdict] if ranking.verdict else [])])
+            effects = rows_of(part.coefficients)
+            texts.append(output.table(HEADER, effects, set(range(1, len(HEADER))), "what covariates are worth"))
+        texts += [] if explanation is None else [explanation.to_text(shared.words())]
+    return "\n\n".join([*texts, *([ranking.verdict] if ranking.verdict else [])])

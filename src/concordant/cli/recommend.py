@@ -102,27 +102,27 @@ def train(
 
     params = shared.pop_params(options)
     learners.refuse_early(output, None)
-    made: Recommender = RECOMMENDERS.make(method, **params)
+    recommender: Recommender = RECOMMENDERS.make(method, **params)
     start = None if resume is None else _loaded(resume)
     prefs = shared.read_preferences(file, options)
     table: dict[str, dict[str, float]] = {}
     sweeps: Any = None
     states: list[Any] = []
     if validation:
-        train_part, held_out = split(prefs, validation, seed=getattr(made, "seed", 0))
-        model = _fit(made, train_part, held_out, start, states, metrics[0])
+        train_part, held_out = split(prefs, validation, seed=getattr(recommender, "seed", 0))
+        model = _fit(recommender, train_part, held_out, start, states, metrics[0])
         sweeps = max(states, key=lambda state: state.quality, default=None)
-        baselines = [RECOMMENDERS.make(name).fit(train_part) for name in BASELINES if name != made.name]
-        table = {one.name: _means(one, held_out, metrics) for one in (model, *baselines)}
-    limit = {name: sweeps.number for name in ("sweeps", "passes") if sweeps and hasattr(made, name)}
+        baselines = [RECOMMENDERS.make(name).fit(train_part) for name in BASELINES if name != recommender.name]
+        table = {fitted.name: _means(fitted, held_out, metrics) for fitted in (model, *baselines)}
+    limit = {name: sweeps.number for name in ("sweeps", "passes") if sweeps and hasattr(recommender, name)}
     model = _fit(RECOMMENDERS.make(method, **{**params, **limit}), prefs, None, start, [], metrics[0])
     about = {"recommender": model.name, "agents": len(model.agents), "items": len(model.items), "metrics": table}
     about |= {"conventions": learners.conventions(metrics)}
     if output is not None:
         saving.save(model, output, about=about)
     if as_json:
-        said = {**about, "params": model.to_dict()["params"], "sweeps": [state._asdict() for state in states]}
-        shared.write_text(shared.to_json({**said, "model": output}), "-")
+        facts = {**about, "params": model.to_dict()["params"], "sweeps": [state._asdict() for state in states]}
+        shared.write_text(shared.to_json({**facts, "model": output}), "-")
         return
     shared.tell(prefs.notes, "note: ")
     if table:
@@ -173,16 +173,19 @@ def for_(
     lists = {"": ranking} if ranking.instances is None else dict(zip(ranking.instances, ranking, strict=True))
     rows = [
         (who, rank + 1, item, float(score))
-        for who, one in lists.items()
-        for rank, (item, score) in enumerate(zip(one.items, one.scores, strict=True))
+        for who, ranking_of in lists.items()
+        for rank, (item, score) in enumerate(zip(ranking_of.items, ranking_of.scores, strict=True))
     ]
     header = ["agent", "rank", "item", "score"]
     first = 1 if ranking.instances is None else 0  # a single list needs no column of names
 
     def data() -> object:
         plain = {
-            who: [{"item": item, "score": float(score)} for item, score in zip(one.items, one.scores, strict=True)]
-            for who, one in lists.items()
+            who: [
+                {"item": item, "score": float(score)}
+                for item, score in zip(ranking_of.items, ranking_of.scores, strict=True)
+            ]
+            for who, ranking_of in lists.items()
         }
         return plain[""] if ranking.instances is None else plain
 
@@ -212,10 +215,10 @@ def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: boo
     fitted, prefs = _loaded(model), shared.read_preferences(file, options)
     means = _means(fitted, prefs, metrics)
     strangers = sum(label not in fitted.agents for label in (prefs.agents or ()))
-    said = {"recommender": fitted.name, "agents": prefs.n_agents, "unknown_agents": strangers, "metrics": means}
-    said |= {"conventions": learners.conventions(metrics)}
+    facts = {"recommender": fitted.name, "agents": prefs.n_agents, "unknown_agents": strangers, "metrics": means}
+    facts |= {"conventions": learners.conventions(metrics)}
     if as_json:
-        shared.write_text(shared.to_json(said), "-")
+        shared.write_text(shared.to_json(facts), "-")
         return
     shared.tell(prefs.notes, "note: ")
     rows = [[fitted.name, *(f"{value:.4f}" for value in means.values())]]
@@ -225,17 +228,22 @@ def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: boo
 
 
 def _fit(
-    made: Recommender, prefs: Preferences, held_out: Preferences | None, start: Any, states: list[Any], metric: str
+    recommender: Recommender,
+    prefs: Preferences,
+    held_out: Preferences | None,
+    start: Any,
+    states: list[Any],
+    metric: str,
 ) -> Any:
-    """Fit, showing the objective and keeping how far it came."""
-    with shared.progress(f"training {made.name}") as say:
+    """Fit a recommender, showing its progress and collecting the states of its sweeps."""
+    with shared.progress(f"training {recommender.name}") as say:
 
-        def told(state: Any) -> None:
+        def report(state: Any) -> None:
             states.append(state)
             quality = "" if state.quality is None else f", {metric} {state.quality:.4f}"
-            say(f"{made.name}: sweep {state.number} of {state.of}, objective {state.objective:,.1f}{quality}")
+            say(f"{recommender.name}: sweep {state.number} of {state.of}, objective {state.objective:,.1f}{quality}")
 
-        return made.fit(prefs, validation=held_out, metric=metric, start=start, progress=told)
+        return recommender.fit(prefs, validation=held_out, metric=metric, start=start, progress=report)
 
 
 def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, float]:
@@ -245,7 +253,7 @@ def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, floa
 
 
 def _new_users(path: str, options: dict[str, Any]) -> Preferences:
-    """Read newcomers' ratings; a table that names no agents is one newcomer's."""
+    """Read new users' ratings; a table without agents is that of one user."""
 
     from concordant.errors import InputError
     from concordant.preferences import Preferences as Container
@@ -261,6 +269,7 @@ def _new_users(path: str, options: dict[str, Any]) -> Preferences:
 
 
 def _loaded(path: str) -> Any:
+    """Load a trained recommender; refuse other files."""
     from concordant import saving
     from concordant.errors import InputError
     from concordant.recommend import Recommender

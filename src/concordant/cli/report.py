@@ -59,7 +59,7 @@ def command(
     from concordant.reporting.study import METRICS
 
     request = requested(command, file, method, seed, min_ballots, options)
-    made = report(
+    page = report(
         request,
         by=request.reading.get("by"),
         methods=None if methods is None else [] if methods == "none" else shared.listed(methods),
@@ -69,13 +69,13 @@ def command(
         top=top,
         made=_making(file, labels, output),
     )
-    shared.write_text(made.to_html(shared.words()), output)
+    shared.write_text(page.to_html(shared.words()), output)
     if output != "-":
-        shared.tell([f"wrote {output}: {', '.join(section.title for section in made.sections)}"], "")
+        shared.tell([f"wrote {output}: {', '.join(section.title for section in page.sections)}"], "")
 
 
 def _making(file: tuple[str, ...], labels: str | None, output: str) -> Any:
-    """Say what was typed, without the folders of files, and the checksums of what was read."""
+    """Return the command as typed, without the folders of files, and the checksums of what was read."""
     import shlex
 
     from concordant.reporting import Making

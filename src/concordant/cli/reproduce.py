@@ -41,13 +41,14 @@ def experiment(
     plots: str = "",
     epilog: str | None = EPILOG,
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declare an experiment: its own options and those that all have. The function says what runs, and how long."""
+    """Declare an experiment as a command with its own options and the common ones; the function returns its plan."""
 
     def declare(plan: Callable[..., Plan]) -> click.Command:
         name = plan.__name__.replace("_", "-")
 
         @wraps(plan)
         def run_and_show(as_json: bool, markdown: str | None, plots: str | None = None, **options: Any) -> None:
+            """Run the planned experiment with progress, and show its result."""
             module, n_steps, run = plan(**options)
             with shared.progress(name, n_steps) as advance:
                 result = run(advance)
@@ -81,7 +82,7 @@ def _list(flag: str, metavar: str, what: str) -> Callable[[Any], Any]:
 
 
 def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: str | None) -> None:
-    """Print a result, and write its page and pictures where wanted."""
+    """Print a result, and write its page and pictures where requested."""
     if markdown:
         shared.write_text(module.to_markdown(result), markdown)
     if plots:

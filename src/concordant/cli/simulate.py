@@ -30,7 +30,7 @@ class SimulateCommand(Command):
         """Write the help with a line about every model."""
         from concordant.registry import SIMULATORS
 
-        models = [f"{one.name}: {_told(one)}" for one in SIMULATORS.listing()]
+        models = [f"{listed.name}: {_told(listed)}" for listed in SIMULATORS.listing()]
         self.help = f"{inspect.cleandoc(str(self.callback.__doc__))}\n\nMODEL is one of: {'; '.join(models)}."
         super().format_help_text(ctx, formatter)
 
@@ -42,6 +42,7 @@ def _told(one: Listed) -> str:
 
 
 def _model(_: click.Context, param: click.Parameter, name: str) -> str:
+    """Return the name of a simulator in its usual spelling."""
     from concordant.errors import UnknownNameError
     from concordant.registry import SIMULATORS
 
@@ -52,6 +53,7 @@ def _model(_: click.Context, param: click.Parameter, name: str) -> str:
 
 
 def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list[float] | None:
+    """Parse a list of numbers separated by commas."""
     if text is None:
         return None
     try:

@@ -80,10 +80,10 @@ def command(
     for part in ("valid", "test"):
         if path := options.pop(part):
             sets[part] = learners.read([path], how, names)
-    shared.tell([] if as_json else [note for found in sets.values() for note in found.notes], "note: ")
+    shared.tell([] if as_json else [note for features_read in sets.values() for note in features_read.notes], "note: ")
     cls = learners.find(method)
     _refuse_other_tasks(cls)
-    with learners.explained() as told, shared.progress(f"training {learners.name_of(cls)}"):
+    with learners.explained() as messages, shared.progress(f"training {learners.name_of(cls)}"):
         ranker = cls(**params)
         scale = options.pop("scale")
         if scale is not None and "standardise" in ranker.get_params():
@@ -91,7 +91,7 @@ def command(
         if bag := options.pop("bag"):
             ranker = learners.find("bagged-ranker")(ranker=ranker, n_rankers=bag)
         done = _fit(ranker, sets, metrics, **options)
-    done.warnings = told
+    done.warnings = messages
     if plot is not None:
         _draw(done, plot)
     if output is not None:
@@ -118,33 +118,33 @@ def _fit(ranker: Any, sets: dict[str, Features], metrics: list[str], **options: 
     prepare = Pipeline(steps) if steps else None
     X = {"train": train.X if prepare is None else prepare.fit_transform(train.X, train.y)}
     X |= {
-        part: found.X if prepare is None else prepare.transform(found.X)
-        for part, found in sets.items()
+        part: features.X if prepare is None else prepare.transform(features.X)
+        for part, features in sets.items()
         if part not in X
     }
-    more: dict[str, Any] = {} if train.weight is None else {"sample_weight": train.weight}
+    fit_options: dict[str, Any] = {} if train.weight is None else {"sample_weight": train.weight}
     if "valid" in sets and "valid" in ranker.takes:
-        more["valid"] = (X["valid"], sets["valid"].y, sets["valid"].query)
-    ranker.fit(X["train"], train.y, qid=train.query, **more)
+        fit_options["valid"] = (X["valid"], sets["valid"].y, sets["valid"].query)
+    ranker.fit(X["train"], train.y, qid=train.query, **fit_options)
     seconds = time.perf_counter() - start
     name = learners.name_of(type(ranker))
     model = ranker if prepare is None else Pipeline([*prepare.steps, (name, ranker)])
-    done = Trained(model, ranker, seconds, [])
-    for part, found in sets.items():
-        done.values[part] = learners.evaluate(learners.predict(ranker, X[part], found.query), found, metrics)
-    return done
+    trained = Trained(model, ranker, seconds, [])
+    for part, features in sets.items():
+        trained.values[part] = learners.evaluate(learners.predict(ranker, X[part], features.query), features, metrics)
+    return trained
 
 
 def _steps(*, second_order: bool, missing: str | None) -> list[tuple[str, Any]]:
-    """Return what is done to the features before the ranker sees them."""
+    """Return the preprocessing steps before the ranker."""
     steps: list[tuple[str, Any]] = []
     if missing is not None:
         from sklearn.impute import SimpleImputer
 
-        how: dict[str, Any] = (
+        options: dict[str, Any] = (
             {"strategy": "constant", "fill_value": 0.0} if missing == "zero" else {"strategy": missing}
         )
-        steps.append(("missing", SimpleImputer(**how, keep_empty_features=True)))
+        steps.append(("missing", SimpleImputer(**options, keep_empty_features=True)))
     if second_order:
         steps.append(("second-order", learners.find("second-order-features")()))
     return steps
@@ -152,6 +152,7 @@ def _steps(*, second_order: bool, missing: str | None) -> list[tuple[str, Any]]:
 
 # ---- refusals ----
 def _refuse_other_tasks(cls: type) -> None:
+    """Refuse estimators that are not rankers of labelled rows."""
     from concordant import learn
     from concordant.errors import InputError
 
@@ -163,49 +164,57 @@ def _refuse_other_tasks(cls: type) -> None:
 
 
 def _refuse_missing(ranker: Any, train: Features, missing: str | None) -> None:
+    """Refuse missing values where the ranker cannot take them and no imputation is chosen."""
     import numpy as np
     from sklearn.utils import get_tags
 
     from concordant.errors import InputError
 
-    gaps = np.isnan(train.X)
-    if missing is None and gaps.any() and not get_tags(ranker).input_tags.allow_nan:
-        row, column = (int(k) for k in np.argwhere(gaps)[0])
+    is_nan = np.isnan(train.X)
+    if missing is None and is_nan.any() and not get_tags(ranker).input_tags.allow_nan:
+        row, column = (int(k) for k in np.argwhere(is_nan)[0])
         raise InputError(
-            f"{int(gaps.sum()):,} values are missing (first: row {row + 1}, feature {train.names[column]!r}), which "
+            f"{int(is_nan.sum()):,} values are missing (first: row {row + 1}, feature {train.names[column]!r}), which "
             f"{learners.name_of(type(ranker))} cannot take: use --missing mean, or a learner that can (rank-boost)."
         )
 
 
 # ---- what is told ----
-def _text(done: Trained, sets: dict[str, Features], metrics: list[str]) -> str:
-    iterations = f"{done.ranker.n_iter_:,} iterations, " if hasattr(done.ranker, "n_iter_") else ""
-    title = f"{done.name}: {iterations}{done.seconds:.2f} s"
-    rows = [
-        [part, f"{found.n_queries:,}", f"{len(found.y):,}", *(f"{done.values[part][name]:.4f}" for name in metrics)]
-        for part, found in sets.items()
+def _text(trained: Trained, sets: dict[str, Features], metrics: list[str]) -> str:
+    """Return the table of metrics by set."""
+    iterations = f"{trained.ranker.n_iter_:,} iterations, " if hasattr(trained.ranker, "n_iter_") else ""
+    title = f"{trained.name}: {iterations}{trained.seconds:.2f} s"
+    lines = [
+        [
+            part,
+            f"{rows_of_set.n_queries:,}",
+            f"{len(rows_of_set.y):,}",
+            *(f"{trained.values[part][name]:.4f}" for name in metrics),
+        ]
+        for part, rows_of_set in sets.items()
     ]
     return shared.table(
-        ["set", "queries", "rows", *learners.headings(metrics)], rows, set(range(1, 3 + len(metrics))), title
+        ["set", "queries", "rows", *learners.headings(metrics)], lines, set(range(1, 3 + len(metrics))), title
     )
 
 
-def _facts(done: Trained, sets: dict[str, Features], output: str | None) -> dict[str, Any]:
+def _facts(trained: Trained, sets: dict[str, Features], output: str | None) -> dict[str, Any]:
+    """Return everything about the training as plain data."""
     return {
-        "method": done.name,
-        "params": {key: value for key, value in done.ranker.get_params().items() if _is_plain(value)},
-        "steps": [name for name, _ in learners.steps_of(done.model)],
+        "method": trained.name,
+        "params": {key: value for key, value in trained.ranker.get_params().items() if _is_plain(value)},
+        "steps": [name for name, _ in learners.steps_of(trained.model)],
         "sets": {
-            part: {"queries": found.n_queries, "rows": len(found.y), "metrics": done.values[part]}
-            for part, found in sets.items()
+            part: {"queries": features.n_queries, "rows": len(features.y), "metrics": trained.values[part]}
+            for part, features in sets.items()
         },
-        "conventions": learners.conventions(done.values["train"]),
+        "conventions": learners.conventions(trained.values["train"]),
         "features": sets["train"].X.shape[1],
-        "iterations": getattr(done.ranker, "n_iter_", None),
-        "seconds": round(done.seconds, 6),
-        "history": getattr(done.ranker, "history_", None),
-        "warnings": done.warnings,
-        "notes": [note for found in sets.values() for note in found.notes],
+        "iterations": getattr(trained.ranker, "n_iter_", None),
+        "seconds": round(trained.seconds, 6),
+        "history": getattr(trained.ranker, "history_", None),
+        "warnings": trained.warnings,
+        "notes": [note for features in sets.values() for note in features.notes],
         "model": output,
     }
 
@@ -214,18 +223,22 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def _save(done: Trained, output: str, names: list[str], sets: dict[str, Features]) -> None:
+def _save(trained: Trained, output: str, names: list[str], sets: dict[str, Features]) -> None:
+    """Save the model, with the names of its features and the metrics."""
     from concordant import saving
 
     trained_on = {"queries": sets["train"].n_queries, "rows": len(sets["train"].y)}
-    about = {"method": done.name, "features": names, "columns": sets["train"].columns, **trained_on}
-    saving.save(done.model, output, about={**about, "metrics": done.values})
+    about = {"method": trained.name, "features": names, "columns": sets["train"].columns, **trained_on}
+    saving.save(trained.model, output, about={**about, "metrics": trained.values})
 
 
-def _draw(done: Trained, path: str) -> None:
+def _draw(trained: Trained, path: str) -> None:
+    """Draw the learning curve."""
     from concordant.errors import InputError
     from concordant.narrative.plots import plot_learning_curve
 
-    if not getattr(done.ranker, "history_", None):
-        raise InputError(f"{done.name} keeps no learning curve: leave out --plot.")
-    plot_learning_curve(done.ranker.history_, path, title=done.name, metric=getattr(done.ranker, "metric", "metric"))
+    if not getattr(trained.ranker, "history_", None):
+        raise InputError(f"{trained.name} keeps no learning curve: leave out --plot.")
+    plot_learning_curve(
+        trained.ranker.history_, path, title=trained.name, metric=getattr(trained.ranker, "metric", "metric")
+    )

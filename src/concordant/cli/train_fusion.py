@@ -64,45 +64,45 @@ def command(
 
     plot, as_json, params = options.pop("plot"), options.pop("as_json"), shared.pop_params(options)
     learners.refuse_early(output, plot)
-    made: Any = registry.make(method, **params)
-    if not hasattr(made, "fit"):
-        raise InputError(f"{made.name} learns nothing from labels: use {DEFAULT}, or another method that does.")
+    unfitted: Any = registry.make(method, **params)
+    if not hasattr(unfitted, "fit"):
+        raise InputError(f"{unfitted.name} learns nothing from labels: use {DEFAULT}, or another method that does.")
     prefs, known = read(list(runs)), read_labels(labels)
-    train, valid = _parts(prefs, known, _share(made, validation), getattr(made, "seed", 0))
-    with learners.explained() as told, shared.progress(f"training {made.name}"):
+    train, valid = _parts(prefs, known, _share(unfitted, validation), getattr(unfitted, "seed", 0))
+    with learners.explained() as messages, shared.progress(f"training {unfitted.name}"):
         more = {} if valid is None else {"validation": (valid, known)}
-        model = made.fit(train, known, **more)
+        model = unfitted.fit(train, known, **more)
     table = {"train": _quality(model, train, known, metrics)}
     if valid is not None:
         table["validation"] = _quality(model, valid, known, metrics)
     _keep(model, output, plot, {"method": model.name, "agents": list(prefs.agents or ()), "metrics": table})
     trust = _trust(model, train)
     if as_json:
-        said = {"method": model.name, "params": model.to_dict()["params"], "sets": table, "trust": trust}
-        said |= {"conventions": learners.conventions(metrics)}
-        shared.write_text(shared.to_json({**said, "warnings": told, "model": output}), "-")
+        facts = {"method": model.name, "params": model.to_dict()["params"], "sets": table, "trust": trust}
+        facts |= {"conventions": learners.conventions(metrics)}
+        shared.write_text(shared.to_json({**facts, "warnings": messages, "model": output}), "-")
         return
     shared.tell([*prefs.notes, *_unjudged(prefs, train, valid)], "note: ")
     shared.write_text(_text(table, metrics, trust, model.name), "-")
-    shared.tell(told, "warning: ")
+    shared.tell(messages, "warning: ")
     shared.tell([path for path in (output, plot) if path], "wrote ")
 
 
 def _unjudged(prefs: Preferences, *parts: Preferences | None) -> list[str]:
-    """Say how many topics of the runs have no judgements."""
+    """Return a note on how many topics of the runs have no judgements."""
     count = prefs.n_instances - sum(part.n_instances for part in parts if part is not None)
     return [f"{count:,} topic{'s' * (count > 1)} without judgements left out"] if count else []
 
 
-def _share(method: Any, given: float | None) -> float:
-    """Return the share of topics to validate on: what was said, or some where the method can use them."""
-    if given is not None:
-        return given
+def _share(method: Any, share: float | None) -> float:
+    """Return the share of topics to validate on: the given one, or by default some where the method can use them."""
+    if share is not None:
+        return share
     return SHARE if getattr(method, "takes_validation", False) else 0.0
 
 
 def _parts(prefs: Preferences, labels: Labels, share: float, seed: int) -> tuple[Preferences, Preferences | None]:
-    """Split the judged topics at random."""
+    """Split the judged topics at random: (training, validation); None for the latter without a share."""
     import numpy as np
 
     from concordant.errors import InputError
@@ -115,15 +115,15 @@ def _parts(prefs: Preferences, labels: Labels, share: float, seed: int) -> tuple
     if not count:
         return prefs.select(instances=topics), None
     drawn = np.random.default_rng(seed).permutation(len(topics))
-    aside = {topics[k] for k in drawn[: min(count, len(topics) - 1)].tolist()}
+    held_out = {topics[k] for k in drawn[: min(count, len(topics) - 1)].tolist()}
     return (
-        prefs.select(instances=[topic for topic in topics if topic not in aside]),
-        prefs.select(instances=sorted(aside)),
+        prefs.select(instances=[topic for topic in topics if topic not in held_out]),
+        prefs.select(instances=sorted(held_out)),
     )
 
 
 def _quality(model: Any, prefs: Preferences, labels: Labels, metrics: list[str]) -> dict[str, Any]:
-    """Return the means of the metrics of the model, of reciprocal rank fusion and of the best single run."""
+    """Return the mean metrics of the model, of reciprocal rank fusion and of the best single run."""
     from concordant import registry
     from concordant.evaluation import evaluate
 
@@ -133,16 +133,17 @@ def _quality(model: Any, prefs: Preferences, labels: Labels, metrics: list[str])
     assert prefs.agents is not None
     single = {agent: means(registry.make("rrf").rank(prefs.select(agents=[agent]))) for agent in prefs.agents.labels}
     best = max(single, key=lambda agent: next(iter(single[agent].values())))
-    found = {model.name: means(model.rank(prefs)), "rrf": means(registry.make("rrf").rank(prefs)), best: single[best]}
-    return {"topics": prefs.n_instances, "best": best, "systems": found}
+    systems = {model.name: means(model.rank(prefs)), "rrf": means(registry.make("rrf").rank(prefs)), best: single[best]}
+    return {"topics": prefs.n_instances, "best": best, "systems": systems}
 
 
 def _trust(model: Any, prefs: Preferences) -> dict[str, float]:
-    found = model.rank(prefs).agents or {}
-    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+    weights = model.rank(prefs).agents or {}
+    return dict(sorted(weights.items(), key=lambda pair: -pair[1]))
 
 
 def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any]) -> None:
+    """Save the model and draw its weights, where requested."""
     from concordant import saving
     from concordant.errors import InputError
 
@@ -155,15 +156,16 @@ def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any
 
 
 def _text(table: dict[str, Any], metrics: list[str], trust: dict[str, float], name: str) -> str:
+    """Return the table of metrics by set and system, and that of the weights of runs."""
     rows = [
         [
             part if k == 0 else "",
-            f"{found['topics']:,}" if k == 0 else "",
+            f"{set_result['topics']:,}" if k == 0 else "",
             f"best run: {system}" if k == 2 else system,
             *(f"{values[metric]:.4f}" for metric in values),
         ]
-        for part, found in table.items()
-        for k, (system, values) in enumerate(found["systems"].items())
+        for part, set_result in table.items()
+        for k, (system, values) in enumerate(set_result["systems"].items())
     ]
     shown = shared.table(
         ["set", "topics", "system", *learners.headings(metrics)], rows, {1, *range(3, 3 + len(metrics))}, name

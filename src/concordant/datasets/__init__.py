@@ -82,18 +82,19 @@ def find(name: str, folder: Folder = None, *, part: str | None = None) -> list[P
 
 
 def verify(name: str, folder: Folder = None) -> dict[str, bool]:
-    """Say of each file with a known checksum whether its content, unpacked, is the known one."""
+    """Return, for each file with a known checksum, whether its unpacked content has that checksum."""
     known = describe(name)
     roots = _roots(known, folder)
-    found = {file: _one_of((file,), roots) for file in known.sha256}
+    path_of_file = {file: _one_of((file,), roots) for file in known.sha256}
     return {
         file: _digest(path, keep=file.endswith((".zip", ".tar.xz"))) == known.sha256[file]
-        for file, path in found.items()
+        for file, path in path_of_file.items()
         if path is not None
     }
 
 
 def _part(known: Dataset, part: str | None) -> str | None:
+    """Return the part to load: the one asked for if the set has it, else the first."""
     if part is None:
         return known.parts[0] if known.parts and not known.free_part else None
     if known.free_part or part in known.parts:
@@ -104,7 +105,7 @@ def _part(known: Dataset, part: str | None) -> str | None:
 
 
 def _all_of(known: Dataset, files: tuple[tuple[str, ...], ...], folder: Folder, part: str | None) -> list[Path]:
-    """Return one path for every group of names, the first name that is there."""
+    """Return one path for every group of alternative names: that of the first name that exists."""
     roots = _roots(known, folder)
     paths = []
     for group in files:
@@ -120,19 +121,21 @@ def _all_of(known: Dataset, files: tuple[tuple[str, ...], ...], folder: Folder, 
 
 
 def _roots(known: Dataset, folder: Folder) -> list[Path]:
-    given = folder if folder is not None else os.environ.get("CONCORDANT_DATA")
-    if not given:
+    """Return the folders in which the files of a set may be: the given one and the known ones inside."""
+    root_name = folder if folder is not None else os.environ.get("CONCORDANT_DATA")
+    if not root_name:
         raise InputError(
             f"Where is the data set {known.name}? Say "
             + arg("folder")
             + ", or set CONCORDANT_DATA to a folder of data sets. "
             f"Get it from {known.page} ({known.url}; {known.licence})."
         )
-    root = Path(given)
+    root = Path(root_name)
     return [root, *(root / name for name in known.folders)]
 
 
 def _one_of(candidates: tuple[str, ...], roots: list[Path]) -> Path | None:
+    """Return the first of these files that exists in one of the folders, compressed or not; None without any."""
     for candidate in candidates:
         for root in roots:
             for packing in PACKINGS:

@@ -40,14 +40,15 @@ def _labels(known: Dataset, files: Files, _: str | None) -> Labels:
 
 # ---- PrefLib ----
 def _preflib(known: Dataset, files: Files, part: str | None) -> Preferences:
+    """Read one file of the library, from a folder or a tar archive."""
     if part is None:
         raise InputError(
             f"The data set {known.name} is a library: name one of its files, {known.note.split(', ')[-1]}."
         )
     if files[0].is_dir():
-        found = sorted(files[0].rglob(os.path.basename(part)))
-        if found:
-            return read(found[0])
+        paths = sorted(files[0].rglob(os.path.basename(part)))
+        if paths:
+            return read(paths[0])
     else:
         for name, content in _members(files[0], part):
             stream = io.BytesIO(content)
@@ -57,7 +58,7 @@ def _preflib(known: Dataset, files: Files, part: str | None) -> Preferences:
 
 
 def _members(path: Path, ending: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and content of the members of a tar archive whose names end so."""
+    """Yield the name and content of the members of a tar archive whose names end with ``ending``."""
     with tarfile.open(path) as archive:
         for member in archive:
             if member.isfile() and member.name.endswith(ending):
@@ -72,26 +73,26 @@ _ROUNDS = ("ER", "RR", "R128", "R64", "R32", "R16", "QF", "SF", "BR", "F")
 
 
 def _tennis(_: Dataset, files: Files, part: str | None) -> Preferences:
-    """Read all matches in the order they were played; a player's number is added to a name that several players bear.
+    """Read all matches in the order of play; where several players have the same name, their number is appended.
 
-    All matches of a tournament bear its first day, and some files list the final first: inside a day matches are
-    sorted by round. Without walkovers for "played" and "surfaces"; the latter has an instance per surface.
+    All matches of a tournament carry its first day, and some files list the final first: inside a day matches are
+    sorted by round. "played" and "surfaces" leave out walkovers; "surfaces" has an instance per surface.
     """
     rows = [row for text in _tennis_files(files[0]) for row in csv.DictReader(io.StringIO(text))]
-    every = len(rows)
+    n_read = len(rows)
     rows = sorted((row for row in rows if row["winner_id"] != row["loser_id"]), key=_when_played)
     notes = [f"{len(rows):,} matches from {rows[0]['tourney_date']} to {rows[-1]['tourney_date']}, in order of play"]
-    if len(rows) < every:
-        notes.append(f"left out {every - len(rows):,} matches between two unknown players")
+    if len(rows) < n_read:
+        notes.append(f"left out {n_read - len(rows):,} matches between two unknown players")
     if part in ("played", "surfaces"):
         played = [row for row in rows if "W/O" not in (row.get("score") or "")]
         notes.append(f"left out {len(rows) - len(played):,} walkovers")
         rows = played
     name_of = {row[f"{side}_id"]: row[f"{side}_name"] for row in rows for side in ("winner", "loser")}
-    bearers: dict[str, int] = {}
+    n_players_of_name: dict[str, int] = {}
     for name in name_of.values():
-        bearers[name] = bearers.get(name, 0) + 1
-    label = {number: name if bearers[name] == 1 else f"{name} ({number})" for number, name in name_of.items()}
+        n_players_of_name[name] = n_players_of_name.get(name, 0) + 1
+    label = {number: name if n_players_of_name[name] == 1 else f"{name} ({number})" for number, name in name_of.items()}
     prefs = Preferences.from_pairs(
         [label[row["winner_id"]] for row in rows],
         [label[row["loser_id"]] for row in rows],
@@ -102,34 +103,37 @@ def _tennis(_: Dataset, files: Files, part: str | None) -> Preferences:
 
 
 def _when_played(row: dict[str, str]) -> tuple[str, int, str, int]:
-    turn, number = row.get("round") or "", row.get("match_num") or ""
-    place = _ROUNDS.index(turn) if turn in _ROUNDS else 0
-    return row["tourney_date"], place, row.get("tourney_id") or "", int(number) if number.isdigit() else 0
+    """Return the sort key of a match: day, round, tournament, number of the match."""
+    round_name, number = row.get("round") or "", row.get("match_num") or ""
+    round_number = _ROUNDS.index(round_name) if round_name in _ROUNDS else 0
+    return row["tourney_date"], round_number, row.get("tourney_id") or "", int(number) if number.isdigit() else 0
 
 
 def _tennis_files(path: Path) -> Iterator[str]:
+    """Yield the text of every season's file, from the archive or the folder."""
     if path.suffix == ".xz":
         members = sorted(member for member in _members(path, ".csv") if _SEASON.search(member[0]))
         yield from (content.decode("utf-8") for _, content in members)
         return
     folder = path if path.is_dir() else path.parent
-    seasons = sorted(one for one in folder.glob("*.csv") if _SEASON.search(one.name))
-    yield from (one.read_text(encoding="utf-8") for one in seasons)
+    seasons = sorted(file for file in folder.glob("*.csv") if _SEASON.search(file.name))
+    yield from (file.read_text(encoding="utf-8") for file in seasons)
 
 
 def _gifgif(_: Dataset, files: Files, __: str | None) -> Preferences:
-    """Read the comparisons; -1 stands for no image, such lines are left out."""
+    """Read the comparisons without lines in which an image is -1 (no image)."""
     prefs = read(files[0], format="csv", header=False, winner=1, loser=2)
     if "-1" not in prefs.items:
         return prefs
-    nobody = prefs.items.code("-1")
-    good = (prefs.item.reshape(-1, 2) != nobody).all(axis=1)
-    kept = prefs.take(good).select(items=[label for label in prefs.items if label != "-1"])
-    return kept.noted(*prefs.notes, f"left out {int((~good).sum()):,} rows: an image is -1, which is none")
+    no_image = prefs.items.code("-1")
+    is_complete = (prefs.item.reshape(-1, 2) != no_image).all(axis=1)
+    kept = prefs.take(is_complete).select(items=[label for label in prefs.items if label != "-1"])
+    return kept.noted(*prefs.notes, f"left out {int((~is_complete).sum()):,} rows: an image is -1, which is none")
 
 
 # ---- crowdsourcing ----
 def _lines(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
+    """Yield the fields, separated by tabs, of every line that is not empty."""
     with Source(path, Options(encoding=encoding)) as source:
         for _, line in source.lines():
             if line.strip():
@@ -137,7 +141,7 @@ def _lines(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
 
 
 def _crowd_votes(_: Dataset, files: Files, __: str | None) -> Preferences:
-    """Read binary votes: the question is topic_document; of a worker's votes on the same document the first counts."""
+    """Read binary votes; a question is topic_document. Of a worker's votes on the same document the first counts."""
     first: dict[tuple[str, ...], float] = {}
     n_rows = 0
     for path in files:
@@ -163,14 +167,14 @@ def _crowd_truth(_: Dataset, files: Files, __: str | None) -> Labels:
 def _crowd_graded(_: Dataset, files: Files, part: str | None) -> Preferences:
     """Read the accepted tasks of one run: five documents of a topic graded by a worker."""
     (header, *tasks), (names, *hits) = list(_lines(files[0], "latin-1")), list(_lines(files[1], "latin-1"))
-    shown = {hit[0]: dict(zip(names, hit, strict=False)) for hit in hits}
+    hit_of_set = {hit[0]: dict(zip(names, hit, strict=False)) for hit in hits}
     rows = []
     for task in (dict(zip(header, fields, strict=False)) for fields in tasks):
-        if task["run"] == part and task["status"] == "Accepted" and task["set"] in shown:
-            hit = shown[task["set"]]
+        if task["run"] == part and task["status"] == "Accepted" and task["set"] in hit_of_set:
+            hit = hit_of_set[task["set"]]
             rows += [(task["worker"], hit["topic"], hit[f"doc{k}"], float(task[f"doc{k}rel"])) for k in range(1, 6)]
     rows.sort(key=lambda row: row[:3])
-    first = [next(same) for _, same in groupby(rows, key=lambda row: row[:3])]
+    first = [next(grades) for _, grades in groupby(rows, key=lambda row: row[:3])]
     worker, topic, document, grade = zip(*first, strict=True)
     prefs = Preferences.from_ratings(list(worker), list(document), list(grade), instance=list(topic))
     if len(first) < len(rows):

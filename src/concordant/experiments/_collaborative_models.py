@@ -53,17 +53,17 @@ class Outcome(NamedTuple):
 
 
 def run_ours(name: str, train: Preferences, valid: Preferences, whole: Preferences, test: Preferences) -> Outcome:
-    """Choose settings and sweeps on validation ratings, fit again to both, and test."""
+    """Choose settings and number of sweeps on validation ratings, refit on both, and test."""
     method, tried = OURS[name]
     best: tuple[float, Settings] = (-np.inf, {})
     for settings in tried:
         states: list[Any] = []
-        made: Any = registry.RECOMMENDERS.make(method, **settings)
-        fitted = made.fit(train, validation=valid, metric=CHOSEN_BY, progress=states.append)
+        recommender: Any = registry.RECOMMENDERS.make(method, **settings)
+        fitted = recommender.fit(train, validation=valid, metric=CHOSEN_BY, progress=states.append)
         quality = fitted.score(valid, CHOSEN_BY)
         if quality > best[0]:
-            reached = max(states, key=lambda state: state.quality).number if states else None
-            limit = {key: reached for key in ("sweeps", "passes") if reached and hasattr(made, key)}
+            best_sweep = max(states, key=lambda state: state.quality).number if states else None
+            limit = {key: best_sweep for key in ("sweeps", "passes") if best_sweep and hasattr(recommender, key)}
             best = (quality, {**settings, **limit})
     model = registry.RECOMMENDERS.make(method, **best[1]).fit(whole)
     return Outcome(model.by_agent(test, METRICS), best[1], model)
@@ -74,6 +74,7 @@ Predict = Callable[[Any, Any], Floats]
 
 
 def _cornac(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predict:
+    """Fit cornac's biased matrix factorisation; return its predictions."""
     cornac = importlib.import_module("cornac")
     rows = list(zip(agent.tolist(), item.tolist(), rating.tolist(), strict=True))
     data = cornac.data.Dataset.from_uir(rows)
@@ -84,11 +85,13 @@ def _cornac(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predic
 
 
 def _of_factors(mean: float, sides: Sequence[tuple[Any, Any]], codes: Sequence[Mapping[int, int]]) -> Predict:
-    """Return the predictions of factors and biases of both sides, whose rows a library numbers in its own way."""
+    """Return the function mean + b_u + b_i + p_u · q_i over rows that a library numbers in its own way; 0
+    for unknown rows.
+    """
     rows = [
         np.vstack([np.column_stack([factors, bias]), np.zeros((1, factors.shape[1] + 1))]) for factors, bias in sides
     ]  # the row of strangers is the last one, where -1 points
-    lookups = [_lookup(one) for one in codes]
+    lookups = [_lookup(code_map) for code_map in codes]
 
     def predict(agents: Any, items: Any) -> Floats:
         u, i = (row[lookup(ours)] for row, lookup, ours in zip(rows, lookups, (agents, items), strict=True))
@@ -105,6 +108,7 @@ def _lookup(codes: Mapping[int, int]) -> Callable[[Any], Any]:
 
 
 def _surprise(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predict:
+    """Fit surprise's SVD; return its predictions."""
     surprise, frames = importlib.import_module("surprise"), importlib.import_module("pandas")
     table = frames.DataFrame({"agent": agent, "item": item, "rating": rating})
     reader = surprise.Reader(rating_scale=(float(rating.min()), float(rating.max())))
@@ -117,6 +121,7 @@ def _surprise(agent: Any, item: Any, rating: Floats, settings: Settings) -> Pred
 
 
 def _lenskit(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predict:
+    """Fit lenskit's biased matrix factorisation; return its predictions, the mean rating where it has none."""
     als, data = importlib.import_module("lenskit.als"), importlib.import_module("lenskit.data")
     frames = importlib.import_module("pandas")
     model = als.BiasedMFScorer(als.BiasedMFConfig(**settings))
@@ -124,12 +129,12 @@ def _lenskit(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predi
     model.train(data.from_interactions_df(table))
 
     def predict(agents: Any, items: Any) -> Floats:
-        found = np.full(len(agents), float(rating.mean()))
+        predicted = np.full(len(agents), float(rating.mean()))
         for u in np.unique(agents):
-            where = np.flatnonzero(agents == u)
-            score = model(int(u), data.ItemList(item_ids=items[where])).scores()
-            found[where] = np.nan_to_num(np.asarray(score, np.float64), nan=float(rating.mean()))
-        return found
+            rows = np.flatnonzero(agents == u)
+            score = model(int(u), data.ItemList(item_ids=items[rows])).scores()
+            predicted[rows] = np.nan_to_num(np.asarray(score, np.float64), nan=float(rating.mean()))
+        return predicted
 
     return predict
 
@@ -159,10 +164,10 @@ def others_here() -> list[str]:
 
 
 def run_other(name: str, train: Preferences, valid: Preferences, whole: Preferences, test: Preferences) -> Outcome:
-    """Choose the settings of another library on validation ratings, fit again to both, and test."""
+    """Choose the settings of another library on validation ratings, refit on both, and test."""
     _, fit, tried = OTHERS[name]
     ours = registry.RECOMMENDERS.make("popular").fit(whole)  # only to know agents and items by the same codes
-    asked, there = Watched(ours, Observed.of(valid), (CHOSEN_BY,)), Watched(ours, Observed.of(test), METRICS)
+    on_validation, on_test = Watched(ours, Observed.of(valid), (CHOSEN_BY,)), Watched(ours, Observed.of(test), METRICS)
 
     def fitted(prefs: Preferences, settings: Settings) -> Predict:
         observed = Observed.of(prefs)
@@ -170,7 +175,7 @@ def run_other(name: str, train: Preferences, valid: Preferences, whole: Preferen
 
     best: tuple[float, Settings] = (-np.inf, {})
     for settings in tried:
-        quality = asked.quality(fitted(train, settings)(asked.agent, asked.item))
+        quality = on_validation.quality(fitted(train, settings)(on_validation.agent, on_validation.item))
         if quality > best[0]:
             best = (quality, settings)
-    return Outcome(there.values(fitted(whole, best[1])(there.agent, there.item)), best[1])
+    return Outcome(on_test.values(fitted(whole, best[1])(on_test.agent, on_test.item)), best[1])

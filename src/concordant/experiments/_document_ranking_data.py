@@ -66,7 +66,7 @@ class DataSet(NamedTuple):
 
 
 def find(data: DataFolder) -> DataSet:
-    """Find a data set: MQ2008 below a folder of public data, or whatever stands in the folder or file given."""
+    """Find a data set: MQ2008 below a folder of public data, or the set in the given folder or file."""
     root = data or os.environ.get("CONCORDANT_DATA")
     if not root:
         data_folder(None, MQ2008)  # says where to get it
@@ -90,10 +90,11 @@ def find(data: DataFolder) -> DataSet:
 
 
 def _of_parts(parts: Sequence[Path], wanted: Sequence[str]) -> Iterator[Fold]:
+    """Yield the wanted folds of five parts: three train, one validates, one tests, rotated by the fold's number."""
     read = _read(*parts)
     for name in wanted:
-        at = [(int(name) - 1 + k) % 5 for k in range(5)]
-        yield Fold(name, _joined([read[k] for k in at[:3]]), read[at[3]], read[at[4]])
+        part_order = [(int(name) - 1 + k) % 5 for k in range(5)]
+        yield Fold(name, _joined([read[k] for k in part_order[:3]]), read[part_order[3]], read[part_order[4]])
 
 
 def _of_folders(folders: dict[str, Path], wanted: Sequence[str]) -> Iterator[Fold]:
@@ -102,6 +103,7 @@ def _of_folders(folders: dict[str, Path], wanted: Sequence[str]) -> Iterator[Fol
 
 
 def _of_folder(name: str, folder: Path) -> Fold:
+    """Read a fold from a folder; without a validation file, a tenth of the training queries is used."""
     train_path, test_path, valid_path = (_containing(folder, word) for word in ("train", "test", "vali"))
     if train_path is None or test_path is None:
         raise InputError(f"{folder} needs a file named train and one named test: put them there.")
@@ -116,35 +118,39 @@ def _of_file(path: Path) -> Iterator[Fold]:
 
 def _file(folder: Path, stem: str) -> Path | None:
     """Return the file of a name, whatever its endings."""
-    return next((p for p in sorted(folder.glob(f"{stem}.*")) if p.is_file()), None) if folder.is_dir() else None
+    return (
+        next((path for path in sorted(folder.glob(f"{stem}.*")) if path.is_file()), None) if folder.is_dir() else None
+    )
 
 
 def _containing(folder: Path, word: str) -> Path | None:
     """Return the first file whose name contains a word and that holds feature rows."""
     sizes = (".query", ".group")
-    found = (p for p in sorted(folder.iterdir()) if word in p.name.lower() and not set(sizes) & set(p.suffixes))
-    return next((p for p in found if p.is_file()), None)
+    candidates = (
+        path for path in sorted(folder.iterdir()) if word in path.name.lower() and not set(sizes) & set(path.suffixes)
+    )
+    return next((path for path in candidates if path.is_file()), None)
 
 
 def _read(*paths: Path) -> list[Rows]:
-    """Read files and give all the same number of features: files leave out zeros, also the last ones."""
-    found = [Rows(*read_features(path)) for path in paths]
-    width = max(rows.X.shape[1] for rows in found)
-    return [rows._replace(X=np.pad(rows.X, ((0, 0), (0, width - rows.X.shape[1])))) for rows in found]
+    """Read files and pad all to the same number of features, as files leave out trailing zeros."""
+    parts = [Rows(*read_features(path)) for path in paths]
+    width = max(rows.X.shape[1] for rows in parts)
+    return [rows._replace(X=np.pad(rows.X, ((0, 0), (0, width - rows.X.shape[1])))) for rows in parts]
 
 
 def _joined(parts: Sequence[Rows]) -> Rows:
-    """Join parts; queries of different parts are different."""
+    """Join parts; queries of different parts stay different."""
     first = np.cumsum([0, *(int(part.query.max()) + 1 for part in parts)])
     query = np.concatenate([part.query + start for part, start in zip(parts, first[:-1], strict=True)])
     return Rows(np.concatenate([part.X for part in parts]), np.concatenate([part.y for part in parts]), query)
 
 
 def _split(rows: Rows) -> tuple[Rows, Rows]:
-    """Set a tenth of the queries aside, drawn at random but always the same."""
+    """Split off a tenth of the queries, drawn at random with a fixed seed: (rest, held out)."""
     codes = np.unique(rows.query)
     if len(codes) < SHARE:
         raise InputError(f"There are {len(codes)} queries, too few to set a tenth aside: give at least {SHARE}.")
-    aside = np.random.default_rng(0).permutation(codes)[: len(codes) // SHARE]
-    is_aside = np.isin(rows.query, aside)
-    return rows.take(~is_aside), rows.take(is_aside)
+    held_out = np.random.default_rng(0).permutation(codes)[: len(codes) // SHARE]
+    is_held_out = np.isin(rows.query, held_out)
+    return rows.take(~is_held_out), rows.take(is_held_out)

@@ -67,6 +67,7 @@ class Model:
 
 
 def _pmop(published: str = "", **settings: Any) -> Model:
+    """Return an ordered-partition model; geometric and harmonic means are sampled."""
     sampled = settings.get("mean") in ("geometric", "harmonic")
     if sampled:
         settings = {"samples": 3, "batch": 32, **settings}
@@ -110,12 +111,14 @@ MODELS: Mapping[str, Model] = {
 
 # ---- fitting and choosing ----
 def _fit(name: str, settings: Settings, is_watched: bool, train: Rows, valid: Rows) -> Predict:
+    """Fit a ranker of ``concordant.learn`` (on standardised features); return its predictions."""
     from sklearn.exceptions import ConvergenceWarning
 
-    made = {
-        key: [getattr(learn, one)() for one in value] if key == "rankers" else value for key, value in settings.items()
+    params = {
+        key: [getattr(learn, ranker_name)() for ranker_name in value] if key == "rankers" else value
+        for key, value in settings.items()
     }
-    ranker = getattr(learn, name)(**made)
+    ranker = getattr(learn, name)(**params)
     if "standardise" in ranker.get_params() and name != "BlendedRanker":  # the features are standardised already
         ranker.set_params(standardise=False)
     watched = {"valid": tuple(valid)} if is_watched else {}
@@ -128,12 +131,12 @@ def _fit(name: str, settings: Settings, is_watched: bool, train: Rows, valid: Ro
 
 
 def _best(fits: Sequence[tuple[Settings, Fit]], train: Rows, valid: Rows) -> tuple[Predict, Settings]:
-    """Fit with every setting and keep the one of the largest MAP on the validation rows, the first of equals."""
-    found = []
+    """Fit with every setting; return the one with the largest MAP on the validation rows, the first of equals."""
+    results = []
     for chosen, fit in fits:
         predict = fit(train, valid)
-        found.append((_quality(predict(valid), valid) if len(fits) > 1 else 0.0, predict, chosen))
-    _, predict, chosen = max(found, key=lambda one: one[0])
+        results.append((_quality(predict(valid), valid) if len(fits) > 1 else 0.0, predict, chosen))
+    _, predict, chosen = max(results, key=lambda result: result[0])
     return predict, chosen
 
 
@@ -142,7 +145,7 @@ def _quality(scores: Floats, rows: Rows) -> float:
 
 
 def standardiser(X: AnyArray) -> Callable[[AnyArray], AnyArray]:
-    """Return the function that gives columns mean 0 and deviation 1, both of X; constant columns become 0."""
+    """Return the function that standardises columns by mean and standard deviation of X; constant columns become 0."""
     mean, deviation = X.mean(axis=0), X.std(axis=0)
     factor = np.where(deviation > 1e-12, 1 / np.maximum(deviation, 1e-12), 0.0)
-    return lambda other: (other - mean) * factor
+    return lambda matrix: (matrix - mean) * factor

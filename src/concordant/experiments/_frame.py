@@ -26,9 +26,9 @@ def silent(_: str) -> None:
 
 
 # ---- what to run ----
-def data_folder(given: DataFolder, *parts: str) -> Path:
-    """Return the folder of a public data set below ``given`` or ``CONCORDANT_DATA``, or say where to get it."""
-    root = given or os.environ.get("CONCORDANT_DATA")
+def data_folder(root_given: DataFolder, *parts: str) -> Path:
+    """Return the folder of a public data set below the given root or ``CONCORDANT_DATA``; else say where to get it."""
+    root = root_given or os.environ.get("CONCORDANT_DATA")
     name = "/".join(parts)
     if not root:
         raise InputError(
@@ -41,7 +41,7 @@ def data_folder(given: DataFolder, *parts: str) -> Path:
 
 
 def existing(folder: Path, *names: str, otherwise: str = "put it in, or give another " + _DATA) -> Path:
-    """Return the first of these files that is there, or say what to do."""
+    """Return the first of these files that exists; else raise an error with what to do."""
     for name in names:
         if (folder / name).is_file():
             return folder / name
@@ -57,7 +57,7 @@ def check_sets(names: Iterable[str], known: Sequence[str]) -> None:
 
 # ---- what was published ----
 def published(n_figures: int, text: str) -> dict[str, tuple[float, ...]]:
-    """Read figures as a paper prints them, a line each: a name, which may have blanks, and so many numbers."""
+    """Read figures as a paper prints them: per line a name, which may contain blanks, and ``n_figures`` numbers."""
     rows = {}
     for line in text.strip().splitlines():
         name, *figures = line.strip().rsplit(maxsplit=n_figures)
@@ -84,13 +84,15 @@ class ResultTable(NamedTuple):
 def with_published(
     rows: Iterable[Row], columns: Sequence[str], name: str = "method", published: str = "published", called: str = ""
 ) -> list[list[str]]:
-    """Write figures to two places, a row each, what was published below; starred are those ``significant`` names."""
+    """Return table rows with two decimals, each followed by the published figures; ``significant`` columns
+    get a star.
+    """
     lines = []
     for row in rows:
         starred = row.get("significant", ())
         lines.append([row[name], *(f"{row[c]:.2f}{'*' if c in starred else ''}" for c in columns)])
-        if given := row[published]:
-            figures = (f"{given[c]:.2f}" if c in given else "" for c in columns)
+        if published_figures := row[published]:
+            figures = (f"{published_figures[c]:.2f}" if c in published_figures else "" for c in columns)
             lines.append([f"  {called or published}", *figures])
     return lines
 
@@ -101,13 +103,13 @@ def markdown_page(title: str, tables: Iterable[ResultTable], *more: str) -> str:
     return "\n\n".join([f"# {title}", *(part.strip() for part in (*parts, *more) if part.strip())]) + "\n"
 
 
-def best_baseline(by_method: Mapping[str, Floats], others: Sequence[str], column: int) -> str:
-    """Return which of the other methods has the largest mean over queries in a column; values are metric x query."""
-    return max(others, key=lambda other: float(by_method[other][column].mean()))
+def best_baseline(by_method: Mapping[str, Floats], baselines: Sequence[str], column: int) -> str:
+    """Return the baseline with the largest mean over queries in a column; ``by_method`` holds arrays metric x query."""
+    return max(baselines, key=lambda baseline: float(by_method[baseline][column].mean()))
 
 
 def is_better(difference: Floats) -> bool:
-    """Say whether a mean difference over queries is above 0 and significant by a paired t-test."""
+    """Return whether a mean difference over queries is above 0 and significant by a paired t-test."""
     return bool(difference.mean() > 0 and paired_t_test(difference) < LEVEL)
 
 

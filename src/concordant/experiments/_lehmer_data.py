@@ -52,20 +52,20 @@ def movielens(data: DataFolder) -> Preferences:
 
 def preflib(data: DataFolder) -> list[Preferences]:
     """Return the elections with complete orders (soc, toc) over 10 to 100 candidates that are not unanimous."""
-    found = []
+    elections = []
     with tarfile.open(existing(data_folder(data, "preflib"), "preflib.tar.xz")) as archive:
         for member in archive:
             stream = archive.extractfile(member) if member.name.endswith((".soc", ".toc")) else None
             if stream is None:
                 continue
             text = stream.read()
-            named = re.search(rb"# NUMBER ALTERNATIVES: (\d+)", text)
-            if named is None or not 10 <= int(named.group(1)) <= 100:
+            match = re.search(rb"# NUMBER ALTERNATIVES: (\d+)", text)
+            if match is None or not 10 <= int(match.group(1)) <= 100:
                 continue
             prefs = read(io.BytesIO(text), format="preflib")
             if prefs.n_ballots > 1:  # equal orders are one ballot with a weight
-                found.append(prefs)
-    return found
+                elections.append(prefs)
+    return elections
 
 
 def from_ranks(ranks: Floats) -> Preferences:
@@ -73,10 +73,10 @@ def from_ranks(ranks: Floats) -> Preferences:
     m = ranks.shape[1]
     order = np.argsort(ranks, axis=1, kind="stable")  # NaN last
     size = (~np.isnan(ranks)).sum(axis=1)
-    named = np.arange(m)[None, :] < size[:, None]
-    tier = np.take_along_axis(ranks, order, axis=1)[named]
+    is_ranked = np.arange(m)[None, :] < size[:, None]
+    tier = np.take_along_axis(ranks, order, axis=1)[is_ranked]
     indptr = np.concatenate([[0], np.cumsum(size)])
-    return Preferences([f"item {k + 1}" for k in range(m)], indptr, order[named], np.rint(tier))
+    return Preferences([f"item {k + 1}" for k in range(m)], indptr, order[is_ranked], np.rint(tier))
 
 
 def _from_orders(orders: Int64s) -> Preferences:

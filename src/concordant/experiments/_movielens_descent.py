@@ -17,28 +17,32 @@ from concordant.types import Floats
 
 
 def net_shares(ratings: Floats) -> Floats:
-    """Return by how much row is rated above column by all users of both, over the total of all pairs."""
+    """Return (row minus column) the rating differences summed over users of both films, divided by the
+    total of all pairs.
+    """
     known = (~np.isnan(ratings)).astype(np.float64)
     rated = np.nan_to_num(ratings)
-    above = rated.T @ known
+    summed = rated.T @ known
     total = 0.0
     for user in ratings:
-        own = np.sort(user[~np.isnan(user)])
-        total += float(own @ (2 * np.arange(len(own)) - len(own) + 1))
-    return np.asarray((above - above.T) / total)
+        sorted_ratings = np.sort(user[~np.isnan(user)])
+        total += float(sorted_ratings @ (2 * np.arange(len(sorted_ratings)) - len(sorted_ratings) + 1))
+    return np.asarray((summed - summed.T) / total)
 
 
 def slopes(net: Floats, score: Floats, log_variance: Floats) -> tuple[Floats, Floats]:
-    """Return the gradient of the log-likelihood per unit count in the scores and in the log-variances."""
+    """Return the gradient of the log-likelihood per unit count in the scores and in the log-variances (see
+    the module).
+    """
     variance = np.exp(log_variance)
     per_pair = 1 / (variance[:, None] + variance)
     x = (score[:, None] - score) * per_pair
-    up = np.exp(x)
-    steep = net - (up - 1 / up) / (up.sum() - len(score))
-    steep *= per_pair
-    by_score = steep.sum(axis=1)
-    steep *= x
-    return by_score, -variance * steep.sum(axis=1)
+    exp_x = np.exp(x)
+    slope = net - (exp_x - 1 / exp_x) / (exp_x.sum() - len(score))
+    slope *= per_pair
+    by_score = slope.sum(axis=1)
+    slope *= x
+    return by_score, -variance * slope.sum(axis=1)
 
 
 def descend(net: Floats, steps: int, rate: float) -> tuple[Floats, Floats]:

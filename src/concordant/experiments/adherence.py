@@ -42,8 +42,10 @@ def run(data: DataFolder, dataset: str = "MQ2007-agg") -> dict[str, Any]:
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return the one table."""
     rows = [
-        [agent, f"{one:.3f}", f"{other:.3f}"]
-        for agent, one, other in zip(result["agents"], result["supervised"], result["learnt"], strict=True)
+        [agent, f"{from_labels:.3f}", f"{unsupervised:.3f}"]
+        for agent, from_labels, unsupervised in zip(
+            result["agents"], result["supervised"], result["learnt"], strict=True
+        )
     ]
     rows.append(["correlation (Pearson, Spearman)", f"{result['pearson']:.3f}", f"{result['spearman']:.3f}"])
     return [
@@ -60,14 +62,14 @@ def to_markdown(result: Mapping[str, Any]) -> str:
 
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
     """Draw the two rows of cells, white = 1 and black = 0; return the file."""
-    drawn, (one,) = figure(1, 8, 1.6)
+    drawn, (axes,) = figure(1, 8, 1.6)
     cells = np.array([result["supervised"], result["learnt"]])
-    one.imshow(cells, cmap="gray", vmin=0, vmax=1, aspect="auto")
-    one.set_yticks([0, 1], ["from labels", "learnt"])
-    one.set_xticks(range(len(result["agents"])), result["agents"], fontsize=7)
-    one.set_xticks(np.arange(cells.shape[1] - 1) + 0.5, minor=True)
-    one.set_yticks([0.5], minor=True)
-    one.grid(which="minor", color="#c9d3da", linewidth=0.6)
-    one.tick_params(which="minor", length=0)
-    one.set_xlabel("search engine")
+    axes.imshow(cells, cmap="gray", vmin=0, vmax=1, aspect="auto")
+    axes.set_yticks([0, 1], ["from labels", "learnt"])
+    axes.set_xticks(range(len(result["agents"])), result["agents"], fontsize=7)
+    axes.set_xticks(np.arange(cells.shape[1] - 1) + 0.5, minor=True)
+    axes.set_yticks([0.5], minor=True)
+    axes.grid(which="minor", color="#c9d3da", linewidth=0.6)
+    axes.tick_params(which="minor", length=0)
+    axes.set_xlabel("search engine")
     return [save_figure(drawn, folder, f"adherence-{result['dataset']}")]

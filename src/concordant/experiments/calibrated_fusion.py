@@ -43,16 +43,16 @@ def run(
     rows, groups = [], []
     for name in sets:
         prefs, labels = read_set(data, name)
-        plain = _measure(prefs, labels, "rrf")
-        gained = _measure(prefs, labels, "calibrated-rrf") - plain
+        by_rrf = _measure(prefs, labels, "rrf")
+        gain = _measure(prefs, labels, "calibrated-rrf") - by_rrf
         rows.append(
             {
                 "dataset": name,
                 "queries": prefs.n_instances,
                 "lists": prefs.n_agents,
-                "rrf": (100 * plain.mean(axis=1)).tolist(),
-                "difference": (100 * gained.mean(axis=1)).tolist(),
-                "p": [paired_t_test(column) for column in gained],
+                "rrf": (100 * by_rrf.mean(axis=1)).tolist(),
+                "difference": (100 * gain.mean(axis=1)).tolist(),
+                "p": [paired_t_test(column) for column in gain],
             }
         )
         progress(name)
@@ -79,25 +79,25 @@ def read_set(data: DataFolder, name: str) -> tuple[Preferences, Labels]:
 
 
 def _measure(prefs: Preferences, labels: Labels, method: str, **settings: int) -> Floats:
-    """Return N@5 and AP of every query of the preferences, metric x query."""
+    """Return NDCG@5 and average precision of every query of the preferences, metric x query."""
     assert prefs.instances is not None
-    found = evaluate(registry.make(method, **settings).rank(prefs), labels, METRICS)
-    assert found.instances is not None
-    kept = [found.instances.code(label) for label in prefs.instances.labels]
-    return np.stack(list(found.per_instance.values()))[:, kept]
+    evaluation = evaluate(registry.make(method, **settings).rank(prefs), labels, METRICS)
+    assert evaluation.instances is not None
+    columns = [evaluation.instances.code(label) for label in prefs.instances.labels]
+    return np.stack(list(evaluation.per_instance.values()))[:, columns]
 
 
 def _by_groups(prefs: Preferences, labels: Labels, name: str, size: int) -> Row:
-    """Fuse groups of queries on their own, however few: the mean gain over all of them."""
+    """Fuse random groups of ``size`` queries independently; return the mean gain over all of them."""
     assert prefs.instances is not None
     queries = np.random.default_rng(0).permutation(np.array(prefs.instances.labels))
-    gained = []
+    gains = []
     for start in range(0, len(queries) - size + 1, size):
         part = prefs.select(instances=queries[start : start + size].tolist())
         calibrated = _measure(part, labels, "calibrated-rrf", least=1)
-        gained.append(calibrated - _measure(part, labels, "rrf"))
-    together = np.concatenate(gained, axis=1)
-    return {"dataset": name, "size": size, "difference": (100 * together.mean(axis=1)).tolist()}
+        gains.append(calibrated - _measure(part, labels, "rrf"))
+    all_gains = np.concatenate(gains, axis=1)
+    return {"dataset": name, "size": size, "difference": (100 * all_gains.mean(axis=1)).tolist()}
 
 
 # ---- report ----

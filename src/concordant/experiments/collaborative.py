@@ -78,47 +78,49 @@ def run(
     for name in wanted:
         if name not in OURS and name not in OTHERS:
             raise InputError(f"There is no model {name!r}: use {', '.join([*OURS, *OTHERS])}.")
-    out = {}
+    results = {}
     for name in sets:
         loaded = datasets.load(name, data)
         assert isinstance(loaded, Preferences)
         prefs = filtered(loaded)
         splits = [_one_split(prefs, wanted, seed, progress) for seed in range(seeds)]
-        out[name] = {"agents": prefs.n_agents, "items": prefs.n_items, **_joined(wanted, splits)}
-    return out
+        results[name] = {"agents": prefs.n_agents, "items": prefs.n_items, **_joined(wanted, splits)}
+    return results
 
 
 # ---- data ----
 def filtered(prefs: Preferences) -> Preferences:
-    """Round ratings, leave out the half of the items of least entropy, then agents with too few ratings."""
+    """Round ratings, keep the half of the items whose ratings have more entropy, and agents with at least
+    60 ratings.
+    """
     observed = Observed.of(prefs)
     rating = np.floor(observed.ratings("this experiment") + 0.5)
-    keep = has_entropy(observed.item, rating, prefs.n_items)[observed.item]
-    count = np.bincount(observed.agent[keep], minlength=len(observed.agents))
-    keep &= count[observed.agent] >= N_LEAST
-    if not keep.any():
+    is_kept = has_entropy(observed.item, rating, prefs.n_items)[observed.item]
+    count = np.bincount(observed.agent[is_kept], minlength=len(observed.agents))
+    is_kept &= count[observed.agent] >= N_LEAST
+    if not is_kept.any():
         raise InputError(f"No user has {N_LEAST} ratings of the films that are left: use a larger set.")
     return Preferences.from_ratings(
-        np.array(observed.agents.labels)[observed.agent[keep]],
-        np.array(observed.items.labels)[observed.item[keep]],
-        rating[keep],
+        np.array(observed.agents.labels)[observed.agent[is_kept]],
+        np.array(observed.items.labels)[observed.item[is_kept]],
+        rating[is_kept],
     )
 
 
 def has_entropy(item: Any, rating: Floats, n_items: int) -> Bools:
-    """Say which items belong to the half whose ratings have more entropy."""
+    """Return, for every item, whether it belongs to the half whose ratings have more entropy."""
     level = np.unique(rating, return_inverse=True)[1]
     counts = np.zeros((n_items, int(level.max()) + 1))
     np.add.at(counts, (item, level), 1.0)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     entropy = -(share * np.log(np.where(share > 0, share, 1.0))).sum(axis=1)
-    keep = np.zeros(n_items, bool)
-    keep[np.argsort(-entropy, kind="stable")[: (n_items + 1) // 2]] = True
-    return keep
+    is_kept = np.zeros(n_items, bool)
+    is_kept[np.argsort(-entropy, kind="stable")[: (n_items + 1) // 2]] = True
+    return is_kept
 
 
 def _parts(prefs: Preferences, seed: int) -> dict[str, Preferences]:
-    """Draw 50 ratings of every agent, and 10 of them for validation; the rest is the test."""
+    """Draw 50 ratings of every agent as "whole", 10 of them as "valid", the other 40 as "train"; the rest is "test"."""
     test, whole = split(prefs, count=N_TRAIN, seed=seed)
     train, valid = split(whole, count=N_VALID, seed=seed)
     return {"train": train, "valid": valid, "whole": whole, "test": test}
@@ -126,6 +128,7 @@ def _parts(prefs: Preferences, seed: int) -> dict[str, Preferences]:
 
 # ---- runs ----
 def _one_split(prefs: Preferences, models: Sequence[str], seed: int, progress: Progress) -> dict[str, Any]:
+    """Run all models on one random split, and compute the log-likelihoods of figure 2."""
     parts = _parts(prefs, seed)
     outcomes: dict[str, Outcome] = {}
     for name in models:
@@ -137,13 +140,13 @@ def _one_split(prefs: Preferences, models: Sequence[str], seed: int, progress: P
 
 
 def figure_2(main: Outcome, parts: Mapping[str, Preferences], seed: int) -> dict[int, dict[str, float]]:
-    """Return by number of films the mean log-likelihoods per agent: of ordered partitions and of Plackett and Luce.
+    """Return, by number of films, the mean log-likelihood per agent of ordered partitions and of Plackett-Luce.
 
     Both models have the settings chosen for ordered partitions; only the likelihood they are fitted to differs.
     """
     plain: Any = PlackettLuceMF(**{key: value for key, value in main.settings.items() if key != "loss"})  # type: ignore[arg-type]
     models = {"partitions": main.model, "plackett-luce": plain.fit(parts["whole"])}
-    out: dict[int, dict[str, float]] = {}
+    by_depth: dict[int, dict[str, float]] = {}
     for depth in DEPTHS:
         drawn = drawn_of_each(parts["test"], depth, seed)
         if drawn is None:
@@ -154,32 +157,36 @@ def figure_2(main: Outcome, parts: Mapping[str, Preferences], seed: int) -> dict
         score = {name: np.ascontiguousarray(model.predict(*rows)[queries.row]) for name, model in models.items()}
         loss = MeanPartitionLoss()
         n = len(queries)
-        raw = kernels.mean_partitions(score["partitions"], queries.ptr, queries.tier, np.empty(0), queries.weight)[0]
+        loss_partitions = kernels.mean_partitions(
+            score["partitions"], queries.ptr, queries.tier, np.empty(0), queries.weight
+        )[0]
         strict = np.arange(len(queries.row), dtype=np.int32)
-        plackett = kernels.mean_partitions(score["plackett-luce"], queries.ptr, strict, np.empty(0), queries.weight)[0]
-        out[depth] = {
+        loss_plackett = kernels.mean_partitions(
+            score["plackett-luce"], queries.ptr, strict, np.empty(0), queries.weight
+        )[0]
+        by_depth[depth] = {
             "agents": n,
-            "partitions": -float(raw.sum()) / n,
+            "partitions": -float(loss_partitions.sum()) / n,
             "partitions, normalised": float(loss.log_likelihood(score["partitions"], queries).sum()) / n,
-            "plackett-luce": -float(plackett.sum()) / n,
+            "plackett-luce": -float(loss_plackett.sum()) / n,
         }
-    return out
+    return by_depth
 
 
 def drawn_of_each(prefs: Preferences, count: int, seed: int) -> Preferences | None:
-    """Draw so many ratings of every agent that has them; None where nobody has."""
+    """Draw ``count`` ratings of every agent that has as many; None where no agent has."""
     observed = Observed.of(prefs)
     size = np.diff(observed.by_agent.ptr)
-    place = np.lexsort((np.random.default_rng([seed, count]).random(len(observed.item)), observed.agent))
-    rank = np.empty(len(place), np.int64)
-    rank[place] = np.arange(len(place)) - np.repeat(observed.by_agent.ptr[:-1], size)
-    keep = (rank < count) & (size[observed.agent] >= count)
-    if not keep.any():
+    order = np.lexsort((np.random.default_rng([seed, count]).random(len(observed.item)), observed.agent))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order)) - np.repeat(observed.by_agent.ptr[:-1], size)
+    is_drawn = (rank < count) & (size[observed.agent] >= count)
+    if not is_drawn.any():
         return None
-    found = taken(prefs, observed, keep)
-    assert found.agents is not None
-    assert found.agent is not None
-    return found.select(agents=[found.agents[code] for code in np.unique(found.agent).tolist()])
+    drawn = taken(prefs, observed, is_drawn)
+    assert drawn.agents is not None
+    assert drawn.agent is not None
+    return drawn.select(agents=[drawn.agents[code] for code in np.unique(drawn.agent).tolist()])
 
 
 def _labels(vocabulary: Sequence[str], codes: Any) -> Any:
@@ -188,74 +195,88 @@ def _labels(vocabulary: Sequence[str], codes: Any) -> Any:
 
 # ---- findings ----
 def _joined(models: Sequence[str], splits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Put the splits together: means and intervals over splits, paired tests over agents, Holm's correction."""
+    """Summarise the splits: means by split, paired tests over agents with Holm's correction, mean log-likelihoods."""
     by_agent = {
-        name: {metric: np.mean([one["outcomes"][name].values[metric] for one in splits], axis=0) for metric in METRICS}
+        name: {
+            metric: np.mean([outcome["outcomes"][name].values[metric] for outcome in splits], axis=0)
+            for metric in METRICS
+        }
         for name in models
     }
     means = {
         name: {
-            metric: [float(metrics.mean(one["outcomes"][name].values[metric])) for one in splits] for metric in METRICS
+            metric: [float(metrics.mean(outcome["outcomes"][name].values[metric])) for outcome in splits]
+            for metric in METRICS
         }
         for name in models
     }
-    others = [name for name in models if name != MAIN]
+    other_models = [name for name in models if name != MAIN]
     tests: dict[str, dict[str, tuple[float, float]]] = {}
-    if MAIN in models and others:
+    if MAIN in models and other_models:
         for metric in METRICS:
-            lead = [by_agent[MAIN][metric] - by_agent[name][metric] for name in others]
-            adjusted = holm([paired_t_test(one[~np.isnan(one)]) for one in lead])
-            for name, one, p in zip(others, lead, adjusted, strict=True):
-                tests.setdefault(name, {})[metric] = (float(np.nanmean(one)), p)
-    depths = sorted({depth for one in splits for depth in one["likelihood"]})
+            lead = [by_agent[MAIN][metric] - by_agent[name][metric] for name in other_models]
+            adjusted = holm([paired_t_test(difference[~np.isnan(difference)]) for difference in lead])
+            for name, difference, p in zip(other_models, lead, adjusted, strict=True):
+                tests.setdefault(name, {})[metric] = (float(np.nanmean(difference)), p)
+    depths = sorted({depth for outcome in splits for depth in outcome["likelihood"]})
     likelihood = {
         depth: {
-            key: float(np.mean([one["likelihood"][depth][key] for one in splits if depth in one["likelihood"]]))
+            key: float(
+                np.mean([outcome["likelihood"][depth][key] for outcome in splits if depth in outcome["likelihood"]])
+            )
             for key in ("agents", "partitions", "partitions, normalised", "plackett-luce")
         }
         for depth in depths
     }
-    settings = {name: [dict(one["outcomes"][name].settings) for one in splits] for name in models}
+    settings = {name: [dict(outcome["outcomes"][name].settings) for outcome in splits] for name in models}
     return {"means": means, "tests": tests, "likelihood": likelihood, "settings": settings}
 
 
 def _interval(values: Sequence[float]) -> str:
-    """Write a mean over splits with the half width of its 95% interval."""
+    """Return a mean over splits with the half-width of its 95% confidence interval (Student's t), as text."""
     from scipy.stats import t
 
     mean = float(np.mean(values))
     if len(values) < 2:
         return f"{mean:.4f}"
-    half = float(t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
-    return f"{mean:.4f} ± {half:.4f}"
+    half_width = float(t.ppf(0.975, len(values) - 1) * np.std(values, ddof=1) / np.sqrt(len(values)))
+    return f"{mean:.4f} ± {half_width:.4f}"
 
 
 # ---- report ----
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return every table."""
-    out = []
-    for name, found in result.items():
+    all_tables = []
+    for name, set_result in result.items():
         rows = []
-        for model, means in found["means"].items():
+        for model, means in set_result["means"].items():
             rows.append([model, *(_interval(means[metric]) for metric in METRICS)])
             if model in PUBLISHED:
                 rows.append(["  published, MovieLens 10M", *(f"{value:.3f}" for value in PUBLISHED[model])])
-        size = f"{found['agents']:,} users, {found['items']:,} films"
-        out.append(ResultTable(f"Table 3 on {name} ({size})", ["model", *METRICS], rows))
-        if found["tests"]:
+        size = f"{set_result['agents']:,} users, {set_result['items']:,} films"
+        all_tables.append(ResultTable(f"Table 3 on {name} ({size})", ["model", *METRICS], rows))
+        if set_result["tests"]:
             rows = [
-                [model, *(f"{lead:+.4f} (p {p:.2g})" for lead, p in (one[metric] for metric in METRICS))]
-                for model, one in found["tests"].items()
+                [model, *(f"{lead:+.4f} (p {p:.2g})" for lead, p in (row_values[metric] for metric in METRICS))]
+                for model, row_values in set_result["tests"].items()
             ]
-            out.append(ResultTable(f"Lead of {MAIN} on {name}, paired over users, Holm", ["over", *METRICS], rows))
-        if found["likelihood"]:
+            all_tables.append(
+                ResultTable(f"Lead of {MAIN} on {name}, paired over users, Holm", ["over", *METRICS], rows)
+            )
+        if set_result["likelihood"]:
             rows = [
-                [str(depth), f"{one['agents']:,.0f}", *(f"{one[key]:.2f}" for key in list(one)[1:])]
-                for depth, one in found["likelihood"].items()
+                [
+                    str(depth),
+                    f"{row_values['agents']:,.0f}",
+                    *(f"{row_values[key]:.2f}" for key in list(row_values)[1:]),
+                ]
+                for depth, row_values in set_result["likelihood"].items()
             ]
             header = ["films", "users", "ordered partitions", "the same, normalised", "Plackett-Luce"]
-            out.append(ResultTable(f"Figure 2 on {name}: mean log-likelihood of a user's films", header, rows, 1))
-    return out
+            all_tables.append(
+                ResultTable(f"Figure 2 on {name}: mean log-likelihood of a user's films", header, rows, 1)
+            )
+    return all_tables
 
 
 NOTES = """
@@ -284,16 +305,16 @@ def to_markdown(result: Mapping[str, Any]) -> str:
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
     """Draw figure 2 of every set; return the files."""
     files = []
-    for name, found in result.items():
+    for name, set_result in result.items():
         drawn, axes = frame.figure(1, 4.6, 3.4)
-        one = axes[0]
-        depths = list(found["likelihood"])
+        panel = axes[0]
+        depths = list(set_result["likelihood"])
         for colour, key in zip(frame.COLOURS, ("partitions", "plackett-luce"), strict=False):
             label = "ordered partitions" if key == "partitions" else "Plackett-Luce"
-            values = [found["likelihood"][depth][key] for depth in depths]
-            one.plot(depths, values, "o-", color=colour, label=label, markersize=3)
-        one.set_xlabel("films of a user")
-        one.set_ylabel("log-likelihood")
-        one.legend(fontsize=8, frameon=False)
+            values = [set_result["likelihood"][depth][key] for depth in depths]
+            panel.plot(depths, values, "o-", color=colour, label=label, markersize=3)
+        panel.set_xlabel("films of a user")
+        panel.set_ylabel("log-likelihood")
+        panel.legend(fontsize=8, frameon=False)
         files.append(frame.save_figure(drawn, folder, f"collaborative-{name}-figure-2"))
     return files

@@ -88,19 +88,25 @@ def run(data: DataFolder, seed: int = 0, progress: Progress = silent) -> dict[st
     prefs = loaded.select(instances=gold.instances.labels)
     by_system: dict[str, list[Mapping[str, Floats]]] = {name: [] for name in SYSTEMS}
     means: dict[str, list[list[float]]] = {name: [] for name in SYSTEMS}
-    alone = []
+    n_experts = []
     for train, valid, test in splits(list(gold.instances.labels), seed):
-        alone.append([int((_judged(prefs.select(instances=train)) >= least).sum()) for least in THRESHOLDS])
+        n_experts.append(
+            [int((_judged(prefs.select(instances=train)) >= min_judgements).sum()) for min_judgements in THRESHOLDS]
+        )
         for name, (system, settings, is_labelled) in SYSTEMS.items():
-            looked_at = with_gold(prefs, gold) if is_labelled else prefs
-            known = [(looked_at.select(instances=part), gold) for part in (train, valid)]
+            input_prefs = with_gold(prefs, gold) if is_labelled else prefs
+            labelled_parts = [(input_prefs.select(instances=part), gold) for part in (train, valid)]
             ranking = crowd.rank(
-                looked_at.select(instances=test), system, train=known[0], validation=known[1], **settings
+                input_prefs.select(instances=test),
+                system,
+                train=labelled_parts[0],
+                validation=labelled_parts[1],
+                **settings,
             )
-            found = evaluate(ranking, _of(gold, test), METRICS, unjudged="skip", ties="average")
-            values = np.stack(list(found.per_instance.values()), axis=1)
-            assert found.instances is not None
-            by_system[name].append(dict(zip(found.instances.labels, values, strict=True)))
+            evaluation = evaluate(ranking, _of(gold, test), METRICS, unjudged="skip", ties="average")
+            values = np.stack(list(evaluation.per_instance.values()), axis=1)
+            assert evaluation.instances is not None
+            by_system[name].append(dict(zip(evaluation.instances.labels, values, strict=True)))
             means[name].append((100 * values.mean(axis=0)).tolist())
             progress(name)
     rows = [_row(name, means[name]) for name in SYSTEMS]
@@ -108,7 +114,7 @@ def run(data: DataFolder, seed: int = 0, progress: Progress = silent) -> dict[st
         "rows": rows,
         "counts": {"here": counts(loaded, gold), "with gold": counts(prefs, gold), "published": PUBLISHED_COUNTS},
         "tests": _tests(by_system),
-        "workers": {**_workers(prefs, gold), "alone": np.mean(alone, axis=0).tolist()},
+        "workers": {**_workers(prefs, gold), "alone": np.mean(n_experts, axis=0).tolist()},
     }
 
 
@@ -121,12 +127,12 @@ def binary(labels: Labels) -> Labels:
 
 def splits(topics: Sequence[str], seed: int) -> list[tuple[list[str], list[str], list[str]]]:
     """Draw topics to learn from (60%), to validate on and to test on (20% each), five times."""
-    rng, found = np.random.default_rng(seed), []
+    rng, parts = np.random.default_rng(seed), []
     for _ in range(SPLITS):
         drawn = [topics[k] for k in rng.permutation(len(topics)).tolist()]
         first, second = round(0.6 * len(drawn)), round(0.8 * len(drawn))
-        found.append((drawn[:first], drawn[first:second], drawn[second:]))
-    return found
+        parts.append((drawn[:first], drawn[first:second], drawn[second:]))
+    return parts
 
 
 def with_gold(prefs: Preferences, gold: Labels) -> Preferences:
@@ -146,14 +152,20 @@ def with_gold(prefs: Preferences, gold: Labels) -> Preferences:
 
 
 def counts(prefs: Preferences, gold: Labels) -> dict[str, int]:
-    """Count what the paper counts."""
-    judged = _judged(prefs)
+    """Return the counts that the paper reports."""
+    n_judgements = _judged(prefs)
     relevant = int((gold.label >= 1).sum())
-    found = (
-        *(prefs.n_instances, len(judged), int((judged < FEW).sum()), prefs.n_slots, int(judged.sum())),
+    values = (
+        *(
+            prefs.n_instances,
+            len(n_judgements),
+            int((n_judgements < FEW).sum()),
+            prefs.n_slots,
+            int(n_judgements.sum()),
+        ),
         *(len(gold), relevant, len(gold) - relevant),
     )
-    return dict(zip(COUNTED, found, strict=True))
+    return dict(zip(COUNTED, values, strict=True))
 
 
 def _judged(prefs: Preferences) -> Floats:
@@ -164,59 +176,69 @@ def _judged(prefs: Preferences) -> Floats:
 
 
 def _of(gold: Labels, topics: Sequence[str]) -> Labels:
+    """Return the gold labels of these topics."""
     assert gold.instances is not None
     topic = gold.instances.take(np.repeat(np.arange(gold.n_instances), np.diff(gold.ptr)))
-    keep = [k for k, one in enumerate(topic) if one in set(topics)]
+    keep = [k for k, name in enumerate(topic) if name in set(topics)]
     return Labels([topic[k] for k in keep], gold.items.take(gold.item[keep]), gold.label[keep])
 
 
 def _row(name: str, by_split: Sequence[Sequence[float]]) -> Row:
+    """Return the means over splits, and the standard deviation of the splits' means."""
     means = np.mean(by_split, axis=0)
     spread = float(np.std(np.mean(by_split, axis=1), ddof=1))
-    given = PUBLISHED.get(name)
+    published_figures = PUBLISHED.get(name)
     return {
         "method": name,
         **dict(zip(COLUMNS, means.tolist(), strict=True)),
         "mean": float(means.mean()),
         "spread": spread,
-        "published": None if given is None else dict(zip(COLUMNS, given, strict=True)),
+        "published": None if published_figures is None else dict(zip(COLUMNS, published_figures, strict=True)),
     }
 
 
 def _tests(by_system: Mapping[str, Sequence[Mapping[str, Floats]]]) -> list[Row]:
     """Compare all systems with the baselines by a topic's mean over cutoffs and splits, Holm-corrected."""
-    quality = {name: _by_topic(found) for name, found in by_system.items()}
+    quality = {name: _by_topic(by_split) for name, by_split in by_system.items()}
     rows: list[Row] = []
     for baseline in BASELINES:
-        others = [name for name in quality if name != baseline]
-        differences = [100 * (quality[name] - quality[baseline]) for name in others]
-        adjusted = holm([paired_t_test(one) for one in differences])
+        other_systems = [name for name in quality if name != baseline]
+        differences = [100 * (quality[name] - quality[baseline]) for name in other_systems]
+        adjusted = holm([paired_t_test(difference) for difference in differences])
         rows += [
-            {"baseline": baseline, "method": name, "difference": float(one.mean()), "p": float(p), "topics": len(one)}
-            for name, one, p in zip(others, differences, adjusted, strict=True)
+            {
+                "baseline": baseline,
+                "method": name,
+                "difference": float(difference.mean()),
+                "p": float(p),
+                "topics": len(difference),
+            }
+            for name, difference, p in zip(other_systems, differences, adjusted, strict=True)
         ]
     return rows
 
 
-def _by_topic(found: Sequence[Mapping[str, Floats]]) -> Floats:
-    """Return the mean NDCG over cutoffs of every topic that was tested, the mean of its splits where it was in more."""
+def _by_topic(by_split: Sequence[Mapping[str, Floats]]) -> Floats:
+    """Return the mean NDCG over cutoffs of every tested topic, averaged over the splits that test it."""
     by_topic: dict[str, list[float]] = {}
-    for of_split in found:
+    for of_split in by_split:
         for topic, values in of_split.items():
             by_topic.setdefault(topic, []).append(float(values.mean()))
     return np.array([np.mean(by_topic[topic]) for topic in sorted(by_topic)])
 
 
 def _workers(prefs: Preferences, gold: Labels) -> Row:
-    """Say how right workers and decisions are, and whether Dawid-Skene knows it without gold labels."""
-    known = crowd.reliability(prefs, gold)
-    enough = known.on_gold >= MIN_ON_GOLD
+    """Return the accuracy of workers and decisions, and how Dawid-Skene's estimates correlate with it."""
+    reliability = crowd.reliability(prefs, gold)
+    is_compared = reliability.on_gold >= MIN_ON_GOLD
     correlation = (
-        float(np.corrcoef(known.accuracy[enough], known.estimated[enough])[0, 1]) if enough.sum() > 2 else None
+        float(np.corrcoef(reliability.accuracy[is_compared], reliability.estimated[is_compared])[0, 1])
+        if is_compared.sum() > 2
+        else None
     )
     return {
-        "right": float(np.nansum(known.accuracy * known.on_gold) / known.on_gold.sum()),
-        "compared": int(enough.sum()),
+        "right": float(np.nansum(reliability.accuracy * reliability.on_gold) / reliability.on_gold.sum()),
+        "compared": int(is_compared.sum()),
         "correlation": correlation,
         **{name: crowd.agreement(crowd.decide(prefs, name), gold) for name in ("majority-vote", "dawid-skene")},
     }
@@ -237,34 +259,34 @@ NOTES = """
 """
 
 
-def tables(found: Mapping[str, Any]) -> list[ResultTable]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return the systems, the tests, and what the data hold."""
-    lines = frame.with_published(found["rows"], COLUMNS)
-    more = iter(found["rows"])
+    lines = frame.with_published(result["rows"], COLUMNS)
+    more = iter(result["rows"])
     for line in lines:
         row = None if line[0].startswith("  ") else next(more)
         line += ["", ""] if row is None else [f"{row['mean']:.2f}", f"{row['spread']:.2f}"]
     tests = [
         [row["method"], row["baseline"], f"{row['difference']:+.2f}", format_p(row["p"]), str(row["topics"])]
-        for row in found["tests"]
+        for row in result["tests"]
     ]
-    held = [[name, *(f"{of[name]:,}" for of in found["counts"].values())] for name in COUNTED]
+    counts_rows = [[name, *(f"{counted[name]:,}" for counted in result["counts"].values())] for name in COUNTED]
     return [
         ResultTable("NDCG", ["system", *COLUMNS, "mean", "spread"], lines),
         ResultTable("Tests of the mean of N@1 to N@10", ["system", "against", "difference", "p", "topics"], tests, 2),
-        ResultTable("Data", ["", *found["counts"]], held),
+        ResultTable("Data", ["", *result["counts"]], counts_rows),
     ]
 
 
-def told(found: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what workers and decisions are worth, in words."""
-    workers = found["workers"]
+def told(result: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return sentences on the accuracy of workers and decisions."""
+    workers = result["workers"]
     lines = [
         f"Workers are right in {workers['right']:.1%} of their judgements of gold documents; majority vote agrees with "
         f"{workers['majority-vote']:.1%} of the gold labels, Dawid-Skene with {workers['dawid-skene']:.1%}."
     ]
-    of = " and ".join(f"{n:.1f} ({k})" for n, k in zip(workers["alone"], THRESHOLDS, strict=True))
-    lines.append(f"In the mean of the splits {of} workers have enough judgements for features of their own.")
+    shown = " and ".join(f"{n:.1f} ({k})" for n, k in zip(workers["alone"], THRESHOLDS, strict=True))
+    lines.append(f"In the mean of the splits {shown} workers have enough judgements for features of their own.")
     if workers["correlation"] is not None:
         lines.append(
             f"Of the {workers['compared']} workers with at least {MIN_ON_GOLD} judgements of gold documents, what "
@@ -273,13 +295,13 @@ def told(found: Mapping[str, Any]) -> dict[str, list[str]]:
     return {"Workers": lines}
 
 
-def plain(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def plain(result: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the result for JSON, figures to four places."""
-    rows = [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in found["rows"]]
-    return {**found, "rows": rows}
+    rows = [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in result["rows"]]
+    return {**result, "rows": rows}
 
 
-def to_markdown(found: Mapping[str, Any]) -> str:
+def to_markdown(result: Mapping[str, Any]) -> str:
     """Return the tables, what they say of workers, and the notes."""
-    said = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(found).items()]
-    return frame.markdown_page(TITLE, tables(found), *said, "## Notes", NOTES)
+    texts = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(result).items()]
+    return frame.markdown_page(TITLE, tables(result), *texts, "## Notes", NOTES)

@@ -95,25 +95,25 @@ def run(
 ) -> dict[str, Any]:
     """Run the models: rows of figures, tests of the claims, and (with ``speed``) CPU seconds by query size."""
     names = check_models(models)
-    found = find(data)
-    wanted = check_folds(found, folds)
-    kept: dict[tuple[str, str], list[_Measured]] = {}
+    dataset = find(data)
+    fold_names = check_folds(dataset, folds)
+    by_order_and_model: dict[tuple[str, str], list[_Measured]] = {}
     MODELS["listnet"].fit(simulated(5, 50), simulated(5, 50))  # imports what all models need: no model's seconds
-    for fold in found.read(wanted):
+    for fold in dataset.read(fold_names):
         for order in orders:
             prepared = None
             for name in _models_of(order, names):
                 prepared = prepared or _prepared(fold, order)
-                kept.setdefault((order, name), []).append(_measured(prepared, name))
+                by_order_and_model.setdefault((order, name), []).append(_measured(prepared, name))
                 progress(f"fold {fold.name}, {order}-order features: {name}")
     values = {
         key: dict(zip(METRICS, np.concatenate([part.values for part in parts], axis=1), strict=True))
-        for key, parts in kept.items()
+        for key, parts in by_order_and_model.items()
     }
     return {
-        "dataset": found.name,
-        "folds": list(wanted),
-        "rows": [_row(found.name, order, name, parts) for (order, name), parts in kept.items()],
+        "dataset": dataset.name,
+        "folds": list(fold_names),
+        "rows": [_row(dataset.name, order, name, parts) for (order, name), parts in by_order_and_model.items()],
         "claims": claims(values),
         "speed": run_speed(progress) if speed else [],
     }
@@ -126,7 +126,7 @@ def n_steps(data: DataFolder, models: Any, orders: Any, folds: Any, speed: bool)
 
 
 def check_models(models: Sequence[str] | None) -> list[str]:
-    """Return the models asked for, by default all that can run here."""
+    """Return the models to run: those named, by default all that can run here."""
     if models is None:
         return [name for name in MODELS if name != "lambdamart" or _has_lightgbm()]
     for name in models:
@@ -136,12 +136,12 @@ def check_models(models: Sequence[str] | None) -> list[str]:
     return list(dict.fromkeys(models))
 
 
-def check_folds(found: DataSet, folds: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the folds asked for, by default all."""
+def check_folds(dataset: DataSet, folds: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the folds to run: those named, by default all."""
     for name in folds or ():
-        if name not in found.fold_names:
-            raise InputError(f"{found.name} has no fold {name!r}: use {', '.join(found.fold_names)}.")
-    return tuple(folds or found.fold_names)
+        if name not in dataset.fold_names:
+            raise InputError(f"{dataset.name} has no fold {name!r}: use {', '.join(dataset.fold_names)}.")
+    return tuple(folds or dataset.fold_names)
 
 
 def _has_lightgbm() -> bool:
@@ -151,13 +151,13 @@ def _has_lightgbm() -> bool:
 
 
 def _models_of(order: str, names: Sequence[str]) -> list[str]:
-    """Return the models that run on features of an order: products of features are for linear models."""
+    """Return the models for first- or second-order features; products of features are only for linear models."""
     return [name for name in names if order == "first" or MODELS[name].is_linear]
 
 
 # ---- one fold ----
 def _prepared(fold: Fold, order: str) -> Fold:
-    """Standardise the features by the training part; with second order, first add products that correlate."""
+    """Standardise the features by the training part; for second order, first add products correlated with the label."""
     parts = [fold.train, fold.valid, fold.test]
     if order == "second":
         products = learn.load("second-order-features")(threshold=THRESHOLD).fit(fold.train.X, fold.train.y)
@@ -176,6 +176,7 @@ class _Measured(NamedTuple):
 
 
 def _measured(fold: Fold, name: str) -> _Measured:
+    """Fit one model on a fold; return its metrics on the test queries, CPU seconds and chosen settings."""
     start = time.process_time()
     predict, chosen = MODELS[name].fit(fold.train, fold.valid)
     seconds = time.process_time() - start
@@ -186,7 +187,7 @@ def _measured(fold: Fold, name: str) -> _Measured:
 
 
 def _row(dataset: str, order: str, name: str, parts: Sequence[_Measured]) -> Row:
-    """Return the means over queries and then folds, and what they are compared with."""
+    """Return the means over queries and then folds, in percent, with figures to compare them with."""
     means = np.mean([100 * part.values.mean(axis=1) for part in parts], axis=0).tolist()
     return {
         "dataset": dataset,
@@ -201,12 +202,14 @@ def _row(dataset: str, order: str, name: str, parts: Sequence[_Measured]) -> Row
 
 
 def _line(dataset: str, order: str, name: str) -> dict[str, float] | None:
+    """Return the figures of other programs on MQ2008 with first-order features; None for other data or models."""
     if order != "first" or name not in LINES or "mq2008" not in dataset.lower():
         return None
     return dict(zip(LINE_COLUMNS, LINES[name], strict=True))
 
 
 def _published(order: str, name: str) -> dict[str, float] | None:
+    """Return the published figures (Yahoo data) in percent; None for other models."""
     if name not in PUBLISHED:
         return None
     figures = PUBLISHED[name][:3] if order == "first" else PUBLISHED[name][3:]
@@ -225,34 +228,40 @@ class _Comparison(NamedTuple):
 
 
 def claims(values: Mapping[tuple[str, str], Mapping[str, Floats]]) -> list[Row]:
-    """Compare models with ties to their siblings without, second order to first, and the blend to the best other."""
-    found: list[Row] = []
+    """Compare models with ties to siblings without, second order to first, and the blend to the best other model."""
+    rows: list[Row] = []
     for order in ORDERS:
-        for claim, blind, aware in FAMILIES:
-            if (order, blind) in values:
-                base = values[order, blind]
-                known = [name for name in aware if (order, name) in values]
-                found += _tested(claim, [_Comparison(order, n, blind, values[order, n], base) for n in known])
-    both = [name for order, name in values if order == "second" and ("first", name) in values]
-    found += _tested(
+        for claim, without_ties, with_ties in FAMILIES:
+            if (order, without_ties) in values:
+                base = values[order, without_ties]
+                known = [name for name in with_ties if (order, name) in values]
+                rows += _tested(
+                    claim, [_Comparison(order, model, without_ties, values[order, model], base) for model in known]
+                )
+    in_both = [name for order, name in values if order == "second" and ("first", name) in values]
+    rows += _tested(
         "second order helps",
-        [_Comparison("second", n, f"{n}, first", values["second", n], values["first", n]) for n in both],
+        [
+            _Comparison("second", model, f"{model}, first", values["second", model], values["first", model])
+            for model in in_both
+        ],
     )
-    others = [name for order, name in values if order == "first" and name in PUBLISHED]
-    if ("first", "blend") in values and others:
-        best = max(others, key=lambda name: float(values["first", name]["MAP"].mean()))
+    other_models = [name for order, name in values if order == "first" and name in PUBLISHED]
+    if ("first", "blend") in values and other_models:
+        best = max(other_models, key=lambda name: float(values["first", name]["MAP"].mean()))
         compared = _Comparison("first", "blend", best, values["first", "blend"], values["first", best])
-        found += _tested("the blend is best", [compared])
-    return found
+        rows += _tested("the blend is best", [compared])
+    return rows
 
 
 def _tested(claim: str, compared: Sequence[_Comparison]) -> list[Row]:
-    """Test a family of comparisons on the metrics of the paper and MAP, p-values corrected within the family."""
+    """Test a family of comparisons on the paper's metrics and MAP, with Holm's correction within the family."""
     rows: list[Row] = [
-        {"claim": claim, "features": one.order, "model": one.model, "against": one.against} for one in compared
+        {"claim": claim, "features": comparison.order, "model": comparison.model, "against": comparison.against}
+        for comparison in compared
     ]
     for column in CLAIM_COLUMNS:
-        differences = [one.values[column] - one.base[column] for one in compared]
+        differences = [comparison.values[column] - comparison.base[column] for comparison in compared]
         corrected = holm([paired_t_test(difference) for difference in differences])
         for row, difference, p in zip(rows, differences, corrected, strict=True):
             row[column] = {"difference": 100 * float(difference.mean()), "p": float(p)}
@@ -262,7 +271,7 @@ def _tested(claim: str, compared: Sequence[_Comparison]) -> list[Row]:
 
 
 def verdict(tests: Sequence[Mapping[str, float]]) -> str:
-    """Say in words what the tests of one comparison show together."""
+    """Summarise the tests of one comparison in words."""
     better = sum(test["difference"] > 0 and test["p"] < LEVEL for test in tests)
     worse = sum(test["difference"] < 0 and test["p"] < LEVEL for test in tests)
     if better and worse:
@@ -275,7 +284,7 @@ def verdict(tests: Sequence[Mapping[str, float]]) -> str:
 
 # ---- training time by query size ----
 def run_speed(progress: Progress = silent, sizes: Sequence[int] = SIZES, n_rows: int = N_ROWS) -> list[Row]:
-    """Return CPU seconds to train every exact and pairwise model on as many rows in queries of growing size."""
+    """Return CPU seconds to train exact and pairwise models on ``n_rows`` rows in queries of growing size."""
     table: dict[str, Row] = {name: {"model": name} for name in (*EXACT, *PAIRWISE)}
     for size in sizes:
         rows = simulated(size, n_rows)
@@ -290,12 +299,12 @@ def run_speed(progress: Progress = silent, sizes: Sequence[int] = SIZES, n_rows:
 
 
 def simulated(size: int, n_rows: int, n_features: int = 20) -> Rows:
-    """Return queries of one size with labels 0 to 4 that depend on the features, and noise."""
+    """Return queries of one size with labels 0 to 4 that depend on the features, with noise."""
     rng = np.random.default_rng(0)
     n_queries = max(n_rows // size, 1)
     X: AnyArray = rng.normal(size=(n_queries * size, n_features))
-    worth = X @ rng.normal(size=n_features) / np.sqrt(n_features) + rng.normal(size=len(X))
-    y = np.digitize(worth, np.quantile(worth, (0.4, 0.7, 0.87, 0.95))).astype(np.float64)
+    relevance = X @ rng.normal(size=n_features) / np.sqrt(n_features) + rng.normal(size=len(X))
+    y = np.digitize(relevance, np.quantile(relevance, (0.4, 0.7, 0.87, 0.95))).astype(np.float64)
     return Rows(X, y, np.repeat(np.arange(n_queries), size))
 
 
@@ -324,34 +333,41 @@ NOTES = f"""
 
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return every table."""
-    found: list[ResultTable] = []
+    result_tables: list[ResultTable] = []
     for order in ORDERS:
         rows = [row for row in result["rows"] if row["features"] == order]
         if rows:
             title = f"{result['dataset']}, {order}-order features"
-            found.append(_figures(f"{title}: LETOR convention", rows, (*LETOR, "MAP"), "line", "line"))
-            found.append(_figures(f"{title}: log2 convention", rows, (*LOG2, "ERR"), "published", "Yahoo, published"))
+            result_tables.append(_figures(f"{title}: LETOR convention", rows, (*LETOR, "MAP"), "line", "line"))
+            result_tables.append(
+                _figures(f"{title}: log2 convention", rows, (*LOG2, "ERR"), "published", "Yahoo, published")
+            )
     if result["claims"]:
         header = ["claim", "features", "model", "against", *CLAIM_COLUMNS, "verdict"]
-        found.append(ResultTable("Claims", header, [_claim_cells(row) for row in result["claims"]]))
+        result_tables.append(ResultTable("Claims", header, [_claim_cells(row) for row in result["claims"]]))
     if result["speed"]:
         sizes = [column for column in result["speed"][0] if column != "model"]
-        least = max(result["speed"][0][sizes[-1]], 1e-9)
+        fastest = max(result["speed"][0][sizes[-1]], 1e-9)
         lines = [
-            [row["model"], *(f"{row[size]:.3f}" for size in sizes), f"{row[sizes[-1]] / least:.1f}"]
+            [row["model"], *(f"{row[size]:.3f}" for size in sizes), f"{row[sizes[-1]] / fastest:.1f}"]
             for row in result["speed"]
         ]
         header = ["model", *sizes, f"over {EXACT[0]}"]
-        found.append(ResultTable("CPU seconds to train, by rows per query", header, lines))
-    return found
+        result_tables.append(ResultTable("CPU seconds to train, by rows per query", header, lines))
+    return result_tables
 
 
-def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], beside: str, called: str) -> ResultTable:
-    has_seconds = beside == "line"
+def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], compared_with: str, called: str) -> ResultTable:
+    """Return the table of figures, with the compared figures (``line`` or ``published``) below each row."""
+    has_seconds = compared_with == "line"
     lines = []
     for row in rows:
-        own, *given = frame.with_published([row], columns, "model", beside, called)
-        lines += [[*own, f"{row['seconds']:.1f}"], *([*line, ""] for line in given)] if has_seconds else [own, *given]
+        own_line, *further_lines = frame.with_published([row], columns, "model", compared_with, called)
+        lines += (
+            [[*own_line, f"{row['seconds']:.1f}"], *([*line, ""] for line in further_lines)]
+            if has_seconds
+            else [own_line, *further_lines]
+        )
     return ResultTable(title, ["model", *columns, *(["seconds"] if has_seconds else [])], lines)
 
 
@@ -377,8 +393,9 @@ def plain(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rounded(value: Any) -> Any:
+    """Return nested data with floats rounded to six significant digits."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, Mapping):
-        return {key: _rounded(one) for key, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list) else value
+        return {key: _rounded(element) for key, element in value.items()}
+    return [_rounded(element) for element in value] if isinstance(value, list) else value

@@ -120,49 +120,51 @@ def n_steps(parts: Iterable[str]) -> int:
 def run_simulation(repeats: int, seed: int, progress: Progress) -> list[Row]:
     """Return a row per method: mean total distance over FASLP-Pivot's, by lambda."""
     ratios: dict[str, dict[str, float]] = {name: {} for name in [*METHODS, "kemeny"]}
-    for lam in LAMBDAS:
+    for lambda_ in LAMBDAS:
         totals = dict.fromkeys(ratios, 0.0)
         for repeat in range(repeats):
-            drawn = simulate.mallows(10, 50, phi=float(np.exp(-lam)), centre="random", seed=_seed(seed, lam, repeat))
+            drawn = simulate.mallows(
+                10, 50, phi=float(np.exp(-lambda_)), centre="random", seed=_seed(seed, lambda_, repeat)
+            )
             costs = pair_costs(drawn, "last")
             for name in ratios:
                 tier = tiers(_method(name, "last", repeat), drawn, costs)
                 totals[name] += float(costs.totals(tier)[0] @ costs.unit)
         for name, total in totals.items():
-            ratios[name][f"{lam:.1f}"] = total / totals["faslp-pivot"]
-        progress(f"lambda {lam}")
+            ratios[name][f"{lambda_:.1f}"] = total / totals["faslp-pivot"]
+        progress(f"lambda {lambda_}")
     return [{"method": name, **values} for name, values in ratios.items()]
 
 
 def run_recovery(repeats: int, seed: int, progress: Progress) -> list[Row]:
-    """Return a row per lambda and statistic: how often the centre is found, without ties and with them."""
+    """Return a row per lambda and statistic: the share of runs that find the centre, without ties and with them."""
     rows = []
     cases = {"no": (_around_order, _is_in_theorem), "yes": (_around_tied_pairs, is_recovered_in_the_end)}
     for ties, (draw, is_in_range) in cases.items():
-        for lam in RECOVERY_LAMBDAS:
-            phi = float(np.exp(-lam))
-            found = {statistic: dict.fromkeys(map(str, GROWTH), 0.0) for statistic in ("mode", "median")}
+        for lambda_ in RECOVERY_LAMBDAS:
+            phi = float(np.exp(-lambda_))
+            shares_found = {statistic: dict.fromkeys(map(str, GROWTH), 0.0) for statistic in ("mode", "median")}
             for n in GROWTH:
                 for repeat in range(repeats):
-                    drawn, is_centre = draw(n, phi, _seed(seed, lam, repeat))
-                    for statistic, shares in found.items():
+                    drawn, is_centre = draw(n, phi, _seed(seed, lambda_, repeat))
+                    for statistic, shares in shares_found.items():
                         items = registry.make("lehmer", statistic=statistic, reference="input").rank(drawn).items
                         shares[str(n)] += is_centre(items) / repeats
-            for statistic, shares in found.items():
-                within = is_in_range(phi, statistic)
-                rows.append({"ties": ties, "lambda": lam, "statistic": statistic, "in range": within, **shares})
-            progress(f"recovery {'with ties ' if ties == 'yes' else ''}at lambda {lam}")
+            for statistic, shares in shares_found.items():
+                is_inside = is_in_range(phi, statistic)
+                rows.append({"ties": ties, "lambda": lambda_, "statistic": statistic, "in range": is_inside, **shares})
+            progress(f"recovery {'with ties ' if ties == 'yes' else ''}at lambda {lambda_}")
     return rows
 
 
 def _around_order(n: int, phi: float, rng: np.random.Generator) -> tuple[Preferences, Callable[[list[str]], bool]]:
-    """Draw rankings around a random order, which alone counts as found."""
+    """Draw rankings around a random order; only that order counts as found."""
     drawn = simulate.mallows(M_RECOVERY, n, phi=phi, centre="random", seed=rng)
     return drawn, lambda items: items == drawn.meta["centre"]
 
 
 def _around_tied_pairs(n: int, phi: float, rng: np.random.Generator) -> tuple[Preferences, Callable[[list[str]], bool]]:
-    """Draw rankings around tied pairs; every order that contradicts none of the tiers counts as found."""
+    """Draw rankings around a centre of tied pairs; every order that contradicts none of its tiers counts as found."""
     tier = rng.permutation(np.arange(2 * PAIRS_RECOVERY) // 2)
     centre = [[str(k) for k in np.flatnonzero(tier == level)] for level in range(PAIRS_RECOVERY)]
     drawn = simulate.mallows_weak(range(len(tier)), n, phi=phi, centre=centre, seed=rng)
@@ -174,29 +176,33 @@ def _is_in_theorem(phi: float, statistic: str) -> bool:
 
 
 def is_recovered_in_the_end(phi: float, statistic: str) -> bool:
-    """Say whether every coordinate of the code comes out right with endless rankings, whatever the reference order.
+    """Return whether, with infinitely many rankings, every coordinate of the code is right for any reference order.
 
     All rankings with ties are listed. A coordinate belongs to an item and the set of items before it; of each kind of
-    set (how many of its items stand in each tier of the centre) one is looked at.
+    set (how many of its items stand in each tier of the centre) one is checked.
     """
     centre = np.arange(2 * PAIRS_RECOVERY) // 2
-    listed = weak_orders(len(centre))
-    chance = phi ** distances(listed, centre)
+    rankings = weak_orders(len(centre))
+    chance = phi ** distances(rankings, centre)
     for item in range(0, len(centre), 2):
-        others = [k for k in range(len(centre)) if k != item]
-        sets = (chosen for size in range(1, len(centre)) for chosen in combinations(others, size))
+        other_items = [k for k in range(len(centre)) if k != item]
+        sets = (chosen for size in range(1, len(centre)) for chosen in combinations(other_items, size))
         for before in {tuple(centre[list(chosen)].tolist()): list(chosen) for chosen in sets}.values():
-            votes = _votes(listed, chance, item, before)
+            votes = _votes(rankings, chance, item, before)
             value = int(np.argmax(votes.cumsum() >= votes.sum() / 2 if statistic == "median" else votes))
             if not (centre[before] > centre[item]).sum() <= value <= (centre[before] >= centre[item]).sum():
                 return False
     return True
 
 
-def _votes(listed: Int64s, chance: Floats, item: int, before: list[int]) -> Floats:
-    """Return the votes for each value of an item's coordinate: each ranking spreads its chance over those it allows."""
-    low = (listed[:, before] > listed[:, [item]]).sum(axis=1)
-    high = (listed[:, before] >= listed[:, [item]]).sum(axis=1)
+def _votes(tiers_of_items: Int64s, chance: Floats, item: int, before: list[int]) -> Floats:
+    """Return the votes for each value of an item's Lehmer coordinate: how many of the items ``before`` rank behind it.
+
+    ``tiers_of_items`` has the tier of every item in every ranking (rankings x items). Ties allow a range of values,
+    over which a ranking spreads its (unnormalised) ``chance`` evenly.
+    """
+    low = (tiers_of_items[:, before] > tiers_of_items[:, [item]]).sum(axis=1)
+    high = (tiers_of_items[:, before] >= tiers_of_items[:, [item]]).sum(axis=1)
     value = np.arange(len(before) + 1)
     allowed = (value >= low[:, None]) & (value <= high[:, None])
     return np.asarray((chance / (high - low + 1)) @ allowed)
@@ -229,15 +235,15 @@ def run_data(part: str, data: DataFolder, repeats: int, seed: int, progress: Pro
 
 
 def run_preflib(data: DataFolder, progress: Progress) -> list[Row]:
-    """Return a row per method: its total distance over the best known, summed up over elections."""
+    """Return a row per method: its total distance over the best known, summarised over elections."""
     ratios: dict[str, list[float]] = {name: [] for name in PREFLIB_METHODS}
     elections = source.preflib(data)
     for k, prefs in enumerate(elections):
         costs = pair_costs(prefs, "last")
-        least = registry.make("kemeny", time_limit=2.0, missing="last").rank(prefs).fit or {}
+        optimum = registry.make("kemeny", time_limit=2.0, missing="last").rank(prefs).fit or {}
         for name, values in ratios.items():
             tier = tiers(_method(name, "last", 0), prefs, costs)
-            values.append(float(costs.totals(tier)[0] @ costs.unit) / least["total_distance"])
+            values.append(float(costs.totals(tier)[0] @ costs.unit) / optimum["total_distance"])
         if (k + 1) * PREFLIB_STEPS // len(elections) > k * PREFLIB_STEPS // len(elections):
             progress(f"preflib: {k + 1} of {len(elections)} elections")
     return [
@@ -254,10 +260,10 @@ def run_preflib(data: DataFolder, progress: Progress) -> list[Row]:
 
 
 def _measured(names: Sequence[str], prefs: Preferences, is_weak: bool, seed: int) -> dict[str, tuple[float, float]]:
-    """Return the distance per ranking and the seconds of every method."""
+    """Return (distance per ranking, seconds) of every method."""
     missing = "last-free" if is_weak else "last"
     costs = pair_costs(prefs, missing)
-    found = {}
+    results = {}
     for name in names:
         start = time.perf_counter()
         ranking = _method(name, missing, seed).rank(prefs)
@@ -267,18 +273,21 @@ def _measured(names: Sequence[str], prefs: Preferences, is_weak: bool, seed: int
             tier = costs.places(costs.orders(tier))
             if is_weak:
                 tier = kernels.bucket_orders(costs.slot_ptr, costs.before, costs.tied, costs.orders(tier), True)
-        found[name] = float(costs.totals(tier)[0] @ costs.unit) / float(prefs.weight.sum()), seconds
-    return found
+        results[name] = float(costs.totals(tier)[0] @ costs.unit) / float(prefs.weight.sum()), seconds
+    return results
 
 
 def _method(name: str, missing: str, seed: int) -> Method:
-    known, params = {**METHODS, **WITH_TIES}.get(name, (name, {"time_limit": 20.0}))
+    """Return the method of a name of this experiment, with its settings."""
+    method_name, params = {**METHODS, **WITH_TIES}.get(name, (name, {"time_limit": 20.0}))
     extra = {"seed": seed} if name in SEEDED else {}
-    return registry.make(known, **params, **extra, missing="last" if known in ("borda", "footrule") else missing)
+    return registry.make(
+        method_name, **params, **extra, missing="last" if method_name in ("borda", "footrule") else missing
+    )
 
 
 def tiers(method: Method, prefs: Preferences, costs: PairCosts) -> Int64s:
-    """Rank and return places; ties are broken by net wins."""
+    """Rank the items and return the place of every slot; ties are broken by net wins."""
     return costs.places(costs.orders(_levels(method.rank(prefs))))
 
 

@@ -63,11 +63,11 @@ SUMMED_UP = {"N@1-5": slice(0, 5), "MAP": slice(10, 11)}  # what contests betwee
 
 
 def default_methods() -> tuple[str, ...]:
-    """Return the contestants whose method is installed, and the library it needs."""
+    """Return the contestants whose method, and the library it needs, are installed."""
     return tuple(
         name
-        for name, one in CONTESTANTS.items()
-        if one.method in registry.modules() and (not one.library or find_spec(one.library) is not None)
+        for name, declared in CONTESTANTS.items()
+        if declared.method in registry.modules() and (not declared.library or find_spec(declared.library) is not None)
     )
 
 
@@ -89,13 +89,13 @@ def run(
     frame.check_sets(sets, SETS)
     rows: list[Row] = []
     for dataset in sets:
-        found = measure_all(data, dataset, default_methods() if methods is None else methods, seeds, progress)
-        by_method = {name: one.by_query for name, one in found.items()}
-        mine = [_row(dataset, name, one) for name, one in found.items()]
-        for row in mine:
+        measured = measure_all(data, dataset, default_methods() if methods is None else methods, seeds, progress)
+        by_method = {name: result.by_query for name, result in measured.items()}
+        set_rows = [_row(dataset, name, result) for name, result in measured.items()]
+        for row in set_rows:
             row.update(_significance(row["method"], by_method))
-        _contests(mine, by_method)
-        rows += mine
+        _contests(set_rows, by_method)
+        rows += set_rows
     return rows
 
 
@@ -116,19 +116,22 @@ def measure_all(
 ) -> dict[str, Measured]:
     """Run methods, by the names of this experiment, on the five folds of a set."""
     contestants = {name: contestant(name) for name in methods}
-    made = {name: [_make(one, choice) for choice in one.choices or ({},)] for name, one in contestants.items()}
-    folds, found = find_folds(data, dataset), {}
-    for name, tried in made.items():
-        step, one = partial(progress, f"{dataset}: {name}"), contestants[name]
+    methods_of = {
+        name: [_make(declared, choice) for choice in declared.choices or ({},)]
+        for name, declared in contestants.items()
+    }
+    folds, results = find_folds(data, dataset), {}
+    for name, candidates in methods_of.items():
+        step, declared = partial(progress, f"{dataset}: {name}"), contestants[name]
         spread: Floats | None = None
         chosen: Sequence[Settings] = []
-        if one.is_seeded:
-            by_part, spread = _measure_seeds(one, tried[0], folds, seeds, step)
+        if declared.is_seeded:
+            by_part, spread = _measure_seeds(declared, candidates[0], folds, seeds, step)
         else:
-            by_part, chosen = _measure(one, tried, folds, step)
+            by_part, chosen = _measure(declared, candidates, folds, step)
         means = np.mean([100 * part.mean(axis=1) for part in by_part], axis=0)
-        found[name] = Measured(np.concatenate(by_part, axis=1), means, spread, chosen)
-    return found
+        results[name] = Measured(np.concatenate(by_part, axis=1), means, spread, chosen)
+    return results
 
 
 def contestant(name: str) -> Contestant:
@@ -136,8 +139,8 @@ def contestant(name: str) -> Contestant:
     return CONTESTANTS.get(name, Contestant(name))
 
 
-def _make(one: Contestant, choice: Settings) -> Method:
-    return registry.make(one.method, **{**one.settings, **choice})
+def _make(declared: Contestant, choice: Settings) -> Method:
+    return registry.make(declared.method, **{**declared.settings, **choice})
 
 
 @dataclass(frozen=True)
@@ -173,78 +176,87 @@ def find_folds(data: DataFolder, dataset: str) -> list[Fold]:
 
 
 def reversed_lists(prefs: Preferences) -> Preferences:
-    """Return the lists with the largest rank as the best: in each, the best and the worst change places, and so on."""
+    """Return the lists in reverse order: the largest rank becomes the best."""
     assert prefs.value is not None
     sizes = np.diff(prefs.indptr)
     largest = np.repeat(np.maximum.reduceat(prefs.value, prefs.indptr[:-1]), sizes)
-    last = np.repeat(np.maximum.reduceat(prefs.tier, prefs.indptr[:-1]), sizes)
-    return prefs.replace(tier=last - prefs.tier, value=largest + 1 - prefs.value)
+    last_tier = np.repeat(np.maximum.reduceat(prefs.tier, prefs.indptr[:-1]), sizes)
+    return prefs.replace(tier=last_tier - prefs.tier, value=largest + 1 - prefs.value)
 
 
 def _measure(
-    one: Contestant, tried: Sequence[Method], folds: Sequence[Fold], progress: Callable[[], None]
+    declared: Contestant, candidates: Sequence[Method], folds: Sequence[Fold], progress: Callable[[], None]
 ) -> tuple[list[Floats], list[Settings]]:
-    """Return the metrics (metric x query) of the test part of every fold, and the settings chosen on the others."""
+    """Return the metrics (metric x query) of the test part of every fold, and the settings chosen by N@5
+    on the other folds.
+    """
     by_fold = []
     for fold in folds:
-        by_fold.append([_evaluate(method, one, fold) for method in tried])
+        by_fold.append([_evaluate(method, declared, fold) for method in candidates])
         progress()
-    if len(tried) == 1:
+    if len(candidates) == 1:
         return [of_fold[0] for of_fold in by_fold], []
-    best = []
+    best_choice = []
     for f in range(len(folds)):
-        others = [of_fold for other, of_fold in enumerate(by_fold) if other != f]
-        quality = [np.concatenate([part[k][CHOSEN_BY] for part in others]).mean() for k in range(len(tried))]
-        best.append(int(np.argmax(quality)))
-    return [by_fold[f][k] for f, k in enumerate(best)], [one.choices[k] for k in best]
+        other_folds = [of_fold for index, of_fold in enumerate(by_fold) if index != f]
+        quality = [np.concatenate([part[k][CHOSEN_BY] for part in other_folds]).mean() for k in range(len(candidates))]
+        best_choice.append(int(np.argmax(quality)))
+    return [by_fold[f][k] for f, k in enumerate(best_choice)], [declared.choices[k] for k in best_choice]
 
 
 def _measure_seeds(
-    one: Contestant, method: Method, folds: Sequence[Fold], seeds: int, progress: Callable[[], None]
+    declared: Contestant, method: Method, folds: Sequence[Fold], seeds: int, progress: Callable[[], None]
 ) -> tuple[list[Floats], Floats | None]:
-    """Return the metrics of the test part of every fold, means over seeds, and how sure these means are."""
+    """Return the metrics of the test part of every fold (means over seeds), and the half-width of the
+    interval over seeds.
+    """
     by_part, means = [], []
     for fold in folds:
-        tried = np.stack([_evaluate(replace(method, seed=seed), one, fold) for seed in range(seeds)])  # type: ignore[call-arg]
-        by_part.append(tried.mean(axis=0))
-        means.append(100 * tried.mean(axis=2))
+        by_seed = np.stack([_evaluate(replace(method, seed=seed), declared, fold) for seed in range(seeds)])  # type: ignore[call-arg]
+        by_part.append(by_seed.mean(axis=0))
+        means.append(100 * by_seed.mean(axis=2))
         progress()
     return by_part, half_interval(np.mean(means, axis=0)) if seeds > 1 else None
 
 
 def half_interval(values: Floats) -> Floats:
-    """Return half of the 95 % interval of the means of columns, by Student's t."""
+    """Return the half-width of the 95% confidence interval of the mean of every column, by Student's t."""
     from scipy.stats import t
 
     n = len(values)
     return np.asarray(t.ppf(0.975, n - 1) * values.std(axis=0, ddof=1) / np.sqrt(n))
 
 
-def _evaluate(method: Method, one: Contestant, fold: Fold) -> Floats:
-    """Return the metrics of the test queries of a fold, metric x query."""
-    turn = reversed_lists if one.is_upside_down else lambda prefs: prefs
-    if one.learns:
+def _evaluate(method: Method, declared: Contestant, fold: Fold) -> Floats:
+    """Fit (where it learns) and evaluate a method on the test queries of a fold: metric x query."""
+    oriented = reversed_lists if declared.is_upside_down else lambda prefs: prefs
+    if declared.learns:
         prefs, labels = fold.train
         fitting: Any = method
-        method = fitting.fit(turn(prefs), labels, **({"validation": fold.valid} if one.validates else {}))
+        method = fitting.fit(oriented(prefs), labels, **({"validation": fold.valid} if declared.validates else {}))
     test, labels = fold.test
-    return np.stack(list(evaluate(method.rank(turn(test)), labels, METRICS).per_instance.values()))
+    return np.stack(list(evaluate(method.rank(oriented(test)), labels, METRICS).per_instance.values()))
 
 
-def _row(dataset: str, name: str, found: Measured) -> Row:
-    means = found.means.tolist()
+def _row(dataset: str, name: str, measured: Measured) -> Row:
+    """Return the row of a method: means, published figures, differences of more than 0.5 and their reason."""
+    means = measured.means.tolist()
     published = PUBLISHED[dataset].get(name)
-    off = {} if published is None else dict(zip(COLUMNS, np.subtract(means, published).tolist(), strict=True))
-    off = {column: difference for column, difference in off.items() if abs(difference) > TOLERANCE}
-    reason = contestant(name).reasons.get(dataset, "not known") if off else ""
+    differences_from_published = (
+        {} if published is None else dict(zip(COLUMNS, np.subtract(means, published).tolist(), strict=True))
+    )
+    differences_from_published = {
+        column: difference for column, difference in differences_from_published.items() if abs(difference) > TOLERANCE
+    }
+    reason = contestant(name).reasons.get(dataset, "not known") if differences_from_published else ""
     return {
         "dataset": dataset,
         "method": name,
         **dict(zip(COLUMNS, means, strict=True)),
         "published": None if published is None else dict(zip(COLUMNS, published, strict=True)),
-        "spread": None if found.spread is None else dict(zip(COLUMNS, found.spread.tolist(), strict=True)),
-        "chosen": [dict(settings) for settings in found.chosen],
-        "off": off,
+        "spread": None if measured.spread is None else dict(zip(COLUMNS, measured.spread.tolist(), strict=True)),
+        "chosen": [dict(settings) for settings in measured.chosen],
+        "off": differences_from_published,
         "reason": reason,
     }
 
@@ -257,24 +269,30 @@ def _significance(name: str, by_method: Mapping[str, Floats]) -> dict[str, Any]:
 
 
 def _contests(rows: Sequence[Row], by_method: Mapping[str, Floats]) -> None:
-    """Compare methods trained with validation with the strongest others: differences and p-values after Holm."""
-    pairs = [(row, other) for row in rows if row["method"] in SUPERVISED for other in OPPONENTS if other in by_method]
-    pairs = [(row, other) for row, other in pairs if row["method"] != other]
+    """Add to the rows of trained methods their differences from the strongest others, with p-values by Holm."""
+    pairs = [
+        (row, opponent)
+        for row in rows
+        if row["method"] in SUPERVISED
+        for opponent in OPPONENTS
+        if opponent in by_method
+    ]
+    pairs = [(row, opponent) for row, opponent in pairs if row["method"] != opponent]
     for row in rows:
-        row["against"] = {other: {} for mine, other in pairs if mine is row}
+        row["against"] = {opponent: {} for own_row, opponent in pairs if own_row is row}
     for title, columns in SUMMED_UP.items():
-        gained = [(by_method[row["method"]] - by_method[other])[columns].mean(axis=0) for row, other in pairs]
-        corrected = holm([paired_t_test(one) for one in gained]) if gained else []
-        for (row, other), one, p in zip(pairs, gained, corrected, strict=True):
-            row["against"][other][title] = {"difference": 100 * float(one.mean()), "p": float(p)}
+        gains = [(by_method[row["method"]] - by_method[opponent])[columns].mean(axis=0) for row, opponent in pairs]
+        corrected = holm([paired_t_test(difference) for difference in gains]) if gains else []
+        for (row, opponent), difference, p in zip(pairs, gains, corrected, strict=True):
+            row["against"][opponent][title] = {"difference": 100 * float(difference.mean()), "p": float(p)}
 
 
 def _beaten(name: str, by_method: Mapping[str, Floats], baselines: Sequence[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the columns where a method is significantly better than the best baseline, and which one that is."""
-    others = [other for other in baselines if other in by_method and other != name]
+    """Return the columns where a method is significantly better than the best baseline, and that baseline by column."""
+    opponents = [baseline for baseline in baselines if baseline in by_method and baseline != name]
     better, best_of = [], {}
-    for c, column in enumerate(COLUMNS if others else ()):
-        best = best_of[column] = frame.best_baseline(by_method, others, c)
+    for c, column in enumerate(COLUMNS if opponents else ()):
+        best = best_of[column] = frame.best_baseline(by_method, opponents, c)
         if frame.is_better(by_method[name][c] - by_method[best][c]):
             better.append(column)
     return better, best_of
@@ -320,18 +338,18 @@ NOTES = """
 
 
 def claims(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say where theta-mpm beats the best baseline, as published and the right way up (Volkovs and Zemel, 2012)."""
-    told = []
+    """Return sentences on where theta-mpm beats the best baseline, as published and read correctly."""
+    sentences = []
     for row in rows:
         if row["method"] != "theta-mpm" or not row["baseline"]:
             continue
         strongest = ", ".join(dict.fromkeys(row["baseline"].values()))
-        told.append(
+        sentences.append(
             f"{row['dataset']}: theta-mpm is significantly above the best published baseline in "
             f"{_listed(row['significant_as_published'])}, and above the strongest the right way up ({strongest}) in "
             f"{_listed(row['significant'])}."
         )
-    return told
+    return sentences
 
 
 def _listed(columns: Sequence[str]) -> str:
@@ -339,7 +357,7 @@ def _listed(columns: Sequence[str]) -> str:
 
 
 def differences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say which published figures are off by more than half a point, and why."""
+    """Return sentences on published figures that differ by more than half a point, and why."""
     return [
         f"{row['dataset']}, {row['method']}: "
         + " ".join(f"{column} {difference:+.2f}" for column, difference in row["off"].items())
@@ -356,23 +374,24 @@ def tables(rows: Sequence[Row]) -> list[ResultTable]:
 
 
 def _lines(row: Row, called: str = "") -> list[list[str]]:
-    """Return the lines of a row: figures, how sure their means over seeds are, what was published."""
-    found, *published = frame.with_published([row], COLUMNS, called=called)
+    """Return the lines of a row: figures, the half-width of the interval over seeds, published figures."""
+    figures, *published = frame.with_published([row], COLUMNS, called=called)
     spread = row.get("spread")
-    sure = [] if spread is None else [["  ± over seeds", *(f"{spread[column]:.2f}" for column in COLUMNS)]]
-    return [found, *sure, *published]
+    spread_line = [] if spread is None else [["  ± over seeds", *(f"{spread[column]:.2f}" for column in COLUMNS)]]
+    return [figures, *spread_line, *published]
 
 
 def _contest_table(rows: Sequence[Row]) -> list[ResultTable]:
+    """Return the table of differences from the strongest others; empty without any."""
     lines = [
         [
             row["dataset"],
             row["method"],
-            other,
-            *(text for found in contest.values() for text in (f"{found['difference']:+.2f}", format_p(found["p"]))),
+            opponent,
+            *(text for test in contest.values() for text in (f"{test['difference']:+.2f}", format_p(test["p"]))),
         ]
         for row in rows
-        for other, contest in row.get("against", {}).items()
+        for opponent, contest in row.get("against", {}).items()
     ]
     header = ["set", "method", "against", *(text for title in SUMMED_UP for text in (title, f"p of {title}"))]
     return (
@@ -384,8 +403,8 @@ def _contest_table(rows: Sequence[Row]) -> list[ResultTable]:
 
 def told(rows: Sequence[Row]) -> dict[str, list[str]]:
     """Return what the tables show in words, by title."""
-    found = {"More than half a point off": differences(rows), "Claims": claims(rows)}
-    return {title: lines for title, lines in found.items() if lines}
+    sentences = {"More than half a point off": differences(rows), "Claims": claims(rows)}
+    return {title: lines for title, lines in sentences.items() if lines}
 
 
 def plain(rows: Sequence[Row]) -> list[Row]:
@@ -400,5 +419,5 @@ def to_markdown(rows: Sequence[Row]) -> str:
         lines = [line for row in rows if row["dataset"] == dataset for line in _lines(row, called="*published*")]
         by_set.append(ResultTable(dataset, ["method", *COLUMNS], [[cell.strip() for cell in line] for line in lines]))
     by_set += _contest_table(rows)
-    said = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(rows).items()]
-    return frame.markdown_page(TITLE, by_set, *said, "## Notes", NOTES)
+    texts = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(rows).items()]
+    return frame.markdown_page(TITLE, by_set, *texts, "## Notes", NOTES)

@@ -121,8 +121,8 @@ def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -
     progress("read")
     rankings = {}
     for name, (method, params) in METHODS.items():
-        seen = sorted_by_number(prefs) if name == "plackett-luce" else prefs
-        rankings[name] = registry.make(method, **params).rank(seen)
+        input_prefs = sorted_by_number(prefs) if name == "plackett-luce" else prefs
+        rankings[name] = registry.make(method, **params).rank(input_prefs)
         progress(name)
     observed = rating_matrix(prefs)
     orders = {name: ranking.order for name, ranking in rankings.items()}
@@ -142,10 +142,10 @@ def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -
         "counts": film_counts(prefs, titles),
         "ends": {name: _ends(prefs, titles, order) for name, order in {**orders, DESCENT: descended}.items()},
         "ndcg": {
-            reading: {name: (100 * values.mean(axis=0)).tolist() for name, values in found.items()}
-            for reading, found in by_reading.items()
+            reading: {name: (100 * values.mean(axis=0)).tolist() for name, values in values_of.items()}
+            for reading, values_of in by_reading.items()
         },
-        "significant": {reading: _significance(found) for reading, found in by_reading.items()},
+        "significant": {reading: _significance(values_of) for reading, values_of in by_reading.items()},
         "constants": {
             name: {
                 constant: (
@@ -210,12 +210,12 @@ def complete(observed: Floats, pmf: PMF) -> Floats:
 def film_counts(prefs: Preferences, titles: Mapping[str, str]) -> dict[str, tuple[int, int, int]]:
     """Return users, contests won and contests lost of every published film, by its title without the year."""
     rows = _counts(prefs)
-    found = {}
+    counts = {}
     for title in PUBLISHED_COUNTS:
         matches = [item for item in prefs.items.labels if titles[item].rpartition(" (")[0] == title]
         # Two films are called Sabrina: the paper means the one of 1995, with more ratings.
-        found[title] = max(rows[prefs.items.code(item)] for item in matches)
-    return found
+        counts[title] = max(rows[prefs.items.code(item)] for item in matches)
+    return counts
 
 
 def _counts(prefs: Preferences) -> list[tuple[int, int, int]]:
@@ -225,13 +225,14 @@ def _counts(prefs: Preferences) -> list[tuple[int, int, int]]:
 
 
 def _ends(prefs: Preferences, titles: Mapping[str, str], order: Int64s) -> dict[str, list[list[Any]]]:
+    """Return the five best films and the five worst (worst first), with their counts."""
     rows = _counts(prefs)
-    listed = [[titles[prefs.items[prefs.slot_item[slot]]].rpartition(" (")[0], *rows[slot]] for slot in order.tolist()]
-    return {"top": listed[:5], "bottom": listed[:-6:-1]}
+    films = [[titles[prefs.items[prefs.slot_item[slot]]].rpartition(" (")[0], *rows[slot]] for slot in order.tolist()]
+    return {"top": films[:5], "bottom": films[:-6:-1]}
 
 
 def ndcg(ratings: Floats, order: Any, depths: Sequence[int], later: float = 1.0) -> Floats:
-    """Return NDCG of one order of films for every user, user x depth; every film has a (real) rating.
+    """Return NDCG of one order of films for every user (users x depths); every film has a (real) rating.
 
     Places after the first count ``later`` times in the ranking; in the ideal one they always count in full.
     """
@@ -239,24 +240,25 @@ def ndcg(ratings: Floats, order: Any, depths: Sequence[int], later: float = 1.0)
     discount = 1 / np.log2(np.arange(deepest) + 2)
     ideal = -np.sort(-ratings, axis=1)[:, :deepest]
     weight = discount * np.where(np.arange(deepest) > 0, later, 1.0)
-    got = np.cumsum((2 ** ratings[:, order[:deepest]] - 1) * weight, axis=1)
-    best = np.cumsum((2**ideal - 1) * discount, axis=1)
-    at = np.array(depths) - 1
-    return np.asarray(got[:, at] / np.maximum(best[:, at], 1e-300))
+    dcg = np.cumsum((2 ** ratings[:, order[:deepest]] - 1) * weight, axis=1)
+    ideal_dcg = np.cumsum((2**ideal - 1) * discount, axis=1)
+    column = np.array(depths) - 1
+    return np.asarray(dcg[:, column] / np.maximum(ideal_dcg[:, column], 1e-300))
 
 
 def _significance(values: Mapping[str, Floats]) -> dict[str, list[int]]:
     """Return, for each MPM, the depths at which it beats the better of the two baselines (paired t-test, 0.05)."""
-    by_depth = {name: found.T for name, found in values.items()}
+    by_depth = {name: metric.T for name, metric in values.items()}
     best = [frame.best_baseline(by_depth, BASELINES, c) for c in range(len(DEPTHS))]
     return {
-        name: [depth for c, depth in enumerate(DEPTHS) if frame.is_better(found[c] - by_depth[best[c]][c])]
-        for name, found in by_depth.items()
+        name: [depth for c, depth in enumerate(DEPTHS) if frame.is_better(metric[c] - by_depth[best[c]][c])]
+        for name, metric in by_depth.items()
         if name not in BASELINES
     }
 
 
 def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
+    """Return the learnt variances with numbers of ratings and ranks, and their Spearman correlation with the former."""
     from scipy.stats import spearmanr
 
     variance = np.asarray(ranking.details["variance"])
@@ -273,11 +275,11 @@ def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return every table."""
     rows = []
-    for film, found in result["counts"].items():
-        verdict = "equal" if tuple(found) == PUBLISHED_COUNTS[film] else "differs"
-        rows.append([film, *(f"{n:,}" for n in (*found, *PUBLISHED_COUNTS[film])), verdict])
+    for film, counts in result["counts"].items():
+        verdict = "equal" if tuple(counts) == PUBLISHED_COUNTS[film] else "differs"
+        rows.append([film, *(f"{n:,}" for n in (*counts, *PUBLISHED_COUNTS[film])), verdict])
     header = ["film", "users", "won", "lost", "published: users", "won", "lost", ""]
-    out = [ResultTable("Table 3: counts of the published films", header, rows)]
+    all_tables = [ResultTable("Table 3: counts of the published films", header, rows)]
     for name, ends in result["ends"].items():
         rows = [
             [f"{end} {k + 1}", film, f"{users:,}", f"{won:,}", f"{lost:,}", printed[k]]
@@ -286,9 +288,11 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
             )
             for k, (film, users, won, lost) in enumerate(ends[end])
         ]
-        out.append(ResultTable(f"Table 3: ends of {name}", ["", "film", "users", "won", "lost", "published"], rows))
+        all_tables.append(
+            ResultTable(f"Table 3: ends of {name}", ["", "film", "users", "won", "lost", "published"], rows)
+        )
     columns = [f"N@{depth}" for depth in DEPTHS]
-    for reading, found in result["ndcg"].items():
+    for reading, values_of in result["ndcg"].items():
         better = result["significant"][reading]
         figures = [
             {
@@ -297,19 +301,19 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
                 "significant": [f"N@{depth}" for depth in better.get(name, ())],
                 "published": dict(zip(columns, PUBLISHED_NDCG.get(name, ()), strict=False)),
             }
-            for name, values in found.items()
+            for name, values in values_of.items()
         ]
         title = f"Table 2: NDCG, missing ratings completed, {reading}"
-        out.append(ResultTable(title, ["method", *columns], frame.with_published(figures, columns)))
+        all_tables.append(ResultTable(title, ["method", *columns], frame.with_published(figures, columns)))
     rows = [
         [name, f"N@{depth}", *(f"{values[c][k]:.2f}" for c in CONSTANTS)]
         for k, depth in enumerate((1, 5, 10))
         for name, values in result["constants"].items()
     ]
     header = ["method", "", *(f"{c:g}" for c in CONSTANTS)]
-    out.append(ResultTable("Figure 4: NDCG, missing ratings set to a constant", header, rows))
+    all_tables.append(ResultTable("Figure 4: NDCG, missing ratings set to a constant", header, rows))
     spearman = [["Spearman(variance, number of ratings)", f"{result['variances']['spearman']:.3f}"]]
-    return [*out, ResultTable("Figure 5: learnt variances", ["", ""], spearman)]
+    return [*all_tables, ResultTable("Figure 5: learnt variances", ["", ""], spearman)]
 
 
 NOTES = """
@@ -349,19 +353,19 @@ def plain(result: Mapping[str, Any]) -> dict[str, Any]:
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
     """Draw figures 4 and 5; return the files."""
     drawn, axes = frame.figure(3, 10, 3.2)
-    for k, (depth, one) in enumerate(zip((1, 5, 10), axes, strict=True)):
+    for k, (depth, panel) in enumerate(zip((1, 5, 10), axes, strict=True)):
         for colour, (name, values) in zip(frame.COLOURS, result["constants"].items(), strict=False):
-            one.plot(CONSTANTS, [values[c][k] for c in CONSTANTS], "o-", color=colour, label=name, markersize=3)
-        one.set_xlabel("value of missing ratings")
-        one.set_title(f"NDCG@{depth}", fontsize=10)
+            panel.plot(CONSTANTS, [values[c][k] for c in CONSTANTS], "o-", color=colour, label=name, markersize=3)
+        panel.set_xlabel("value of missing ratings")
+        panel.set_title(f"NDCG@{depth}", fontsize=10)
     axes[0].set_ylabel("NDCG, percent")
     axes[0].legend(fontsize=7, frameon=False)
     files = [frame.save_figure(drawn, folder, "movielens-figure-4")]
-    found = result["variances"]
+    variances = result["variances"]
     drawn, axes = frame.figure(2, 8, 3.4)
-    for one, column, name in zip(axes, ("ratings", "rank"), ("number of ratings", "rank of the film"), strict=True):
-        one.scatter(found[column], found["variance"], s=6, color=frame.COLOURS[0], alpha=0.5, linewidths=0)
-        one.set_xlabel(name)
+    for panel, column, name in zip(axes, ("ratings", "rank"), ("number of ratings", "rank of the film"), strict=True):
+        panel.scatter(variances[column], variances["variance"], s=6, color=frame.COLOURS[0], alpha=0.5, linewidths=0)
+        panel.set_xlabel(name)
     axes[0].set_ylabel("learnt variance")
-    axes[0].set_title(f"Spearman {found['spearman']:.3f}", fontsize=10)
+    axes[0].set_title(f"Spearman {variances['spearman']:.3f}", fontsize=10)
     return [*files, frame.save_figure(drawn, folder, "movielens-figure-5")]

@@ -44,12 +44,14 @@ def run(
     frame.check_sets(sets, SETS)
     rows, contests = [], []
     for dataset in sets:
-        found = metasearch.measure_all(data, dataset, METHODS, seeds, progress)
-        for name, one in found.items():
-            spread = None if one.spread is None else dict(zip(COLUMNS, one.spread.tolist(), strict=True))
-            means = dict(zip(COLUMNS, one.means.tolist(), strict=True))
+        measured = metasearch.measure_all(data, dataset, METHODS, seeds, progress)
+        for name, method_result in measured.items():
+            spread = (
+                None if method_result.spread is None else dict(zip(COLUMNS, method_result.spread.tolist(), strict=True))
+            )
+            means = dict(zip(COLUMNS, method_result.means.tolist(), strict=True))
             rows.append({"dataset": dataset, "method": name, **means, "spread": spread})
-        contests += _contests(dataset, {name: one.by_query for name, one in found.items()})
+        contests += _contests(dataset, {name: method_result.by_query for name, method_result in measured.items()})
     example = _example(data, sets[0])
     progress("an example")
     return {"rows": rows, "contests": contests, "example": example}
@@ -61,21 +63,29 @@ def n_steps(sets: Sequence[str]) -> int:
 
 
 def _contests(dataset: str, by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    gained = {
-        (one, other, title): (by_method[one] - by_method[other])[columns].mean(axis=0)
+    """Return the differences of each pair of methods in mean NDCG and precision, with p-values by Holm."""
+    differences = {
+        (method, opponent, title): (by_method[method] - by_method[opponent])[columns].mean(axis=0)
         for title, columns in (("N@1-5", slice(0, 5)), ("P@1-5", slice(5, 10)))
-        for one, other in PAIRS
+        for method, opponent in PAIRS
     }
-    corrected = holm([paired_t_test(values) for values in gained.values()])
+    corrected = holm([paired_t_test(values) for values in differences.values()])
     return [
-        {"dataset": dataset, "method": one, "against": other, "what": title, "difference": 100 * values.mean(), "p": p}
-        for ((one, other, title), values), p in zip(gained.items(), corrected, strict=True)
+        {
+            "dataset": dataset,
+            "method": method,
+            "against": opponent,
+            "what": title,
+            "difference": 100 * values.mean(),
+            "p": p,
+        }
+        for ((method, opponent, title), values), p in zip(differences.items(), corrected, strict=True)
     ]
 
 
 # ---- figure 4 ----
 def _example(data: DataFolder, dataset: str) -> dict[str, Any] | None:
-    """Find the query of figure 4; None where no query is like that."""
+    """Find the query of figure 4; None where no query fits."""
     for number, fold in enumerate(metasearch.find_folds(data, dataset), start=1):
         test, labels = fold.test
         fitting: Any = registry.make("expert-ranker", **CONTESTANTS["lr-logr"].settings)
@@ -83,21 +93,21 @@ def _example(data: DataFolder, dataset: str) -> dict[str, Any] | None:
         fused, learnt = registry.make("rrf").rank(test).score, model.rank(test).score
         query = views.instance_of_slot(test)
         label = np.nan_to_num(labels.for_items(query, test.instances, test.items, test.slot_item))
-        found = []
+        candidates = []
         for q in range(test.n_instances):
-            mine = slice(int(test.slot_ptr[q]), int(test.slot_ptr[q + 1]))
-            relevant = np.flatnonzero(label[mine] > 0)
+            slots = slice(int(test.slot_ptr[q]), int(test.slot_ptr[q + 1]))
+            relevant = np.flatnonzero(label[slots] > 0)
             if (
                 len(relevant) == 1
-                and _place(fused[mine], relevant[0]) >= TOO_LOW
-                and _place(learnt[mine], relevant[0]) == 1
+                and _place(fused[slots], relevant[0]) >= TOO_LOW
+                and _place(learnt[slots], relevant[0]) == 1
             ):
-                found.append((mine.stop - mine.start, q))
-        if found:
-            q = min(found)[1]
-            mine = slice(int(test.slot_ptr[q]), int(test.slot_ptr[q + 1]))
-            scores = {"rrf": fused[mine].tolist(), "lr-logr": learnt[mine].tolist()}
-            return {"dataset": dataset, "fold": number, **_shown(test, q), "label": label[mine].tolist(), **scores}
+                candidates.append((slots.stop - slots.start, q))
+        if candidates:
+            q = min(candidates)[1]
+            slots = slice(int(test.slot_ptr[q]), int(test.slot_ptr[q + 1]))
+            scores = {"rrf": fused[slots].tolist(), "lr-logr": learnt[slots].tolist()}
+            return {"dataset": dataset, "fold": number, **_shown(test, q), "label": label[slots].tolist(), **scores}
     return None
 
 
@@ -141,25 +151,26 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
             lines.append(["", "  ± over seeds", *(f"{row['spread'][column]:.2f}" for column in SHOWN)])
     differences = [
         [
-            one["dataset"],
-            CALLED[one["method"]],
-            CALLED[one["against"]],
-            one["what"],
-            f"{one['difference']:+.2f}",
-            format_p(one["p"]),
+            contest["dataset"],
+            CALLED[contest["method"]],
+            CALLED[contest["against"]],
+            contest["what"],
+            f"{contest['difference']:+.2f}",
+            format_p(contest["p"]),
         ]
-        for one in result["contests"]
+        for contest in result["contests"]
     ]
-    found = [
+    all_tables = [
         ResultTable(
             "Figure 3: own features for every engine, or for their sum", ["set", "features", *SHOWN], lines, n_text=2
         ),
         ResultTable("Differences", ["set", "", "against", "what", "points", "p"], differences, n_text=4),
     ]
-    return found if result["example"] is None else [*found, _example_table(result["example"])]
+    return all_tables if result["example"] is None else [*all_tables, _example_table(result["example"])]
 
 
 def _example_table(example: Mapping[str, Any]) -> ResultTable:
+    """Return the ranks by engine, both scores and the label of every document of the example."""
     title = (
         f"Figure 4: query {example['query']} of {example['dataset']}, fold {example['fold']}: ranks by "
         f"{len(example['agents'])} engines, scores, label"
@@ -190,9 +201,9 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
     sets = list(dict.fromkeys(row["dataset"] for row in result["rows"]))
     figure, axes = frame.figure(2 * len(sets), 4.0 * 2 * len(sets), 3.4)
     for k, dataset in enumerate(sets):
-        for letter, one in zip("NP", axes[2 * k : 2 * k + 2], strict=True):
-            _draw_lines(one, [row for row in result["rows"] if row["dataset"] == dataset], letter)
-            one.set_title(f"{dataset}, {'NDCG' if letter == 'N' else 'precision'}", loc="left", fontsize=10)
+        for letter, panel in zip("NP", axes[2 * k : 2 * k + 2], strict=True):
+            _draw_lines(panel, [row for row in result["rows"] if row["dataset"] == dataset], letter)
+            panel.set_title(f"{dataset}, {'NDCG' if letter == 'N' else 'precision'}", loc="left", fontsize=10)
     axes[0].legend(frameon=False, fontsize=8)
     files = [frame.save_figure(figure, folder, "specialisation-figure-3")]
     if result["example"] is not None:
@@ -201,6 +212,7 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
 
 
 def _draw_lines(axes: Any, rows: Sequence[Mapping[str, Any]], letter: str) -> None:
+    """Draw one metric at cutoffs 1 to 5, a line per method."""
     columns = [f"{letter}@{k}" for k in range(1, 6)]
     for row, colour in zip(rows, COLOURS, strict=False):
         spread = None if row["spread"] is None else [row["spread"][column] for column in columns]
@@ -213,7 +225,7 @@ def _draw_lines(axes: Any, rows: Sequence[Mapping[str, Any]], letter: str) -> No
 
 
 def _draw_example(example: Mapping[str, Any], folder: str | os.PathLike[str]) -> str:
-    """Draw the ranks as squares, the larger the better, and the scores beside them."""
+    """Draw ranks as squares (larger is better) and the scores next to them."""
     ranks = np.array([[np.nan if rank is None else rank for rank in row] for row in example["ranks"]], np.float64)
     strength = 1.0 - np.log(ranks) / np.log(1.0 + np.nanmax(ranks, axis=0, initial=1.0))
     height = 1.0 + 0.3 * len(ranks)

@@ -96,22 +96,22 @@ def run_on(
     chosen: dict[str, dict[str, Any]] = {}
     chances: dict[str, Floats] = {}
     for name, grid in grids.items():
-        found: list[tuple[float, int, dict[str, Any], Floats]] = []
+        tried: list[tuple[float, int, dict[str, Any], Floats]] = []
         for settings in settings_of(grid):
             chance = forecasts(name, settings, matches, tuned[0])
-            found.append((_loss_of_all(chance[is_tuning]), len(found), settings, chance))
+            tried.append((_loss_of_all(chance[is_tuning]), len(tried), settings, chance))
             progress(name)
-        _, _, chosen[name], chances[name] = min(found, key=lambda one: one[:2])
-    same = is_test & np.logical_and.reduce([np.isfinite(chance) for chance in chances.values()])
-    rows = [{"method": name, "settings": chosen[name], **measures(chances[name][same])} for name in chances]
+        _, _, chosen[name], chances[name] = min(tried, key=lambda result: result[:2])
+    is_compared = is_test & np.logical_and.reduce([np.isfinite(chance) for chance in chances.values()])
+    rows = [{"method": name, "settings": chosen[name], **measures(chances[name][is_compared])} for name in chances]
     return {
         "matches": matches.n_ballots,
         "players": matches.n_items,
         "tested": int(is_test.sum()),
-        "compared": int(same.sum()),
+        "compared": int(is_compared.sum()),
         "rows": rows,
-        "tests": _tests({name: chance[same] for name, chance in chances.items()}),
-        "by year": _by_year(chances, matches.time, same),
+        "tests": _tests({name: chance[is_compared] for name, chance in chances.items()}),
+        "by year": _by_year(chances, matches.time, is_compared),
         **_over_time(matches, {name: chosen[name] for name in FOLLOWED if name in chosen}),
         "surfaces": list(_by_surface(by_surface, chances, chosen, is_test, tuned[0], progress)),
     }
@@ -125,7 +125,9 @@ def together(by_surface: Preferences) -> Preferences:
 
 # ---- forecasts ----
 def forecasts(name: str, settings: Settings, matches: Preferences, since: str) -> Floats:
-    """Return the chance a method gave each winner before the match; NaN before ``since`` and where it does not know."""
+    """Return the probability each method gave the winner before the match; NaN before ``since`` and for
+    unknown players.
+    """
     if name == "bradley-terry":
         return windowed(matches, since, **settings)  # type: ignore[arg-type]
     method: Any = registry.make(name, **settings)
@@ -140,69 +142,74 @@ def windowed(matches: Preferences, since: str, years: float, prior: float) -> Fl
     month, _ = periods(time, True, "month")
     bounds = np.append(np.flatnonzero(np.diff(month, prepend=-1)), len(month))
     pairs, ballot = matches.item.reshape(-1, 2), np.arange(matches.n_ballots)
-    first, score = as_moment(since, True), np.empty(matches.n_items)
+    first_moment, score = as_moment(since, True), np.empty(matches.n_items)
     for begin, end in pairwise(bounds.tolist()):
         start = int(np.searchsorted(time, time[begin] - years * YEAR))
-        if time[begin] < first or start >= begin:
+        if time[begin] < first_moment or start >= begin:
             continue
         players = np.unique(pairs[start:begin])
         slots = np.isin(matches.slot_item, players)
         past = matches.subset((ballot >= start) & (ballot < begin), slots)
         score[:] = np.nan
         score[matches.slot_item[slots]] = method.rank(past).score
-        lead = score[pairs[begin:end, 0]] - score[pairs[begin:end, 1]]
-        chance[begin:end] = 1 / (1 + np.exp(-lead))
+        score_difference = score[pairs[begin:end, 0]] - score[pairs[begin:end, 1]]
+        chance[begin:end] = 1 / (1 + np.exp(-score_difference))
     return chance
 
 
 def measures(chance: Floats) -> Row:
-    """Return mean log-loss, Brier score and share of right forecasts of chances given to the winners."""
-    safe = np.clip(chance, 1e-9, 1.0)
-    right = (chance > 0.5) + (chance == 0.5) / 2
+    """Return mean log-loss, Brier score and accuracy of probabilities given to the winners (one half counts half)."""
+    clipped = np.clip(chance, 1e-9, 1.0)
+    is_right = (chance > 0.5) + (chance == 0.5) / 2
     return {
-        "log-loss": float(-np.log(safe).mean()),
+        "log-loss": float(-np.log(clipped).mean()),
         "brier": float(((1 - chance) ** 2).mean()),
-        "accuracy": float(right.mean()),
+        "accuracy": float(is_right.mean()),
     }
 
 
 def _loss_of_all(chance: Floats) -> float:
-    """Return the mean log-loss where a method that does not know says one half."""
+    """Return the mean log-loss, with one half where a method gives no forecast."""
     return float(measures(np.where(np.isfinite(chance), chance, 0.5))["log-loss"])
 
 
 def _tests(chances: Mapping[str, Floats]) -> list[Row]:
-    """Compare the log-losses of all methods with the baseline's, match by match, Holm-corrected."""
-    others = [name for name in chances if name != BASELINE]
+    """Compare the log-losses of all methods with the baseline's, match by match, with Holm's correction."""
+    other_methods = [name for name in chances if name != BASELINE]
     losses = {name: -np.log(np.clip(chance, 1e-9, 1.0)) for name, chance in chances.items()}
-    differences = [losses[name] - losses[BASELINE] for name in others]
+    differences = [losses[name] - losses[BASELINE] for name in other_methods]
     return [
-        {"method": name, "difference": float(one.mean()), "p": float(p)}
-        for name, one, p in zip(others, differences, holm([paired_t_test(d) for d in differences]), strict=True)
+        {"method": name, "difference": float(difference.mean()), "p": float(p)}
+        for name, difference, p in zip(
+            other_methods, differences, holm([paired_t_test(each) for each in differences]), strict=True
+        )
     ]
 
 
-def _by_year(chances: Mapping[str, Floats], time: Floats, same: Bools) -> list[Row]:
-    number, ends = periods(time[same], True, "year")
+def _by_year(chances: Mapping[str, Floats], time: Floats, is_compared: Bools) -> list[Row]:
+    """Return the mean log-loss of every method by season."""
+    year_index, ends = periods(time[is_compared], True, "year")
     years = (np.datetime64("1970-01-01") + ends.astype(int)).astype("datetime64[Y]").astype(str).tolist()
     return [
-        {"year": year, "matches": int((number == k).sum())}
-        | {name: measures(chance[same][number == k])["log-loss"] for name, chance in chances.items()}
+        {"year": year, "matches": int((year_index == k).sum())}
+        | {name: measures(chance[is_compared][year_index == k])["log-loss"] for name, chance in chances.items()}
         for k, year in enumerate(years)
     ]
 
 
 # ---- over time ----
 def _over_time(matches: Preferences, chosen: Mapping[str, Settings]) -> dict[str, Any]:
-    """Return who led at the end of every year, and the highest ratings ever; by what was sure where that is known."""
-    leaders, peaks, drawn = {}, {}, {}
+    """Return who led at the end of every year, and the highest ratings ever (by the low end of intervals
+    where known).
+    """
+    leaders, peaks, rankings = {}, {}, {}
     for name, settings in chosen.items():
         ranking = registry.make(name, **settings).rank(matches)
         history: History = ranking.history
         leaders[name] = history.best("year", least=MIN_MATCHES).to_rows()
         peaks[name] = history.peaks("score" if history.low is None else "low").head(10).to_rows()
-        drawn[name] = ranking
-    return {"leaders": leaders, "peaks": peaks, "rankings": drawn}
+        rankings[name] = ranking
+    return {"leaders": leaders, "peaks": peaks, "rankings": rankings}
 
 
 # ---- surfaces ----
@@ -214,17 +221,23 @@ def _by_surface(
     since: str,
     progress: Progress,
 ) -> Iterator[Row]:
-    """Rate players on every surface by itself, and take the mean of both log-odds."""
+    """Yield forecasts from ratings over all surfaces, per surface, and from the mean of their log-odds."""
     for name in FOLLOWED:
         if name not in chosen:
             continue
-        own = forecasts(name, chosen[name], by_surface, since)
-        same = is_test & np.isfinite(own) & np.isfinite(chances[name])
-        one, other = (np.clip(chance[same], 1e-9, 1 - 1e-9) for chance in (chances[name], own))
-        odds = (np.log(one / (1 - one)) + np.log(other / (1 - other))) / 2
-        mixed = 1 / (1 + np.exp(-odds))
-        for kind, chance in (("all surfaces together", one), ("each by itself", other), ("mean of both", mixed)):
-            yield {"method": name, "rated": kind, "matches": int(same.sum()), **measures(chance)}
+        by_surface_chance = forecasts(name, chosen[name], by_surface, since)
+        is_compared = is_test & np.isfinite(by_surface_chance) & np.isfinite(chances[name])
+        together_chance, surface_chance = (
+            np.clip(chance[is_compared], 1e-9, 1 - 1e-9) for chance in (chances[name], by_surface_chance)
+        )
+        log_odds = (np.log(together_chance / (1 - together_chance)) + np.log(surface_chance / (1 - surface_chance))) / 2
+        mixed = 1 / (1 + np.exp(-log_odds))
+        for kind, chance in (
+            ("all surfaces together", together_chance),
+            ("each by itself", surface_chance),
+            ("mean of both", mixed),
+        ):
+            yield {"method": name, "rated": kind, "matches": int(is_compared.sum()), **measures(chance)}
         progress(f"{name} by surface")
 
 
@@ -244,35 +257,40 @@ NOTES = """
 """
 
 
-def tables(found: Mapping[str, Any]) -> list[ResultTable]:
+def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return the forecasts, the tests, the surfaces, the years, leaders and peaks."""
     figures = ("log-loss", "brier", "accuracy")
     rows = [
         [row["method"], _written(row["settings"]), *(f"{row[figure]:.4f}" for figure in figures)]
-        for row in found["rows"]
+        for row in result["rows"]
     ]
-    tests = [[row["method"], f"{row['difference']:+.4f}", format_p(row["p"])] for row in found["tests"]]
+    tests = [[row["method"], f"{row['difference']:+.4f}", format_p(row["p"])] for row in result["tests"]]
     surfaces = [
         [row["method"], row["rated"], f"{row['matches']:,}", *(f"{row[figure]:.4f}" for figure in figures)]
-        for row in found["surfaces"]
+        for row in result["surfaces"]
     ]
-    names = [row["method"] for row in found["rows"]]
-    years = [[row["year"], f"{row['matches']:,}", *(f"{row[name]:.4f}" for name in names)] for row in found["by year"]]
+    names = [row["method"] for row in result["rows"]]
+    years = [[row["year"], f"{row['matches']:,}", *(f"{row[name]:.4f}" for name in names)] for row in result["by year"]]
     leaders: dict[str, dict[str, str]] = {}
-    for name, of in found["leaders"].items():
-        for row in of:
+    for name, rows_of in result["leaders"].items():
+        for row in rows_of:
             leaders.setdefault(row["year"], {})[name] = f"{row['item']} ({row['score']:.0f})"
-    followed = list(found["leaders"])
-    led = [[year, *(by.get(name, "") for name in followed)] for year, by in sorted(leaders.items())]
+    followed = list(result["leaders"])
+    leader_rows = [
+        [year, *(leader_by_method.get(name, "") for name in followed)]
+        for year, leader_by_method in sorted(leaders.items())
+    ]
     peaks = [
-        [name, row["item"], row["time"], f"{row['score']:.1f}"] for name, of in found["peaks"].items() for row in of
+        [name, row["item"], row["time"], f"{row['score']:.1f}"]
+        for name, rows_of in result["peaks"].items()
+        for row in rows_of
     ]
     return [
-        ResultTable(f"Forecasts of {found['compared']:,} matches", ["method", "settings", *figures], rows, 2),
+        ResultTable(f"Forecasts of {result['compared']:,} matches", ["method", "settings", *figures], rows, 2),
         ResultTable("Log-loss less that of Elo", ["method", "difference", "p"], tests),
         ResultTable("Rated by surface", ["method", "rated", "matches", *figures], surfaces, 2),
         ResultTable("Log-loss by season", ["year", "matches", *names], years),
-        ResultTable("Leaders at the end of the year", ["year", *followed], led, 1 + len(followed)),
+        ResultTable("Leaders at the end of the year", ["year", *followed], leader_rows, 1 + len(followed)),
         ResultTable("Highest ratings", ["method", "player", "when", "rating"], peaks, 3),
     ]
 
@@ -284,7 +302,7 @@ def _written(settings: Settings) -> str:
 
 
 def told(found: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return what was counted."""
+    """Return a sentence on the numbers of matches."""
     return {
         "Data": [
             f"{found['matches']:,} matches of {found['players']:,} players; of the {found['tested']:,} of the tested "
@@ -293,26 +311,27 @@ def told(found: Mapping[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def plain(found: Mapping[str, Any]) -> dict[str, Any]:
+def plain(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result without rankings, ready for JSON."""
-    return {name: part for name, part in found.items() if name != "rankings"}
+    return {name: part for name, part in result.items() if name != "rankings"}
 
 
-def to_markdown(found: Mapping[str, Any]) -> str:
+def to_markdown(result: Mapping[str, Any]) -> str:
     """Return the page."""
-    said = "\n".join(f"- {line}" for lines in told(found).values() for line in lines)
-    return frame.markdown_page(TITLE, tables(found), said, f"## Notes\n{NOTES}")
+    texts = "\n".join(f"- {line}" for lines in told(result).values() for line in lines)
+    return frame.markdown_page(TITLE, tables(result), texts, f"## Notes\n{NOTES}")
 
 
-def draw(found: Mapping[str, Any], folder: str) -> list[str]:
+def draw(result: Mapping[str, Any], folder: str) -> list[str]:
     """Draw the careers of the ten highest rated players by every method."""
     return [
-        frame.save_figure(ranking.plot_history(items=[row["item"] for row in found["peaks"][name]]), folder, name)
-        for name, ranking in found["rankings"].items()
+        frame.save_figure(ranking.plot_history(items=[row["item"] for row in result["peaks"][name]]), folder, name)
+        for name, ranking in result["rankings"].items()
     ]
 
 
 def _is_known(name: str) -> bool:
+    """Return whether a method is installed."""
     try:
         registry.resolve(name)
     except UnknownNameError:

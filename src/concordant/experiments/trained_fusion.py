@@ -59,14 +59,14 @@ def run(
     chosen: list[dict[str, Any]] = []
     for split in range(splits):
         order = np.random.default_rng(split).permutation(len(topics))
-        train, tested = topics[order[: len(topics) // 2]], np.sort(order[len(topics) // 2 :])
-        known, test = (prefs.select(instances=part.tolist()) for part in (train, topics[tested]))
-        picked: dict[str, Any] = {}
+        train, test_topics = topics[order[: len(topics) // 2]], np.sort(order[len(topics) // 2 :])
+        training, test = (prefs.select(instances=part.tolist()) for part in (train, topics[test_topics]))
+        chosen_here: dict[str, Any] = {}
         for name in wanted:
-            ranked = _ranked(name, known, test, labels, picked)
-            values[name][split][:, tested] = _values(ranked, labels, topics[tested].tolist())
+            ranked = _ranked(name, training, test, labels, chosen_here)
+            values[name][split][:, test_topics] = _values(ranked, labels, topics[test_topics].tolist())
             progress(f"split {split + 1}: {name}")
-        chosen.append(picked)
+        chosen.append(chosen_here)
     return {"systems": _means(values), "contests": _contests(values), "chosen": chosen, "topics": len(topics)}
 
 
@@ -76,18 +76,20 @@ def n_steps(systems: Sequence[str] | None = None, splits: int = SPLITS) -> int:
 
 
 # ---- the systems ----
-def _ranked(name: str, train: Preferences, test: Preferences, labels: Labels, picked: dict[str, Any]) -> Any:
-    """Return the ranking of the test topics by a system; notes what was chosen on the training topics."""
+def _ranked(name: str, train: Preferences, test: Preferences, labels: Labels, chosen_here: dict[str, Any]) -> Any:
+    """Return the ranking of the test topics by a system; what was chosen on the training topics goes into
+    ``chosen_here``.
+    """
     if name == "best single run":
         assert train.agents is not None
         quality = {agent: _map(_single(train, agent), labels, train) for agent in train.agents.labels}
-        picked["run"] = max(quality, key=lambda agent: quality[agent])
-        return _single(test, picked["run"])
+        chosen_here["run"] = max(quality, key=lambda agent: quality[agent])
+        return _single(test, chosen_here["run"])
     if name not in TRAINED:
         return registry.make(name).rank(test)
     if name == "expert-ranker":
-        picked["settings"] = _choice(train, labels)
-        return _fitted("expert-ranker", picked["settings"], train, labels).rank(test)
+        chosen_here["settings"] = _choice(train, labels)
+        return _fitted("expert-ranker", chosen_here["settings"], train, labels).rank(test)
     return _fitted(name.removesuffix("-svd"), {}, train, labels).rank(test)
 
 
@@ -96,21 +98,21 @@ def _single(prefs: Preferences, agent: str) -> Any:
 
 
 def _fitted(method: str, settings: Settings, prefs: Preferences, labels: Labels) -> Any:
-    made: Any = registry.make(method, **settings)
-    return made.fit(prefs, labels, **({"validation": 0.2} if made.takes_validation else {}))
+    method_object: Any = registry.make(method, **settings)
+    return method_object.fit(prefs, labels, **({"validation": 0.2} if method_object.takes_validation else {}))
 
 
 def _choice(train: Preferences, labels: Labels) -> Settings:
-    """Return the settings with the highest MAP on parts of the training topics, learnt from the other parts."""
+    """Return the settings with the highest MAP by cross-validation over thirds of the training topics."""
     assert train.instances is not None
     topics = train.instances.labels
     quality = np.zeros(len(CHOICES))
     for part in range(PARTS):
-        aside = topics[part::PARTS]
-        others = train.select(instances=[topic for topic in topics if topic not in set(aside)])
-        left = train.select(instances=aside)
+        held_out_topics = topics[part::PARTS]
+        training = train.select(instances=[topic for topic in topics if topic not in set(held_out_topics)])
+        held_out = train.select(instances=held_out_topics)
         for k, settings in enumerate(CHOICES):
-            quality[k] += _map(_fitted("expert-ranker", settings, others, labels).rank(left), labels, left)
+            quality[k] += _map(_fitted("expert-ranker", settings, training, labels).rank(held_out), labels, held_out)
     return CHOICES[int(np.argmax(quality))]
 
 
@@ -126,22 +128,25 @@ def _values(ranking: Any, labels: Labels, topics: Sequence[str]) -> Floats:
 
 # ---- what came out ----
 def _means(values: Mapping[str, Floats]) -> list[dict[str, Any]]:
+    """Return, for every system, the means by split and over splits, in percent."""
     rows = []
-    for name, found in values.items():
-        by_split = 100 * np.nanmean(found, axis=2)
+    for name, metric_values in values.items():
+        by_split = 100 * np.nanmean(metric_values, axis=2)
         rows.append({"system": name, "mean": by_split.mean(axis=0).tolist(), "by_split": by_split.tolist()})
     return rows
 
 
 def _contests(values: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    """Compare every trained system with every baseline over the topics that were tested."""
-    pairs = [(one, other) for one in TRAINED for other in BASELINES if one in values and other in values]
-    rows: list[dict[str, Any]] = [{"system": one, "against": other} for one, other in pairs]
+    """Compare every trained system with every baseline over the tested topics, with Holm's correction."""
+    pairs = [
+        (system, baseline) for system in TRAINED for baseline in BASELINES if system in values and baseline in values
+    ]
+    rows: list[dict[str, Any]] = [{"system": system, "against": baseline} for system, baseline in pairs]
     for k, column in enumerate(COLUMNS):
-        gained = [_by_topic(values[one][:, k] - values[other][:, k]) for one, other in pairs]
-        corrected = holm([paired_t_test(one) for one in gained]) if gained else []
-        for row, one, p in zip(rows, gained, corrected, strict=True):
-            row[column] = {"difference": 100 * float(one.mean()), "p": float(p)}
+        differences = [_by_topic(values[system][:, k] - values[baseline][:, k]) for system, baseline in pairs]
+        corrected = holm([paired_t_test(difference) for difference in differences]) if differences else []
+        for row, difference, p in zip(rows, differences, corrected, strict=True):
+            row[column] = {"difference": 100 * float(difference.mean()), "p": float(p)}
     return rows
 
 
@@ -185,8 +190,8 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     ]
 
 
-def _shown(found: Mapping[str, float]) -> tuple[str, str]:
-    return f"{found['difference']:+.2f}", format_p(found["p"])
+def _shown(test: Mapping[str, float]) -> tuple[str, str]:
+    return f"{test['difference']:+.2f}", format_p(test["p"])
 
 
 def _described(settings: Settings | None) -> str:

@@ -67,9 +67,9 @@ def read(path: Paths, **options: Any) -> Preferences:
     ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
     a compressed file may unpack into.
     """
-    said = Options.of(PREFERENCES, options)
-    _check_reduction(said)
-    return read_whole(path, said)
+    reading = Options.of(PREFERENCES, options)
+    _check_reduction(reading)
+    return read_whole(path, reading)
 
 
 @takes_options(LABELS)
@@ -96,8 +96,8 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
     from concordant.io.formats.features import features_of_table
     from concordant.tables.frames import table_of_frame
 
-    said = Options.of(FEATURES, options)
-    return features_of_table(table_of_frame(path, said, FEATURES), said)
+    reading = Options.of(FEATURES, options)
+    return features_of_table(table_of_frame(path, reading, FEATURES), reading)
 
 
 @dataclass(frozen=True)
@@ -154,31 +154,32 @@ def list_formats() -> list[Format]:
     return all_formats()
 
 
-def _read(what: str, path: Paths, given: Mapping[str, Any]) -> Any:
-    options = Options.of(what, given)
+def _read(what: str, path: Paths, options_given: Mapping[str, Any]) -> Any:
+    """Read labels or features from files, with notes on entries of folders that were skipped."""
+    options = Options.of(what, options_given)
     notes = left_out(path, options, is_noted=what != LABELS)
-    found = read_files(what, expand(path), options)
+    content = read_files(what, expand(path), options)
     if notes:
-        found.notes.extend(notes)
-    return found
+        content.notes.extend(notes)
+    return content
 
 
 def read_whole(path: Any, options: Options) -> Preferences:
-    """Read files as they are; where bad ones are skipped, each is tried by itself before all are read as one."""
+    """Read files as they are; where bad files are skipped, each is tried alone before all are read together."""
     paths, notes = expand(path), left_out(path, options)
     plain = options if options.reduce else replace(options, workers=None, cluster=None, skip_bad_files=False)
     bad: list[tuple[Any, str]] = []
-    for one in paths if options.skip_bad_files and not options.reduce else ():
-        if is_read_once(one):
+    for file in paths if options.skip_bad_files and not options.reduce else ():
+        if is_read_once(file):
             continue
         try:
-            read_files(PREFERENCES, [one], plain)
+            read_files(PREFERENCES, [file], plain)
         except (ConcordantError, OSError) as problem:
             if is_out_of_memory(problem):
                 raise
-            bad.append((one, str(problem)))
-    left = {one for one, _ in bad}
-    good = [one for one in paths if one not in left]
+            bad.append((file, str(problem)))
+    skipped = {file for file, _ in bad}
+    good = [file for file in paths if file not in skipped]
     if not good:
         raise InputError("No file could be read; the first: " + bad[0][1])
     prefs: Preferences = read_files(PREFERENCES, good, plain)
@@ -193,9 +194,9 @@ def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
 
             return read_reduced(paths, options)
         with memory.limited(options.memory_limit), ExitStack() as stack:
-            sources = [stack.enter_context(Source(one, options)) for one in paths]
-            found = _read_as(what, _common_kind(sources, options.format), sources, options)
-            return _noted_by_file(found, [source.name for source in sources])
+            sources = [stack.enter_context(Source(file, options)) for file in paths]
+            content = _read_as(what, _common_kind(sources, options.format), sources, options)
+            return _noted_by_file(content, [source.name for source in sources])
     except (ConcordantError, OSError):
         raise
     except MemoryError:
@@ -209,47 +210,53 @@ def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
         ) from problem
 
 
-def _noted_by_file(found: Any, names: Sequence[str]) -> Any:
-    """Return what was read with notes that name files without their folders: notes are for reports."""
-    notes = [without_folders(note, names) for note in getattr(found, "notes", ())]
-    if hasattr(found, "with_notes"):
-        return found.with_notes(notes)
+def _noted_by_file(content: Any, names: Sequence[str]) -> Any:
+    """Return what was read with notes that name files without their folders, as notes appear in reports."""
+    notes = [without_folders(note, names) for note in getattr(content, "notes", ())]
+    if hasattr(content, "with_notes"):
+        return content.with_notes(notes)
     if notes:
-        found.notes[:] = notes
-    return found
+        content.notes[:] = notes
+    return content
 
 
 def _check_reduction(options: Options) -> None:
-    """Refuse what only a reduction can do where none was asked for."""
+    """Refuse options that only apply to a reduction where none was requested."""
     if not options.reduce:
-        said = [name for name in ("workers", "cluster", "skip_bad_files") if getattr(options, name)]
-        if said:
+        options_given = [name for name in ("workers", "cluster", "skip_bad_files") if getattr(options, name)]
+        if options_given:
             raise InputError(
-                arg(said[0]) + " is for files that are reduced to counts: say " + arg("reduce", True) + ", too."
+                arg(options_given[0])
+                + " is for files that are reduced to counts: say "
+                + arg("reduce", True)
+                + ", too."
             )
 
 
 def _shown(paths: Sequence[Any]) -> str:
+    """Return the name of the first file for a message, with … where there are more."""
     first = paths[0]
     name = os.fspath(first) if isinstance(first, (str, os.PathLike)) else str(getattr(first, "name", "the open file"))
     return name if len(paths) == 1 else f"{name} …"
 
 
 def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
+    """Return the format of all files; refuse files of different formats."""
     kinds = [recognise(source, format) for source in sources]
-    for source, other in zip(sources, kinds, strict=True):
-        if other != kinds[0]:
-            what = f"this looks like {other.name}, the first file like {kinds[0].name}"
+    for source, kind in zip(sources, kinds, strict=True):
+        if kind != kinds[0]:
+            what = f"this looks like {kind.name}, the first file like {kinds[0].name}"
             raise source.error(f"{what}: say " + arg("format") + ".")
     return kinds[0]
 
 
 def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Options) -> Any:
+    """Read files of one format with its reader, refusing options that do not apply to it."""
     if not kind.reads:
         raise sources[0].error(f"the format {kind.name} cannot be read: write another one.")
     if what not in kind.reads:
-        found = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
-        raise sources[0].error(f"{found}: read it with {FUNCTIONS[kind.reads[0]]}, or say " + arg("format") + ".")
+        holds = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
+        raise sources[0].error(f"{holds}: read it with {FUNCTIONS[kind.reads[0]]}, or say " + arg("format") + ".")
     if options.categories is not None and kind.name != "preflib" and not kind.is_table:
         what = arg("categories") + " is for PrefLib's cat files and tables"
         raise sources[0].error(what + f", this is {kind.name}: leave it out.")

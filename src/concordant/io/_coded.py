@@ -47,7 +47,7 @@ class Piece(ReducedTable):
 
 
 def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
-    """Go through the groups of a table of pairs with agents, some agents at a time."""
+    """Yield the groups of equal rows of a table of pairs with agents, some agents at a time."""
     import duckdb
 
     role_of = {name: role for role, name in plan.column.items() if role != "weight"}
@@ -55,16 +55,16 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
     with connect(table.path(), share=SHARE) as connection:
         try:
             dictionaries = [_number(connection, table, name, k) for k, name in enumerate(names)]
-            sizes = [len(new) for new, _ in dictionaries]
+            sizes = [len(our_code) for our_code, _ in dictionaries]
             rows, ranges = _cut(connection, table, names, sizes, plan.column.get("weight"))
             for low, high in ranges:
-                found = _count(connection, low, high)
-                texts, key = {}, found.pop("k")
-                for (new, vocabulary), name, size in reversed(list(zip(dictionaries, names, sizes, strict=True))):
-                    texts[name] = (new[key % size], vocabulary)
+                counted = _count(connection, low, high)
+                texts, key = {}, counted.pop("k")
+                for (our_code, vocabulary), name, size in reversed(list(zip(dictionaries, names, sizes, strict=True))):
+                    texts[name] = (our_code[key % size], vocabulary)
                     key //= size
-                if len(found["rows"]):
-                    piece = Piece(table, plan, options, {name: texts[name] for name in names}, found)
+                if len(counted["rows"]):
+                    piece = Piece(table, plan, options, {name: texts[name] for name in names}, counted)
                     piece.capacity = rows
                     yield piece
         except (duckdb.Error, RuntimeError) as error:
@@ -72,7 +72,9 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
 
 
 def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32s, Vocabulary]:
-    """Make the dictionary of a column, codes from 1 up, 0 for what is missing: (our code of each, labels)."""
+    """Make the dictionary ``d{k}`` of a column (codes from 1, 0 for missing); return our code of each and
+    the labels.
+    """
     connection.execute(
         f"CREATE TEMP TABLE d{k} AS SELECT x, row_number() OVER (ORDER BY x) AS code "
         f"FROM (SELECT DISTINCT {table.text_of(name)} AS x FROM {table.scan()}) WHERE x IS NOT NULL"
@@ -85,36 +87,40 @@ def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32
 def _cut(
     connection: Any, table: DuckTable, names: list[str], sizes: list[int], weight: str | None
 ) -> tuple[int, Iterator[tuple[int, int]]]:
-    """Number the rows, count them, and cut the numbers into ranges of whole agents."""
-    span = 1
+    """Make the table ``numbered``, one key per row; return how many rows it has, and ranges of keys of whole agents.
+
+    A key is a number in mixed radix: the code of the agent first, then those of the other columns. The dictionaries
+    ``d0``, ``d1``, … are dropped.
+    """
+    n_keys = 1
     for size in sizes:
-        span *= size
-    if span > MAX_KEYS:
+        n_keys *= size
+    if n_keys > MAX_KEYS:
         what = "there are too many agents and items to count them apart"
         raise InputError(what + ": leave out " + arg("agent") + ".", path=table.name)
     key = "0"
     for k, size in enumerate(sizes):
         key = f"({key} * {size} + coalesce(d{k}.code, 0))"
-    joins = " ".join(f"LEFT JOIN d{k} ON d{k}.x = t.k{k}" for k in range(len(names)))
-    texts = ", ".join(f"{table.text_of(name)} AS k{k}" for k, name in enumerate(names))
-    own, kept = ("", "") if weight is None else (f", {table.number_of(weight)} AS w", ", t.w")
-    rows_read = f"(SELECT {texts}{own} FROM {table.scan()}) t"
-    connection.execute(f"CREATE TEMP TABLE numbered AS SELECT {key}::BIGINT AS k{kept} FROM {rows_read} {joins}")
+    joins = " ".join(f"LEFT JOIN d{k} ON d{k}.x = t.text{k}" for k in range(len(names)))
+    texts = ", ".join(f"{table.text_of(name)} AS text{k}" for k, name in enumerate(names))
+    weight_read, weight_kept = ("", "") if weight is None else (f", {table.number_of(weight)} AS w", ", t.w")
+    rows_read = f"(SELECT {texts}{weight_read} FROM {table.scan()}) t"
+    connection.execute(f"CREATE TEMP TABLE numbered AS SELECT {key}::BIGINT AS k{weight_kept} FROM {rows_read} {joins}")
     for k in range(len(names)):
         connection.execute(f"DROP TABLE d{k}")
     rows = int(connection.execute("SELECT count(*) FROM numbered").fetchone()[0])
-    per_agent = span // sizes[0]
-    parts = max(1, min(sizes[0], -(-rows // ROWS_AT_ONCE)))
-    return rows, pairwise([per_agent * (sizes[0] * p // parts) for p in range(parts + 1)])
+    keys_per_agent = n_keys // sizes[0]
+    n_ranges = max(1, min(sizes[0], -(-rows // ROWS_AT_ONCE)))
+    return rows, pairwise([keys_per_agent * (sizes[0] * r // n_ranges) for r in range(n_ranges + 1)])
 
 
 def _count(connection: Any, low: int, high: int) -> dict[str, Any]:
-    """Count the equal numbers of a range."""
+    """Count equal keys from ``low`` up to ``high`` (exclusive), with the exact sums of their weights."""
     has_weight = any(row[0] == "w" for row in connection.execute("DESCRIBE numbered").fetchall())
     sums = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE"
     if has_weight:
         usable = f"CASE WHEN {sql_weight('w')} THEN w END"
         sums = f"{exact_sum(usable)}, count({usable})::DOUBLE, coalesce(min(w), 0)"
     query = f"SELECT k, {sums}, count(*)::DOUBLE FROM numbered WHERE k >= {low} AND k < {high} GROUP BY k ORDER BY k"
-    found = connection.execute(query).fetchnumpy()
-    return dict(zip(("k", "whole", "high", "low", "numbers", "least", "rows"), found.values(), strict=True))
+    columns = connection.execute(query).fetchnumpy()
+    return dict(zip(("k", "whole", "high", "low", "numbers", "least", "rows"), columns.values(), strict=True))

@@ -34,7 +34,7 @@ CARRIED = {"pairs": ("covariate", "shown"), "ranks": ("team", "covariate"), "rat
 
 
 def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[Columns, list[str]]:
-    """Return the columns of a table and what they leave behind."""
+    """Return the columns of a table and notes on what they leave out."""
     if isinstance(data, Ranking):
         return data.columns(), []
     if isinstance(data, Labels):
@@ -43,8 +43,8 @@ def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[C
         raise InputError(f"A {type(data).__name__} cannot be written: give preferences, a ranking or labels.")
     _refuse_bad_labels(data)
     layout = _layout(data) if layout is None else _asked(layout)
-    made = _with_candidates(data, layout, _MAKERS[layout](data))
-    return made, left_behind(data, layout)
+    table = _with_candidates(data, layout, _MAKERS[layout](data))
+    return table, left_behind(data, layout)
 
 
 # ---- preferences as tables ----
@@ -63,6 +63,7 @@ def _layout(prefs: Preferences) -> str:
 
 
 def _asked(layout: str) -> str:
+    """Return the layout asked for; refuse unknown ones."""
     plain = layout.strip().lower()
     if plain not in LAYOUTS:
         raise InputError(f"The layout {layout!r} is not written: choose one of {', '.join(LAYOUTS)}.")
@@ -70,71 +71,74 @@ def _asked(layout: str) -> str:
 
 
 def _values_order(prefs: Preferences, sign: float) -> bool:
-    """Whether the values alone give the tiers."""
+    """Return whether sorting by ``sign`` times the value, ascending, gives exactly the tiers."""
     assert prefs.value is not None
-    tier, owner, value = dense_tiers(prefs), segment_index(prefs.indptr), sign * prefs.value
-    same = owner[1:] == owner[:-1]
-    return bool(np.array_equal(np.sign(np.diff(tier))[same], np.sign(np.diff(value))[same]))
+    tier, ballot, value = dense_tiers(prefs), segment_index(prefs.indptr), sign * prefs.value
+    is_same_ballot = ballot[1:] == ballot[:-1]
+    return bool(np.array_equal(np.sign(np.diff(tier))[is_same_ballot], np.sign(np.diff(value))[is_same_ballot]))
 
 
 def has_open(prefs: Preferences) -> bool:
-    """Say whether a ballot leaves the order of its last items open."""
+    """Return whether a ballot leaves the order of its last items open."""
     return prefs.open is not None and bool(prefs.open.any())
 
 
 def has_ties(prefs: Preferences) -> bool:
-    """Say whether a ballot puts two items into one tier."""
+    """Return whether a ballot puts two items into one tier."""
     tier, owner = prefs.tier, segment_index(prefs.indptr)
     return bool(((tier[1:] == tier[:-1]) & (owner[1:] == owner[:-1])).any())
 
 
 def has_one_ballot_each(prefs: Preferences) -> bool:
-    """Say whether no agent has two ballots in one instance."""
-    speaker = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
-    return len(np.unique(speaker * prefs.n_instances + prefs.instance_of_ballot)) == prefs.n_ballots
+    """Return whether no agent has two ballots in one instance."""
+    agent = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
+    return len(np.unique(agent * prefs.n_instances + prefs.instance_of_ballot)) == prefs.n_ballots
 
 
 def ballot_columns(prefs: Preferences, rows: AnyArray | slice = slice(None)) -> Columns:
     """Return the agent and the instance of some ballots, where they have one."""
-    made: Columns = {}
+    table: Columns = {}
     if prefs.agents is not None and prefs.agent is not None:
-        made["agent"] = prefs.agents.take(prefs.agent[rows])
+        table["agent"] = prefs.agents.take(prefs.agent[rows])
     if prefs.instances is not None and prefs.instance is not None:
-        made["instance"] = prefs.instances.take(prefs.instance[rows])
-    return made
+        table["instance"] = prefs.instances.take(prefs.instance[rows])
+    return table
 
 
-def _with_weight(prefs: Preferences, made: Columns, rows: AnyArray | slice = slice(None)) -> Columns:
+def _with_weight(prefs: Preferences, table: Columns, rows: AnyArray | slice = slice(None)) -> Columns:
+    """Add the column of weights, unless all are 1."""
     if (prefs.weight != 1).any():
-        made["weight"] = prefs.weight[rows]
-    return made
+        table["weight"] = prefs.weight[rows]
+    return table
 
 
 def _pairs(prefs: Preferences) -> Columns:
+    """Return comparisons as columns: winner and loser, or left, right and who won where the shown order is known."""
     if (np.diff(prefs.indptr) != 2).any() or has_open(prefs):
         raise InputError("Only closed ballots of two items can be written as pairs: say " + _AS_RANKINGS + ".")
-    one, two = ("winner", "loser") if prefs.shown is None else ("left", "right")
+    role_1, role_2 = ("winner", "loser") if prefs.shown is None else ("left", "right")
     first, second = _entries_by_side(prefs)
-    made: Columns = {one: prefs.items.take(prefs.item[first]), two: prefs.items.take(prefs.item[second])}
+    table: Columns = {role_1: prefs.items.take(prefs.item[first]), role_2: prefs.items.take(prefs.item[second])}
     if prefs.shown is not None:  # an outcome in words could be the name of an item
-        made["left_won"] = (prefs.tier[first] < prefs.tier[second]).astype(np.int64)
-        made["right_won"] = (prefs.tier[first] > prefs.tier[second]).astype(np.int64)
+        table["left_won"] = (prefs.tier[first] < prefs.tier[second]).astype(np.int64)
+        table["right_won"] = (prefs.tier[first] > prefs.tier[second]).astype(np.int64)
     elif (tie := prefs.tier[first] == prefs.tier[second]).any():
-        made["tie"] = tie.astype(np.int64)
+        table["tie"] = tie.astype(np.int64)
     if prefs.covariate is not None:
         for name, column in zip(prefs.covariates, prefs.covariate.T, strict=True):
-            made |= {f"{one}_{name}": column[first], f"{two}_{name}": column[second]}
-    return _with_weight(prefs, made | ballot_columns(prefs))
+            table |= {f"{role_1}_{name}": column[first], f"{role_2}_{name}": column[second]}
+    return _with_weight(prefs, table | ballot_columns(prefs))
 
 
 def _entries_by_side(prefs: Preferences) -> tuple[Int64s, Int64s]:
-    """Return the entries of both sides of every pair: who was first and second, or else winner and loser."""
+    """Return the entries of both sides of every pair: first and second shown, or winner and loser."""
     entry = np.arange(0, len(prefs.item), 2)
     is_swapped = 0 if prefs.shown is None else (prefs.shown[0::2] > prefs.shown[1::2]).astype(np.int64)
     return entry + is_swapped, entry + 1 - is_swapped
 
 
 def _ranks(prefs: Preferences) -> Columns:
+    """Return one row per item with its rank, and its rating where there is one."""
     if prefs.scale == "rank":
         if not _values_order(prefs, 1.0):
             raise InputError(
@@ -147,6 +151,7 @@ def _ranks(prefs: Preferences) -> Columns:
 
 
 def _ratings(prefs: Preferences) -> Columns:
+    """Return one row per item with its rating; refuse ratings that do not give the order."""
     if prefs.scale != "rating" or not _values_order(prefs, -1.0):
         raise InputError(
             "These preferences hold no ratings that give their order: say " + arg("layout", "ranks", of="write") + "."
@@ -155,48 +160,51 @@ def _ratings(prefs: Preferences) -> Columns:
 
 
 def _long(prefs: Preferences, values: Columns) -> Columns:
+    """Return one row per entry: ballot, agent, instance, team, item, values, covariates and weight."""
     if has_open(prefs):
         raise InputError("Open ballots cannot be written row by row: say " + _AS_RANKINGS + ".")
-    owner = segment_index(prefs.indptr)
-    made: Columns = {} if has_one_ballot_each(prefs) and prefs.team is None else {"ballot": owner + 1}
-    made |= ballot_columns(prefs, owner)
+    ballot = segment_index(prefs.indptr)
+    table: Columns = {} if has_one_ballot_each(prefs) and prefs.team is None else {"ballot": ballot + 1}
+    table |= ballot_columns(prefs, ballot)
     if prefs.team is not None:
-        made["team"] = prefs.team.astype(np.int64) + 1
-    made["item"] = prefs.items.take(prefs.item)
+        table["team"] = prefs.team.astype(np.int64) + 1
+    table["item"] = prefs.items.take(prefs.item)
     if prefs.covariate is not None:
-        taken = [name for name in prefs.covariates if name in {*made, *values, "weight"}]
-        if taken:
-            raise InputError(f"A covariate is called {taken[0]!r}, as another column is: rename it before writing.")
+        clashing = [name for name in prefs.covariates if name in {*table, *values, "weight"}]
+        if clashing:
+            raise InputError(f"A covariate is called {clashing[0]!r}, as another column is: rename it before writing.")
         values = values | dict(zip(prefs.covariates, prefs.covariate.T, strict=True))
-    return _with_weight(prefs, made | values, owner)
+    return _with_weight(prefs, table | values, ballot)
 
 
 def _places(prefs: Preferences) -> Columns:
-    tier, owner = dense_tiers(prefs), segment_index(prefs.indptr)
+    """Return one row per ballot with a column per place, best first."""
+    tier, ballot = dense_tiers(prefs), segment_index(prefs.indptr)
     if has_ties(prefs) or has_open(prefs):
         raise InputError("Ties and open ballots cannot be written as places: say " + _AS_RANKINGS + ".")
     width = int(np.diff(prefs.indptr).max())
     table = np.full((prefs.n_ballots, width), "", object)
-    table[owner, tier] = prefs.items.take(prefs.item)
-    made = _with_weight(prefs, ballot_columns(prefs))
-    return made | {f"rank{k + 1}": table[:, k].tolist() for k in range(width)}
+    table[ballot, tier] = prefs.items.take(prefs.item)
+    table_columns = _with_weight(prefs, ballot_columns(prefs))
+    return table_columns | {f"rank{k + 1}": table[:, k].tolist() for k in range(width)}
 
 
 def _rankings(prefs: Preferences) -> Columns:
-    made = ballot_columns(prefs)
+    """Return one row per ballot with its ranking as text."""
+    table = ballot_columns(prefs)
     ballots = lists_of_tiers(prefs.items.take(prefs.item), dense_tiers(prefs).tolist(), prefs.indptr.tolist())
-    made["ranking"] = write_rankings(ballots, prefs.items.labels)
+    table["ranking"] = write_rankings(ballots, prefs.items.labels)
     if prefs.open is not None and has_open(prefs):
-        made["open"] = prefs.open.astype(np.int64)
-    return _with_weight(prefs, made)
+        table["open"] = prefs.open.astype(np.int64)
+    return _with_weight(prefs, table)
 
 
 def lists_of_tiers(
-    items: Sequence[T], tier: Sequence[int], ptr: Sequence[int], least: int = 0
+    items: Sequence[T], tier: Sequence[int], ptr: Sequence[int], min_tiers: int = 0
 ) -> Iterator[list[list[T]]]:
-    """Yield every ballot as a list of its tiers, empty ones kept, at least so many."""
+    """Yield every ballot as a list of its tiers, empty ones included, at least ``min_tiers`` of them."""
     for start, stop in pairwise(ptr):
-        tiers: list[list[T]] = [[] for _ in range(max(least, 1 + max(tier[start:stop], default=-1)))]
+        tiers: list[list[T]] = [[] for _ in range(max(min_tiers, 1 + max(tier[start:stop], default=-1)))]
         for k in range(start, stop):
             tiers[tier[k]].append(items[k])
         yield tiers
@@ -213,39 +221,39 @@ def _unranked(prefs: Preferences) -> Int64s:
 
 
 def _written_candidates(prefs: Preferences, layout: str) -> Int64s:
-    """Return the unranked candidates that a layout can name; a pair needs a second candidate of the instance."""
+    """Return the unranked candidates that a layout can hold; pairs need a second candidate in the instance."""
     slots = _unranked(prefs)
     if layout == "pairs":
         slots = slots[np.diff(prefs.slot_ptr)[segment_index(prefs.slot_ptr)[slots]] > 1]
     return slots if layout in LAYOUTS else slots[:0]
 
 
-def _with_candidates(prefs: Preferences, layout: str, made: Columns) -> Columns:
-    """Add a row per candidate that nobody ranked: with an empty rank or rating, or else with a weight of zero."""
+def _with_candidates(prefs: Preferences, layout: str, table: Columns) -> Columns:
+    """Append a row per unranked candidate: with an empty rank or rating, else with a weight of zero."""
     slots = _written_candidates(prefs, layout)
     if not len(slots):
-        return made
+        return table
     n, items = len(slots), prefs.items.take(prefs.slot_item[slots])
     cells: Columns = {"item": items} if layout in ("ranks", "ratings") else _silent_ballots(prefs, layout, slots, items)
     if layout not in ("ranks", "ratings"):
-        cells |= {"weight": [0] * n, "agent": made.get("agent", [""])[:1] * n}
-        made = {**made, "weight": prefs.weight}
+        cells |= {"weight": [0] * n, "agent": table.get("agent", [""])[:1] * n}
+        table = {**table, "weight": prefs.weight}
     if prefs.instances is not None:
         cells["instance"] = prefs.instances.take(segment_index(prefs.slot_ptr)[slots])
     blank = [0 if layout == "pairs" else None] * n
-    return {name: [*_plain(column), *cells.get(name, blank)] for name, column in made.items()}
+    return {name: [*_plain(column), *cells.get(name, blank)] for name, column in table.items()}
 
 
 def _silent_ballots(prefs: Preferences, layout: str, slots: Int64s, items: Sequence[str]) -> Columns:
-    """Return the items of a ballot per candidate."""
+    """Return the item columns of one ballot per unranked candidate; pairs name another candidate as opponent."""
     if layout == "rankings":
         return {"ranking": write_rankings([[[item]] for item in items], prefs.items.labels)}
     if layout == "places":
         return {"rank1": items}
     start = prefs.slot_ptr[segment_index(prefs.slot_ptr)[slots]]
-    others = prefs.items.take(prefs.slot_item[np.where(slots > start, start, start + 1)])
-    one, two = ("winner", "loser") if prefs.shown is None else ("left", "right")
-    return {one: items, two: others}
+    opponents = prefs.items.take(prefs.slot_item[np.where(slots > start, start, start + 1)])
+    role_1, role_2 = ("winner", "loser") if prefs.shown is None else ("left", "right")
+    return {role_1: items, role_2: opponents}
 
 
 def _plain(column: Any) -> list[Any]:
@@ -254,22 +262,22 @@ def _plain(column: Any) -> list[Any]:
 
 # ---- what is not written ----
 def _unwritten_labels(prefs: Preferences, layout: str) -> list[str]:
-    """Say which candidates, agents, items and instances have no row."""
+    """Return notes on candidates, items, instances and agents that appear in no row."""
     written = _written_candidates(prefs, layout)
-    instances = np.zeros(prefs.n_instances, bool)
-    instances[prefs.instance_of_ballot[np.diff(prefs.indptr) > 0]] = True
-    instances[segment_index(prefs.slot_ptr)[written]] = True
+    is_written = np.zeros(prefs.n_instances, bool)
+    is_written[prefs.instance_of_ballot[np.diff(prefs.indptr) > 0]] = True
+    is_written[segment_index(prefs.slot_ptr)[written]] = True
     counts = {
         "candidates that nobody ranked": len(_unranked(prefs)) - len(written),
         "items that are no candidates": prefs.n_items - len(np.unique(prefs.slot_item)),
-        "instances without ballots": 0 if prefs.instances is None else int((~instances).sum()),
+        "instances without ballots": 0 if prefs.instances is None else int((~is_written).sum()),
         "agents without ballots": 0 if prefs.agent is None else len(prefs.agents or ()) - len(np.unique(prefs.agent)),
     }
     return [f"{count:,} {what} are not written" for what, count in counts.items() if count]
 
 
 def left_behind(prefs: Preferences, layout: str) -> list[str]:
-    """Say what a table, or a run (layout "run"), cannot carry."""
+    """Return notes on what a table, or a run (layout "run"), cannot hold."""
     notes = _unwritten_labels(prefs, layout)
     if prefs.value is not None and layout not in ("ranks", "ratings", "run"):
         notes.append(f"the {prefs.scale}s behind the order are not written")
@@ -285,6 +293,7 @@ def left_behind(prefs: Preferences, layout: str) -> list[str]:
 
 
 def _refuse_bad_labels(prefs: Preferences) -> None:
+    """Refuse labels that are empty or hold characters that text files cannot keep."""
     for what, vocabulary in (("item", prefs.items), ("agent", prefs.agents), ("instance", prefs.instances)):
         for label in vocabulary or ():
             if label == "" or "\0" in label or re.search("[\ud800-\udfff]", label):
@@ -295,7 +304,7 @@ def _refuse_bad_labels(prefs: Preferences) -> None:
 # ---- labels ----
 def label_columns(labels: Labels) -> Columns:
     """Return the columns of known relevance."""
-    made: Columns = {}
+    table: Columns = {}
     if labels.instances is not None:
-        made["instance"] = labels.instances.take(segment_index(labels.ptr))
-    return made | {"item": labels.items.take(labels.item), "label": labels.label}
+        table["instance"] = labels.instances.take(segment_index(labels.ptr))
+    return table | {"item": labels.items.take(labels.item), "label": labels.label}

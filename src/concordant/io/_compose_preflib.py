@@ -26,7 +26,7 @@ Tiers = list[list[int]]
 
 
 def write(data: object, how: Writing) -> tuple[bytes, list[str]]:
-    """Return a PrefLib file and what it leaves behind; the name or the format may ask for a type."""
+    """Return a PrefLib file and notes on what it cannot hold; the name or the format may ask for a type."""
     if not isinstance(data, Preferences):
         raise InputError(f"Only preferences can be written as PrefLib, not a {type(data).__name__}: use csv.")
     kind = _asked(how) or _fitting(data)
@@ -44,11 +44,12 @@ def write(data: object, how: Writing) -> tuple[bytes, list[str]]:
 
 
 def _asked(how: Writing) -> str | None:
+    """Return the PrefLib type that the format or the file name asks for; None without one."""
     stem = (how.name or "").lower()
     for packing in COMPRESSIONS:
         stem = stem.removesuffix(packing)
-    asked = ((how.asked or "").strip().lower(), os.path.splitext(stem)[1])
-    return next((kind for kind in (text.removeprefix(".") for text in asked) if kind in TYPES), None)
+    candidates = ((how.asked or "").strip().lower(), os.path.splitext(stem)[1])
+    return next((kind for kind in (text.removeprefix(".") for text in candidates) if kind in TYPES), None)
 
 
 def _is_strict(prefs: Preferences) -> bool:
@@ -67,6 +68,7 @@ def _fitting(prefs: Preferences) -> str:
 
 
 def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
+    """Refuse preferences that PrefLib, or a file of this type, cannot represent."""
     if prefs.n_instances > 1:
         raise InputError("A PrefLib file holds one election, here are several instances: select one of them.")
     if has_open(prefs):
@@ -85,7 +87,7 @@ def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
 
 
 def _numbers(prefs: Preferences) -> dict[str, int]:
-    """Return the number of every alternative: as it was read, where that is known, else 1, 2, …"""
+    """Return the number of every alternative: as it was read where that is known, else 1, 2, …"""
     known = prefs.meta.get(NUMBERS)
     labels = prefs.items.labels
     if isinstance(known, Mapping) and all(label in known for label in labels):
@@ -95,6 +97,7 @@ def _numbers(prefs: Preferences) -> dict[str, int]:
 
 # ---- the header ----
 def _header(meta: Mapping[str, object], kind: str, name: str | None) -> list[str]:
+    """Return the header lines: the usual fields first, then the others from ``meta``."""
     fields = {key: value for key, value in meta.items() if isinstance(value, str) and key not in COUNTS}
     fields["data type"] = kind
     if "file name" not in fields and name not in (None, "-"):
@@ -108,6 +111,7 @@ def _header(meta: Mapping[str, object], kind: str, name: str | None) -> list[str
 
 # ---- the body ----
 def _orders(prefs: Preferences, kind: str, number: Mapping[str, int]) -> tuple[dict[str, object], list[str]]:
+    """Return the counts for the header and one line ``count: order`` per ballot."""
     code_of = [number[label] for label in prefs.items.labels]
     tier = (prefs.tier if kind == "cat" else dense_tiers(prefs)).tolist()
     categories = _categories(prefs) if kind == "cat" else []
@@ -147,7 +151,7 @@ def _categories(prefs: Preferences) -> list[str]:
 
 
 def _positions(prefs: Preferences, categories: Sequence[str]) -> list[int]:
-    """Return where in the file's list the category of every tier stands."""
+    """Return the position of every tier's category in the file's list."""
     best_first: Any = prefs.meta.get(CATEGORIES, ())
     if AS_LISTED in prefs.meta and set(best_first) <= set(categories):
         return [categories.index(label) for label in best_first]
@@ -157,6 +161,7 @@ def _positions(prefs: Preferences, categories: Sequence[str]) -> list[int]:
 def _never_cast(
     prefs: Preferences, number: Mapping[str, int], categories: Sequence[str], position: Sequence[int]
 ) -> list[Tiers]:
+    """Return the orders with a count of zero that were read, as numbers of alternatives by tier."""
     kept: Any = prefs.meta.get(NEVER_CAST, ())
     orders: list[Tiers] = []
     for tiers in kept:
@@ -170,6 +175,7 @@ def _never_cast(
 
 
 def _edges(prefs: Preferences, number: Mapping[str, int]) -> tuple[dict[str, object], list[str]]:
+    """Return the counts for the header and one line ``agent, item, rating`` per rating."""
     if prefs.agents is None or prefs.agent is None or prefs.value is None or prefs.scale != "rating":
         raise InputError("A wmd file holds what vertices think of vertices: it needs ratings by named agents.")
     if not set(prefs.agents) <= set(prefs.items) or (prefs.weight != 1).any():
@@ -183,6 +189,7 @@ def _edges(prefs: Preferences, number: Mapping[str, int]) -> tuple[dict[str, obj
 
 
 def _left_behind(prefs: Preferences, kind: str) -> list[str]:
+    """Return notes on what a file of this type cannot hold."""
     notes = []
     if prefs.agents is not None and kind != "wmd":
         notes.append("the agents are not written")
@@ -194,7 +201,7 @@ def _left_behind(prefs: Preferences, kind: str) -> list[str]:
         notes.append(f"the {prefs.scale}s behind the order are not written")
     notes += [f"{what} not written" for name, what in NOT_WRITTEN.items() if getattr(prefs, name) is not None]
     known = {NUMBERS, NEVER_CAST, CATEGORIES, AS_LISTED, COUNTED_FROM}
-    strange = [key for key, value in prefs.meta.items() if not isinstance(value, str) and key not in known]
-    if strange:
-        notes.append(f"the header fields {', '.join(strange)} are not written")
+    unknown_fields = [key for key, value in prefs.meta.items() if not isinstance(value, str) and key not in known]
+    if unknown_fields:
+        notes.append(f"the header fields {', '.join(unknown_fields)} are not written")
     return notes

@@ -37,7 +37,7 @@ class Dialect:
 
 
 def sniff(source: Source, options: Options) -> Dialect:
-    """Look at the head of a csv file, in the light of what the user said."""
+    """Recognise delimiter, header and columns from the head of a csv file and the user's options."""
     delimiter = options.delimiter or ("\t" if options.format == "tsv" else None)
     text = _head_text(source)
     lines = [line for line in re.split("\r?\n|\r", text) if line.strip()]
@@ -77,27 +77,28 @@ def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) ->
 
 
 def wide_row(path: str, dialect: Dialect) -> tuple[int, int] | None:
-    """Return (line, fields) of the first row with far too many fields, which DuckDB takes hours to reject."""
-    most, delimiter = len(dialect.columns) + FAR_TOO_MANY, dialect.delimiter.encode()
+    """Return (line, number of fields) of the first row with far too many fields, which DuckDB takes hours to reject."""
+    max_fields, delimiter = len(dialect.columns) + FAR_TOO_MANY, dialect.delimiter.encode()
     with open(path, "rb") as file:
-        if not any(len(line) > most and line.count(delimiter) >= most for line in file):
+        if not any(len(line) > max_fields and line.count(delimiter) >= max_fields for line in file):
             return None
     with _records(path, dialect) as rows:  # delimiters may stand in quotes
-        return next(((rows.line_num, len(row)) for row in rows if len(row) > most), None)
+        return next(((rows.line_num, len(row)) for row in rows if len(row) > max_fields), None)
 
 
 @contextmanager
 def _records(path: str, dialect: Dialect) -> Iterator[Any]:
-    """Open a csv file as rows of any size that know the line they end on."""
-    usual = csv.field_size_limit(LONGEST_FIELD)
+    """Open a csv file as a csv.reader without a limit on the size of a field."""
+    previous_limit = csv.field_size_limit(LONGEST_FIELD)
     try:
         with open(path, encoding="utf-8-sig", errors="replace", newline="") as text:
             yield csv.reader(text, delimiter=dialect.delimiter[0])
     finally:
-        csv.field_size_limit(usual)
+        csv.field_size_limit(previous_limit)
 
 
 def _head_text(source: Source) -> str:
+    """Return the head of the file as text; a character cut off at its end is dropped."""
     try:
         return source.head.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -107,45 +108,46 @@ def _head_text(source: Source) -> str:
 
 
 def _delimiter(lines: Sequence[str], source: Source) -> str:
-    """Return the sign that splits the first lines into the same number of fields, the most fields winning."""
+    """Return the delimiter that splits the first lines into the same number of fields; more fields decide a tie."""
     if source.ending in (".tsv", ".tab") and "\t" in lines[0]:
         return "\t"
-    best, most = ",", 0.0
+    best_delimiter, best_score = ",", 0.0
     for delimiter in DELIMITERS:
         counts = [len(row) for row in csv.reader(lines[:20], delimiter=delimiter) if row]
         if not counts or counts[0] < 2:
             continue
         agreement = sum(count == counts[0] for count in counts) / len(counts)
-        if agreement + counts[0] / 1000 > most:
-            best, most = delimiter, agreement + counts[0] / 1000
-    return best
+        if agreement + counts[0] / 1000 > best_score:
+            best_delimiter, best_score = delimiter, agreement + counts[0] / 1000
+    return best_delimiter
 
 
 def has_header(rows: Sequence[Sequence[str]], wanted: Collection[str]) -> bool:
     """Decide whether the first row names columns.
 
-    It does when the user spoke of one of its cells, when a cell is a word for a role that does not come again
-    below it, or when it is text above numbers; it does not when its cells come again as data.
+    It does if the user named one of its cells, if a cell is a word for a role and does not occur below it, or if it is
+    text above numbers; it does not if its cells occur again as data.
     """
-    first, rest = rows[0], rows[1:]
+    first, data = rows[0], rows[1:]
     if {normalise(str(name)) for name in wanted if not str(name).isdigit()} & {normalise(cell) for cell in first}:
         return True
-    if not rest:
+    if not data:
         return any(is_known_name(cell) for cell in first)
-    below = [{row[k].strip() for row in rest if k < len(row)} for k in range(len(first))]
-    if any(is_known_name(cell) and cell.strip() not in below[k] for k, cell in enumerate(first)):
+    values_below = [{row[k].strip() for row in data if k < len(row)} for k in range(len(first))]
+    if any(is_known_name(cell) and cell.strip() not in values_below[k] for k, cell in enumerate(first)):
         return True
     for k, cell in enumerate(first):
-        numeric_below = all(_is_number(text) for text in below[k] if text)
-        if numeric_below != _is_number(cell) and below[k] - {""}:
+        numeric_below = all(_is_number(text) for text in values_below[k] if text)
+        if numeric_below != _is_number(cell) and values_below[k] - {""}:
             return True
         if _is_number(cell):
             return False
-    everything = set().union(*below)
-    return not any(cell.strip() in everything for cell in first) and (len(first) != 2 or len(rest) > 2)
+    all_values = set().union(*values_below)
+    return not any(cell.strip() in all_values for cell in first) and (len(first) != 2 or len(data) > 2)
 
 
 def _is_number(text: str) -> bool:
+    """Return whether a text is a number for Python."""
     try:
         float(text)
     except ValueError:

@@ -42,10 +42,10 @@ INTERRUPTED = ("Query interrupted", "INTERRUPT Error: Interrupted!")
 
 @contextmanager
 def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[DuckDBPyConnection]:
-    """Open an in-memory database that sees these files only, loads nothing else, and is closed whatever happens.
+    """Open an in-memory database that sees only these files and loads no extensions; it is always closed.
 
-    Where memory is limited it takes a ``share`` of it. What does not fit goes to a spill folder of its own in the
-    temporary folder (TMPDIR), which is removed at the end.
+    Where memory is limited it takes a ``share`` of it. What does not fit goes to its own spill folder in the temporary
+    folder (TMPDIR), which is removed at the end.
     """
     import shutil
     import tempfile
@@ -71,15 +71,15 @@ def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[Du
         connection.execute("SET lock_configuration=true")
         yield connection
     except Exception as error:
-        raise _told(error) from None
+        raise _as_known_error(error) from None
     finally:
         connection.close()
         if os.path.isdir(spill):  # there only if something was spilled
             shutil.rmtree(spill, ignore_errors=True)
 
 
-def _told(error: Exception) -> BaseException:
-    """Say what is not the fault of a file: somebody pressed Ctrl-C, or there was too little room."""
+def _as_known_error(error: Exception) -> BaseException:
+    """Return KeyboardInterrupt for Ctrl-C and MemoryLimitError for lack of memory or disk; else the error itself."""
     text = str(error)
     if any(sign in text for sign in INTERRUPTED):
         return KeyboardInterrupt()
@@ -87,7 +87,7 @@ def _told(error: Exception) -> BaseException:
 
 
 def memory_limit_error(error: Exception) -> MemoryLimitError | None:
-    """Return the sentence for a full spill folder, or for too little memory; None where it is something else."""
+    """Return the error for a full spill folder or too little memory; None where the cause is something else."""
     import tempfile
 
     text = str(error)
@@ -150,12 +150,12 @@ class DuckTable:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
         wanted = [*map(self.text_of, texts), *map(self.number_of, numbers)]
         columns = self._query(", ".join(wanted))
-        found_texts = {name: coded_of_stream(parts) for name, parts in zip(texts, columns, strict=False)}
-        found_numbers = dict(zip(numbers, map(np.asarray, columns[len(texts) :]), strict=True))
-        return found_texts, found_numbers
+        coded = {name: coded_of_stream(parts) for name, parts in zip(texts, columns, strict=False)}
+        values = dict(zip(numbers, map(np.asarray, columns[len(texts) :]), strict=True))
+        return coded, values
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does."""
+        """Return the cells of a column at a few rows, None where empty."""
         codes, vocabulary = coded_of_stream(self._query(self.text_of(column))[0])
         return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
 
@@ -172,11 +172,12 @@ class DuckTable:
         return FormatError(where + message, path=self.name, line=line)
 
     def place(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the location of a row for messages."""
         line = self.line(row)
         return f"row {row + 1}" if line is None else f"line {line}"
 
     def _query(self, select: str, limit: str = "") -> list[Any]:
+        """Return the columns of a SELECT over this file; a failure becomes an error about the file."""
         import duckdb
 
         path = self.path()
@@ -187,9 +188,9 @@ class DuckTable:
                 raise self.explained(connection, error) from None
 
     def explained(self, connection: DuckDBPyConnection, error: Exception) -> BaseException:
-        """Return why a query failed: Ctrl-C and lack of room, or what is wrong with the file."""
-        told = _told(error)
-        return self.problem(connection, error) if told is error else told
+        """Return why a query failed: Ctrl-C, lack of memory or disk, or a problem of the file."""
+        known_error = _as_known_error(error)
+        return self.problem(connection, error) if known_error is error else known_error
 
     def path(self) -> str:
         """Return the one file a query may read; signs of a pattern in its name would match other files."""
@@ -203,7 +204,7 @@ class DuckTable:
 
 
 def countable(table: InputTable) -> TypeGuard[DuckTable]:
-    """Say whether DuckDB can count the rows of a table, as the table knows itself."""
+    """Return whether DuckDB can count the rows of a table."""
     return table.is_countable
 
 
@@ -211,6 +212,7 @@ class CsvTable(DuckTable):
     """A csv or tsv file."""
 
     def __init__(self, source: Source, dialect: _csv.Dialect, options: Options) -> None:
+        """Take the dialect as given; columns are called c0, c1, … in queries."""
         super().__init__(source, options)
         self.dialect, self.has_header = dialect, dialect.has_header
         self.columns = list(dialect.columns)
@@ -221,7 +223,7 @@ class CsvTable(DuckTable):
         self._lines: list[int] | None = None
 
     def scan(self) -> str:
-        """Return the read_csv call, every option said, so that nothing is guessed twice.
+        """Return the read_csv call with every option given, so that DuckDB guesses nothing.
 
         Where rows may be skipped, raise for one with far too many fields, which DuckDB would take hours to reject.
         """
@@ -244,9 +246,9 @@ class CsvTable(DuckTable):
         if self._pad:  # in parallel DuckDB cannot pad rows whose quoted fields hold line ends
             options |= {"null_padding": "true", "parallel": "false"}
         if self.skip:
-            if found := _csv.wide_row(self.source.plain_path(), self.dialect):
-                what = f"the row has {found[1]:,} fields, the table has {len(self.columns)}"
-                raise self.source.error(f"{what}: correct the row.", found[0])
+            if wide_row := _csv.wide_row(self.source.plain_path(), self.dialect):
+                what = f"the row has {wide_row[1]:,} fields, the table has {len(self.columns)}"
+                raise self.source.error(f"{what}: correct the row.", wide_row[0])
             options["store_rejects"] = "true"
         return f"read_csv({quoted(self.path())}, {', '.join(f'{k}={v}' for k, v in options.items())})"
 
@@ -279,50 +281,52 @@ class CsvTable(DuckTable):
         return columns
 
     def _note_rejects(self, connection: DuckDBPyConnection) -> None:
-        """Note which lines were left out and why; once, as every query leaves out the same."""
-        found = self._rejects(connection)
-        if found and not self._rejected:
-            self._rejected = {line for line, _, _ in found}
+        """Note which lines were left out and why; only once, as every query leaves out the same."""
+        rejects = self._rejects(connection)
+        if rejects and not self._rejected:
+            self._rejected = {line for line, _, _ in rejects}
             reasons: dict[str, list[int]] = {}
-            for line, kind, message in found:
+            for line, kind, message in rejects:
                 reasons.setdefault(_rejection(kind, message), []).append(line)
             self.notes += [left_out(reason, len(lines), f"line {lines[0]}") for reason, lines in reasons.items()]
 
     def _rejects(self, connection: DuckDBPyConnection) -> list[tuple[int, str, str]]:
-        """Return (line, kind, message) of the rows DuckDB could not use; it counts records, people count lines."""
+        """Return (line, kind, message) of the rows that DuckDB rejected, with line numbers counted here from
+        byte positions.
+        """
         import duckdb
 
         try:
-            found = connection.execute(
+            rejected = connection.execute(
                 "SELECT byte_position, error_type, error_message FROM reject_errors "
                 "QUALIFY row_number() OVER (PARTITION BY line) = 1 ORDER BY byte_position"
             ).fetchall()
         except duckdb.Error:
             return []
-        lines, at, line = [], 0, 1
+        lines, n_read, line = [], 0, 1
         with open(self.source.plain_path(), "rb") as file:
-            for position, kind, message in found:
-                skipped = file.read(max(position - 1 - at, 0))
+            for position, kind, message in rejected:
+                skipped = file.read(max(position - 1 - n_read, 0))
                 line += skipped.count(b"\n") if b"\n" in skipped else skipped.count(b"\r")
-                at += len(skipped)
+                n_read += len(skipped)
                 lines.append((line, str(kind), str(message)))
         return lines
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
-        """Run once more, collecting what DuckDB rejects, and name the first line."""
+        """Run the scan again, collecting what DuckDB rejects, and return an error with the first such line."""
         import duckdb
 
-        asked, self.skip = self.skip, True
+        skip, self.skip = self.skip, True
         try:
             connection.execute(f"SELECT count(*) FROM {self.scan()}").fetchall()
-        except duckdb.Error as again:
-            return _translated(self.source, again)
+        except duckdb.Error as second_error:
+            return _translated(self.source, second_error)
         finally:
-            self.skip = asked
-        found = self._rejects(connection)
-        if not found:
+            self.skip = skip
+        rejects = self._rejects(connection)
+        if not rejects:
             return _translated(self.source, error)
-        line, kind, message = found[0]
+        line, kind, message = rejects[0]
         if "UNICODE" in kind:
             return self.source.not_utf_8(line)
         return self.source.error(_rejection(kind, message) + SKIP_HINT, line)
@@ -338,6 +342,7 @@ class JsonTable(DuckTable):
     """Objects, one per line (jsonl) or in one list (json)."""
 
     def __init__(self, source: Source, options: Options) -> None:
+        """Tell a list of objects from one object per line, and read the names of the fields."""
         super().__init__(source, options)
         start = source.head.lstrip()[:1]
         if start not in (b"{", b"["):
@@ -346,6 +351,7 @@ class JsonTable(DuckTable):
         self.columns = self._names()
 
     def _names(self) -> list[str]:
+        """Return the fields of the objects, without reading their values."""
         import duckdb
 
         with connect(self.path(), small=True) as connection:
@@ -361,6 +367,7 @@ class JsonTable(DuckTable):
         return list(columns)
 
     def _call(self, more: str) -> str:
+        """Return the read_json call with these further options."""
         kind = "array" if self._is_list else "newline_delimited"
         ignore = ", ignore_errors=true" if self.skip and not self._is_list else ""
         size = max(1 << 24, min(2 * os.path.getsize(self.source.plain_path()), 1 << 30))
@@ -379,7 +386,9 @@ class JsonTable(DuckTable):
         return self._not_objects() or _translated(self.source, error)
 
     def _not_objects(self) -> FormatError | None:
-        """Find the first line that holds no JSON object; DuckDB's own count differs by one now and then."""
+        """Return the error for the first line that is not a JSON object; DuckDB's own line numbers can be off
+        by one.
+        """
         import json
 
         if self._is_list:
@@ -411,6 +420,7 @@ class ParquetTable(DuckTable):
     """A parquet file: columns have types of their own."""
 
     def __init__(self, source: Source, options: Options) -> None:
+        """Read the names and types of the columns."""
         super().__init__(source, options)
         import duckdb
 
@@ -443,8 +453,9 @@ class ParquetTable(DuckTable):
 
 
 def _rejection(kind: str, message: str) -> str:
-    if found := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-        return f"the row has {found[2]} field{'s' * (found[2] != '1')}, the table has {found[1]}"
+    """Return a sentence for a row that DuckDB rejected."""
+    if match := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
+        return f"the row has {match[2]} field{'s' * (match[2] != '1')}, the table has {match[1]}"
     return {
         "UNQUOTED VALUE": "a quotation mark is opened and not closed, or text follows a closed one",
         "LINE SIZE OVER MAXIMUM": f"the line is longer than {LONGEST_LINE:,} bytes",
@@ -454,7 +465,7 @@ def _rejection(kind: str, message: str) -> str:
 
 
 def _translated(source: Source, error: Exception) -> FormatError:
-    """Return DuckDB's first sentence as ours."""
+    """Return DuckDB's first sentence as an error that names the file."""
     first = str(error).splitlines()[0].replace(source.plain_path(), source.name)
     first = re.sub(r"^(\w+ )+Error: ", "", first).rstrip(". ")
     if "nicode" in str(error) or "utf-8" in str(error).lower():

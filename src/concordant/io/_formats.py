@@ -91,12 +91,12 @@ def built_in() -> list[Format]:
 
 @cache
 def _by_ending() -> dict[str, Format]:
-    return {ending: one for one in built_in() for ending in one.endings}
+    return {ending: known for known in built_in() for ending in known.endings}
 
 
 def all_formats() -> list[Format]:
     """List the formats, also those other packages read; one that cannot be loaded says so and reads nothing."""
-    return [one.entry or Format(one.name, (), one.summary, ()) for one in READERS.listing()]
+    return [listed.entry or Format(listed.name, (), listed.summary, ()) for listed in READERS.listing()]
 
 
 def of_package(name: str, module: Any) -> Format:
@@ -109,26 +109,26 @@ def of_package(name: str, module: Any) -> Format:
 
 def by_ending(ending: str) -> Format | None:
     """Return the format files of this ending have, of concordant or else of another package."""
-    found = _by_ending().get(ending)
-    if found is None and ending not in ("", ".txt", ".dat", ".data"):  # these say nothing: the content decides
-        found = next((one for one in all_formats() if ending in one.endings), None)
-    return found
+    known = _by_ending().get(ending)
+    if known is None and ending not in ("", ".txt", ".dat", ".data"):  # these say nothing: the content decides
+        known = next((listed for listed in all_formats() if ending in listed.endings), None)
+    return known
 
 
 def recognise(source: Source, name: str | None = None) -> Format:
-    """Return the format that is named, or what the first bytes leave no doubt of, the ending says, it looks like."""
+    """Return the format that is named, else the one found by first bytes, file ending or content, in this order."""
     if name is not None:
         return named(name)
     head, ending = source.head, source.ending
     if source.workbook is not None:
         return named(source.workbook)
-    for one in built_in():
-        if one.magic and head.startswith(one.magic):
-            return one
+    for known in built_in():
+        if known.magic and head.startswith(known.magic):
+            return known
     by_name = by_ending(ending)
     if by_name is None and head[257:262] == b"ustar":
         raise source.error("this is a tar archive, which may hold many files: unpack it and name the file to read.")
-    for one in built_in():
-        if (by_name is None or ending in one.borrows) and one.sniff is not None and one.sniff(head):
-            return one
+    for known in built_in():
+        if (by_name is None or ending in known.borrows) and known.sniff is not None and known.sniff(head):
+            return known
     return by_name or named("csv")

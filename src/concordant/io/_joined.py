@@ -19,6 +19,9 @@ class JoinedTable:
     is_countable = False
 
     def __init__(self, tables: Sequence[InputTable]) -> None:
+        """Keep the columns that all tables have; refuse tables without common columns, or of which only some
+        have a header.
+        """
         self.tables = tables
         first = tables[0]
         self.name = f"{first.name} and {len(tables) - 1} more"
@@ -43,8 +46,8 @@ class JoinedTable:
         Remembers where each table starts, for ``error``, ``place`` and ``cells``.
         """
         fetched = [table.fetch(texts, numbers) for table in self.tables]
-        said = (f"{table.name}: " + note for table in self.tables for note in table.notes)
-        self.notes += [note for note in said if note not in self.notes]
+        prefixed_notes = (f"{table.name}: " + note for table in self.tables for note in table.notes)
+        self.notes += [note for note in prefixed_notes if note not in self.notes]
         # Rows of each table, by its first column: a text comes as (codes, labels), a number as an array.
         sizes = [
             len(next(iter(text.values()))[0]) if text else len(next(iter(number.values()))) for text, number in fetched
@@ -67,26 +70,27 @@ class JoinedTable:
         return [cells[name] for name in self.columns]
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows."""
-        found: list[str | None] = [None] * len(rows)
-        owner = [self._of_row(row) for row in rows]
-        for table in {id(table): table for table, _ in owner}.values():
-            places = [k for k, (own, _) in enumerate(owner) if own is table]
-            for k, cell in zip(places, table.cells(column, [owner[k][1] for k in places]), strict=True):
-                found[k] = cell
-        return found
+        """Return the cells of a column at a few rows, None where empty."""
+        cells: list[str | None] = [None] * len(rows)
+        table_and_row = [self._of_row(row) for row in rows]
+        for table in {id(table): table for table, _ in table_and_row}.values():
+            places = [k for k, (table_of_row, _) in enumerate(table_and_row) if table_of_row is table]
+            for k, cell in zip(places, table.cells(column, [table_and_row[k][1] for k in places]), strict=True):
+                cells[k] = cell
+        return cells
 
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names the file and the place of a row."""
-        table, own = self._of_row(row)
-        return table.error(own, message)
+        table, row_in_table = self._of_row(row)
+        return table.error(row_in_table, message)
 
     def place(self, row: int) -> str:
-        """Say where a row stands, with its file."""
-        table, own = self._of_row(row)
-        return f"{table.place(own)} of {table.name}"
+        """Return the location of a row for messages, with its file."""
+        table, row_in_table = self._of_row(row)
+        return f"{table.place(row_in_table)} of {table.name}"
 
     def _of_row(self, row: int) -> tuple[InputTable, int]:
+        """Return the table that holds a row, and the row's number in it."""
         if row < 0:
             return self.tables[0], row
         k = int(np.searchsorted(self._start, row, side="right")) - 1

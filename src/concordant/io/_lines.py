@@ -18,6 +18,7 @@ class Lines:
     """The joined text of some files, and where each of its rows stands once ``line`` is known."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
+        """Read and join the files; refuse empty ones."""
         self.sources = list(sources)
         contents = [source.read_text_bytes() for source in self.sources]
         for source, content in zip(self.sources, contents, strict=True):
@@ -49,7 +50,7 @@ class Lines:
         return self.at_line(message, int(self.line[row]))
 
     def place(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the location of a row for messages."""
         file = int(self.file_of_rows()[row])
         line = f"line {int(self.line[row]) - int(self._first_line[file])}"
         return line if len(self.sources) == 1 else f"{self.sources[file].name}, {line}"
@@ -68,16 +69,16 @@ class Lines:
         )
 
     def refuse_repeats(self, rows: Screen, key: Sequence[Coded], what: str) -> None:
-        """Refuse rows whose document, the last part of the key, stands in an earlier row with an equal key."""
+        """Refuse rows with the same key as an earlier row; the last part of the key is the document."""
         codes, documents = key[-1]
-        joined = np.zeros(len(codes), np.int64)
-        for own, vocabulary in key:
-            joined = joined * len(vocabulary) + own
+        joined_key = np.zeros(len(codes), np.int64)
+        for part, vocabulary in key:
+            joined_key = joined_key * len(vocabulary) + part
 
         def explain(row: int, earlier: int) -> str:
             return f"the document {shorten(documents[int(codes[row])])!r} {what} (first in {self.place(earlier)})"
 
-        rows.refuse_repeats(joined, f"the document {what}", explain)
+        rows.refuse_repeats(joined_key, f"the document {what}", explain)
 
     def cell(self, start: int, end: int) -> str:
         """Return the text of one span."""

@@ -53,19 +53,19 @@ class Counted:
 
 
 def merge_counted(parts: list[Counted]) -> Counted:
-    """Add up what was counted of several files."""
+    """Add up the counts of several files; refuse files with different columns."""
     good = [part for part in parts if part.tally is not None]
-    bad = tuple(one for part in parts for one in part.bad)
+    bad = tuple(path_and_problem for part in parts for path_and_problem in part.bad)
     is_usable = all(part.is_usable for part in parts)
     if not good:
         return replace(parts[0], bad=bad, is_usable=is_usable)
     first = good[0]
-    for other in good[1:]:
-        if other.columns != first.columns:
+    for later in good[1:]:
+        if later.columns != first.columns:
             raise FormatError(
-                f"the columns ({_listed(other)}) are not those of {first.name} ({_listed(first)}): name them alike, or "
+                f"the columns ({_listed(later)}) are not those of {first.name} ({_listed(first)}): name them alike, or "
                 "read the files one by one.",
-                path=other.name,
+                path=later.name,
             )
     notes = tuple(dict.fromkeys(note for part in good for note in part.notes))
     return Counted(
@@ -91,7 +91,7 @@ def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
 
 
 def count_table(path: Any, options: Options, limit: str | None, count: Callable[[InputTable], Counted]) -> Counted:
-    """Count something of one file; where bad files are skipped, say what is wrong with it instead of failing."""
+    """Count something in one file; where bad files are skipped, return its problem instead of failing."""
     try:
         with memory.limited(limit), Source(path, options) as source:
             return count(open_table(source, options))
@@ -102,7 +102,7 @@ def count_table(path: Any, options: Options, limit: str | None, count: Callable[
 
 
 def open_table(source: Source, options: Options) -> InputTable:
-    """Open a file as a table, refusing what is none."""
+    """Open a file as a table; refuse other formats."""
     from concordant.io.formats.table import open_table
 
     kind = recognise(source, options.format)
@@ -112,14 +112,14 @@ def open_table(source: Source, options: Options) -> InputTable:
 
 
 def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
-    """Count the pairs of a table, by DuckDB where it can."""
+    """Count the pairs of a table, by DuckDB where possible."""
     if "time" in plan.column:
         what = "merge and reduce forget the order of events"
         raise InputError(what + ": leave out " + arg("time") + ", or read the table as it is.")
-    more = beyond_counts(plan, options)
-    if more:
+    beyond = beyond_counts(plan, options)
+    if beyond:
         raise InputError(
-            "reduce keeps counts of pairs, and " + arg(more) + " says more than counts can: leave out reduce, or it."
+            "reduce keeps counts of pairs, and " + arg(beyond) + " says more than counts can: leave out reduce, or it."
         )
     if plan.layout != "pairs":
         raise table.error(-1, f"the rows are {plan.layout}, and only pairs can be reduced to counts: leave out reduce.")
@@ -127,30 +127,31 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
     columns = tuple(sorted(plan.column.items()))
     if countable(table):
         tally, rows, notes = _counted_in_engine(table, plan, options)
-        told = tuple(dict.fromkeys([*forgotten, *notes]))
-        return Counted(tally, rows, columns, table.name, plan.describe(), told)
+        all_notes = tuple(dict.fromkeys([*forgotten, *notes]))
+        return Counted(tally, rows, columns, table.name, plan.describe(), all_notes)
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
     return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
 
 
 def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[Tally, int, list[str]]:
-    """Have DuckDB count the pairs of a table: (tally, rows, notes)."""
+    """Let DuckDB count the pairs of a table; return (tally, rows, notes)."""
     table.longest_line = LONGEST_LINE
-    grown: GrowingTally | None = None
+    total: GrowingTally | None = None
     rows, notes = 0, []
     for piece in _pieces(table, plan, options):
         parts = parts_of_table(piece, options, piece.plan)
         prefs = Preferences.of_parts(parts)
         tally = pair_counts(prefs, piece.weights_of(prefs.weight))
-        grown = grown or GrowingTally(piece.capacity or len(tally))
-        grown.add(tally)
+        total = total or GrowingTally(piece.capacity or len(tally))
+        total.add(tally)
         rows += piece.rows
         notes += parts["notes"][1:]
-    assert grown is not None
-    return grown.done(), rows, notes
+    assert total is not None
+    return total.done(), rows, notes
 
 
 def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:
+    """Return the groups of equal rows, a large table with agents in several pieces."""
     is_large = os.path.getsize(table.path()) >= _coded.LARGE
     return (
         _coded.pieces(table, plan, options)
@@ -160,7 +161,7 @@ def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:
 
 
 def _without_agents(plan: Plan, options: Options) -> tuple[Plan, list[str]]:
-    """Forget agents that nobody asked to keep."""
+    """Return the plan without agents, unless the user named their column, and a note."""
     if "agent" not in plan.column or options.roles.get("agent") is not None:
         return plan, []
     note = f"agents ({plan.column['agent']}) are forgotten: say " + arg("agent") + " to keep them apart"
@@ -175,25 +176,25 @@ def count_files(
 
 
 def named_for(paths: Sequence[Any], executor: Executor) -> list[Any]:
-    """Return files under names that every worker of an executor understands."""
+    """Return the files by names that all workers of an executor understand."""
     return list(paths) if isinstance(executor, Serial) else [_absolute(path) for path in paths]
 
 
 def count_parts(
     parts: Sequence[Any], options: Options, executor: Executor, task: Any, watch: Watch | None = None
 ) -> Counted:
-    """Count parts of the data, each whatever the task takes for one; the counts are merged by the workers."""
+    """Count parts of the data, each an argument of ``task``; the counts are merged by the workers."""
     if isinstance(executor, Serial):
         return _count_here(parts, options, task, watch)
     start, rows = time.perf_counter(), 0
     limit, plain = _share_of_limit(options.memory_limit, executor), replace(options, cluster=None)
-    held = [executor.hold(task, part, plain, limit) for part in parts]
-    counts = [executor.submit(_rows_of, one) for one in held]
+    partial_counts = [executor.hold(task, part, plain, limit) for part in parts]
+    counts = [executor.submit(_rows_of, part) for part in partial_counts]
     for done, count in enumerate(executor.completed(counts), 1):
         rows += executor.result(count)
         if watch is not None:
-            watch(done, len(held), rows, time.perf_counter() - start)
-    return executor.reduce(merge_counted, held)
+            watch(done, len(partial_counts), rows, time.perf_counter() - start)
+    return executor.reduce(merge_counted, partial_counts)
 
 
 def _rows_of(counted: Counted) -> int:
@@ -203,15 +204,15 @@ def _rows_of(counted: Counted) -> int:
 def _count_here(parts: Sequence[Any], options: Options, task: Any, watch: Watch | None) -> Counted:
     """Count part by part in this process, keeping one tally."""
     start, rows = time.perf_counter(), 0
-    found: Counted | None = None
+    total: Counted | None = None
     for done, part in enumerate(parts, 1):
-        one = task(part, options, options.memory_limit)
-        rows += one.rows
-        found = one if found is None else merge_counted([found, one])
+        counted = task(part, options, options.memory_limit)
+        rows += counted.rows
+        total = counted if total is None else merge_counted([total, counted])
         if watch is not None:
             watch(done, len(parts), rows, time.perf_counter() - start)
-    assert found is not None
-    return found
+    assert total is not None
+    return total
 
 
 def _absolute(path: Any) -> Any:
@@ -221,7 +222,7 @@ def _absolute(path: Any) -> Any:
 
 
 def _share_of_limit(limit: str | None, executor: Executor) -> str | None:
-    """Divide the memory among the processes of this machine; a worker of a cluster has its own."""
+    """Divide the memory limit among the processes of this machine; a worker of a cluster has its own."""
     if limit is None or not isinstance(executor, Processes):
         return limit
     with memory.limited(limit):
@@ -229,7 +230,7 @@ def _share_of_limit(limit: str | None, executor: Executor) -> str | None:
 
 
 def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = None) -> Preferences:
-    """Read files of pairs as their counts, where the options say."""
+    """Read files of pairs as counts, in this process or on the workers that the options name."""
     with running_on(options.workers, options.cluster) as executor:
         return preferences_of(count_files(paths, options, executor, watch=watch))
 

@@ -41,12 +41,12 @@ class Cells(NamedTuple):
 
 
 def open_csv(source: Source, dialect: Dialect, options: Options) -> CsvTable:
-    """Open a csv file, in the plain way where it can be."""
+    """Open a csv file, without DuckDB where it is plain."""
     cells = None
     if source.compression is None and source.encoding is None and _is_usual(dialect):
         if source.size > MAX_SMALL:
-            is_hopeful = b'"' not in source.head and memory.fits(ROOM * source.size)
-            return (LargeCsvTable if is_hopeful else CsvTable)(source, dialect, options)
+            may_be_plain = b'"' not in source.head and memory.fits(ROOM * source.size)
+            return (LargeCsvTable if may_be_plain else CsvTable)(source, dialect, options)
         cells = plain_cells(source.read_bytes(), dialect)
     return CsvTable(source, dialect, options) if cells is None else PlainCsvTable(source, dialect, options, cells)
 
@@ -56,7 +56,7 @@ def _is_usual(dialect: Dialect) -> bool:
 
 
 def plain_cells(content: bytes, dialect: Dialect) -> Cells | None:
-    """Return the cells of a plain csv file without its header, None for any other file."""
+    """Return the cells of a plain csv file without its header; None for any other file."""
     if not _is_usual(dialect):
         return None
     if b'"' in content or b"\0" in content:
@@ -101,14 +101,14 @@ class PlainCsvTable(CsvTable):
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
-        found = {name: self._numbers(name) for name in numbers}
-        sure = {name: values for name, values in found.items() if values is not None}
-        if len(sure) < len(found):
+        numbers_of = {name: self._numbers(name) for name in numbers}
+        known = {name: values for name, values in numbers_of.items() if values is not None}
+        if len(known) < len(numbers_of):
             return super().fetch(texts, numbers)
-        return {name: self._coded(name) for name in texts}, sure
+        return {name: self._coded(name) for name in texts}, known
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does."""
+        """Return the cells of a column at a few rows, None where empty."""
         return _texts(self._cells, self.columns.index(column), rows)
 
     def first(self, count: int) -> list[list[str | None]]:
@@ -120,6 +120,7 @@ class PlainCsvTable(CsvTable):
         return np.ascontiguousarray(self._cells.start[:, k]), np.ascontiguousarray(self._cells.end[:, k])
 
     def _coded(self, column: str) -> Coded:
+        """Return a column as codes (-1 where empty) with labels."""
         start, end = self._spans(column)
         filled = start < end
         codes = np.full(len(start), -1, np.int32)
@@ -144,11 +145,11 @@ class LargeCsvTable(CsvTable):
             for name in numbers
             if name in columns and len(columns[name][1]) <= DISTINCT
         }
-        sure = {name: found for name, found in values.items() if found is not None}
-        if not columns or len(sure) < len(numbers):
+        known = {name: column_values for name, column_values in values.items() if column_values is not None}
+        if not columns or len(known) < len(numbers):
             self._is_plain = False
             return super().fetch(texts, numbers)
-        return {name: columns[name] for name in texts}, sure
+        return {name: columns[name] for name in texts}, known
 
     def first(self, count: int) -> list[list[str | None]]:
         """Return the first cells of every column: those of the lines that were read to recognise the file."""
@@ -157,15 +158,15 @@ class LargeCsvTable(CsvTable):
         return super().first(count) if cells is None else _first(cells, count)
 
     def _columns(self, names: Set[str]) -> dict[str, Coded]:
-        """Return columns as codes with labels, none unless the file is plain."""
+        """Return these columns as codes with labels; empty unless the file is plain."""
         data = np.fromfile(self.path(), np.uint8)
         data = data[3:] if data[:3].tobytes() == b"\xef\xbb\xbf" else data
         is_wanted = np.array([name in names for name in self.columns], np.uint8)
         delimiter = ord(self.dialect.delimiter)
-        found = kernels.plain_columns(data, is_wanted, delimiter, self.has_header, LONGEST_LINE)
-        coded = ((codes, vocabulary_of_bytes(offsets, letters)) for codes, offsets, letters in found)
+        encoded = kernels.plain_columns(data, is_wanted, delimiter, self.has_header, LONGEST_LINE)
+        coded = ((codes, vocabulary_of_bytes(offsets, letters)) for codes, offsets, letters in encoded)
         wanted = [name for name in self.columns if name in names]
-        return dict(zip(wanted, coded, strict=True)) if found else {}
+        return dict(zip(wanted, coded, strict=True)) if encoded else {}
 
 
 def _first(cells: Cells, count: int) -> list[list[str | None]]:
@@ -174,13 +175,13 @@ def _first(cells: Cells, count: int) -> list[list[str | None]]:
 
 
 def _texts(cells: Cells, column: int, rows: Sequence[int]) -> list[str | None]:
-    """Return what stands in a column at a few rows."""
+    """Return the cells of a column at a few rows, None where empty."""
     start, end = (ends[list(rows), column].tolist() for ends in (cells.start, cells.end))
     return [cells.data[a:b].tobytes().decode() or None for a, b in zip(start, end, strict=True)]
 
 
 def _numbers_of(codes: Int32s, labels: Vocabulary, dialect: Dialect) -> Floats | None:
-    """Return a column of text as numbers, None where DuckDB has to say what a cell is."""
+    """Return a column of text as numbers; None where only DuckDB can tell whether a cell is a number."""
     values = np.full(len(labels) + 1, np.nan)  # the last one is what stands for nothing
     for k, label in enumerate(labels):
         text = label.replace(",", ".") if dialect.delimiter == ";" else label

@@ -15,9 +15,9 @@ from concordant.tables.options import PREFERENCES, Options
 from concordant.tables.roles import planned
 
 
-def preview(path: PathLike, n_rows: int, given: dict[str, Any]) -> Preview:
+def preview(path: PathLike, n_rows: int, options_given: dict[str, Any]) -> Preview:
     """Look at a file as the reader of preferences would."""
-    options = Options.of(PREFERENCES, given)
+    options = Options.of(PREFERENCES, options_given)
     with ExitStack() as stack:
         source = stack.enter_context(Source(path, options))
         kind = recognise(source, options.format)

@@ -39,6 +39,7 @@ class ReducedTable:
     """How many groups there may be in all, where these are some of them; 0 where they are all."""
 
     def __init__(self, table: DuckTable, plan: Plan, options: Options) -> None:
+        """Group the rows of a table by all columns of the plan but the weight."""
         self.table, self.name, self.notes = table, table.name, table.notes
         self._skip = options.skip_bad_rows
         keys = {role: name for role, name in plan.column.items() if role != "weight"}
@@ -51,6 +52,7 @@ class ReducedTable:
         self._groups = self._reduce()
 
     def _reduce(self, only_good: bool = False) -> list[Any]:
+        """Let DuckDB group equal rows; ``only_good`` leaves out rows whose weight is out of range."""
         import duckdb
 
         with connect(self.table.path()) as connection:
@@ -67,7 +69,9 @@ class ReducedTable:
                 raise self.table.explained(connection, error) from None
 
     def _run(self, connection: Any, weight: str | None, only_good: bool = False) -> list[Any]:
-        """Return the key columns, then by group: the sum of weights in three parts, numbers, the least one, rows."""
+        """Return the key columns, then for every group: sum of weights (whole, high, low), usable weights,
+        smallest one, rows.
+        """
         names = [f"k{k}" for k in range(len(self._keys))]
         chosen = [f"{self.table.text_of(key)} AS {name}" for key, name in zip(self._keys, names, strict=True)]
         total = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE, count(*)::DOUBLE"
@@ -86,7 +90,7 @@ class ReducedTable:
         return self.table.stream(connection, query)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
-        """Return the columns of the groups; as the weight of a group, its number from 1 up (see ``weights_of``)."""
+        """Return the columns of the groups; as weights, the numbers of the groups from 1 (see ``weights_of``)."""
         rows = self._counted(self._groups)
         if self._has_odd_weights():
             self._groups = self._without_odd_weights(rows)
@@ -99,20 +103,22 @@ class ReducedTable:
         return dict(zip(self._keys, map(coded_of_stream, self._groups), strict=False))
 
     def weights_of(self, groups: Floats) -> Sums:
-        """Return the exact weights of groups that ``fetch`` numbered: only sums of whole numbers merge exactly."""
+        """Return the exact weights of the groups that ``fetch`` numbered."""
         whole, high, low = (np.asarray(column) for column in self._groups[len(self._keys) : len(self._keys) + 3])
-        chosen = groups.astype(np.int64) - 1
-        return Sums.of_halves(np.nan_to_num(whole), np.nan_to_num(high), np.nan_to_num(low)).take(chosen)
+        group = groups.astype(np.int64) - 1
+        return Sums.of_halves(np.nan_to_num(whole), np.nan_to_num(high), np.nan_to_num(low)).take(group)
 
     @staticmethod
     def _counted(groups: Sequence[Any]) -> int:
         return int(np.asarray(groups[-1]).sum())
 
     def _has_odd_weights(self) -> bool:
-        numbers, least, rows = (np.asarray(column) for column in self._groups[-3:])
-        return not ((numbers == rows).all() and (least >= 0).all())
+        """Return whether some weight is not a number or negative."""
+        numbers, smallest, rows = (np.asarray(column) for column in self._groups[-3:])
+        return not ((numbers == rows).all() and (smallest >= 0).all())
 
     def _without_odd_weights(self, rows: int) -> list[Any]:
+        """Return the groups without rows whose weight is out of range, or raise an error at the first such row."""
         if not self._skip:
             cell = self.table.cells(self._weight or "", [row := self._first_odd_weight()])[0]
             what = "missing" if cell is None else f"{cell!r}, not {COUNTED}"
@@ -127,13 +133,15 @@ class ReducedTable:
         return self._first_row(f"NOT coalesce({sql_weight(number)}, false)")
 
     def _first_row(self, condition: str) -> int:
+        """Return the first row (from 0) that meets an SQL condition, -1 without one."""
         query = f"SELECT row - 1 FROM (SELECT *, row_number() OVER () AS row FROM {self.table.scan()}) "
         with connect(self.table.path(), small=True) as connection:
-            found = connection.execute(f"{query} WHERE {condition} ORDER BY row LIMIT 1").fetchone()
-        return int(found[0]) if found else -1
+            row = connection.execute(f"{query} WHERE {condition} ORDER BY row LIMIT 1").fetchone()
+        return int(row[0]) if row else -1
 
     # ---- where a group stands: at its first row ----
     def _row_of(self, group: int) -> int:
+        """Return the first row of a group, found by its keys."""
         conditions = []
         for name in self._keys:
             cell = self.cells(name, [group])[0]
@@ -143,7 +151,7 @@ class ReducedTable:
         return self._first_row(" AND ".join(conditions))
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at some groups."""
+        """Return the cells of a column at some groups, None where empty."""
         codes, vocabulary = self._texts[column]
         return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
 

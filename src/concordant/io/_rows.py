@@ -45,7 +45,7 @@ BALLOTS = f"SELECT {NUMBER} AS number FROM (SELECT DISTINCT instance, ballot FRO
 
 
 def is_countable(plan: Plan) -> bool:
-    """Say whether the rows are ratings or ranks of which nothing was guessed that must be looked at first."""
+    """Return whether the rows are ratings or ranks (not both) and no guess about instances needs checking."""
     both = "rank" in plan.column and "rating" in plan.column
     return plan.layout in ("ranks", "ratings") and not both and "instance" not in plan.guessed
 
@@ -67,33 +67,34 @@ def count_files(
     executor: Executor,
     watch: _many.Watch | None = None,
 ) -> Counted:
-    """Count the rows of files on an executor; without a tally where some row cannot be used."""
+    """Count the rows of files on an executor; the result has no tally where some row cannot be used."""
     names = _many.named_for(paths, executor)
-    seen = _many.count_parts(names, options, executor, partial(scan_file, plan=plan, alone=len(names) == 1), watch)
-    if seen.tally is None or not seen.is_usable or not seen.rows:
-        return seen
-    left = {path for path, _ in seen.bad}
-    good = [name for name in names if name not in left]
+    scanned = _many.count_parts(names, options, executor, partial(scan_file, plan=plan, alone=len(names) == 1), watch)
+    if scanned.tally is None or not scanned.is_usable or not scanned.rows:
+        return scanned
+    skipped = {path for path, _ in scanned.bad}
+    good = [name for name in names if name not in skipped]
     parts = [Part((name,)) for name in good]
-    if (seen.tally.sums["files"].whole > 1).any():
+    if (scanned.tally.sums["files"].whole > 1).any():
         parts = [Part(tuple(good), share, executor.workers) for share in range(executor.workers)]
     task = partial(count_part, plan=plan, statistic=statistic)
-    found = _many.count_parts(parts, options, executor, task, watch)
+    counted = _many.count_parts(parts, options, executor, task, watch)
     return Counted(
-        *(found.tally if found.is_usable else None, seen.rows, seen.columns, seen.name, seen.about),
-        files=seen.files,
-        bad=seen.bad,
-        is_usable=found.is_usable,
+        *(counted.tally if counted.is_usable else None, scanned.rows, scanned.columns, scanned.name, scanned.about),
+        files=scanned.files,
+        bad=scanned.bad,
+        is_usable=counted.is_usable,
     )
 
 
 # ---- tasks for an executor ----
 def scan_file(path: Any, options: Options, limit: str | None, plan: Plan, alone: bool) -> Counted:
-    """Look through one file: its rows, whether all can be used, and its ballots, by number, unless it is alone."""
+    """Scan one file: number of rows, whether all can be used, and numbers of its ballots, unless it is alone."""
     return _many.count_table(path, options, limit, lambda table: _seen(table, options, plan, alone))
 
 
 def _seen(table: InputTable, options: Options, plan: Plan, alone: bool) -> Counted:
+    """Return what ``scan_file`` needs to know of an open table."""
     import duckdb
 
     columns = tuple(sorted(plan.column.items()))
@@ -109,8 +110,8 @@ def _seen(table: InputTable, options: Options, plan: Plan, alone: bool) -> Count
         except (duckdb.Error, RuntimeError) as error:
             raise table.explained(connection, error) from None
     ballots = np.unique(np.asarray(numbers, np.int64))
-    once = Tally({"ballot": ballots}, {}, {}, {"files": Sums(np.ones(len(ballots), np.int64))})
-    return Counted(once, int(rows), columns, table.name, plan.describe(), is_usable=not bad)
+    tally = Tally({"ballot": ballots}, {}, {}, {"files": Sums(np.ones(len(ballots), np.int64))})
+    return Counted(tally, int(rows), columns, table.name, plan.describe(), is_usable=not bad)
 
 
 def count_part(part: Part, options: Options, limit: str | None, plan: Plan, statistic: Statistic) -> Counted:
@@ -118,12 +119,19 @@ def count_part(part: Part, options: Options, limit: str | None, plan: Plan, stat
     with memory.limited(limit), ExitStack() as stack:
         sources = [stack.enter_context(Source(path, options)) for path in part.paths]
         tables = [_many.open_table(source, options) for source in sources]
-        found = count_rows(list(filter(countable, tables)), plan, statistic, part)
-    return Counted(found and found[0], found[1] if found else 0, (), tables[0].name, "", is_usable=found is not None)
+        tally_and_rows = count_rows(list(filter(countable, tables)), plan, statistic, part)
+    return Counted(
+        tally_and_rows and tally_and_rows[0],
+        tally_and_rows[1] if tally_and_rows else 0,
+        (),
+        tables[0].name,
+        "",
+        is_usable=tally_and_rows is not None,
+    )
 
 
 def count_rows(tables: Sequence[DuckTable], plan: Plan, statistic: Statistic, part: Part) -> tuple[Tally, int] | None:
-    """Count the rows of tables with the same columns: (tally, rows); None where a ballot cannot be used."""
+    """Count the rows of tables with the same columns; return (tally, rows), or None where a ballot cannot be used."""
     import duckdb
 
     with connect(*(table.path() for table in tables)) as connection:
@@ -151,18 +159,22 @@ def count_rows(tables: Sequence[DuckTable], plan: Plan, statistic: Statistic, pa
 
 
 def _rows(table: DuckTable, plan: Plan) -> str:
+    """Return the SELECT that gives the columns instance, ballot, item, level (larger is better) and weight
+    of a table.
+    """
+
     def text(role: str) -> str:
         return f"nullif({table.text_of(plan.column[role])}, '')"
 
     instance = f"coalesce({text('instance')}, '?')" if "instance" in plan.column else "'?'"
-    owner = next((role for role in ("ballot", "agent") if role in plan.column), None)
+    ballot_role = next((role for role in ("ballot", "agent") if role in plan.column), None)
     level = (
         table.number_of(plan.column["rating"])
         if "rating" in plan.column
         else f"-{table.number_of(plan.column['rank'])}"
     )
     weight = table.number_of(plan.column["weight"]) if "weight" in plan.column else "1::DOUBLE"
-    ballot = "'?'" if owner is None else text(owner)
+    ballot = "'?'" if ballot_role is None else text(ballot_role)
     return (
         f"SELECT {instance} AS instance, {ballot} AS ballot, {text('item')} AS item, {level} AS level, "
         f"{weight} AS weight FROM {table.scan()}"

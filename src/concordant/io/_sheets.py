@@ -51,24 +51,24 @@ class Sheet:
 
 def open_sheet(source: Source, options: Options) -> CellTable:
     """Open the sheet of a workbook that the options name, or the first with data in it."""
-    sheet, others = _chosen(source, sheets_of(source), options)
+    sheet, other_sheets = _chosen(source, sheets_of(source), options)
     rows, notes = _filled(_texts(sheet))
     if not rows:
         raise source.error(f"the sheet {sheet.name!r} is empty: there is nothing to read.")
     wanted = [value for value in options.roles.values() if isinstance(value, str)]
     texts = [[cell or "" for cell in row] for _, row in rows]
-    named = has_header(texts[:200], wanted) if options.header is None else options.header
-    columns = [cell.strip() for cell in texts[0]] if named else [""] * len(texts[0])
-    data = rows[1:] if named else rows
+    is_named = has_header(texts[:200], wanted) if options.header is None else options.header
+    columns = [cell.strip() for cell in texts[0]] if is_named else [""] * len(texts[0])
+    data = rows[1:] if is_named else rows
     table = CellTable(
         source.name,
         columns,
         [row for _, row in data],
         lambda row: f"sheet {sheet.name!r}, row {sheet.start[0] + data[row][0] + 1}",
-        has_header=named,
+        has_header=is_named,
     )
-    if others:
-        shown = ", ".join(map(shorten, others[:6]))
+    if other_sheets:
+        shown = ", ".join(map(shorten, other_sheets[:6]))
         what = f"read: the sheet {shorten(sheet.name)}; others with data: {shown}"
         table.notes.append(f"{what} (" + arg("sheet") + " takes one of them)")
     table.notes += notes
@@ -88,23 +88,23 @@ def sheets_of(source: Source) -> list[Sheet]:
     if not is_measured:
         return in_child(source, content)
     try:
-        return [Sheet(*one) for one in workbooks.sheets_in(content)]
+        return [Sheet(*sheet) for sheet in workbooks.sheets_in(content)]
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
     except BaseException as problem:  # a panic of the reader is no Exception
-        raise _told(source, f"{type(problem).__name__}: {problem}") from None
+        raise _unreadable(source, f"{type(problem).__name__}: {problem}") from None
 
 
 def in_child(source: Source, content: bytes) -> list[Sheet]:
-    """Read a workbook that cannot be measured in a process of its own, which may end without harm."""
+    """Read a workbook whose size cannot be measured in a separate process, which may be killed without harm."""
     answer = workbooks.sheets_in_child(content)
     if "problem" in answer:
-        raise _told(source, answer["problem"])
+        raise _unreadable(source, answer["problem"])
     return [Sheet(name, shown, tuple(start), *rest) for name, shown, start, *rest in answer["sheets"]]
 
 
-def _told(source: Source, problem: str) -> FormatError:
-    """Make the error that says in a sentence what the reader said of a damaged file."""
+def _unreadable(source: Source, problem: str) -> FormatError:
+    """Make the error for a workbook that the reader could not read."""
     if "assword" in problem:
         return _locked(source)
     why = problem.removeprefix("CalamineError: ").partition("\n")[0][:100]
@@ -116,35 +116,35 @@ def _locked(source: Source) -> FormatError:
 
 
 def _chosen(source: Source, sheets: Sequence[Sheet], options: Options) -> tuple[Sheet, list[str]]:
-    """Return the sheet that is wanted, and the names of others with data."""
+    """Return the sheet to read, and the names of others with data."""
     if options.sheet is not None:
         text = str(options.sheet).strip()
-        found = [one for one in sheets if one.name == text]
-        found = found or [one for one in sheets if one.name.casefold() == text.casefold()]
-        if not found and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(sheets):
-            found = [sheets[int(text) - 1]]
-        if not found:
-            names = ", ".join(shorten(one.name) for one in sheets[:12])
+        matching = [sheet for sheet in sheets if sheet.name == text]
+        matching = matching or [sheet for sheet in sheets if sheet.name.casefold() == text.casefold()]
+        if not matching and text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(sheets):
+            matching = [sheets[int(text) - 1]]
+        if not matching:
+            names = ", ".join(shorten(sheet.name) for sheet in sheets[:12])
             raise source.error(f"there is no sheet {text!r}: the sheets are {names}.")
-        return found[0], []
-    filled = [one for one in sheets if one.is_shown and one.cells]
+        return matching[0], []
+    filled = [sheet for sheet in sheets if sheet.is_shown and sheet.cells]
     if not filled:
         raise source.error("no sheet of the workbook has anything in it: check that this is the right file.")
-    return filled[0], [other.name for other in filled[1:] if len(other.cells) > 1]
+    return filled[0], [further.name for further in filled[1:] if len(further.cells) > 1]
 
 
 # ---- from cells to a table ----
 def _texts(sheet: Sheet) -> list[Row]:
-    """Return the cells of a sheet as text; those of several rows merged into one all have its value."""
+    """Return the cells of a sheet as text; a value merged over several rows is repeated in each of them."""
     rows = [[_text(cell) for cell in row] for row in sheet.cells]
     top, left = sheet.start
     for (first, column), (last, last_column) in sheet.merged:
         if first == last or first < top or column < left or first - top >= len(rows):
             continue  # what spans columns is a title, or the head of several columns
-        line = rows[first - top]
-        for k in range(column - left, min(last_column - left + 1, len(line))):
+        first_row = rows[first - top]
+        for k in range(column - left, min(last_column - left + 1, len(first_row))):
             for row in rows[first - top + 1 : last - top + 1]:
-                row[k] = row[k] or line[column - left]
+                row[k] = row[k] or first_row[column - left]
     return rows
 
 
@@ -162,7 +162,9 @@ def _text(cell: object) -> str | None:
 
 
 def _filled(cells: Sequence[Row]) -> tuple[list[tuple[int, Row]], list[str]]:
-    """Return (number, row) of the rows with something in them, without titles and empty columns, and a note on them."""
+    """Return (number, row) of the rows that are not empty, without titles and empty columns, and a note on
+    the titles.
+    """
     rows = [(k, row) for k, row in enumerate(cells) if any(row)]
     n_titles = next((k for k, (_, row) in enumerate(rows) if not _is_title(row)), 0)
     titles = [shorten(str(row[0])) for _, row in rows[:n_titles]]
@@ -173,29 +175,29 @@ def _filled(cells: Sequence[Row]) -> tuple[list[tuple[int, Row]], list[str]]:
 
 
 def _is_title(row: Row) -> bool:
-    """Whether the first cell of a row is its only one, in a sheet of several columns."""
+    """Return whether only the first cell of a row is filled, in a sheet of several columns."""
     return bool(row[0]) and sum(map(bool, row)) == 1 and len(row) > 1
 
 
 # ---- how large it gets ----
 def _check_size(source: Source, content: bytes) -> bool:
-    """Unpack a workbook piece by piece: is it whole, how much room do its cells take? False where that is not said."""
+    """Unpack a workbook piece by piece to limit its size; return whether the number of its cells could be measured."""
     if not content.startswith(b"PK"):
         return False
     total, is_measured = 0, True
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for member in archive.infolist():
-                seen = _Extent(member.filename)
+                extent = _Extent(member.filename)
                 with archive.open(member) as file:
                     while chunk := file.read(CHUNK):
                         total += len(chunk)
                         source.check_limits(total, len(content))
-                        seen.add(chunk)
-                seen.end()
-                is_measured &= seen.is_measured
-                if seen.cells > MAX_CELLS:
-                    what = f"a sheet spans {seen.cells:,} cells, more than {MAX_CELLS:,}"
+                        extent.add(chunk)
+                extent.end()
+                is_measured &= extent.is_measured
+                if extent.cells > MAX_CELLS:
+                    what = f"a sheet spans {extent.cells:,} cells, more than {MAX_CELLS:,}"
                     raise source.error(f"{what}: save the part with data as csv.")
     except FormatError:
         raise
@@ -224,6 +226,7 @@ class _Extent:
     """
 
     def __init__(self, name: str) -> None:
+        """Decide from the name of a part how to measure it."""
         name = name.lower()  # the reader finds parts in either case
         self.is_ods = name == "content.xml"
         self.is_text = name.endswith((".xml", ".rels"))
@@ -240,7 +243,7 @@ class _Extent:
         return self.rows * self.columns if not self.is_shared else 0
 
     def add(self, chunk: bytes) -> None:
-        """Look through the next bytes, as far as tags are whole."""
+        """Scan the next bytes for references to cells, up to the last complete tag."""
         if not self.is_text:
             return
         self._parser.Parse(chunk, False)
@@ -253,29 +256,30 @@ class _Extent:
             self._add_ods(text)
             return
         if self._names_parts:
-            self.is_measured &= all(b"".join(one).lower().endswith(b".xml") for one in _TARGET.findall(text))
+            self.is_measured &= all(b"".join(groups).lower().endswith(b".xml") for groups in _TARGET.findall(text))
         for letters, digits in _REFERENCE.findall(text):
             self.rows = max(self.rows, int(digits[:18]))
             self.columns = max(self.columns, _number(letters[:9].upper()))
 
     def end(self) -> None:
-        """See whether the text ends where it should."""
+        """Check that the XML is complete."""
         if self.is_text:
             self._parser.Parse(b"", True)
         self.is_measured &= not (self.is_shared and self.rows * self.columns > MAX_CELLS)
 
     def _add_ods(self, text: bytes) -> None:
-        for found in _ODS_CELL.finditer(text):
-            about = found[2] or b""
-            repeated = _REPEATED.search(about)
+        """Follow rows and cells of an OpenDocument sheet, including repeated ones."""
+        for match in _ODS_CELL.finditer(text):
+            attributes = match[2] or b""
+            repeated = _REPEATED.search(attributes)
             count = int(repeated[1][:18]) if repeated else 1
-            if found[1] is None:
+            if match[1] is None:
                 self._row = 0
-            elif found[1] == b"table-row":
+            elif match[1] == b"table-row":
                 self._row, self._column = self._row + count, 0
             else:
                 self._column += count
-                if b"value" in about or not about.endswith(b"/"):
+                if b"value" in attributes or not attributes.endswith(b"/"):
                     self.rows, self.columns = max(self.rows, self._row), max(self.columns, self._column)
 
 
@@ -284,6 +288,7 @@ def _refuse_entities(*_: object) -> None:
 
 
 def _number(letters: bytes) -> int:
+    """Return the number of a column named by letters: A is 1, AA is 27."""
     number = 0
     for letter in letters:
         number = 26 * number + letter - 64

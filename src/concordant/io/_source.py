@@ -56,6 +56,7 @@ class Source(AbstractContextManager["Source"]):
         path: PathLike | IO[Any],
         options: Options = AS_IT_IS,
     ) -> None:
+        """Open an input: find its file, compression and encoding, and read its head (all of a small plain file)."""
         if options.encoding is not None:
             _refuse_unknown_encoding(options.encoding)
         self.encoding, self.options = options.encoding, options
@@ -72,8 +73,8 @@ class Source(AbstractContextManager["Source"]):
             """Of a workbook: its format. It is a zip archive, but one that is read as a whole."""
             if start.startswith(_ANY_MAGIC):
                 self.compression = next(kind for magic, kind in _MAGIC if start.startswith(magic))
-            if self.compression == "zip" and (found := _workbook_kind(self.path)):
-                self.compression, self.encoding, self.workbook = None, None, found
+            if self.compression == "zip" and (workbook_kind := _workbook_kind(self.path)):
+                self.compression, self.encoding, self.workbook = None, None, workbook_kind
             is_whole = self.compression is None and len(start) < min(HEAD, options.max_bytes)
             self.head = start if self.compression is None else _first(self._unpacked())
             if self.encoding is None:
@@ -94,9 +95,9 @@ class Source(AbstractContextManager["Source"]):
         except PermissionError:
             raise self.error("the file may not be read: check its permissions.") from None
         try:
-            about = os.fstat(handle)
-            self._state = _state_of(about)
-            return os.read(handle, min(HEAD, about.st_size + 1))
+            status = os.fstat(handle)
+            self._state = _state_of(status)
+            return os.read(handle, min(HEAD, status.st_size + 1))
         finally:
             os.close(handle)
 
@@ -179,6 +180,7 @@ class Source(AbstractContextManager["Source"]):
         return self._plain
 
     def _chunks(self) -> Iterator[bytes]:
+        """Yield the unpacked content as UTF-8."""
         if self.encoding is None:
             yield from self._unpacked()
             return
@@ -212,7 +214,7 @@ class Source(AbstractContextManager["Source"]):
             raise self.error(f"the {self.compression} data are damaged ({problem}): fetch the file again.") from None
 
     def check_limits(self, total: int, packed: int, is_packed: bool = True) -> None:
-        """Refuse what unpacks into more bytes, or more times as many, as the options allow."""
+        """Refuse content larger than ``max_bytes``, or than ``max_ratio`` times its packed size."""
         if total > self.options.max_bytes:
             raise self._too_large()
         if is_packed and total > RATIO_FROM and total > self.options.max_ratio * packed:
@@ -226,6 +228,7 @@ class Source(AbstractContextManager["Source"]):
         return self.error(f"{what}: raise " + arg("max_bytes") + " if you trust the file.")
 
     def _open(self) -> IO[bytes]:
+        """Open the file, unpacking it where it is compressed."""
         if self.compression is None:
             return open(self.path, "rb")
         if self.compression == "zip":
@@ -235,6 +238,7 @@ class Source(AbstractContextManager["Source"]):
 
     # ---- files ----
     def _locate(self, path: PathLike | IO[Any]) -> str:
+        """Return the path of the input; standard input and open files are copied to a temporary file."""
         if not isinstance(path, (str, os.PathLike)):
             self.name = str(getattr(path, "name", "the open file"))
             return self._spool(path)
@@ -245,9 +249,10 @@ class Source(AbstractContextManager["Source"]):
         return self._existing(self.name)
 
     def _existing(self, path: str) -> str:
+        """Return the path of an existing file; pipes and special files are copied to a temporary one."""
         try:
-            about = os.stat(path)
-            mode = about.st_mode
+            status = os.stat(path)
+            mode = status.st_mode
         except (OSError, ValueError):
             mode = 0
         if stat.S_ISDIR(mode):
@@ -258,10 +263,10 @@ class Source(AbstractContextManager["Source"]):
             raise self.error(f"there is no such file: check the name (the current folder is {os.getcwd()}).")
         if not stat.S_ISREG(mode):
             return self._spool_special(path, mode)
-        return path if about.st_size else self._unsized(path)
+        return path if status.st_size else self._unsized(path)
 
     def _unsized(self, path: str) -> str:
-        """Copy a file whose size is said to be 0 but that has content (as in /proc)."""
+        """Copy a file with a size of 0 that nevertheless has content (as in /proc)."""
         try:
             with open(path, "rb", buffering=0) as file:
                 return self._spool(file) if file.read(1) and not file.seek(0) else path
@@ -269,7 +274,7 @@ class Source(AbstractContextManager["Source"]):
             return path
 
     def _spool_special(self, path: str, mode: int) -> str:
-        """Copy what a pipe or a terminal gives, which can be read once only; other devices have no end."""
+        """Copy the content of a pipe or terminal, which can be read only once; refuse other devices."""
         if stat.S_ISFIFO(mode):
             try:
                 return self._spool_chunks(pipes.chunks_of(path))
@@ -283,7 +288,7 @@ class Source(AbstractContextManager["Source"]):
             return self._spool(device)
 
     def _spool(self, file: IO[Any]) -> str:
-        """Copy what can be read once only to a temporary file."""
+        """Copy an open file, which can be read only once, to a temporary file."""
 
         def chunks() -> Iterator[bytes | str]:
             while chunk := file.read(CHUNK):
@@ -292,6 +297,8 @@ class Source(AbstractContextManager["Source"]):
         return self._spool_chunks(chunks())
 
     def _spool_chunks(self, chunks: Iterator[bytes | str]) -> str:
+        """Copy chunks of bytes or text to a temporary file, up to ``max_bytes``."""
+
         def bounded() -> Iterator[bytes]:
             total = 0
             for chunk in chunks:
@@ -303,6 +310,7 @@ class Source(AbstractContextManager["Source"]):
         return self._temporary_file(bounded())
 
     def _temporary_file(self, chunks: Iterator[bytes]) -> str:
+        """Write chunks to a temporary file, which ``close`` removes; return its path."""
         import tempfile
 
         handle, path = tempfile.mkstemp(prefix="concordant-")
@@ -314,7 +322,9 @@ class Source(AbstractContextManager["Source"]):
 
 
 def state_of(path: Any) -> State | None:
-    """Return what tells whether a file has changed; None where there is no such file."""
+    """Return device, inode, size and time of change of a file, which differ once it was changed; None
+    without a file.
+    """
     try:
         return _state_of(os.stat(path))
     except (OSError, ValueError, TypeError):
@@ -348,6 +358,7 @@ def _workbook_kind(path: str) -> str | None:
 
 
 def _open_zip(source: Source) -> IO[bytes]:
+    """Open the only file of a zip archive, or the ratings of a published data set."""
     import zipfile
 
     try:
@@ -371,13 +382,14 @@ def _open_zip(source: Source) -> IO[bytes]:
 
 
 def _unpacking_errors() -> tuple[type[Exception], ...]:
-    """Return what the unpackers loaded so far may raise; only those already imported can."""
+    """Return the exceptions that the unpackers loaded so far may raise."""
     names = {"zlib": "error", "gzip": "BadGzipFile", "lzma": "LZMAError", "zipfile": "BadZipFile", ZSTD: "ZstdError"}
-    found = [getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
-    return (*found, OSError, ValueError)
+    errors = [getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
+    return (*errors, OSError, ValueError)
 
 
 def _refuse_unknown_encoding(name: object) -> None:
+    """Refuse an encoding that Python does not know."""
     try:
         "a".encode(name)  # type: ignore[arg-type]
     except (LookupError, TypeError, ValueError):
@@ -385,6 +397,7 @@ def _refuse_unknown_encoding(name: object) -> None:
 
 
 def _first(chunks: Iterator[bytes]) -> bytes:
+    """Return the first ``HEAD`` bytes of some chunks."""
     head = b""
     for chunk in chunks:
         head += chunk

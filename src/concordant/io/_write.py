@@ -19,7 +19,7 @@ from concordant.support.files import replace_file
 
 
 def write(data: Any, path: Any, format: str | None, **how: Any) -> list[str]:
-    """Write data to a path, an open file or standard output; return what the format could not carry."""
+    """Write data to a path, an open file or standard output; return notes on what the format cannot hold."""
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     compression, kind = _kind(name, format)
     writing = Writing(kind=kind, name=name, asked=format, **how)
@@ -35,7 +35,7 @@ def write(data: Any, path: Any, format: str | None, **how: Any) -> list[str]:
 
 
 def _kind(name: str | None, format: str | None) -> tuple[str | None, Format]:
-    """Return the compression and the format, from the name where they are not said."""
+    """Return the compression and the format, derived from the file name unless the format is given."""
     stem, compression = name or "", None
     for ending, packing in COMPRESSIONS.items():
         if stem.lower().endswith(ending):
@@ -45,18 +45,19 @@ def _kind(name: str | None, format: str | None) -> tuple[str | None, Format]:
     elif name in (None, "-"):
         kind = named("csv")
     else:
-        found = by_ending(os.path.splitext(stem.lower())[1])
-        if found is None:
+        by_name = by_ending(os.path.splitext(stem.lower())[1])
+        if by_name is None:
             what = f"The name {name} does not say its format"
             raise InputError(what + ": end it in .csv, .run, … or say " + arg("format", of="write") + ".")
-        kind = found
+        kind = by_name
     if not kind.can_write:
-        writable = ", ".join(one.name for one in built_in() if one.can_write)
+        writable = ", ".join(known.name for known in built_in() if known.can_write)
         raise InputError(f"The format {kind.name} is not written: choose one of {writable}.")
     return compression, kind
 
 
 def _packed(content: bytes, compression: str | None) -> bytes:
+    """Return the content compressed; gzip without a time stamp, so that equal content gives equal files."""
     if compression is None:
         return content
     if compression == "zip":
@@ -70,6 +71,7 @@ def _packed(content: bytes, compression: str | None) -> bytes:
 
 
 def _deliver(content: bytes, path: Any, name: str | None) -> None:
+    """Write the content to standard output, to an open file (as text where it takes no bytes), or to a path."""
     if name == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()

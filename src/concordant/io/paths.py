@@ -18,42 +18,52 @@ HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # opti
 
 
 def expand(path: Any) -> list[Any]:
-    """Return the files that are meant by names, patterns (``votes/*.parquet``) and folders, in order."""
-    found: list[Any] = []
-    for one in path if isinstance(path, (list, tuple)) else [path]:
-        if (inside := _inside(one)) is None:
-            found.append(one)
+    """Return the files that names, patterns (``votes/*.parquet``) and folders stand for, in order."""
+    files_found: list[Any] = []
+    for path_or_pattern in path if isinstance(path, (list, tuple)) else [path]:
+        if (inside := _inside(path_or_pattern)) is None:
+            files_found.append(path_or_pattern)
             continue
         files = [name for name in inside if os.path.isfile(name)]
         if not files:
-            is_folder = os.path.isdir(one)
+            is_folder = os.path.isdir(path_or_pattern)
             what = "the folder holds no files: name another" if is_folder else "no file matches this pattern: check it"
-            raise FormatError(f"{what}.", path=os.fspath(one))
-        found += files
-    if not found:
+            raise FormatError(f"{what}.", path=os.fspath(path_or_pattern))
+        files_found += files
+    if not files_found:
         raise InputError("No file was named: give at least one path.")
-    return found
+    return files_found
 
 
-def _inside(one: Any) -> list[str] | None:
-    """Return what a folder holds or what a pattern matches, hidden entries aside; None for anything else."""
-    if not isinstance(one, (str, os.PathLike)) or os.path.isfile(one):
+def _inside(path_or_pattern: Any) -> list[str] | None:
+    """Return the entries of a folder or the matches of a pattern, without hidden ones; None for anything else."""
+    if not isinstance(path_or_pattern, (str, os.PathLike)) or os.path.isfile(path_or_pattern):
         return None
-    name = os.fspath(one)
+    name = os.fspath(path_or_pattern)
     if os.path.isdir(name):
         return sorted(entry.path for entry in os.scandir(name) if not entry.name.startswith((".", "_")))
     is_pattern = has_magic(name) and not os.path.exists(name) and not is_address(name)
-    return sorted(one for one in glob(name, recursive=True) if not os.path.isdir(one)) if is_pattern else None
+    return (
+        sorted(path_or_pattern for path_or_pattern in glob(name, recursive=True) if not os.path.isdir(path_or_pattern))
+        if is_pattern
+        else None
+    )
 
 
 def left_out(path: Any, options: Options, *, is_noted: bool = True) -> list[str]:
-    """Name what folders hold besides files (broken links, pipes, other folders); refuse it where no note can tell."""
+    """Return notes on entries of folders that are not files; refuse them where strict, or where no note is possible."""
     names = path if isinstance(path, (list, tuple)) else [path]
-    odd = [name for one in names for name in _inside(one) or () if not os.path.isfile(name)]
-    if odd and (options.strict or not is_noted):
-        raise FormatError(f"this is {_kind(odd[0])}: remove it, or name the files to read.", path=odd[0])
-    more = [f"left out {len(odd) - MAX_NOTES:,} more entries that are not files"] if len(odd) > MAX_NOTES else []
-    return [f"left out {name}: this is {_kind(name)}" for name in odd[:MAX_NOTES]] + more
+    not_files = [
+        name for path_or_pattern in names for name in _inside(path_or_pattern) or () if not os.path.isfile(name)
+    ]
+    if not_files and (options.strict or not is_noted):
+        raise FormatError(f"this is {_kind(not_files[0])}: remove it, or name the files to read.", path=not_files[0])
+    more = (
+        [f"left out {len(not_files) - MAX_NOTES:,} more entries that are not files"]
+        if len(not_files) > MAX_NOTES
+        else []
+    )
+    return [f"left out {name}: this is {_kind(name)}" for name in not_files[:MAX_NOTES]] + more
 
 
 def _kind(path: str) -> str:
@@ -63,36 +73,37 @@ def _kind(path: str) -> str:
 
 
 def is_pattern(path: Any) -> bool:
-    """Say whether a folder or a pattern is named, which stands for files."""
+    """Return whether a folder or a pattern is named, which stands for files."""
     names = path if isinstance(path, (list, tuple)) else [path]
-    texts = [os.fspath(one) for one in names if isinstance(one, (str, os.PathLike))]
-    return any(os.path.isdir(one) or (has_magic(one) and not os.path.exists(one)) for one in texts)
+    texts = [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
+    return any(os.path.isdir(name) or (has_magic(name) and not os.path.exists(name)) for name in texts)
 
 
 def is_read_once(path: Any) -> bool:
-    """Say whether something gives its content once only: standard input, an open file, a pipe."""
+    """Return whether something can be read only once: standard input, an open file, a pipe."""
     if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
         return True
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
 
 
 def is_big(paths: Sequence[Any]) -> bool:
-    """Say whether files are so large that they had better be reduced."""
+    """Return whether the files together are large enough to be reduced to counts."""
     return (
-        sum(os.path.getsize(one) for one in paths if isinstance(one, (str, os.PathLike)) and os.path.isfile(one)) > BIG
+        sum(os.path.getsize(name) for name in paths if isinstance(name, (str, os.PathLike)) and os.path.isfile(name))
+        > BIG
     )
 
 
 def asks_for_counts(path: Any, options: Options) -> bool:
-    """Say whether files should be reduced if they can be: somebody asks for it, or they are many or large."""
+    """Return whether files should be reduced if possible: an option asks for it, or they are many or large."""
     return any(getattr(options, name) for name in HOW) or is_pattern(path) or is_big(expand(path))
 
 
 def is_out_of_memory(problem: Exception) -> bool:
-    """Say whether a file could not be read for lack of room: it is good, and leaving it out would be wrong."""
+    """Return whether a file could not be read for lack of memory or disk: it is good, and must not be left out."""
     return isinstance(problem, MemoryLimitError) or getattr(problem, "errno", None) == errno.ENOSPC
 
 
 def notes_on_bad(bad: Sequence[tuple[Any, str]]) -> list[str]:
-    """Say which files were left out."""
+    """Return notes on the files that were left out."""
     return [f"left out a file: {without_folders(sentence, [path])}" for path, sentence in bad[:MAX_NOTES]]

@@ -55,16 +55,17 @@ def reduce_files(path: Any, options: Options, needs: Needs, watch: Watch | None 
         return None
     notes, before = left_out(path, options), list(map(state_of, paths))
     with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
-        found = _reduced(paths, options, needs, executor, watch)
-    for one, state in zip(paths, before, strict=True):
-        if state != state_of(one):
-            raise changed(str(one))
-    return found and found._replace(notes=(*found.notes, *notes))
+        reduced = _reduced(paths, options, needs, executor, watch)
+    for file, state in zip(paths, before, strict=True):
+        if state != state_of(file):
+            raise changed(str(file))
+    return reduced and reduced._replace(notes=(*reduced.notes, *notes))
 
 
 def _reduced(
     paths: list[Any], options: Options, needs: Needs, executor: Executor, watch: Watch | None
 ) -> Reduced | None:
+    """Reduce files to counts of pairs or sums of rows; None where the method needs all ballots."""
     plan, method = _plan(paths, options), needs.method
     if plan is None or beyond_counts(plan, options):
         return None
@@ -74,7 +75,7 @@ def _reduced(
             roles["agent"] = plan.column["agent"]
         counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor, watch=watch)
         prefs = _many.preferences_of(counted)
-        return Reduced(prefs, prefs.notes, _told(counted, "counted", executor))
+        return Reduced(prefs, prefs.notes, _summary(counted, "counted", executor))
     if not _rows.is_countable(plan):
         return None
     return _ballots(paths, options) if needs.ballots else _sums(paths, options, needs, plan, executor, watch)
@@ -88,15 +89,18 @@ def _ballots(paths: list[Any], options: Options) -> Reduced:
     return Reduced(prefs, prefs.notes, "")
 
 
-def _told(counted: _many.Counted, what: str, executor: Executor) -> str:
-    """Say what was done with how many rows, and where."""
+def _summary(counted: _many.Counted, what: str, executor: Executor) -> str:
+    """Return a sentence on how many rows were reduced to what, and where."""
     where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
     return f"{counted.rows:,} rows of {counted.files:,} file{'s' * (counted.files != 1)} {what} by {where}"
 
 
 def _needs_agents(method: Method) -> bool:
-    said = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
-    return "agents" in method.needs or said[0] in ("sandwich", "bootstrap") or bool(said[1]) or said[2]
+    """Return whether a method uses the agents of pairs: it needs them, or its errors, adherence or weights
+    are by agent.
+    """
+    settings = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
+    return "agents" in method.needs or settings[0] in ("sandwich", "bootstrap") or bool(settings[1]) or settings[2]
 
 
 def _plan(paths: list[Any], options: Options) -> Plan | None:
@@ -119,17 +123,18 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
 def _sums(
     paths: list[Any], options: Options, needs: Needs, plan: Plan, executor: Executor, watch: Watch | None
 ) -> Reduced | None:
+    """Reduce ratings or ranks to the sums that the method needs; None where it needs more."""
     form = "ratings" if "rating" in plan.column else "rankings"
     if needs.method is None and "instance" in plan.column:
         return None
     statistic = statistic_for(needs.method or needs.fitting(form))
     if statistic is None:
         return None
-    found = _rows.count_files(paths, options, plan, statistic, executor, watch)
-    if found.tally is None or not found.is_usable or not found.rows:
+    counted = _rows.count_files(paths, options, plan, statistic, executor, watch)
+    if counted.tally is None or not counted.is_usable or not counted.rows:
         return None
-    if needs.method is None and form == "ratings" and not found.tally.sums["total"].value.any():
+    if needs.method is None and form == "ratings" and not counted.tally.sums["total"].value.any():
         return _ballots(paths, options)  # nothing is preferred to anything: another method fits
-    ran = _told(found, f"reduced to {statistic.name}", executor)
-    notes = (f"{os.path.basename(found.name)}: {plan.describe()}; {ran}", *notes_on_bad(found.bad))
-    return Reduced(Summed(form, _rows.unnamed(found.tally, plan)), notes, ran)
+    ran = _summary(counted, f"reduced to {statistic.name}", executor)
+    notes = (f"{os.path.basename(counted.name)}: {plan.describe()}; {ran}", *notes_on_bad(counted.bad))
+    return Reduced(Summed(form, _rows.unnamed(counted.tally, plan)), notes, ran)

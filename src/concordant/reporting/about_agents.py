@@ -10,23 +10,26 @@ from concordant.reporting.study import Study
 
 
 def agents_section(study: Study, top: int) -> Section | None:
-    """Show every agent's agreement with the majority of the others; nothing where agents are not named."""
-    prefs, found = study.prefs, study.data.agreement
+    """Show every agent's agreement with the majority of the others; None where agents are not named.
+
+    Many agents are cut to the ``top`` with the least and the most agreement, half each.
+    """
+    prefs, agreement = study.prefs, study.data.agreement
     if prefs.agents is None or prefs.agent is None or len(prefs.agents) < 2:
         return None
     outlying = study.data.description.finding("outlier agents")
     parts: list[Part] = [Text(outlying.text, "lead")] if outlying is not None else []
-    known = found is not None and not np.isnan(found.share).all()
+    is_known = agreement is not None and not np.isnan(agreement.share).all()
     weights = study.ranking.agents
-    if not known and not weights:
+    if not is_known and not weights:
         return Section("agents", "Agents", tuple(parts)) if parts else None
-    share = found.share if found is not None and known else np.full(len(prefs.agents), np.nan)
-    outliers = frozenset(found.outliers().tolist()) if found is not None and known else frozenset[int]()
+    share = agreement.share if agreement is not None and is_known else np.full(len(prefs.agents), np.nan)
+    outliers = frozenset(agreement.outliers().tolist()) if agreement is not None and is_known else frozenset[int]()
     order = sorted(range(len(prefs.agents)), key=lambda k: (np.isnan(share[k]), share[k], k))
     shown = order if len(order) <= top else [*order[: top // 2], *order[-(top - top // 2) :]]
     n_ballots = np.bincount(prefs.agent, minlength=len(prefs.agents))
     header, right = ["agent", "ballots"], {1}
-    if known:
+    if is_known:
         header += ["agreement", "agreement, drawn"]
         right.add(2)
     if weights:
@@ -36,13 +39,13 @@ def agents_section(study: Study, top: int) -> Section | None:
     for k in shown:
         agent = prefs.agents[k]
         cells: list[str | Track] = [shorten(agent, 60), f"{n_ballots[k]:,}"]
-        if known:
+        if is_known:
             unknown = np.isnan(share[k])
             cells += ["unknown" if unknown else f"{share[k]:.0%}", "" if unknown else Track(float(share[k]))]
         if weights:
             cells.append(f"{weights[agent]:.4g}" if agent in weights else "")
         rows.append(tuple(cells))
-    scale = Scale(0.0, 1.0, "agreement, drawn", found.median) if known and found is not None else None
+    scale = Scale(0.0, 1.0, "agreement, drawn", agreement.median) if is_known and agreement is not None else None
     marked = frozenset(row for row, k in enumerate(shown) if k in outliers)
     title = "Agents, least agreement with the majority of the others first; the line is the median"
     parts.append(ReportTable(title, tuple(header), tuple(rows), frozenset(right), frozenset([0]), scale, marked))

@@ -17,7 +17,7 @@ MAX_OPENED = 50
 
 
 def instances_section(study: Study, top: int) -> Section | None:
-    """Show all instances in a table, and the first places of each; nothing where there is one only."""
+    """Show all instances in a table, and the first places of each; None where there is only one."""
     ranking = study.ranking
     if ranking.n_instances == 1:
         return None
@@ -35,8 +35,8 @@ def instances_section(study: Study, top: int) -> Section | None:
         table,
     ]
     if len(table.rows) < ranking.n_instances:
-        said = f"The table shows the first {len(table.rows):,} of {ranking.n_instances:,} instances."
-        parts.append(Text(said, "left-out"))
+        sentence = f"The table shows the first {len(table.rows):,} of {ranking.n_instances:,} instances."
+        parts.append(Text(sentence, "left-out"))
     if len(folds) < ranking.n_instances:
         parts.append(Text(f"The first places of {len(folds)} instances stand below; the file has all.", "left-out"))
     parts.append(download(ranking, "All instances and items as csv"))
@@ -44,30 +44,32 @@ def instances_section(study: Study, top: int) -> Section | None:
 
 
 def _instances_table(study: Study, top: int) -> ReportTable:
+    """Return a row per instance: sizes, first two items, metrics, and a link to its first places."""
     ranking, prefs = study.ranking, study.prefs
     n_ballots = np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances)
-    own = study.evaluations.get(ranking.method) if study.labels is not None else None
-    values = {} if own is None or own.instances is None else _by_instance(own)
-    metrics = list(own.per_instance) if values and own is not None else []
+    evaluation = study.evaluations.get(ranking.method) if study.labels is not None else None
+    values = {} if evaluation is None or evaluation.instances is None else _by_instance(evaluation)
+    metrics = list(evaluation.per_instance) if values and evaluation is not None else []
     rows, links = [], []
     for q, part in enumerate(ranking):
         if q >= 2 * top:
             break
         first = [shorten(label, 60) for label in part.items[:2]]
         name = str(part.instance)
-        measured = [values[name][metric] if name in values else "" for metric in metrics]
+        metric_values = [values[name][metric] if name in values else "" for metric in metrics]
         sizes = (f"{len(part.items):,}", f"{n_ballots[q]:,}")
-        rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *measured))
+        rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *metric_values))
         links.append(_anchor(q) if q < min(top, MAX_OPENED) and len(part.score) else "")
     header = ("instance", "candidates", "ballots", "first", "second", *headings(metrics))
     right = frozenset([1, 2, *range(5, len(header))])
     return ReportTable("Instances", header, tuple(rows), right, frozenset([0, 3, 4]), links=tuple(links))
 
 
-def _by_instance(own: Any) -> dict[str, dict[str, str]]:
+def _by_instance(evaluation: Any) -> dict[str, dict[str, str]]:
+    """Return the values of all metrics as text, by instance and metric."""
     return {
-        name: {metric: _value(values[k]) for metric, values in own.per_instance.items()}
-        for k, name in enumerate(own.instances.labels)
+        name: {metric: _value(values[k]) for metric, values in evaluation.per_instance.items()}
+        for k, name in enumerate(evaluation.instances.labels)
     }
 
 

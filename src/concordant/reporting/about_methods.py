@@ -14,7 +14,7 @@ LINES = 10  # items of the bump chart
 
 
 def methods_section(study: Study) -> Section | None:
-    """Compare methods; nothing where only one ranks the data."""
+    """Compare methods; None where only one ranks the data."""
     compared, notes = study.compared
     parts: list[Part] = []
     if compared is not None and len(compared.names) > 1:
@@ -29,14 +29,17 @@ def methods_section(study: Study) -> Section | None:
             chart = bump_chart(compared)
             parts.append(chart)
             if len(chart.labels) < study.prefs.n_slots:
-                said = f"The picture shows {len(chart.labels)} items that some method puts among the first {LINES}."
-                parts.append(Text(said, "left-out"))
+                note_on_picture = (
+                    f"The picture shows {len(chart.labels)} items that some method puts among the first {LINES}."
+                )
+                parts.append(Text(note_on_picture, "left-out"))
         parts += _tables(compared)
     parts += [Text(note, "left-out") for note in notes]
     return Section("methods", "Several methods", tuple(parts)) if parts else None
 
 
 def _agreement(compared: Comparison) -> str:
+    """Return a sentence on the mean Kendall tau of the methods and the two furthest apart."""
     n = len(compared.names)
     tau = compared.tau[~np.eye(n, dtype=bool)]
     if tau.min() > 1 - 1e-9:

@@ -34,7 +34,7 @@ MATRIX_TABLE = 30  # items up to which the counts are a table, too
 
 
 def ranking_section(study: Study, top: int) -> Section | None:
-    """Show the order with scores, intervals, ranks and chances to be the best; nothing with several instances."""
+    """Show the order with scores, intervals, ranks and P(best); None with several instances."""
     ranking = study.ranking
     if ranking.n_instances != 1:
         return None
@@ -51,25 +51,25 @@ def ranking_section(study: Study, top: int) -> Section | None:
 
 
 def dispute(study: Study) -> list[Text]:
-    """Say first of all where the usual rules elect different winners."""
-    said = study.dispute
-    return [Text(said, "lead")] if said else []
+    """Return a sentence where the usual rules elect different winners."""
+    sentence = study.dispute
+    return [Text(sentence, "lead")] if sentence else []
 
 
 def first_place(ranking: Ranking) -> list[Text]:
-    """Say who is first, and how certain that is."""
+    """Return sentences on who is first and how certain that is."""
     headline, *rest = ranking.certainty.sentences()
     return [Text(headline, "lead"), *map(Text, rest), *map(Text, _swing(ranking.certainty))]
 
 
-def _swing(found: Certainty) -> list[str]:
-    """Say how many votes would have to change for the runner-up to win the direct comparison."""
-    if found.basis != "votes" or found.votes is None or found.votes[0] <= found.votes[1]:
+def _swing(certainty: Certainty) -> list[str]:
+    """Return a sentence on how many votes would have to change for the runner-up to win the direct comparison."""
+    if certainty.basis != "votes" or certainty.votes is None or certainty.votes[0] <= certainty.votes[1]:
         return []
-    votes = int((found.votes[0] - found.votes[1]) // 2) + 1
+    votes = int((certainty.votes[0] - certainty.votes[1]) // 2) + 1
     return [
-        f"If {votes:,} of the {found.votes[0]:,.6g} votes for {shorten(found.first[0], 30)} changed sides, "
-        f"{shorten(found.runner_up or '', 30)} would win the direct comparison."
+        f"If {votes:,} of the {certainty.votes[0]:,.6g} votes for {shorten(certainty.first[0], 30)} changed sides, "
+        f"{shorten(certainty.runner_up or '', 30)} would win the direct comparison."
     ]
 
 
@@ -106,7 +106,7 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
 
 
 def coefficient_table(ranking: Ranking) -> list[Part]:
-    """Return the table of what covariates of what was compared are worth, where there are any."""
+    """Return the table of covariate effects, where there are any."""
     if not ranking.coefficients:
         return []
     rows = tuple(tuple(row) for row in rows_of(ranking.coefficients))
@@ -115,11 +115,11 @@ def coefficient_table(ranking: Ranking) -> list[Part]:
 
 
 def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
-    """Return the scores of the best n as small pictures on one axis."""
+    """Return the scores of the best n as small pictures, and the axis they share."""
     score: Floats = ranking.scores[:n]
     low, high = (None if ends is None else ends[:n] for ends in (ranking.low, ranking.high))
     ends = [values for values in (score, low, high) if values is not None]
-    least, most = (float(np.min(ends)), float(np.max(ends))) if n else (0.0, 1.0)
+    lowest, highest = (float(np.min(ends)), float(np.max(ends))) if n else (0.0, 1.0)
     if low is None or high is None:
         title = "score, drawn"
         tracks = [Track(value) for value in score.tolist()]
@@ -127,7 +127,7 @@ def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
         title = f"{_level(ranking)} CI, drawn"
         each = zip(score.tolist(), low.tolist(), high.tolist(), strict=True)
         tracks = [Track(value, a, b) for value, a, b in each]
-    return tracks, Scale(least, most if most > least else least + 1.0, title)
+    return tracks, Scale(lowest, highest if highest > lowest else lowest + 1.0, title)
 
 
 def _level(ranking: Ranking) -> str:
@@ -144,12 +144,12 @@ def dot_plot(ranking: Ranking, top: int) -> DotPlot:
 
 
 def left_out(ranking: Ranking, top: int, what: str) -> list[Part]:
-    """Say what a table leaves out, and give all of it as a file."""
+    """Return a sentence on what a table leaves out, and the complete file."""
     longest = int(np.diff(ranking.slot_ptr).max(initial=0))
     if longest <= top:
         return [download(ranking, "The ranking as csv")]
-    said = f"The table shows the first {top:,} of {longest:,} {what}; the rest is in the file below."
-    return [Text(said, "left-out"), download(ranking, f"All {longest:,} {what} as csv")]
+    sentence = f"The table shows the first {top:,} of {longest:,} {what}; the rest is in the file below."
+    return [Text(sentence, "left-out"), download(ranking, f"All {longest:,} {what} as csv")]
 
 
 def download(data: Ranking | Mapping[str, Any], says: str, name: str = "ranking") -> Download:
@@ -176,15 +176,15 @@ def csv_of(data: Ranking | Mapping[str, Any]) -> bytes:
 
 
 def matrix_section(study: Study) -> Section | None:
-    """Show who beats whom, in the order of the ranking; nothing with several instances or too many items."""
+    """Show who beats whom, in the order of the ranking; None with several instances or too many items."""
     ranking = study.ranking
     if ranking.n_instances != 1 or not study.data.may_compare or len(ranking.items) < 2:
         return None
     n = min(MATRIX, len(ranking.items))
     chosen = study.order[:n]
     wins, ties = (m[np.ix_(chosen, chosen)] for m in (study.data.matrices.matrix(), study.data.matrices.tie_matrix()))
-    met = (wins + wins.T + ties) > 0
-    np.fill_diagonal(met, True)
+    have_met = (wins + wins.T + ties) > 0
+    np.fill_diagonal(have_met, True)
     heat = HeatMap(
         "Share of ballots in which the row beats the column, ties half",
         tuple(shorten(label, 40) for label in ranking.items[:n]),
@@ -196,8 +196,10 @@ def matrix_section(study: Study) -> Section | None:
     )
     lead += "diagonal and orange below. Point at a cell for its counts."
     parts: list[Part] = [Text(lead)]
-    if not met.all():
-        parts.append(Text(f"{int((~met).sum()) // 2:,} pairs of these items were never compared; they are left blank."))
+    if not have_met.all():
+        parts.append(
+            Text(f"{int((~have_met).sum()) // 2:,} pairs of these items were never compared; they are left blank.")
+        )
     parts.append(heat)
     if n <= MATRIX_TABLE:
         parts.append(Fold("The counts as a table", (_counts(heat),)))
@@ -207,7 +209,7 @@ def matrix_section(study: Study) -> Section | None:
 
 
 def _counts(heat: HeatMap) -> ReportTable:
-    """Return the counts a screen reader can say: wins of the row over the column."""
+    """Return the wins of the row over the column as a table, for screen readers."""
     rows = [
         (label, *("" if i == j else f"{wins:,.6g}" for j, wins in enumerate(heat.wins[i])))
         for i, label in enumerate(heat.labels)

@@ -9,24 +9,25 @@ from concordant.results.explanation import Reason
 
 
 def why_section(study: Study) -> Section | None:
-    """Tell the first reason openly and the others when asked for; nothing with several instances."""
+    """Show the first reason openly and the others folded; None with several instances."""
     ranking = study.ranking
     if ranking.n_instances != 1 or ranking.why is None:
         return None
     try:
-        told = ranking.explain()
+        explanation = ranking.explain()
     except ConcordantError:  # it does not fit into memory, say: the report goes without
         return None
     parts: list[Part] = []
-    for number, reason in enumerate(told.reasons):
-        said = _parts(reason)
-        parts += said if number == 0 else [Fold(reason.title, said)]
-    if told.draw is not None:
-        parts.append(Picture(f"Why, drawn: {told.method}", told.draw()))
+    for number, reason in enumerate(explanation.reasons):
+        reason_parts = _parts(reason)
+        parts += reason_parts if number == 0 else [Fold(reason.title, reason_parts)]
+    if explanation.draw is not None:
+        parts.append(Picture(f"Why, drawn: {explanation.method}", explanation.draw()))
     return Section("why", "Why", tuple(parts)) if parts else None
 
 
 def _parts(reason: Reason) -> tuple[Part, ...]:
+    """Return a reason as sentences and a table."""
     parts: list[Part] = [Text(sentence) for sentence in reason.sentences]
     if reason.rows:
         names = frozenset(range(len(reason.header))) - reason.right

@@ -24,7 +24,7 @@ NOTHING = Markup("")
 
 
 def escape(text: str) -> Markup:
-    """Return text as HTML that shows it: HTML's signs escaped, control signs and marks that turn lines written out.
+    """Return text as HTML that shows it: HTML's signs escaped, control signs and bidirectional marks written out.
 
     Surrogates, which no file in UTF-8 can hold, are written out as well.
     """
@@ -50,6 +50,7 @@ def joined(children: Iterable[Markup | str | None], between: str = "") -> Markup
 
 
 def _attributes(attributes: dict[str, object]) -> str:
+    """Return attributes as HTML text; True is a name alone."""
     written = []
     for name, value in attributes.items():
         if value is None or value is False:
@@ -60,7 +61,7 @@ def _attributes(attributes: dict[str, object]) -> str:
 
 
 def _text(value: object) -> str:
-    """Write a number of a picture without digits nobody sees."""
+    """Write a number of a picture with five significant digits."""
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 

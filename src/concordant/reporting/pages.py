@@ -84,60 +84,65 @@ def rendered(sections: Sequence[Section]) -> Markup:
 
 def _section(section: Section) -> Markup:
     heading = element("h2", section.title, id=f"{section.name}-title")
-    body = joined(part(one) for one in section.parts)
+    body = joined(part(content) for content in section.parts)
     return element("section", heading, body, id=section.name, aria_labelledby=f"{section.name}-title")
 
 
-def part(one: Part) -> Markup:
+def part(content: Part) -> Markup:
     """Return one part of a section as HTML."""
-    match one:
+    match content:
         case Text():
-            return element("p", one.text, class_=None if one.kind == "plain" else one.kind)
+            return element("p", content.text, class_=None if content.kind == "plain" else content.kind)
         case Facts():
-            pairs = [element("div", element("dt", what), element("dd", how)) for what, how in one.rows]
+            pairs = [element("div", element("dt", what), element("dd", how)) for what, how in content.rows]
             return element("dl", *pairs, class_="facts")
         case Messages():
-            return _messages(one)
+            return _messages(content)
         case ReportTable():
-            return _table(one)
+            return _table(content)
         case HeatMap():
-            out = element("p", class_="told", aria_live="polite", hidden=True)
-            return _figure(pictures.heat_map(one), one.title, joined([_legend("loses all", "wins all"), out]))
+            hover_text = element("p", class_="told", aria_live="polite", hidden=True)
+            return _figure(
+                pictures.heat_map(content), content.title, joined([_legend("loses all", "wins all"), hover_text])
+            )
         case GroupMap():
-            return _figure(pictures.group_map(one), one.title, _legend("lower than elsewhere", "higher"))
+            return _figure(pictures.group_map(content), content.title, _legend("lower than elsewhere", "higher"))
         case BumpChart():
-            return _figure(pictures.bump_chart(one), one.title)
+            return _figure(pictures.bump_chart(content), content.title)
         case Picture():
             # As an image it runs nothing and loads nothing, whatever is in it.
-            data = base64.b64encode(one.svg.encode("utf-8")).decode()
-            return _figure(element("img", src=f"data:image/svg+xml;base64,{data}", alt=one.title), one.title)
+            data = base64.b64encode(content.svg.encode("utf-8")).decode()
+            return _figure(element("img", src=f"data:image/svg+xml;base64,{data}", alt=content.title), content.title)
         case Code():
-            return element("div", element("h3", one.title), element("pre", element("code", one.text)), class_="code")
+            return element(
+                "div", element("h3", content.title), element("pre", element("code", content.text)), class_="code"
+            )
         case Download():
-            data = base64.b64encode(one.content).decode()
-            link = element("a", one.says, href=f"data:{one.media};base64,{data}", download=one.name)
-            return element("p", link, f" ({_size(len(one.content))})", class_="download")
+            data = base64.b64encode(content.content).decode()
+            link = element("a", content.says, href=f"data:{content.media};base64,{data}", download=content.name)
+            return element("p", link, f" ({_size(len(content.content))})", class_="download")
         case Fold():
-            inner = joined(part(inner) for inner in one.parts)
-            shown = element("bdi", one.title) if one.title_is_label else one.title
-            return element("details", element("summary", shown), inner, id=one.anchor or None)
+            inner = joined(part(inner) for inner in content.parts)
+            shown = element("bdi", content.title) if content.title_is_label else content.title
+            return element("details", element("summary", shown), inner, id=content.anchor or None)
 
 
 def _messages(messages: Messages) -> Markup:
-    listed = [
+    """Return findings or warnings as a list, each with a sign and words for its tone."""
+    rows = [
         element(
             "li",
-            element("span", TONES[one.tone], class_="tone", aria_hidden="true"),
-            element("div", element("strong", one.name), _screen_reader_text(SPOKEN[one.tone]), one.text),
-            class_=one.tone,
+            element("span", TONES[message.tone], class_="tone", aria_hidden="true"),
+            element("div", element("strong", message.name), _screen_reader_text(SPOKEN[message.tone]), message.text),
+            class_=message.tone,
         )
-        for one in messages.messages
+        for message in messages.messages
     ]  # fmt: skip
-    return element("ul", *listed, class_="messages")
+    return element("ul", *rows, class_="messages")
 
 
 def _screen_reader_text(text: str) -> Markup:
-    """Return words for those who hear the page: what a colour or a sign says to others."""
+    """Return text for screen readers only: what a colour or a sign means."""
     return element("span", f" ({text}) ", class_="spoken")
 
 
@@ -147,6 +152,7 @@ def _figure(picture: Markup, title: str, more: Markup | None = None) -> Markup:
 
 
 def _legend(low: str, high: str) -> Markup:
+    """Return a legend of all shades between two words."""
     swatches = [element("rect", x=26 * k, y=0, width=26, height=12, class_=f"h{k}") for k in range(pictures.SHADES)]
     drawn = element("svg", *swatches, width=26 * pictures.SHADES, height=12, class_="heat", aria_hidden="true")
     return element("p", f"{low} ", drawn, f" {high}", class_="legend")
@@ -154,6 +160,7 @@ def _legend(low: str, high: str) -> Markup:
 
 # ---- tables ----
 def _table(table: ReportTable) -> Markup:
+    """Return a table; the page's script can sort it from 3 rows and filter it from 12."""
     heads = [
         element("th", _head(name, table.scale), scope="col", class_=_class(k, table))
         for k, name in enumerate(table.header)
@@ -174,6 +181,7 @@ def _table(table: ReportTable) -> Markup:
 
 
 def _class(column: int, table: ReportTable) -> str | None:
+    """Return the CSS class of a column: drawn, right-aligned, or hidden on narrow screens ("wide")."""
     if table.scale is not None and table.header[column] == table.scale.title:
         return "drawn"
     name = table.header[column]
@@ -196,6 +204,7 @@ def _head(name: str, scale: Scale | None) -> Markup | str:
 
 
 def _cell(cell: Cell, column: int, table: ReportTable, row: int) -> Markup:
+    """Return a cell; the first label of a row is its heading, and a link where the row has one."""
     if isinstance(cell, Track):
         assert table.scale is not None
         return element("td", pictures.track(cell, table.scale), class_="drawn")

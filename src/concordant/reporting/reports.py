@@ -114,15 +114,15 @@ def report(
     data, ranking = Data(request.read()), request.run().ranking
     wanted = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     study = Study(data, ranking, None if methods is None else tuple(methods), labels, wanted, groups)
-    made_of = Report(title or _title(study), sections_of(study, top, made or Making()))
+    result = Report(title or _title(study), sections_of(study, top, made or Making()))
     if path is not None:
-        made_of.write(path)
-    return made_of
+        result.write(path)
+    return result
 
 
 def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
-    """Return all sections the data have something for."""
-    found = (
+    """Return all sections for which the data have content."""
+    sections = (
         ranking_section(study, top),
         why_section(study),
         groups_section(study, top),
@@ -135,17 +135,17 @@ def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
         warnings_section(study),
         making_section(study.ranking, made),
     )
-    return tuple(section for section in found if section is not None)
+    return tuple(section for section in sections if section is not None)
 
 
 def making_section(ranking: Ranking, made: Making) -> Section:
-    """Say how the report was made, so that somebody else can make it again."""
+    """Return the section on how the report was made, so that others can reproduce it."""
     from concordant import __version__, kernels
 
     rows = [("concordant", f"{__version__}, {kernels.active()} kernels"), ("method", ranking.method)]
     rows += [(name.replace("_", " "), str(value)) for name, value in ranking.params.items()]
     rows += [(f"{name} (fitted)", f"{value:.6g}") for name, value in (ranking.fit or {}).items()]
-    rows += [(f"SHA-256 of {name}", found) for name, found in made.files]
+    rows += [(f"SHA-256 of {name}", sha256) for name, sha256 in made.files]
     parts: list[Part] = [Code("On the command line", made.command)] if made.command else []
     parts += [Code("In Python", made.python)] if made.python else []
     return Section("making", "How this was made", (*parts, Facts(tuple(rows))))

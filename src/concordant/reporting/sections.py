@@ -175,12 +175,12 @@ class Section:
 
 
 def spoken(value: Any, words: Words) -> Any:
-    """Return sections, or what they are made of, with the parameters that sentences name in the words of a face."""
+    """Return sections, or their parts, with parameters named in the words of an interface."""
     if isinstance(value, Sentence):
         return value.rendered(words)
     if isinstance(value, tuple):
-        return tuple(spoken(one, words) for one in value)
+        return tuple(spoken(element, words) for element in value)
     if isinstance(value, Section | Text | Facts | Messages | Message | ReportTable | Fold):
-        changed = {one.name: spoken(getattr(value, one.name), words) for one in dataclasses.fields(value)}
+        changed = {field.name: spoken(getattr(value, field.name), words) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **changed)
     return value

@@ -51,7 +51,7 @@ class Data:
 
     @cached_property
     def agreement(self) -> Agreement | None:
-        """How far each agent goes with all others."""
+        """The share of each agent's pairs that agree with the majority of all others."""
         return findings.agreement(self.prefs)
 
     @property
@@ -112,12 +112,14 @@ class Study:
         return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
 
     def _ranked_by(self, name: str) -> Ranking:
-        """Rank by a method; the ranking of the report, whose parameters may have been chosen, stands for its own."""
+        """Return the ranking by a method; the report's own ranking, with its parameters, is used where it is
+        that method.
+        """
         is_own = registry.resolve(name) == (self.ranking.method, {})
         if is_own and len(self.ranking.score) == self.prefs.n_slots:
             return self.ranking
-        given = dict(self.ranking.params) | {"since": None} if is_own else {}
-        return Request(self.prefs, name, given, all_items=True).run().ranking
+        params = dict(self.ranking.params) | {"since": None} if is_own else {}
+        return Request(self.prefs, name, params, all_items=True).run().ranking
 
     @cached_property
     def order(self) -> Int64s:
@@ -125,11 +127,11 @@ class Study:
         return views.order_of(self.prefs, self.ranking)
 
     def _suitable_methods(self) -> tuple[list[str], list[str]]:
-        """Name the method of the ranking, those that fit and usual ones: the quick ones, and the slow ones."""
+        """Return the methods to compare (own, usual and fitting ones): (those to run, those left out as too slow)."""
         suitable = [advice.method for advice in self.data.description.methods]
         named = dict.fromkeys([self.ranking.method, *usual_rules(self.prefs), *suitable, "borda", "copeland"])
-        own, size = self.ranking.method, self.data.largest  # what is there already takes no time
-        slow = [name for name in named if name != own and size > SLOW.get(name, size)]
+        own_method, size = self.ranking.method, self.data.largest  # what is there already takes no time
+        slow = [name for name in named if name != own_method and size > SLOW.get(name, size)]
         return [name for name in named if name not in slow][:METHODS], slow
 
     @cached_property
@@ -142,7 +144,7 @@ class Study:
             return "" if compared is None else compared.dispute
         keep = np.zeros(self.prefs.n_slots, bool)
         keep[self.order[: len(self.ranking.score)]] = True
-        return replace(compared, rankings=tuple(one.only(keep) for one in compared.rankings)).dispute
+        return replace(compared, rankings=tuple(ranking.only(keep) for ranking in compared.rankings)).dispute
 
     @property
     def n_unranked(self) -> int:
@@ -150,25 +152,27 @@ class Study:
         return self.prefs.n_slots - len(self.ranking.score)
 
     def beyond(self, what: str) -> str:
-        """Say that something ranks candidates that the ranking leaves out; empty where it leaves out none."""
+        """Return a sentence where something ranks candidates that the ranking leaves out; empty where it
+        leaves out none.
+        """
         if not self.n_unranked:
             return ""
-        left = "1 of which is" if self.n_unranked == 1 else f"{self.n_unranked:,} of which are"
+        outside = "1 of which is" if self.n_unranked == 1 else f"{self.n_unranked:,} of which are"
         kind = "items" if self.prefs.n_instances == 1 else "candidates of the instances"
-        return f"{what} all {self.prefs.n_slots:,} {kind}, {left} not in the ranking above."
+        return f"{what} all {self.prefs.n_slots:,} {kind}, {outside} not in the ranking above."
 
     @cached_property
     def rankings(self) -> Mapping[str, Ranking]:
         """The ranking of the report and those it is compared with, by method."""
         compared = self.compared[0]
-        others = {} if compared is None else dict(zip(compared.names, compared.rankings, strict=True))
+        by_method = {} if compared is None else dict(zip(compared.names, compared.rankings, strict=True))
         return {self.ranking.method or "ranking": self.ranking} | {
-            name: ranking for name, ranking in others.items() if name != self.ranking.method
+            name: ranking for name, ranking in by_method.items() if name != self.ranking.method
         }
 
     @cached_property
     def evaluations(self) -> Mapping[str, Evaluation]:
-        """How good every ranking is by the labels, and every agent's own order where agents are few systems."""
+        """The evaluation of every ranking by the labels, and of every agent's own order where there are few agents."""
         if self.labels is None:
             return {}
         systems: dict[str, Ranking] = dict(self.rankings)
@@ -176,8 +180,8 @@ class Study:
         if prefs.agents is not None and prefs.value is not None and len(prefs.agents) <= RUNS:
             for agent in prefs.agents:
                 systems.setdefault(agent, _run(prefs, agent))
-        found = {name: evaluate(ranking, self.labels, self.metrics) for name, ranking in systems.items()}
-        return on_shared_instances(found)
+        evaluations = {name: evaluate(ranking, self.labels, self.metrics) for name, ranking in systems.items()}
+        return on_shared_instances(evaluations)
 
 
 def _run(prefs: Preferences, agent: str) -> Ranking:
@@ -185,6 +189,6 @@ def _run(prefs: Preferences, agent: str) -> Ranking:
 
 
 def some(labels: Sequence[str], max_names: int = 4) -> str:
-    """Name some of many in a sentence."""
+    """Return some of many names for a sentence."""
     shown = ", ".join(labels[:max_names])
     return shown if len(labels) <= max_names else f"{shown} and {len(labels) - max_names:,} more"

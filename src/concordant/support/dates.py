@@ -22,18 +22,20 @@ _COMPACT = re.compile(r"(1[5-9]\d\d|20\d\d|21\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|
 
 
 def read_times(words: Sequence[str]) -> tuple[Floats, bool]:
-    """Return each distinct moment as a number, and whether these are dates (in days).
+    """Return each moment as a number, and whether these are dates (in days since 1970).
 
-    NaN where a word is neither, and where dates stand among numbers, which do not compare. Numbers of eight digits are
-    dates where all of them are.
+    NaN where a word is neither a number nor a date, or not of the more frequent kind (numbers and dates do not
+    compare). Numbers of eight digits are dates if all of them can be.
     """
     plain = [word.strip() for word in words]
     if plain and all(_COMPACT.fullmatch(word) for word in plain):
         plain = [f"{word[:4]}-{word[4:6]}-{word[6:]}" for word in plain]
     moments = [_moment(word) for word in plain]
-    numbers = sum(kind == "number" for kind, _ in moments)
-    wanted = "number" if numbers * 2 >= len(moments) else "date"
-    return np.array([value if kind == wanted else np.nan for kind, value in moments], np.float64), wanted == "date"
+    n_numbers = sum(kind == "number" for kind, _ in moments)
+    kind_wanted = "number" if n_numbers * 2 >= len(moments) else "date"
+    return np.array(
+        [value if kind == kind_wanted else np.nan for kind, value in moments], np.float64
+    ), kind_wanted == "date"
 
 
 def as_times(column: object) -> tuple[Floats, bool]:
@@ -44,19 +46,19 @@ def as_times(column: object) -> tuple[Floats, bool]:
     if values.dtype.kind == "M":
         days = values.astype("datetime64[us]").astype(np.int64) / (1e6 * DAY)
         return np.where(np.isnat(values), np.nan, days), True
-    texts = [one.isoformat() if isinstance(one, (date, datetime)) else str(one) for one in values.tolist()]
+    texts = [value.isoformat() if isinstance(value, (date, datetime)) else str(value) for value in values.tolist()]
     distinct = list(dict.fromkeys(texts))
-    found, are_dates = read_times(distinct)
-    number = dict(zip(distinct, found.tolist(), strict=True))
+    values_of_distinct, are_dates = read_times(distinct)
+    number = dict(zip(distinct, values_of_distinct.tolist(), strict=True))
     return np.array([number[text] for text in texts], np.float64), are_dates
 
 
 def as_moment(moment: object, is_dated: bool) -> float:
-    """Return one moment as a number; refuse what is none, a number among dates and a date among numbers."""
-    found, is_date = as_times([moment])
-    if np.isnan(found[0]) or is_date != is_dated:
+    """Return one moment as a number; refuse anything else, a number among dates and a date among numbers."""
+    times, is_date = as_times([moment])
+    if np.isnan(times[0]) or is_date != is_dated:
         raise InputError(f"{moment!r} is no moment here: give {'a date like 2024-05-31' if is_dated else 'a number'}.")
-    return float(found[0])
+    return float(times[0])
 
 
 def shown_time(value: float, is_dated: bool) -> str:
@@ -69,9 +71,9 @@ def shown_time(value: float, is_dated: bool) -> str:
 def periods(time: Floats, is_dated: bool, period: str | float) -> tuple[Int64s, Floats]:
     """Cut time into periods; return the number of each moment's period, from 0, and the last moment of every period.
 
-    Dates are cut by the calendar ("day", "week" from Monday, "month", "quarter", "year") or every so many days, and a
-    period ends with its last day; numbers are cut after every multiple of ``period``. Periods without a moment in them
-    are not counted.
+    Dates are cut by the calendar ("day", "week" from Monday, "month", "quarter", "year") or after a number of days, and
+    a period ends with its last day; numbers are cut after every multiple of ``period``. Periods without a moment in
+    them are not counted.
     """
     number = calendar_numbers(time, is_dated, period)
     present, index = np.unique(number, return_inverse=True)
@@ -79,7 +81,7 @@ def periods(time: Floats, is_dated: bool, period: str | float) -> tuple[Int64s, 
 
 
 def calendar_numbers(time: Floats, is_dated: bool, period: str | float) -> Int64s:
-    """Return the number of each moment's period since 1970 (or since 0), those without a moment counted, too."""
+    """Return the number of each moment's period since 1970 (or since 0); empty periods are counted as well."""
     length = _length(is_dated, period)
     if isinstance(length, float):
         return _counted(np.floor(np.floor(time) / length) if is_dated else np.ceil(time / length), period)
@@ -93,6 +95,7 @@ def calendar_numbers(time: Floats, is_dated: bool, period: str | float) -> Int64
 
 
 def _counted(number: Floats, period: str | float) -> Int64s:
+    """Return numbers of periods as integers; refuse those that do not fit into int64."""
     if np.abs(number).max(initial=0.0) > 2.0**62:
         raise InputError(
             f"The times lie too far from 0 to count periods of {period}: give a longer " + arg("period") + "."
@@ -101,22 +104,24 @@ def _counted(number: Floats, period: str | float) -> Int64s:
 
 
 def period_ends(number: Int64s, is_dated: bool, period: str | float) -> Floats:
-    """Return the last day of the periods of these numbers since 1970, or the last of the numbers in them."""
+    """Return the last day of the periods with these numbers since 1970 or, without dates, the largest
+    number in them.
+    """
     length = _length(is_dated, period)
     if isinstance(length, float):
         ends: Floats = np.asarray(np.ceil((number + 1) * length) - 1 if is_dated else number * length)
         return ends
     if length in ("day", "week"):
         return (number if length == "day" else 7 * number + 3).astype(np.float64)
-    begin = ((number + 1) * _MONTHS[length]).astype("datetime64[M]").astype("datetime64[D]")
-    return begin.astype(np.int64).astype(np.float64) - 1
+    next_begin = ((number + 1) * _MONTHS[length]).astype("datetime64[M]").astype("datetime64[D]")
+    return next_begin.astype(np.int64).astype(np.float64) - 1
 
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def _length(is_dated: bool, period: str | float) -> str | float:
-    """Return a period of the calendar by its name, or how long the periods are."""
+    """Return the name of a calendar period, or the length of a period as a number."""
     if is_dated and period in CALENDAR:
         return str(period)
     try:

@@ -16,10 +16,10 @@ from concordant.support import pipes
 
 
 def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file so that a killed process or a full disk leaves the old content or the new, nothing between.
+    """Replace a file atomically: a killed process or a full disk leaves the old content or the new one.
 
     The content goes to a new file in the same folder, is flushed to the disk and then takes the name. Pipes and
-    devices are written to as they are; a link stays a link; permissions stay.
+    devices are written to directly; a link stays a link; permissions stay.
     """
     shown = os.fspath(name)
     target = os.path.realpath(shown)
@@ -48,24 +48,25 @@ def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
 
 
 def is_address(name: str) -> bool:
-    """Say whether a name is an address such as https://example.org/votes.csv, which no file is read from."""
+    """Return whether a name is a URL such as https://example.org/votes.csv; files are not read from URLs."""
     return re.match(r"[A-Za-z][A-Za-z0-9+.-]+://", name) is not None
 
 
 def _write_temporary(target: str, content: bytes, mode: int | None) -> None:
+    """Write the content to a new file in the same folder, flush it to the disk and rename it to the target."""
     folder = os.path.dirname(target)
-    fresh = os.path.join(folder, f".concordant-{secrets.token_hex(6)}.part")
+    temporary = os.path.join(folder, f".concordant-{secrets.token_hex(6)}.part")
     try:
-        with open(fresh, "xb") as file:
+        with open(temporary, "xb") as file:
             if mode is not None:
-                os.chmod(fresh, stat.S_IMODE(mode))
+                os.chmod(temporary, stat.S_IMODE(mode))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(fresh, target)
+        os.replace(temporary, target)
     except BaseException:
-        if os.path.exists(fresh):
-            os.unlink(fresh)
+        if os.path.exists(temporary):
+            os.unlink(temporary)
         raise
     _flush_folder(folder)
 
@@ -87,8 +88,8 @@ def _flush_folder(folder: str) -> None:
 def without_folders(text: str, paths: Iterable[object]) -> str:
     """Return a text in which these files are named without the folders they are in."""
     if isinstance(text, Sentence):
-        every = list(paths)
-        return text.each(lambda part: without_folders(part, every))
+        all_paths = list(paths)
+        return text.each(lambda part: without_folders(part, all_paths))
     names = {os.fspath(path) for path in paths if isinstance(path, (str, os.PathLike))}
     for name in sorted({*names, *map(os.path.abspath, names)}, key=len, reverse=True):
         if os.path.dirname(name):

@@ -26,18 +26,18 @@ class Frozen:
 
 
 def freeze(*arrays: AnyArray) -> None:
-    """Make arrays of our own read-only, so that a container takes them without a copy."""
+    """Make arrays read-only, so that a container takes them without a copy."""
     for array in arrays:
         array.setflags(write=False)
 
 
 def own(array: AnyArray, dtype: type) -> AnyArray:
     """Return a contiguous read-only array that the caller cannot write to: a copy, unless it is read-only already."""
-    made: AnyArray = np.ascontiguousarray(array, dtype)
-    if made.flags.writeable:
-        made = made.copy() if np.may_share_memory(made, array) else made
-        made.setflags(write=False)
-    return made
+    contiguous: AnyArray = np.ascontiguousarray(array, dtype)
+    if contiguous.flags.writeable:
+        contiguous = contiguous.copy() if np.may_share_memory(contiguous, array) else contiguous
+        contiguous.setflags(write=False)
+    return contiguous
 
 
 def _refused(self: object, *_: object, **__: object) -> NoReturn:
@@ -77,7 +77,7 @@ def frozen(value: Any) -> Any:
         return value
     if kind is list:
         return FrozenList(value)
-    return FrozenDict({key: frozen(one) for key, one in value.items()}) if kind is dict else value
+    return FrozenDict({key: frozen(element) for key, element in value.items()}) if kind is dict else value
 
 
 class FrozenParts:

@@ -19,19 +19,20 @@ _abandoned: list[threading.Event] = []  # set when the call is over; an interrup
 
 
 def interruptible(call: Callable[[], T]) -> T:
-    """Run a call in a thread of its own while the main thread waits for it, so that Ctrl-C is seen at once.
+    """Run a call in a separate thread while the main thread waits for it, so that Ctrl-C is seen at once.
 
-    The call must release the GIL. It cannot be stopped: after Ctrl-C nobody waits for it any longer.
+    The call must release the GIL. It cannot be stopped: after Ctrl-C it is abandoned, and runs on in its thread.
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
-    found: list[T] = []
+    results: list[T] = []
     problems: list[BaseException] = []
     done = threading.Event()
 
     def work() -> None:
+        """Run the call, keeping its result or its exception."""
         try:
-            found.append(call())
+            results.append(call())
         except BaseException as problem:
             problems.append(problem)
         finally:
@@ -48,18 +49,18 @@ def interruptible(call: Callable[[], T]) -> T:
         raise
     if problems:
         raise problems[0]
-    return found[0]
+    return results[0]
 
 
 def has_abandoned() -> bool:
-    """Say whether an interrupted call is still running: then the process should end without waiting for it."""
+    """Return whether an interrupted call is still running: then the process should end without waiting for it."""
     return not all(done.is_set() for done in _abandoned)
 
 
 def _end() -> None:
-    """End a process in which a call was left: a thread that comes back from C++ while Python shuts down would crash it.
+    """End a process with an abandoned call: a thread that returns from C++ while Python shuts down would crash it.
 
-    Where Ctrl-C ends the process it ends as Python ends it, by the signal; else it waits until the call is over.
+    After Ctrl-C, end as Python does, by the signal; else wait until the call is over.
     """
     if has_abandoned() and getattr(sys, "last_type", None) is KeyboardInterrupt and os.name == "posix":
         sys.stdout.flush()

@@ -19,17 +19,17 @@ NUMBERS = f"a finite number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}".replace(
 
 
 def are_weights(weight: AnyArray) -> bool:
-    """Say whether every weight is positive and in range: nothing to drop, nothing to refuse."""
+    """Return whether every weight is positive and in range: nothing to drop, nothing to refuse."""
     return not weight.size or bool(weight.min() >= MIN_WEIGHT and weight.max() <= MAX_WEIGHT)  # false of NaN
 
 
 def are_numbers(values: AnyArray) -> bool:
-    """Say whether every number is in range."""
+    """Return whether every number is in range."""
     return not values.size or bool(values.min() >= -MAX_NUMBER and values.max() <= MAX_NUMBER)  # false of NaN
 
 
 def has_beyond(values: AnyArray) -> bool:
-    """Say whether a number is out of range; NaN, where it stands for a missing value, is not."""
+    """Return whether a number is out of range; NaN, where it stands for a missing value, is not."""
     return bool((values > MAX_NUMBER).any() or (values < -MAX_NUMBER).any())
 
 

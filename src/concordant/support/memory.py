@@ -25,7 +25,7 @@ _limit: ContextVar[str] = ContextVar("memory limit", default="")
 
 @contextmanager
 def limited(amount: str | None) -> Iterator[None]:
-    """Allow so much (``"4GB"``) while this runs, whatever the environment says; None leaves it as it is."""
+    """Set the memory limit (``"4GB"``) within this context, overriding the environment; None changes nothing."""
     if amount is None:
         yield
         return
@@ -38,25 +38,26 @@ def limited(amount: str | None) -> Iterator[None]:
 
 
 def memory_setting() -> str:
-    """Return what was said of the memory to take, empty where nothing was."""
+    """Return the memory limit set by ``limited`` or the environment variable; empty without one."""
     return _limit.get() or os.environ.get(VARIABLE, "").strip()
 
 
 def allowance() -> int:
     """Return how many bytes one call may take."""
-    said = memory_setting()
-    return _bytes_of(said, VARIABLE) if said else _free() // 2
+    setting = memory_setting()
+    return _bytes_of(setting, VARIABLE) if setting else _free() // 2
 
 
-def _bytes_of(said: str, where: str) -> int:
-    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", said.strip().lower())
-    if found is None:
-        raise ParameterError(arg(where, shown=said) + " is no amount of memory: say it like 4GB or 500MB.")
-    return int(float(found[1]) * _UNITS[found[2]])
+def _bytes_of(amount: str, where: str) -> int:
+    """Return an amount of memory such as ``4GB`` in bytes."""
+    match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", amount.strip().lower())
+    if match is None:
+        raise ParameterError(arg(where, shown=amount) + " is no amount of memory: say it like 4GB or 500MB.")
+    return int(float(match[1]) * _UNITS[match[2]])
 
 
 def fits(needed: float) -> bool:
-    """Say whether so many bytes may be taken."""
+    """Return whether a call may take this many bytes."""
     return needed <= UNASKED or needed <= allowance()
 
 
@@ -76,17 +77,17 @@ def shown(amount: float) -> str:
 
 
 def _free() -> int:
-    """Return how many bytes are free: what the system says, within what a container may use."""
+    """Return how many bytes are free: what the system reports, within the limit of the container."""
     free = UNKNOWN
     try:
         with open("/proc/meminfo") as file:
-            found = re.search(r"MemAvailable:\s+(\d+) kB", file.read())
-        free = int(found[1]) << 10 if found else free
+            match = re.search(r"MemAvailable:\s+(\d+) kB", file.read())
+        free = int(match[1]) << 10 if match else free
     except OSError:
         pass
     try:
-        with open("/sys/fs/cgroup/memory.max") as most, open("/sys/fs/cgroup/memory.current") as used:
-            free = min(free, max(int(most.read()) - int(used.read()), 0))
+        with open("/sys/fs/cgroup/memory.max") as limit_file, open("/sys/fs/cgroup/memory.current") as used:
+            free = min(free, max(int(limit_file.read()) - int(used.read()), 0))
     except (OSError, ValueError):  # no container, or one without a limit
         pass
     return free

@@ -24,18 +24,19 @@ def chunks_of(path: str) -> Iterator[bytes]:
 
 
 def _first(handle: int) -> bytes:
-    """Wait for a writer; return what it has written so far."""
-    end = time.monotonic() + SECONDS
+    """Wait for a writer, up to ``SECONDS``; return what it has written so far."""
+    deadline = time.monotonic() + SECONDS
     while True:
         try:
-            if (found := os.read(handle, CHUNK)) or _has_been_closed(handle):
-                return found
+            if (content := os.read(handle, CHUNK)) or _has_been_closed(handle):
+                return content
         except BlockingIOError:  # there is a writer, and nothing to read yet
             return b""
-        _wait(end)
+        _wait(deadline)
 
 
 def _has_been_closed(handle: int) -> bool:
+    """Return whether the writer of a pipe has closed it."""
     import select
 
     poll = select.poll()
@@ -45,7 +46,7 @@ def _has_been_closed(handle: int) -> bool:
 
 def write(path: str, content: bytes) -> None:
     """Write to a pipe; a TimeoutError says that no program reads from it."""
-    end = time.monotonic() + SECONDS
+    deadline = time.monotonic() + SECONDS
     while True:
         try:
             handle = os.open(path, os.O_WRONLY | getattr(os, "O_NONBLOCK", 0))
@@ -53,7 +54,7 @@ def write(path: str, content: bytes) -> None:
         except OSError as problem:
             if problem.errno != errno.ENXIO:
                 raise
-        _wait(end)
+        _wait(deadline)
     os.set_blocking(handle, True)
     with open(handle, "wb") as pipe:
         pipe.write(content)

@@ -40,7 +40,7 @@ def environment(**more: str) -> "dict[str, str]":
 
 def import_path() -> "dict[str, str]":
     """Return the variables that give a process the import path of this one, without the working folder."""
-    folders = [one for one in _folders() if os.pathsep not in one]
+    folders = [folder for folder in _folders() if os.pathsep not in folder]
     return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(folders)}
 
 
@@ -61,13 +61,13 @@ def leave_working_folder() -> None:
 
 
 def limit(name: str, amount: int) -> None:
-    """Lower a limit of this process (``RLIMIT_AS``), where the system has any; a lower one that it inherited stays."""
+    """Lower a resource limit of this process (``RLIMIT_AS``), where the system has it; lower inherited limits stay."""
     try:
         import resource
     except ImportError:  # Windows
         return
     kind = getattr(resource, name)
-    inherited = [one for one in resource.getrlimit(kind) if one != resource.RLIM_INFINITY]
+    inherited = [value for value in resource.getrlimit(kind) if value != resource.RLIM_INFINITY]
     amount = min([amount, *inherited])
     try:
         resource.setrlimit(kind, (amount, amount))
@@ -76,13 +76,15 @@ def limit(name: str, amount: int) -> None:
 
 
 def _folders() -> "list[str]":
-    """Return the import path: without the working folder, or with it last where an installation or this package is."""
+    """Return the import path without the working folder; with it last where Python was told of it, or this
+    package is there.
+    """
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    folders = [one for one in sys.path if os.path.isabs(one)]
+    folders = [path for path in sys.path if os.path.isabs(path)]
     try:
-        here = os.path.realpath(os.getcwd())
+        working_folder = os.path.realpath(os.getcwd())
     except OSError:  # it was removed
-        here = ""
-    elsewhere = [one for one in folders if os.path.realpath(one) != here]
-    named = [one for one in sys.path[0 if sys.flags.safe_path else 1 :] if one in folders and one not in elsewhere]
+        working_folder = ""
+    elsewhere = [path for path in folders if os.path.realpath(path) != working_folder]
+    named = [path for path in sys.path[0 if sys.flags.safe_path else 1 :] if path in folders and path not in elsewhere]
     return list(dict.fromkeys([*elsewhere, *named, package]))

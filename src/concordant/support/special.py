@@ -22,7 +22,7 @@ def betainc(a: float, b: float, x: float) -> float:
     """Return the regularised incomplete beta function I_x(a, b) for positive a and b and x within 0 and 1."""
     if x <= 0.0 or x >= 1.0:
         return float(x >= 1.0)
-    if x > (a + 1) / (a + b + 2):  # on this side of the mode the fraction of the other tail converges
+    if x > (a + 1) / (a + b + 2):  # here I_x(a, b) = 1 - I_(1-x)(b, a) converges faster
         return 1.0 - betainc(b, a, 1.0 - x)
     factor = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
     return factor * _fraction(a, b, x)
@@ -47,11 +47,12 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 
 def _guarded(value: float) -> float:
+    """Return the value, or a tiny number in place of 0, by which Lentz's method divides."""
     return value if abs(value) > _TINY else _TINY
 
 
 def student_tail(t: float, freedom: float) -> float:
-    """Return the chance that Student's t of these degrees of freedom lies above a positive t."""
+    """Return P(T > t) of Student's t distribution with these degrees of freedom, for a positive t."""
     total = freedom + t * t
     if t < 1:  # 1 - x would lose the digits of a small t
         return (1.0 - betainc(0.5, freedom / 2, t * t / total)) / 2

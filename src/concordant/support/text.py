@@ -37,7 +37,7 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
 
 
 def plain_number(value: float, decimals: int = 5) -> str:
-    """Write one number for a sentence: thousands apart, no zeros at the end."""
+    """Write one number for a sentence: with thousands separators and without trailing zeros."""
     text = f"{round(value, decimals) + 0.0:,.{decimals}f}".rstrip("0").rstrip(".")
     return text or "0"
 
@@ -65,11 +65,12 @@ def visible(text: str, *, colours: bool = True) -> str:
 
 def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
     """Return rows of cells as lines with aligned columns; the columns in ``right`` are flush right."""
-    widths = [max(len(row[c]) for row in rows) for c in range(len(rows[0]))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
         cells = [
-            cell.rjust(w) if c in right else cell.ljust(w) for c, (cell, w) in enumerate(zip(row, widths, strict=True))
+            cell.rjust(width) if column in right else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return lines
@@ -78,26 +79,27 @@ def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
 def fitting_columns(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], width: int, edge: int = 3
 ) -> dict[int, int]:
-    """Return the columns a table of this width has room for, with the width of each; ``edge`` is what one costs beside.
+    """Return the columns that fit into a table of this width, with the width of each; ``edge`` is the
+    border per column.
 
-    Columns of numbers (``right``) are never broken, others at words. Where that is too wide, columns of numbers go, the
-    last first; the first of them beside the row's name stays.
+    Columns of numbers (``right``) are never broken, others at words. Where that is too wide, columns of numbers are
+    dropped, the last first; the first of them next to the row's name stays.
     """
     columns = [[header[c], *(row[c] for row in rows)] for c in range(len(header))]
     natural = [max(map(len, cells)) for cells in columns]
-    least = [
+    narrowest = [
         max([_longest_word(cells), *map(len, cells[1:])]) if c in right else min(natural[c], _TEXT)
         for c, cells in enumerate(columns)
     ]
     kept = list(range(len(header)))
-    spare = [c for c in kept if c in right and c > 0][1:]
-    while spare and sum(least[c] + edge for c in kept) + 1 > width:
-        kept.remove(spare.pop())
+    droppable = [c for c in kept if c in right and c > 0][1:]
+    while droppable and sum(narrowest[c] + edge for c in kept) + 1 > width:
+        kept.remove(droppable.pop())
     room = width - 1 - edge * len(kept)
     if sum(natural[c] for c in kept) <= room:
         return {c: natural[c] for c in kept}
-    room -= sum(least[c] for c in kept if c in right)
-    widths = {c: least[c] for c in kept if c in right}
+    room -= sum(narrowest[c] for c in kept if c in right)
+    widths = {c: narrowest[c] for c in kept if c in right}
     texts = sorted((c for c in kept if c not in right), key=lambda c: natural[c])
     for k, c in enumerate(texts):  # the short ones take what they need, the long ones share what is left
         widths[c] = max(min(natural[c], room // (len(texts) - k)), 1)

@@ -25,18 +25,19 @@ def sheets_in(content: bytes) -> list[list[Any]]:
     return [_sheet(book, about) for about in book.sheets_metadata if "WorkSheet" in str(about.typ)]
 
 
-def _sheet(book: Any, about: Any) -> list[Any]:
-    sheet = book.get_sheet_by_name(about.name)
-    is_shown = str(about.visible).endswith(".Visible")
-    return [about.name, is_shown, sheet.start or (0, 0), sheet.to_python(), sheet.merged_cell_ranges or ()]
+def _sheet(book: Any, metadata: Any) -> list[Any]:
+    """Return name, visibility, first filled position, cells and merged ranges of one sheet."""
+    sheet = book.get_sheet_by_name(metadata.name)
+    is_shown = str(metadata.visible).endswith(".Visible")
+    return [metadata.name, is_shown, sheet.start or (0, 0), sheet.to_python(), sheet.merged_cell_ranges or ()]
 
 
 def sheets_in_child(content: bytes) -> dict[str, Any]:
-    """Read a workbook in a process of its own: its ``sheets``, or the ``problem``."""
-    done = processes.run_python("-m", __name__, str(MEMORY), str(SECONDS), content=content)
-    if done.returncode != 0:
+    """Read a workbook in a separate process; return its ``sheets``, or the ``problem``."""
+    process = processes.run_python("-m", __name__, str(MEMORY), str(SECONDS), content=content)
+    if process.returncode != 0:
         return {"problem": "its reader ended early, as if out of memory or time"}
-    answer: dict[str, Any] = json.loads(done.stdout)
+    answer: dict[str, Any] = json.loads(process.stdout)
     return answer
 
 

@@ -22,7 +22,7 @@ class HasLocation(Protocol):
         """Make the error that names this row's place; row -1 is the whole."""
 
     def place(self, row: int) -> str:
-        """Say where a row stands: ``line 17``."""
+        """Return the location of a row for messages: ``line 17``."""
 
 
 class Screen:
@@ -78,16 +78,16 @@ class Screen:
         bad[rows] = earlier != rows
         self.refuse(bad, reason, lambda row: explain(row, int(earlier[np.searchsorted(rows, row)])), item=item)
 
-    def tolerate(self, odd: Bools, what: str) -> None:
-        """Accept something odd with a note, unless strict."""
-        count, first = int(odd.sum()), int(np.argmax(odd)) if len(odd) else 0
+    def tolerate(self, is_odd: Bools, message: str) -> None:
+        """Add a note on rows that are unusual but can be read; with ``strict``, raise an error."""
+        count, first = int(is_odd.sum()), int(np.argmax(is_odd)) if len(is_odd) else 0
         if count and self.strict:
-            raise self.rows.error(first, f"{what}, which strict does not allow: correct it, or read without strict.")
+            raise self.rows.error(first, f"{message}, which strict does not allow: correct it, or read without strict.")
         if count:
-            self._notes.append(f"{count:,} row{'s' * (count > 1)}: {what} (first: {self.rows.place(first)})")
+            self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
 
     def notes(self) -> list[str]:
-        """Say what was left out or tolerated, with counts and the first place."""
+        """Return notes on what was left out or tolerated, with counts and the first location."""
         return [
             *(left_out(reason, count, self.rows.place(first)) for reason, (count, first) in self._reasons.items()),
             *self._notes,
@@ -95,14 +95,16 @@ class Screen:
 
 
 def left_out(reason: str, count: int, first: str) -> str:
-    """Say how many rows were left out, why, and where the first of them stands."""
+    """Return a note on how many rows were left out, why, and where the first of them is."""
     return f"left out {count:,} row{'s' * (count > 1)}: " + reason + f" (first: {first})"
 
 
 def refuse_lines(
     bad: Mapping[str, Sequence[int]], error: Callable[[str, int], InputError], options: Options
 ) -> list[str]:
-    """Stop at the first line that could not even be parsed, or say of each reason how many such lines there are."""
+    """Raise an error at the first line that could not be parsed, or return a note per reason with its
+    number of lines.
+    """
     if bad and not options.skip_bad_rows:
         reason = min(bad, key=lambda one: min(bad[one]))
         raise error(reason + SKIP_HINT, min(bad[reason]))

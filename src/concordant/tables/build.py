@@ -65,7 +65,7 @@ def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, 
 
 
 def transposed_if_named(table: InputTable, options: Options, layout: str | None = None) -> CellTable | None:
-    """Return a table with rows and columns swapped; None where it has no roles then, so that a matrix is meant."""
+    """Return the table with rows and columns swapped; None where its columns then have no roles, as in a matrix."""
     swapped = transposed(table, options.header is not False)
     if layout is None:
         if options.layout is not None and options.layout.strip().lower().replace("_", "-") in MATRICES:
@@ -80,30 +80,35 @@ def transposed_if_named(table: InputTable, options: Options, layout: str | None 
 
 # ---- one builder per layout ----
 def _pairs(rows: Rows) -> Parts:
+    """Build comparisons: winner and loser, or left, right and an outcome."""
     first, second = ("left", "right") if rows.has("left") else ("winner", "loser")
     rows.refuse_missing(first, second, "outcome")
     both, vocabulary = join_rows([rows.raw(first), rows.raw(second)])
     if first == "winner":
         return _compared(rows, both, vocabulary, rows.flags("tie") if rows.has("tie") else None)
-    side = _side_by_flags(rows) if rows.has("left_won") else _side_by_words(rows)
+    winning_side = _side_by_flags(rows) if rows.has("left_won") else _side_by_words(rows)
     # Items are numbered as they appear, the winner of a row before its loser.
     both = both.reshape(-1, 2)
-    both = np.where((side < 0)[:, None], both[:, ::-1], both).reshape(-1)
-    return _compared(rows, both, vocabulary, side == 0, is_swapped=side < 0)
+    both = np.where((winning_side < 0)[:, None], both[:, ::-1], both).reshape(-1)
+    return _compared(rows, both, vocabulary, winning_side == 0, is_swapped=winning_side < 0)
 
 
 def _side_by_flags(rows: Rows) -> Floats:
-    """Return 1, -1 or 0 from a column per outcome; without a column of ties, neither side winning is one."""
-    left, right = rows.flags("left_won"), rows.flags("right_won")
-    tie = rows.flags("tie") if rows.has("tie") else ~(left | right)
-    said = left.astype(int) + right.astype(int) + tie.astype(int)
+    """Return 1 (left won), -1 (right won) or 0 (tie) from one true/false column per outcome.
+
+    Without a column of ties, a row in which neither side won is a tie.
+    """
+    left_won, right_won = rows.flags("left_won"), rows.flags("right_won")
+    is_tie = rows.flags("tie") if rows.has("tie") else ~(left_won | right_won)
+    n_true = left_won.astype(int) + right_won.astype(int) + is_tie.astype(int)
     rows.refuse(
-        said != 1, "the row does not say one outcome", lambda row: f"{int(said[row])} outcomes are true, not one"
+        n_true != 1, "the row does not say one outcome", lambda row: f"{int(n_true[row])} outcomes are true, not one"
     )
-    return left.astype(np.float64) - right
+    return left_won.astype(np.float64) - right_won
 
 
 def _side_by_words(rows: Rows) -> Floats:
+    """Return 1 (left won), -1 (right won) or 0 (tie) from the words or numbers of the outcome column."""
     names = rows.plan.column["left"], rows.plan.column["right"]
     side = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), names)
     rows.refuse(
@@ -117,9 +122,10 @@ def _side_by_words(rows: Rows) -> Floats:
 def _compared(
     rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
 ) -> Parts:
-    """Make pairs of the codes of winner and loser, row by row; where they are swapped, the right side won.
+    """Build comparisons; ``both`` alternates the codes of winners and losers, ``is_swapped`` is where the right side
+    won.
 
-    The left side was first (shown first, or at home); a winner and a loser say nothing of that.
+    Left is the side shown first (or the home side); columns of winners and losers hold no such order.
     """
     _refuse_themselves(rows, both, vocabulary)
     covariates = rows.covariates()
@@ -166,24 +172,25 @@ def _refuse_themselves(rows: Rows, both: Int32s, vocabulary: Vocabulary) -> None
 
 
 def _covariate_parts(rows: Rows, covariate: Floats) -> Parts:
+    """Return the covariates (entries x covariates) and their names as parts of the preferences."""
     covariate = np.ascontiguousarray(covariate)
     freeze(covariate)
-    return {"covariate": covariate, "covariates": tuple(one.name for one in rows.plan.covariates)}
+    return {"covariate": covariate, "covariates": tuple(covariate_plan.name for covariate_plan in rows.plan.covariates)}
 
 
 def _times(rows: Rows) -> tuple[Floats | None, bool]:
-    """Return when every row happened, None where nobody asked for an order, and whether these are dates."""
+    """Return the time of every row and whether these are dates; None where no column of times is read."""
     if not rows.has("time"):
         return None, False
     codes, words = rows.raw("time")
-    known, is_dated = read_times(words.labels)
-    moment = np.append(known, np.nan)[codes]
+    time_of_word, is_dated = read_times(words.labels)
+    times = np.append(time_of_word, np.nan)[codes]
     rows.refuse(
-        np.isnan(moment),
+        np.isnan(times),
         "the time is neither a number nor a date",
         rows.explain("time", "neither a number nor a date like 2024-05-31"),
     )
-    return moment, is_dated
+    return times, is_dated
 
 
 def _reordered(column: Any, order: Int64s) -> object:
@@ -198,28 +205,29 @@ def _long(rows: Rows) -> Parts:
 
 
 def _long_ballots(rows: Rows) -> Parts:
+    """Build ballots from one row per item, with teams, covariates and times; refuse contradictions within a ballot."""
     rows.refuse_missing("item", "ballot")
     rows.refuse_not_finite("rank", "rating")
     rows.shared()
-    whole = ["instance", "ballot" if rows.has("ballot") else "agent"]
+    ballot_roles = ["instance", "ballot" if rows.has("ballot") else "agent"]
     if rows.has("weight"):
-        rows.refuse_differing("weight", rows.values("weight"), rows.key(whole), "ballot")
+        rows.refuse_differing("weight", rows.values("weight"), rows.key(ballot_roles), "ballot")
     if rows.has("team"):
-        level = "rank" if rows.has("rank") else "rating"
-        team = rows.key(whole) * (len(rows.good) + len(rows.raw("team")[1])) + _team_numbers(rows)
+        level_role = "rank" if rows.has("rank") else "rating"
+        team = rows.key(ballot_roles) * (len(rows.good) + len(rows.raw("team")[1])) + _team_numbers(rows)
         rows.tolerate(rows.raw("team")[0] < 0, "no team is named: the player is alone")
         unknown = "" if rows.has("ballot") else " (no column of matches is known: " + arg("ballot") + " names it)"
-        rows.refuse_differing(level, rows.values(level), team, "team" + unknown)
+        rows.refuse_differing(level_role, rows.values(level_role), team, "team" + unknown)
     covariates, (time, is_dated) = rows.covariates(), _times(rows)
     if time is not None:
-        rows.refuse_differing("time", time, rows.key(whole), "ballot")
+        rows.refuse_differing("time", time, rows.key(ballot_roles), "ballot")
     parts, row = _gather_long(rows)
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
         advice = "keep one of them"
         if not rows.has("agent") and not rows.has("ballot"):
             advice += " or name the column of agents with " + arg("agent")
             advice += ", or that of matches or races with " + arg("ballot")
-        rows.refuse_repeated_items([*whole, "item"], "given twice{where}", advice)
+        rows.refuse_repeated_items([*ballot_roles, "item"], "given twice{where}", advice)
         parts, row = _gather_long(rows)
     row = np.flatnonzero(rows.good)[row]
     if rows.has("team"):
@@ -234,13 +242,13 @@ def _long_ballots(rows: Rows) -> Parts:
 
 
 def _team_numbers(rows: Rows) -> Int32s:
-    """Return the team of every row; one that names none has a number of its own."""
+    """Return the team of every row; a row without a team gets a unique number."""
     codes, labels = rows.raw("team")
     return np.where(codes < 0, len(labels) + np.arange(len(codes)), codes).astype(np.int32)
 
 
 def _gather_long(rows: Rows) -> tuple[Parts, Int64s]:
-    """Return the ballots, and which of the good rows every entry is."""
+    """Return the ballots, and the index of every entry among the good rows."""
     columns = rows.shared()
     agent = columns.pop("agent", None)
     has_values = rows.has("rating")
@@ -256,24 +264,25 @@ def _gather_long(rows: Rows) -> tuple[Parts, Int64s]:
 
 
 def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:
-    """Replace ballot names by the agent of each ballot; a ballot has one agent."""
+    """Replace the names of ballots by their agents; refuse a ballot whose rows name several agents."""
     ballot = parts.pop("agent")
     parts.pop("agents")
     if agent is None:
         return parts
     codes, vocabulary = agent
-    of_row = rows.coded("ballot")[0]
-    owner = np.zeros(int(of_row.max()) + 1, np.int32)
-    owner[of_row[::-1]] = codes[::-1]
-    wrong = np.flatnonzero(owner[of_row] != codes)
+    ballot_of_row = rows.coded("ballot")[0]
+    agent_of_ballot = np.zeros(int(ballot_of_row.max()) + 1, np.int32)
+    agent_of_ballot[ballot_of_row[::-1]] = codes[::-1]
+    wrong = np.flatnonzero(agent_of_ballot[ballot_of_row] != codes)
     if len(wrong):
         row = int(np.flatnonzero(rows.good)[wrong[0]])
         raise rows.table.error(row, "the agent differs from the other rows of its ballot: a ballot has one agent.")
-    parts["agent"], parts["agents"] = owner[ballot], vocabulary
+    parts["agent"], parts["agents"] = agent_of_ballot[ballot], vocabulary
     return parts
 
 
 def _places(rows: Rows) -> Parts:
+    """Build ballots from one column per place, best first."""
     columns = rows.place_codes()
     code, vocabulary = join_rows(columns)
     code = code.reshape(-1, len(columns))
@@ -299,16 +308,17 @@ def _places(rows: Rows) -> Parts:
 
 
 def _repeated_ballots(code: Int32s, filled: Bools, n_items: int) -> Bools:
-    """Return which ballots name an item twice."""
+    """Return, for every ballot, whether it names an item twice."""
     indptr = np.concatenate([[0], np.cumsum(filled.sum(1))]).astype(np.int64)
     if kernels.find_repeated(indptr, code[filled], n_items)[0] < 0:
         return np.zeros(len(code), bool)
     ordered = np.sort(code, axis=1)
-    found: Bools = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
-    return found
+    is_repeated: Bools = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).any(axis=1)
+    return is_repeated
 
 
 def _rankings(rows: Rows) -> Parts:
+    """Build ballots from rankings written in one cell, such as ``a > b = c``; each distinct text was parsed once."""
     code, texts = rows.raw("ranking")
     parsed = parse_rankings(texts.labels, rows.plan.separator)
     problem = np.array([*(text is not None for text in parsed.problem), False])
@@ -322,9 +332,9 @@ def _rankings(rows: Rows) -> Parts:
         rows.refuse(unknown, "open is neither true nor false")
     rows.shared()
     rows.good = rows.good & ~empty
-    of_row = code[rows.good]
-    indptr = np.concatenate([[0], np.cumsum(size[of_row])]).astype(np.int64)
-    entry = np.arange(indptr[-1]) + np.repeat(parsed.ptr[of_row] - indptr[:-1], size[of_row])
+    text_of_ballot = code[rows.good]
+    indptr = np.concatenate([[0], np.cumsum(size[text_of_ballot])]).astype(np.int64)
+    entry = np.arange(indptr[-1]) + np.repeat(parsed.ptr[text_of_ballot] - indptr[:-1], size[text_of_ballot])
     item, vocabulary = renumber(parsed.item[entry], parsed.items)
     parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": parsed.tier[entry]}
     if flags is not None:
@@ -333,6 +343,7 @@ def _rankings(rows: Rows) -> Parts:
 
 
 def _matrix(rows: Rows) -> Parts:
+    """Build ballots from a matrix of ranks or ratings whose rows are items or agents."""
     matrix, plan = rows.matrix(), rows.plan
     scale = plan.layout.removesuffix("-matrix")
     if "item" in plan.column:
@@ -354,7 +365,7 @@ def _matrix(rows: Rows) -> Parts:
 
 
 def _labels_of_columns(rows: Rows) -> list[str]:
-    """Return the item of every column; two columns of a question may not stand for the same."""
+    """Return the item of every column; refuse two columns of one question with the same item."""
     plan = rows.plan
     labels = list(plan.labels or plan.places)
     named = list(zip(plan.questions or [""] * len(labels), labels, strict=True))

@@ -47,6 +47,7 @@ class CellTable:
         return self._columns[self.columns.index(name)]
 
     def _coded(self, name: str) -> Coded:
+        """Return a column as codes (-1 where empty) with labels."""
         column = self._column(name)
         codes = np.full(len(column), -1, np.int32)
         filled = [k for k, cell in enumerate(column) if cell]
@@ -54,13 +55,13 @@ class CellTable:
         return codes, vocabulary
 
     def _numbers(self, name: str) -> Floats:
-        found = (number_in(cell, self.decimal_comma) for cell in self._column(name))
-        return np.array([np.nan if value is None else value for value in found], np.float64)
+        numbers = (number_in(cell, self.decimal_comma) for cell in self._column(name))
+        return np.array([np.nan if value is None else value for value in numbers], np.float64)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does."""
-        found = self._column(column)
-        return [found[row] or None for row in rows]
+        """Return the cells of a column at a few rows, None where empty."""
+        cells = self._column(column)
+        return [cells[row] or None for row in rows]
 
     def first(self, count: int) -> list[list[str | None]]:
         """Return the first cells of every column."""
@@ -72,7 +73,7 @@ class CellTable:
 
 
 def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:
-    """Return the number a cell holds, None where it holds none."""
+    """Return the number in a cell; None where it is not a number."""
     text = (cell or "").strip()
     if decimal_comma:
         text = text.replace(",", ".")
@@ -83,23 +84,23 @@ def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return names of columns that differ: unnamed ones by position, repeated ones numbered."""
-    seen: dict[str, int] = {}
+    """Return distinct names of columns: unnamed ones by position, repeated ones numbered."""
+    n_seen: dict[str, int] = {}
     out = []
     for position, name in enumerate(names, 1):
         label = name or f"column {position}"
-        seen[label] = seen.get(label, 0) + 1
-        out.append(label if seen[label] == 1 else f"{label} ({seen[label]})")
+        n_seen[label] = n_seen.get(label, 0) + 1
+        out.append(label if n_seen[label] == 1 else f"{label} ({n_seen[label]})")
     return out
 
 
 def transposed(table: Any, header: bool = True) -> CellTable:
-    """Return a table with rows and columns swapped; its first column then names the columns, unless told otherwise."""
+    """Return a table with rows and columns swapped; its first column becomes the header, unless ``header`` is False."""
     columns: list[list[str | None]] = [list(column) for column in _all_cells(table)]
     if table.has_header:
         columns = [[name, *column] for name, column in zip(table.columns, columns, strict=True)]
     names: Cells = columns[0] if header and columns else [None] * max(map(len, columns), default=0)
-    made = CellTable(
+    swapped = CellTable(
         table.name,
         [(name or "").strip() for name in names],
         columns[1:] if header else columns,
@@ -108,8 +109,8 @@ def transposed(table: Any, header: bool = True) -> CellTable:
         decimal_comma=getattr(getattr(table, "dialect", None), "delimiter", "") == ";",
         is_turned=True,
     )
-    made.notes = table.notes
-    return made
+    swapped.notes = table.notes
+    return swapped
 
 
 def _all_cells(table: Any) -> list[list[str | None]]:

@@ -21,39 +21,39 @@ class Covariate:
     columns: tuple[str, ...]
 
     def describe(self) -> str:
-        """Say which columns were taken for it."""
+        """Return a note on which columns were taken for it."""
         return f"covariate {self.name} = {' - '.join(self.columns)}"
 
 
 def given_covariates(
     given: object, columns: Sequence[str], find: Callable[[object, str], str], words: Callable[[str], str]
 ) -> tuple[Covariate, ...]:
-    """Return the covariates somebody named: a text or several, each one column or two with a comma between them."""
+    """Return the covariates a user named: one text or several, each with one column, or two separated by a comma."""
     several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
-    found = []
-    for one in several:
-        asked = [one] if str(one) in columns else str(one).split(",")
-        if not 1 <= len(asked) <= 2:
+    covariates = []
+    for text in several:
+        named = [text] if str(text) in columns else str(text).split(",")
+        if not 1 <= len(named) <= 2:
             raise InputError(
-                arg("covariate", str(one))
-                + f" names {len(asked)} columns: name two, one of each side, or one; more covariates are a list in "
+                arg("covariate", str(text))
+                + f" names {len(named)} columns: name two, one of each side, or one; more covariates are a list in "
                 "Python, and the option again on the command line."
             )
-        names = tuple(find(column, "covariate") for column in asked)
-        found.append(Covariate(_common(*names, words=words) if len(names) == 2 else names[0], names))
-    called = [one.name for one in found]
+        names = tuple(find(column, "covariate") for column in named)
+        covariates.append(Covariate(_common(*names, words=words) if len(names) == 2 else names[0], names))
+    called = [covariate.name for covariate in covariates]
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"Two covariates are called {twice!r}: rename a column, or name each once.")
-    return tuple(found)
+    return tuple(covariates)
 
 
-def _common(one: str, other: str, words: Callable[[str], str]) -> str:
-    """Return what two names share: length of length_a and length_b, and of winner_length and loser_length."""
-    first, second = words(one).split(), words(other).split()
+def _common(name: str, other_name: str, words: Callable[[str], str]) -> str:
+    """Return the shared part of two names: "length" of length_a and length_b, and of winner_length and loser_length."""
+    first, second = words(name).split(), words(other_name).split()
     start, end = _shared(first, second), _shared(first[::-1], second[::-1])[::-1]
-    return "_".join(start or end) or "".join(_shared(one, other)).strip(" _-.") or one
+    return "_".join(start or end) or "".join(_shared(name, other_name)).strip(" _-.") or name
 
 
-def _shared(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    return [a for a, b in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]
+def _shared(first: Sequence[str], second: Sequence[str]) -> list[str]:
+    return [a for a, b in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))]

@@ -71,7 +71,7 @@ COUNT = "weight of equal rows"
 
 
 def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | None:
-    """Have the engine of a lazy frame count equal pairs: (counts, how to read them, note); None for other frames."""
+    """Let the engine of a lazy frame count equal pairs: (counts, options to read them, note); None for other frames."""
     import narwhals as nw
 
     try:
@@ -91,8 +91,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     if options.roles.get("agent") is None:
         keys.pop("agent", None)
     weight = plan.column.get("weight")
-    counted = nw.len() if weight is None else nw.col(weight).sum()
-    counts = lazy.group_by(*keys.values()).agg(counted.alias(COUNT)).collect().sort(*keys.values())
+    total = nw.len() if weight is None else nw.col(weight).sum()
+    counts = lazy.group_by(*keys.values()).agg(total.alias(COUNT)).collect().sort(*keys.values())
     roles = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
     if plan.is_grouped:
         roles |= {"by": roles["instance"], "instance": None}
@@ -112,6 +112,7 @@ class FrameTable:
     has_header, is_countable = True, False
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
+        """Open a DataFrame of any library through narwhals; refuse repeated names of columns."""
         import narwhals as nw
         from narwhals.exceptions import DuplicateError
 
@@ -157,6 +158,7 @@ class FrameTable:
         return self.frame.get_column(self._original[column])
 
     def _text(self, column: str) -> Coded:
+        """Return a text column as codes (-1 where missing) with labels, directly from Arrow memory where possible."""
         series = self._series(column)
         native = series.to_native()
         dtype = str(series.dtype)
@@ -175,6 +177,7 @@ class FrameTable:
         return codes, vocabulary
 
     def _numbers(self, column: str) -> Floats:
+        """Return a number column as float64, NaN where a value is missing or not a number."""
         series = self._series(column)
         if _is_number(str(series.dtype)) or str(series.dtype) == "Boolean":
             values = (
@@ -184,10 +187,10 @@ class FrameTable:
         return np.array([_number(value) for value in series.to_list()], np.float64)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does."""
+        """Return the cells of a column at a few rows, None where empty."""
         series = self._series(column)
-        found = [series[row] for row in rows]
-        return [None if value is None or value != value else str(value) for value in found]
+        values = [series[row] for row in rows]
+        return [None if value is None or value != value else str(value) for value in values]
 
     def first(self, count: int) -> list[list[str | None]]:
         """Return the first cells of every column."""
@@ -200,7 +203,7 @@ class FrameTable:
         return InputError(f"{where}: " + message)
 
     def place(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the location of a row for messages."""
         return f"row {row + 1}"
 
 

@@ -82,12 +82,12 @@ def means_missing(word: str) -> bool:
 
 
 def place_in(word: str) -> float | None:
-    """Return the rank a word stands for, None where it is none."""
+    """Return the rank a word stands for ("2nd choice": 2); None where it is not a rank."""
     text = plain(word)
-    if found := re.fullmatch(_PLACE, text):
-        return float(found[1])
-    found = re.fullmatch(_ORDINAL, text)
-    return None if found is None else float(ORDINALS.index(found[1]) + 1)
+    if match := re.fullmatch(_PLACE, text):
+        return float(match[1])
+    match = re.fullmatch(_ORDINAL, text)
+    return None if match is None else float(ORDINALS.index(match[1]) + 1)
 
 
 def is_grade(word: str, categories: Sequence[str] | None) -> bool:
@@ -96,17 +96,17 @@ def is_grade(word: str, categories: Sequence[str] | None) -> bool:
 
 
 def rate(words: Collection[str], categories: Sequence[str] | None) -> dict[str, float]:
-    """Return the rating every word stands for, 1 for the worst; words that none is known of are left out.
+    """Return the rating of every word, 1 for the worst; words without a known rating are left out.
 
     ``categories`` is the user's own scale, best first.
     """
     if categories is not None:
         scale: Scale = tuple((plain(category),) for category in reversed(categories))
     else:
-        found = [scale for scale in SCALES if all(plain(word) in _members(scale) for word in words)]
-        if not found:
+        fitting = [scale for scale in SCALES if all(plain(word) in _members(scale) for word in words)]
+        if not fitting:
             return {}
-        scale = min(found, key=len)
+        scale = min(fitting, key=len)
     value = {word: float(k) for k, grade in enumerate(scale, 1) for word in grade}
     return {word: value[plain(word)] for word in words if plain(word) in value}
 

@@ -34,7 +34,7 @@ _SAYS_RATINGS = re.compile(r"\b(rat(e|ing)|scor|stars?\b|grad|how (much|good|wel
 
 
 def side_of(name: str) -> str | None:
-    """Say whether a column of this name lists people ("agent") or items ("item"), None where it does not tell."""
+    """Return whether a column of this name lists people ("agent") or items ("item"); None where it is unclear."""
     words = normalise(name).split()
     if "mail" in words or "email" in words:
         return "agent"
@@ -50,7 +50,7 @@ def side_of(name: str) -> str | None:
 
 
 def are_numbered_people(labels: Sequence[str]) -> bool:
-    """Whether labels are like ``voter 1``, ``voter 2``: a word for people, and what tells them apart."""
+    """Return whether all labels are like ``voter 1``, ``voter 2``: a word for people, and a number or letter."""
     plain = [normalise(label).split() for label in labels]
     return bool(plain) and all(len(words) == 2 and words[0] in _AGENTS for words in plain)
 
@@ -67,58 +67,60 @@ def prefixed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
 
 
 def _grouped(columns: Sequence[str], pattern: re.Pattern[str]) -> dict[str, list[tuple[str, str]]]:
+    """Group columns by the first part of the pattern: {question: [(column, item)]}, if it has more than one column."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name in columns:
-        if found := pattern.fullmatch(name):
-            groups.setdefault(found[1].strip(), []).append((name, found[2].strip()))
+        if match := pattern.fullmatch(name):
+            groups.setdefault(match[1].strip(), []).append((name, match[2].strip()))
     return {text: pairs for text, pairs in groups.items() if len(pairs) > 1}
 
 
 def asks_for(question: str) -> str | None:
-    """Say whether a question asks for ranks ("rank") or ratings ("rating"), None where its words do not tell."""
+    """Return whether a question asks for ranks ("rank") or ratings ("rating"); None where its words do not tell."""
     ranks, ratings = bool(_SAYS_RANKS.search(question)), bool(_SAYS_RATINGS.search(question))
     return None if ranks == ratings else "rank" if ranks else "rating"
 
 
 # ---- two sides of a comparison ----
 def stems(plain: str) -> set[str]:
-    """Return the name itself and the name without an ending that only says "identifier"."""
-    found = {plain}
+    """Return the name, and the name without an ending such as "id" or "name"."""
+    names = {plain}
     for ending in (" id", " name", " label", "id"):
         if plain.endswith(ending) and len(plain) > len(ending):
-            found.add(plain[: -len(ending)].strip())
-    return found
+            names.add(plain[: -len(ending)].strip())
+    return names
 
 
 def side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the columns that name the two sides of a comparison: home and away, model_a and model_b; by plain name."""
-    for stems_known, words in ((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_SAID_STEMS, _SIDES)):
-        for one, two in words:  # model_a rather than what it said, response_a
-            pairs = [pair for pair in _pairs(plain, one, two) if _beside(plain[pair[0]], one) & stems_known]
+    """Return the columns that name the two sides of a comparison: home and away, or model_a and model_b; else None."""
+    for known_stems, words in ((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_SAID_STEMS, _SIDES)):
+        for word_1, word_2 in words:  # model_a rather than what it said, response_a
+            pairs = [pair for pair in _pairs(plain, word_1, word_2) if _beside(plain[pair[0]], word_1) & known_stems]
             if pairs:
                 return min(pairs, key=lambda pair: plain[pair[0]].endswith("id"))  # a name rather than an identifier
     return None
 
 
 def are_sides_by_name(columns: Sequence[str], first: str, second: str) -> bool:
-    """Whether other columns are paired as these two are: home_score and away_score beside home_team and away_team."""
+    """Return whether other columns are paired like these: home_score and away_score next to home_team and away_team."""
     plain = {name: normalise(name) for name in columns}
-    others = {name: text for name, text in plain.items() if name not in (first, second)}
-    own = {first: plain[first], second: plain[second]}
+    other_columns = {name: text for name, text in plain.items() if name not in (first, second)}
+    both = {first: plain[first], second: plain[second]}
     known = (*_OPPONENTS, *(pair for pair in _SIDES if pair[0] != plain[first]))  # a and b may be items of a matrix
-    return any(_pairs(own, one, two) and _pairs(others, one, two) for one, two in known)
+    return any(_pairs(both, word_1, word_2) and _pairs(other_columns, word_1, word_2) for word_1, word_2 in known)
 
 
-def _pairs(plain: Mapping[str, str], one: str, two: str) -> list[tuple[str, str]]:
-    """Return the columns whose names differ by one word, at the beginning or at the end."""
+def _pairs(plain: Mapping[str, str], word_1: str, word_2: str) -> list[tuple[str, str]]:
+    """Return pairs of columns whose names differ in their first or last word: ``word_1`` here, ``word_2`` there."""
     by_plain = {text: name for name, text in plain.items()}
-    found = []
+    pairs = []
     for text, name in by_plain.items():
-        turned = [text[: -len(one)] + two] * text.endswith(one) + [two + text[len(one) :]] * text.startswith(one)
-        found += [(name, by_plain[other]) for other in turned if other in by_plain]
-    return found
+        at_end = [text[: -len(word_1)] + word_2] * text.endswith(word_1)
+        at_start = [word_2 + text[len(word_1) :]] * text.startswith(word_1)
+        pairs += [(name, by_plain[partner]) for partner in at_end + at_start if partner in by_plain]
+    return pairs
 
 
 def _beside(text: str, word: str) -> set[str]:
-    """Return what stands in a name beside a word, also without what only says "identifier"."""
+    """Return the rest of a name without the word at its start or end, also without an ending such as "id"."""
     return {stem for rest in (text.removeprefix(word), text.removesuffix(word)) for stem in stems(rest.strip())}

@@ -235,12 +235,12 @@ class Options:
 
     @classmethod
     def of(cls, what: str, given: Mapping[str, Any]) -> Options:
-        """Check what somebody said of how to read preferences, labels, features or a frame."""
+        """Check the options of reading preferences, labels, features or a frame; separate columns from the others."""
         known = _by_name(what)
         fields, roles = {}, {}
         for name, value in given.items():
             if name not in known:
-                columns = [one.name for one in known.values() if is_column(one)]
+                columns = [declared.name for declared in known.values() if is_column(declared)]
                 raise UnknownNameError(
                     f"There is no role {name!r}.{suggest(name, list(known))} Roles are {', '.join(columns)}."
                 )
@@ -257,53 +257,58 @@ class Options:
         return cls(**fields, roles=roles)
 
     def given_columns(self) -> list[str]:
-        """Return the names of all columns that somebody spoke of."""
-        said = [[value] if isinstance(value, str) else value for value in self.roles.values()]
-        texts = [one for value in said if isinstance(value, Sequence) for one in value if isinstance(one, str)]
+        """Return the names of all columns mentioned in the options."""
+        values = [[value] if isinstance(value, str) else value for value in self.roles.values()]
+        texts = [one for value in values if isinstance(value, Sequence) for one in value if isinstance(one, str)]
         return [name for text in texts for name in {text, *text.split(",")}]
 
     def refuse_roles(self, what: str) -> None:
-        """Say that column roles, layout, delimiter, header and the like belong to tables only."""
-        said = [
+        """Refuse column roles, layout, delimiter, header and the like: they apply to tables only."""
+        given = [
             role for role, value in self.roles.items() if not (value is None or value is False or is_optional(value))
         ]
-        others = ("layout", "delimiter", "header", "sheet", "question")
-        said += [name for name in others if getattr(self, name) is not None] + ["transpose"] * self.transpose
-        if said:
-            raise InputError(arg(said[0]) + f" has no meaning for {what}, whose layout is fixed: leave it out.")
+        table_options = ("layout", "delimiter", "header", "sheet", "question")
+        given += [name for name in table_options if getattr(self, name) is not None] + ["transpose"] * self.transpose
+        if given:
+            raise InputError(arg(given[0]) + f" has no meaning for {what}, whose layout is fixed: leave it out.")
 
 
 @cache
 def options_of(what: str) -> tuple[Option, ...]:
     """List the options of reading preferences, labels, features or a frame, in the order of help texts."""
     checked = {declared.name: vars(declared) for declared in params_of(Options)}
-    found: list[Option] = []
-    for one in dataclasses.fields(Options):
-        if one.name == "roles":
-            found += COLUMNS
-        elif one.name != "plans":
-            found.append(Option(**checked[one.name], **{"typed": str(one.type), **one.metadata["option"]}))
-    return tuple(one for one in found if what in one.reads)
+    declared_options: list[Option] = []
+    for field_or_option in dataclasses.fields(Options):
+        if field_or_option.name == "roles":
+            declared_options += COLUMNS
+        elif field_or_option.name != "plans":
+            declared_options.append(
+                Option(
+                    **checked[field_or_option.name],
+                    **{"typed": str(field_or_option.type), **field_or_option.metadata["option"]},
+                )
+            )
+    return tuple(field_or_option for field_or_option in declared_options if what in field_or_option.reads)
 
 
 @cache
 def _by_name(what: str) -> dict[str, Option]:
-    return {one.name: one for one in options_of(what)}
+    return {declared.name: declared for declared in options_of(what)}
 
 
-def is_column(one: Option) -> bool:
-    """Say whether an option names a column."""
-    return one in COLUMNS
+def is_column(declared: Option) -> bool:
+    """Return whether an option names a column."""
+    return declared in COLUMNS
 
 
 def columns_of(what: str) -> dict[str, Option]:
-    """Return the roles columns may play in what is read."""
-    return {one.name: one for one in COLUMNS if what in one.reads}
+    """Return the roles that columns may play in preferences, labels, features or a frame."""
+    return {declared.name: declared for declared in COLUMNS if what in declared.reads}
 
 
-def is_optional(said: object) -> bool:
-    """Say whether a role may stay without a column."""
-    return isinstance(said, str) and said.startswith(IF_ANY)
+def is_optional(value: object) -> bool:
+    """Return whether a role may stay without a column ("?" or "?name")."""
+    return isinstance(value, str) and value.startswith(IF_ANY)
 
 
 def takes_options(what: str) -> Callable[[F], F]:
@@ -311,10 +316,16 @@ def takes_options(what: str) -> Callable[[F], F]:
 
     def mark(function: F) -> F:
         signature = inspect.signature(function)
-        first = [one for one in signature.parameters.values() if one.kind is not inspect.Parameter.VAR_KEYWORD]
+        first = [
+            parameter
+            for parameter in signature.parameters.values()
+            if parameter.kind is not inspect.Parameter.VAR_KEYWORD
+        ]
         more = [
-            inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=one.typed)
-            for one in options_of(what)
+            inspect.Parameter(
+                declared.name, inspect.Parameter.KEYWORD_ONLY, default=declared.default, annotation=declared.typed
+            )
+            for declared in options_of(what)
         ]
         function.__signature__ = signature.replace(parameters=[*first, *more])  # type: ignore[attr-defined]
         return function

@@ -28,11 +28,11 @@ def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
 
 
 def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Floats:
-    """Return 1 where the left item won, -1 where the right one did, 0 for a tie, NaN where nothing is understood.
+    """Return 1 where the left item won, -1 where the right one did, 0 for a tie, NaN where the word is unknown.
 
     The outcome may be the label of one of the two items, the name of its column, a word, or a number. Numbers are
-    read from the left's view: 1 / 0 / 0.5; or 1 / -1 / 0 when a -1 occurs; or 1 / 2 / 0 when a 2 occurs. A score
-    like 3-1 says itself who won; H, A and D are understood where the columns are called home and away.
+    from the left side's point of view: 1 / 0 / 0.5; or 1 / -1 / 0 when a -1 occurs; or 1 / 2 / 0 when a 2 occurs. A
+    score like 3-1 tells who won; H, A and D are understood where the columns are called home and away.
     """
     codes, words = outcome
     number_means = _numbers([word.strip() for word in words.labels])
@@ -45,7 +45,7 @@ def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str,
 
 
 def _words_of_sides(names: tuple[str, str]) -> tuple[set[str], set[str]]:
-    """Return what says which side won: the name of its column, or a word of it alone, ``home`` of ``home_team``."""
+    """Return the words for left and for right: the column's name, or a word of that name (``home_team``: home)."""
     exact = [name.strip().lower() for name in names]
     words = [{name.strip().lower(), *normalise(name).split()} for name in names]
     return (words[0] - words[1]) | {exact[0]}, (words[1] - words[0]) | {exact[1]}
@@ -54,6 +54,7 @@ def _words_of_sides(names: tuple[str, str]) -> tuple[set[str], set[str]]:
 def _side(
     word: str, names: tuple[str, str], sides: tuple[set[str], set[str]], number_means: dict[float, float]
 ) -> float:
+    """Return what a word means: 1 left won, -1 right won, 0 tie, NaN unknown."""
     plain = word.strip().lower()
     if plain in ("h", "a") and [name.strip().lower()[:4] for name in names] == ["home", "away"]:
         return 1.0 if plain == "h" else -1.0
@@ -72,14 +73,15 @@ def _side(
 
 
 def _numbers(words: list[str]) -> dict[float, float]:
-    seen = set()
+    """Return the meaning of numbers as outcomes (1 left won, -1 right won, 0 tie), depending on which ones occur."""
+    numbers = set()
     for word in words:
         try:
-            seen.add(float(word))
+            numbers.add(float(word))
         except ValueError:
             continue
-    if -1.0 in seen:
+    if -1.0 in numbers:
         return {1.0: 1.0, -1.0: -1.0, 0.0: 0.0}
-    if 2.0 in seen:
+    if 2.0 in numbers:
         return {1.0: 1.0, 2.0: -1.0, 0.0: 0.0}
     return {1.0: 1.0, 0.0: -1.0, 0.5: 0.0}

@@ -66,27 +66,27 @@ class Plan:
         return "feature" if self.layout == FEATURES else "place"
 
     def describe(self) -> str:
-        """Say which column was taken for what."""
-        one, places = self.one_of_many, tuple(dict.fromkeys(self.labels)) or self.places
-        called = {"instance": "by"} if self.is_grouped else {}
+        """Return a note on which column was taken for which role."""
+        unit, places = self.one_of_many, tuple(dict.fromkeys(self.labels)) or self.places
+        shown_role = {"instance": "by"} if self.is_grouped else {}
         shown = {role: " + ".join(self.players.get(role, [name])) for role, name in self.column.items()}
-        parts = [f"{called.get(role, role)} = {names}" for role, names in shown.items()]
+        parts = [f"{shown_role.get(role, role)} = {names}" for role, names in shown.items()]
         parts += [covariate.describe() for covariate in self.covariates]
         if len(places) == 1:
-            parts.append(f"{one} = {places[0]}")
+            parts.append(f"{unit} = {places[0]}")
         elif places:
-            parts.append(f"{len(places)} {one}s = {places[0]} … {places[-1]}")
+            parts.append(f"{len(places)} {unit}s = {places[0]} … {places[-1]}")
         return ", ".join(parts)
 
     def without(self, role: str, note: str | None = None) -> Plan:
-        """Return the plan that leaves one role out, and says why."""
-        column = {own: name for own, name in self.column.items() if own != role}
-        said = () if note is None else (note,)
-        return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *said))
+        """Return the plan without one role, whose column becomes unread; ``note`` says why."""
+        column = {other_role: name for other_role, name in self.column.items() if other_role != role}
+        added = () if note is None else (note,)
+        return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *added))
 
 
 def beyond_counts(plan: Plan, options: Options) -> str | None:
-    """Name the role or option whose meaning is lost where equal pairs are counted; None where counts say everything."""
+    """Return the role or option that would be lost if equal pairs were only counted; None where counts suffice."""
     if plan.covariates:
         return "covariate"
     if plan.players:

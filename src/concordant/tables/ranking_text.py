@@ -35,10 +35,10 @@ class ParsedRankings:
     problem: list[str | None]
 
 
-def parse_rankings(texts: Sequence[str], cut: str = "") -> ParsedRankings:
-    """Parse distinct ranking texts; the separator of places is found over all of them.
+def parse_rankings(texts: Sequence[str], only_separator: str = "") -> ParsedRankings:
+    """Parse distinct ranking texts; the separator of places is detected over all of them.
 
-    ``cut`` is the one sign that means anything, where that is known: what stands between places, and no ties.
+    ``only_separator``, where it is known, is the only special sign: it separates places, and there are no ties.
     """
     separator = next((sign for sign in ">;|," if any(sign in text for text in texts if text[:1] != "[")), ">")
     code_of: dict[str, int] = {}
@@ -47,11 +47,11 @@ def parse_rankings(texts: Sequence[str], cut: str = "") -> ParsedRankings:
     tiers: list[int] = []
     problems: list[str | None] = []
     for text in texts:
-        places, problem = _cut(text, cut) if cut else _places(text, separator)
+        places, problem = _cut(text, only_separator) if only_separator else _places(text, separator)
         named = [label for place in places for label in place]
         if problem is None and len(set(named)) != len(named):
-            seen: set[str] = set()
-            twice = next(label for label in named if label in seen or seen.add(label))  # type: ignore[func-returns-value]
+            labels_so_far: set[str] = set()
+            twice = next(label for label in named if label in labels_so_far or labels_so_far.add(label))  # type: ignore[func-returns-value]
             problem = f"the item {shorten(twice)!r} stands twice in the ballot"
         if problem is None:
             for tier, place in enumerate(places):
@@ -65,7 +65,7 @@ def parse_rankings(texts: Sequence[str], cut: str = "") -> ParsedRankings:
 
 
 def write_rankings(ballots: Iterable[Sequence[Sequence[str]]], labels: Iterable[str]) -> list[str]:
-    """Write ballots (places of labels) as text; as JSON when a label holds one of the signs."""
+    """Write ballots (places of labels) as text; as JSON where a label contains one of the special signs."""
     if any(_SIGNS.search(label) for label in labels):
         import json
 
@@ -98,24 +98,24 @@ def _places(text: str, separator: str) -> tuple[list[list[str]], str | None]:
 
 
 def _cut(text: str, separator: str) -> tuple[list[list[str]], str | None]:
-    """Return the same for labels that may hold every other sign; the last may have the separator after it."""
+    """Return the labels of every place of a text in which only the separator is special; it may also end the text."""
     return [[label.strip()] for label in text.split(separator) if label.strip()], None
 
 
 def _split_outside_braces(text: str, separator: str) -> list[str]:
     """Split at separators that no closing brace follows before an opening one, in one pass from the end."""
     cuts, brace = [len(text)], ""
-    for sign in reversed(list(re.finditer(f"[{{}}{re.escape(separator)}]", text))):
-        if sign[0] in "{}":
-            brace = sign[0]
+    for match in reversed(list(re.finditer(f"[{{}}{re.escape(separator)}]", text))):
+        if match[0] in "{}":
+            brace = match[0]
         elif brace != "}":
-            cuts.append(sign.start())
+            cuts.append(match.start())
     starts = [0, *(cut + 1 for cut in cuts[:0:-1])]
     return [text[start:stop] for start, stop in zip(starts, cuts[::-1], strict=True)]
 
 
 def _json_places(text: str) -> tuple[list[list[str]], str | None]:
-    """Return the same for a JSON list; an empty inner list is no place."""
+    """Return the labels of every place of a JSON list, and why it cannot be used; empty inner lists are skipped."""
     import json
 
     try:

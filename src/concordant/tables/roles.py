@@ -95,16 +95,16 @@ def plan_columns(table: HasColumns, options: Options, layout: str | None = None)
 
 
 def planned(table: HasColumns, options: Options) -> Plan:
-    """Return the plan of a table of preferences in a file, made once by those who share the options.
+    """Return the plan of a table of preferences in a file; plans are cached in the options.
 
-    Joined tables with the same columns have the plan of the first, unless it was recognised by content.
+    Joined tables with the same columns share the plan of the first, unless it was recognised by content.
     """
-    own = os.path.abspath(table.name)
-    if own not in options.plans:
+    path = os.path.abspath(table.name)
+    if path not in options.plans:
         first = options.plans.get(os.path.abspath(getattr(table, "like", "")))
         is_known = first is not None and first.layout in ("pairs", "ranks", "ratings")
-        options.plans[own] = first if is_known else plan_columns(table, options)
-    plan: Plan = options.plans[own]
+        options.plans[path] = first if is_known else plan_columns(table, options)
+    plan: Plan = options.plans[path]
     return plan
 
 
@@ -121,12 +121,13 @@ class _Planner:
     """What is known of a table while its columns are given their roles."""
 
     def __init__(self, table: HasColumns, options: Options, layout: str | None) -> None:
+        """Take over the columns that the user named for roles."""
         self.table, self.columns, self.strict, self.options = table, table.columns, options.strict, options
         self.roles = columns_of(layout or PREFERENCES)
         self.layout = layout or _known_layout(options.layout)
-        self.said: dict[str, str] = {}
+        self.named_columns: dict[str, str] = {}  # by role
         self.places: tuple[str, ...] = ()
-        self.off: set[str] = set()
+        self.switched_off: set[str] = set()
         self.players: dict[str, tuple[str, ...]] = {}
         self.covariates: tuple[Covariate, ...] = ()
         self.dispensable = {role for role, value in options.roles.items() if is_optional(value)}
@@ -139,14 +140,14 @@ class _Planner:
         has_names = self.table.has_header
         if not has_names and self.layout != FEATURES:
             self._assume_by_position()
-        more = {name for names in self.players.values() for name in names}
-        more |= {name for covariate in self.covariates for name in covariate.columns}
-        settled = {*self.said.values(), *self.places, *more}
+        taken_together = {name for names in self.players.values() for name in names}
+        taken_together |= {name for covariate in self.covariates for name in covariate.columns}
+        settled = {*self.named_columns.values(), *self.places, *taken_together}
         free = [name for name in self.columns if name not in settled]
         guesses = self._guess(free) if has_names else {}
         if self._is_matrix_by_agents():
             return self._recognised(guesses)
-        if has_names and not self.places and self.layout in (None, "places") and "places" not in self.off:
+        if has_names and not self.places and self.layout in (None, "places") and "places" not in self.switched_off:
             self.places = _place_columns(free)
         layout = self.layout or self._choose_layout(guesses)
         if layout is None:
@@ -157,18 +158,20 @@ class _Planner:
             )
         column = self._fill(layout, {} if layout in MATRICES else guesses)
         if layout in MATRICES:
-            if strange := [role for role in self.said if role != "item"]:
+            if strange := [role for role in self.named_columns if role != "item"]:
                 self._refuse(arg(strange[0]) + f" has no meaning for a {layout} whose rows are items: leave it out.")
-            column = {"item": self.said.get("item", self.columns[0])}
+            column = {"item": self.named_columns.get("item", self.columns[0])}
         # A second column that could be the label or the query is not a feature, either.
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
         places = self._wide_columns(layout, {*column.values(), *rivals})
         self._check_covariates(layout)
-        read = {*column.values(), *places, *more}
+        read = {*column.values(), *places, *taken_together}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
-        guessed = frozenset(role for role, name in column.items() if role not in self.said and normalise(name) != role)
+        guessed = frozenset(
+            role for role, name in column.items() if role not in self.named_columns and normalise(name) != role
+        )
         is_grouped = "by" in column
         column = {"instance" if role == "by" else role: name for role, name in column.items()}
         notes = () if has_names or layout in (*MATRICES, FEATURES) else ("there is no header line",)
@@ -176,30 +179,31 @@ class _Planner:
 
     # ---- what the user said ----
     def _take(self, role: str, value: object) -> None:
-        """Note what was said of a role: a name, a position from 1, "?name" where it is there, or that it is off."""
+        """Record the column of a role: a name, a position from 1, "?name" (if there is one), or None (switched off)."""
         text = str(value).strip()
         if value is None or value is False or (text.lower() == "none" and text not in self.columns):
-            self.off.add(role)
+            self.switched_off.add(role)
         elif is_optional(value) and text not in self.columns:
             if text[1:] in self.columns:
-                self.said[role] = text[1:]
+                self.named_columns[role] = text[1:]
         elif role == "covariate":
             self.covariates = given_covariates(value, self.columns, self._find, normalise)
         elif role in SIDES and text not in self.columns and len(several := _wanted(role, value)) > 1:
-            self.players[role] = tuple(self._find(one, role) for one in several)
-            self.said[role] = self.players[role][0]
+            self.players[role] = tuple(self._find(column, role) for column in several)
+            self.named_columns[role] = self.players[role][0]
         elif role in WIDE.values():
-            self.places = tuple(self._find(one, role.removesuffix("s")) for one in _wanted(role, value))
+            self.places = tuple(self._find(column, role.removesuffix("s")) for column in _wanted(role, value))
         else:
-            self.said[role] = self._find(value, role)
+            self.named_columns[role] = self._find(value, role)
 
     def _find(self, value: object, role: str) -> str:
+        """Return the column with this name (compared without case and punctuation) or at this position from 1."""
         text = str(value).strip()
         if text in self.columns:
             return text
-        alike = [name for name in self.columns if normalise(name) == normalise(text)]
-        if len(alike) == 1:
-            return alike[0]
+        same_name = [name for name in self.columns if normalise(name) == normalise(text)]
+        if len(same_name) == 1:
+            return same_name[0]
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
             return self.columns[int(text) - 1]
         called = "group" if role == "by" else role
@@ -210,15 +214,15 @@ class _Planner:
         )
 
     def _assume_by_position(self) -> None:
-        """Of a table without a header, take two columns for winner and loser, one for rankings."""
+        """In a table without a header, take two columns as winner and loser, one as rankings."""
         if self.layout == "places" and not self.places:
-            self.places = tuple(name for name in self.columns if name not in self.said.values())
-        if self.said or self.places or self.layout in MATRICES:
+            self.places = tuple(name for name in self.columns if name not in self.named_columns.values())
+        if self.named_columns or self.places or self.layout in MATRICES:
             return
         if self.layout in (None, "pairs") and len(self.columns) == 2:
-            self.said = {"winner": self.columns[0], "loser": self.columns[1]}
+            self.named_columns = {"winner": self.columns[0], "loser": self.columns[1]}
         elif self.layout in (None, "rankings") and len(self.columns) == 1:
-            self.said = {"ranking": self.columns[0]}
+            self.named_columns = {"ranking": self.columns[0]}
         else:
             raise InputError(
                 f"{self.table.name} has no header line and {len(self.columns)} columns: say which is which by "
@@ -229,17 +233,17 @@ class _Planner:
 
     # ---- what the names say ----
     def _guess(self, free: Sequence[str]) -> dict[str, list[str]]:
-        """Return the columns that could play each role that is not settled, the likeliest first."""
+        """Return, for every role without a column yet, the columns whose names fit it, most likely first."""
         plain = {name: normalise(name) for name in free}
         words_of = {name: {text} if self.layout == FEATURES else stems(text) for name, text in plain.items()}
-        settled = {*self.said, *self.off}
+        settled = {*self.named_columns, *self.switched_off}
         guesses: dict[str, list[str]] = {}
         for role, declared in self.roles.items():
-            found = [name for name in free if not words_of[name].isdisjoint(declared.synonyms)]
-            if found and role not in settled:
+            matching = [name for name in free if not words_of[name].isdisjoint(declared.synonyms)]
+            if matching and role not in settled:
                 surest = declared.synonyms[: declared.sure]
-                place = {name: surest.index(plain[name]) if plain[name] in surest else len(surest) for name in found}
-                guesses[role] = sorted(found, key=place.__getitem__)
+                place = {name: surest.index(plain[name]) if plain[name] in surest else len(surest) for name in matching}
+                guesses[role] = sorted(matching, key=place.__getitem__)
         if "left" in self.roles:
             self._guess_sides(guesses, plain, settled)
         # Only beside a ballot and an item, as teams are written; else a team is an item, or where a player is from.
@@ -249,7 +253,9 @@ class _Planner:
         return guesses
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
-        """Find the columns of two items, as in files of model comparisons: model_a, model_b, ``winner`` says which."""
+        """Guess the columns of two items, as in files of model comparisons: model_a, model_b, and ``winner``
+        as the outcome.
+        """
         sides = side_columns(plain)
         if sides and not {"left", "right"} & {*settled, *guesses}:
             guesses["left"], guesses["right"] = [sides[0]], [sides[1]]
@@ -261,28 +267,28 @@ class _Planner:
                 guesses |= _outcome_flags(plain, sides, settled)
 
     def _is_matrix_by_agents(self) -> bool:
-        """Whether a matrix is asked for in which every row is an agent."""
-        if self.layout in MATRICES and "item" not in self.said:
+        """Return whether the user asks for a matrix in which every row is an agent."""
+        if self.layout in MATRICES and "item" not in self.named_columns:
             from concordant.tables.headings import bracketed
 
-            return self.options.transpose or "agent" in self.said or bool(bracketed(self.columns))
+            return self.options.transpose or "agent" in self.named_columns or bool(bracketed(self.columns))
         # Rows and columns are to be swapped, and were not, because only a matrix can be meant.
         return self.layout is None and self.options.transpose and not getattr(self.table, "is_turned", False)
 
     def _recognised(self, guesses: Mapping[str, Sequence[str]]) -> Plan:
-        """Return the plan of a matrix, or of a form, that its content is recognised by."""
+        """Return the plan of a matrix or form that is recognised by its content."""
         from concordant.tables.wide import GivenRoles, recognise
 
         unclear = self.table.error(-1, f"the columns {listed(self.columns)} " + _UNCLEAR)
-        if any(role not in OPTIONAL[MATRICES[0]] for role in self.said):
+        if any(role not in OPTIONAL[MATRICES[0]] for role in self.named_columns):
             raise unclear
-        column = dict(self.said)
+        column = dict(self.named_columns)
         if guesses.get("weight") and normalise(guesses["weight"][0]) in ("weight", "count"):
             column.setdefault("weight", guesses["weight"][0])
-        said = GivenRoles(column, self.places if self.says_places else (), self.layout)
-        grid = recognise(self.table, self.options, said, unclear)
-        column = dict(grid.column) | ({"instance": self.said["by"]} if "by" in self.said else {})
-        if "by" in self.said and grid.questions:
+        given_roles = GivenRoles(column, self.places if self.says_places else (), self.layout)
+        grid = recognise(self.table, self.options, given_roles, unclear)
+        column = dict(grid.column) | ({"instance": self.named_columns["by"]} if "by" in self.named_columns else {})
+        if "by" in self.named_columns and grid.questions:
             say = arg("question", shown="TEXT")
             self._refuse("groups are compared within one question: say which with " + say + ".")
         read = {*column.values(), *grid.columns}
@@ -292,18 +298,18 @@ class _Planner:
         labels = () if grid.labels == grid.columns else grid.labels
         return Plan(
             *(grid.layout, column, grid.columns, unread, grid.notes),
-            labels=labels, questions=grid.questions, separator=grid.separator, is_grouped="by" in self.said,
+            labels=labels, questions=grid.questions, separator=grid.separator, is_grouped="by" in self.named_columns,
         )  # fmt: skip
 
     def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str | None:
-        """Return the layout that the names of columns speak of, None where they do not speak of any."""
-        have = {*self.said, *guesses, *(("places",) if self.places else ())}
-        stated = {*self.said, *(("places",) if self.says_places else ())}
+        """Return the layout that the names of the columns suggest; None where they suggest none."""
+        available = {*self.named_columns, *guesses, *(("places",) if self.places else ())}
+        stated = {*self.named_columns, *(("places",) if self.says_places else ())}
         fits = [
             layout
             for layout in LAYOUTS
             if layout not in MATRICES
-            and any(set(needed) <= have for needed in NEEDED[layout])
+            and any(set(needed) <= available for needed in NEEDED[layout])
             and all(role in _roles_of(layout) for role in stated)
         ]
         if "ranks" in fits and "ratings" in fits:
@@ -325,35 +331,37 @@ class _Planner:
 
     # ---- the plan ----
     def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
-        """Give every role of the layout its column, or say what is missing or ambiguous."""
-        strange = [role for role in self.said if role not in _roles_of(layout)]
+        """Return the column of every role of the layout; raise an error where one is missing or ambiguous."""
+        strange = [role for role in self.named_columns if role not in _roles_of(layout)]
         if strange:
             advice = "leave it out, or name another " + arg("layout")
             self._refuse(arg(strange[0]) + f" has no meaning for {layout}: " + advice + ".")
-        dispensable = {"places", *self.dispensable, *(self.off if layout == FEATURES else ())}
-        have = {*self.said, *guesses, *dispensable}
-        needed = next((roles for roles in NEEDED[layout] if have.issuperset(roles)), None)
+        dispensable = {"places", *self.dispensable, *(self.switched_off if layout == FEATURES else ())}
+        available = {*self.named_columns, *guesses, *dispensable}
+        needed = next((roles for roles in NEEDED[layout] if available.issuperset(roles)), None)
         if needed is None:
             self._refuse_lacking(
-                layout, min(([r for r in roles if r not in have] for roles in NEEDED[layout]), key=len)
+                layout, min(([r for r in roles if r not in available] for roles in NEEDED[layout]), key=len)
             )
         column: dict[str, str] = {}
         for role in (*needed, *OPTIONAL[layout]):
-            if role in self.said:
-                column[role] = self.said[role]
+            if role in self.named_columns:
+                column[role] = self.named_columns[role]
                 continue
-            found = [name for name in guesses.get(role, ()) if name not in column.values()]
+            fitting = [name for name in guesses.get(role, ()) if name not in column.values()]
             # Pairs give one ranking of all, and an agent one ballot, unless a column asks for several by name.
-            has_agent = "agent" in self.said or bool(guesses.get("agent"))
+            has_agent = "agent" in self.named_columns or bool(guesses.get("agent"))
             if (layout, role) == ("pairs", "instance") or (role == "ballot" and (layout != "ranks" or has_agent)):
-                found = [name for name in found if normalise(name) == role]
-            found = found if self.strict else _named(found)
-            surest = self.roles[role].synonyms[: self.roles[role].sure] if found else ()
-            is_sure = bool(found) and normalise(found[0]) in surest and (not self.strict or layout == FEATURES)
-            if len(found) > 1 and not is_sure:
-                self._refuse(f"{listed(found)} could each be the {role}: say which with " + arg(role, found[0]) + ".")
-            if found:
-                column[role] = found[0]
+                fitting = [name for name in fitting if normalise(name) == role]
+            fitting = fitting if self.strict else _named(fitting)
+            surest = self.roles[role].synonyms[: self.roles[role].sure] if fitting else ()
+            is_sure = bool(fitting) and normalise(fitting[0]) in surest and (not self.strict or layout == FEATURES)
+            if len(fitting) > 1 and not is_sure:
+                self._refuse(
+                    f"{listed(fitting)} could each be the {role}: say which with " + arg(role, fitting[0]) + "."
+                )
+            if fitting:
+                column[role] = fitting[0]
         if "by" in column and "instance" in column:
             self._refuse(
                 f"{column['instance']} is the instance, and groups are compared within one: say "
@@ -365,14 +373,16 @@ class _Planner:
         return column
 
     def _check_covariates(self, layout: str) -> None:
-        most = COVARIATES.get(layout, 0)
-        for one in self.covariates:
-            if len(one.columns) > most:
-                advice = "name one column" if most else "leave it out, or name another " + arg("layout")
-                said = arg("covariate", ",".join(one.columns))
-                self._refuse(said + f" has no meaning for {layout}: " + advice + ".")
+        """Refuse covariates with more columns than the layout allows (pairs: 2, ranks and ratings: 1, others: none)."""
+        max_columns = COVARIATES.get(layout, 0)
+        for covariate in self.covariates:
+            if len(covariate.columns) > max_columns:
+                advice = "name one column" if max_columns else "leave it out, or name another " + arg("layout")
+                option = arg("covariate", ",".join(covariate.columns))
+                self._refuse(option + f" has no meaning for {layout}: " + advice + ".")
 
     def _refuse_lacking(self, layout: str, lacking: Sequence[str]) -> NoReturn:
+        """Raise the error for a layout whose needed roles were not recognised in any column."""
         what, say = f"no column was recognised as the {' or the '.join(lacking)}", arg(lacking[0], shown="COLUMN")
         if layout == FEATURES:
             self._refuse(
@@ -410,6 +420,7 @@ def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
 
 
 def _known_layout(layout: str | None) -> str | None:
+    """Return the layout in its usual spelling (case, underscores and a missing plural s do not matter)."""
     if layout is None:
         return None
     plain = layout.strip().lower().replace("_", "-")
@@ -422,6 +433,7 @@ def _known_layout(layout: str | None) -> str | None:
 
 
 def _wanted(role: str, columns: object) -> Sequence[object]:
+    """Return the columns given for a role that several may play: a text with commas, a position, or a sequence."""
     if isinstance(columns, str):
         return columns.split(",")
     if isinstance(columns, int) and not isinstance(columns, bool):
@@ -435,8 +447,8 @@ def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], settled: se
     """Find one column of 0 and 1 per outcome: ``winner_model_a``, ``winner_model_b`` and perhaps ``winner_tie``."""
     by_plain = {text: name for name, text in plain.items()}
     wanted = {"left_won": plain[sides[0]], "right_won": plain[sides[1]], "tie": "tie"}
-    found = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in settled}
-    return {role: [name] for role, name in found.items() if name is not None}
+    column_of_role = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in settled}
+    return {role: [name] for role, name in column_of_role.items() if name is not None}
 
 
 def _place_columns(free: Sequence[str]) -> tuple[str, ...]:
@@ -463,9 +475,9 @@ def _roles_of(layout: str) -> set[str]:
     return _core(layout) | set(OPTIONAL[layout])
 
 
-def _named(found: list[str]) -> list[str]:
-    """Of an identifier and a name of the same thing keep the name."""
-    by_plain = {normalise(name): name for name in found}
+def _named(columns: list[str]) -> list[str]:
+    """Return only the name where the two columns are an identifier and a name of the same thing."""
+    by_plain = {normalise(name): name for name in columns}
     kinds = {plain.rpartition(" ")[2]: plain.rpartition(" ")[0] for plain in by_plain}
-    is_one_thing = len(found) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]
-    return [by_plain[f"{kinds['name']} name"]] if is_one_thing else found
+    is_one_thing = len(columns) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]
+    return [by_plain[f"{kinds['name']} name"]] if is_one_thing else columns

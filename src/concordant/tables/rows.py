@@ -37,19 +37,20 @@ class InputTable(Protocol):
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return what stands in a column at a few rows, None where nothing does; for messages."""
+        """Return the cells of a column at a few rows, None where empty; for messages."""
 
     def error(self, row: int, message: str) -> InputError:
         """Make the error that names this row's place."""
 
     def place(self, row: int) -> str:
-        """Say where a row stands: ``line 17``."""
+        """Return the location of a row for messages: ``line 17``."""
 
 
 class Rows(Screen):
     """The fetched columns of a plan by role, and which rows are still good."""
 
     def __init__(self, table: InputTable, plan: Plan, options: Options, count: int = 0) -> None:
+        """Fetch the columns of the plan once: text and number columns by role, and the players of each side joined."""
         self.table, self.plan = table, plan
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         self.categories: Sequence[str] | None = options.categories
@@ -73,7 +74,7 @@ class Rows(Screen):
             raise table.error(-1, "there are no rows of data: check that this is the right file.")
 
     def _name_ungrouped(self, column: str) -> None:
-        """Put rows that name no group into one of their own."""
+        """Put rows with an empty group into one group for all of them."""
         codes, vocabulary = self._texts[column]
         if (codes < 0).any():
             labels = [*vocabulary.labels, *([] if UNGROUPED in vocabulary.labels else [UNGROUPED])]
@@ -83,7 +84,7 @@ class Rows(Screen):
             )
 
     def drop_identifier(self) -> None:
-        """Leave out a guessed instance whose values hardly repeat: it numbers the rows."""
+        """Unassign a guessed instance column with fewer than 2 rows per value: it identifies rows, not instances."""
         if "instance" not in self.plan.guessed or not self.has("instance"):
             return
         codes, vocabulary = self.raw("instance")
@@ -98,7 +99,7 @@ class Rows(Screen):
 
     # ---- columns, good rows only ----
     def has(self, role: str) -> bool:
-        """Say whether a column plays this role."""
+        """Return whether a column plays this role."""
         return role in self.plan.column
 
     def coded(self, role: str) -> Coded:
@@ -110,12 +111,12 @@ class Rows(Screen):
         return self._texts[self.plan.column[role]]
 
     def flags(self, role: str) -> Bools:
-        """Return a column of yes and no, refusing rows that say neither."""
-        yes, unknown = read_flags(*self.raw(role))
+        """Return a column of yes and no as booleans, refusing rows with any other word."""
+        flags, unknown = read_flags(*self.raw(role))
         reason = f"the {role} is neither true nor false"
-        said = self.explain(role, "neither true nor false")
-        self.refuse(unknown, reason, said, column=self.plan.column[role])
-        return yes
+        explain_row = self.explain(role, "neither true nor false")
+        self.refuse(unknown, reason, explain_row, column=self.plan.column[role])
+        return flags
 
     def place_codes(self) -> list[Coded]:
         """Return the columns of places."""
@@ -130,7 +131,7 @@ class Rows(Screen):
         return key
 
     def values(self, role: str) -> Floats:
-        """Return a column of numbers of all rows; ratings in words as the user's categories say."""
+        """Return a column of numbers of all rows; ratings in words become numbers by the user's categories."""
         name = self.plan.column[role]
         if role == "rating" and self.categories is not None and name not in self._rated:
             (codes, words), value = self.table.fetch([name], [])[0][name], {}
@@ -143,35 +144,38 @@ class Rows(Screen):
         return self.values(role)[self.good]
 
     def matrix(self) -> Floats:
-        """Return the columns of ranks or ratings side by side, words as the numbers they mean; refuse other words."""
-        places, what = self.plan.places, self.plan.layout.removesuffix("-matrix")
+        """Return the columns of ranks or ratings as an array (rows x columns, NaN where empty).
+
+        Places and grades in words become numbers; rows with any other word are refused.
+        """
+        places, value_name = self.plan.places, self.plan.layout.removesuffix("-matrix")
         matrix = np.stack([self._numbers[name] for name in places], 1)
         is_number: Bools = np.isfinite(matrix) & (self.categories is None)
-        odd = [k for k in range(len(places)) if not is_number[:, k].all()]
-        coded = self.table.fetch([places[k] for k in odd], [])[0] if odd else {}
+        with_words = [k for k in range(len(places)) if not is_number[:, k].all()]
+        coded = self.table.fetch([places[k] for k in with_words], [])[0] if with_words else {}
         questions = self.plan.questions or ("",) * len(places)
-        for question in dict.fromkeys(questions[k] for k in odd):  # whose answers are on one scale
-            columns = {k: coded[places[k]] for k in odd if questions[k] == question}
+        for question in dict.fromkeys(questions[k] for k in with_words):  # whose answers are on one scale
+            columns = {k: coded[places[k]] for k in with_words if questions[k] == question}
             words = {word for _, labels in columns.values() for word in labels.labels if not means_missing(word)}
             is_mixed = any(is_number[:, k].any() for k in range(len(places)) if questions[k] == question)
             value = self._meaning(words, is_mixed)
             for k, (codes, labels) in columns.items():
-                meant = np.array([*(value.get(word, np.nan) for word in labels.labels), np.nan])[codes]
-                told = np.array([*(word in words for word in labels.labels), False])[codes]
-                matrix[:, k] = np.where(is_number[:, k], matrix[:, k], meant)
-                reason = f"the {what} in column {places[k]!r} is not a number"
-                bad = told & ~np.isfinite(matrix[:, k])
+                value_of_row = np.array([*(value.get(word, np.nan) for word in labels.labels), np.nan])[codes]
+                has_word = np.array([*(word in words for word in labels.labels), False])[codes]
+                matrix[:, k] = np.where(is_number[:, k], matrix[:, k], value_of_row)
+                reason = f"the {value_name} in column {places[k]!r} is not a number"
+                bad = has_word & ~np.isfinite(matrix[:, k])
                 self.refuse(bad, reason, self._strange(reason, codes, labels), column=places[k])
         return matrix
 
     def _meaning(self, words: set[str], is_mixed: bool) -> dict[str, float]:
-        """Return the numbers that words stand for: places, or grades of one scale, which numbers do not stand among."""
+        """Return the number of every word: a rank, or a rating on one scale; no ratings where numbers occur as well."""
         if self.plan.layout == "rank-matrix":
             return {word: place for word in words if (place := place_in(word)) is not None}
         return {} if is_mixed and self.categories is None else rate(words, self.categories)
 
     def _strange(self, reason: str, codes: Int32s, labels: Vocabulary) -> Callable[[int], str]:
-        """Return the function that says which word stands where a number should, and how words can be ordered."""
+        """Return a function that describes the word in a row where a number is expected, and how to order words."""
         advice = "" if self.plan.layout == "rank-matrix" else " (" + arg("categories") + " orders words, best first)"
         return lambda row: f"{reason}, but {shorten(labels[int(codes[row])])!r}" + advice
 
@@ -180,47 +184,51 @@ class Rows(Screen):
         self.refuse_missing("agent", "instance")
         if self.has("weight"):
             values = self.values("weight")
-            said = self.explain("weight", f"not {WEIGHTS}")
-            self.refuse(bad_weights(values), "the weight is out of range", said, column=self.plan.column["weight"])
+            explain_row = self.explain("weight", f"not {WEIGHTS}")
+            self.refuse(
+                bad_weights(values), "the weight is out of range", explain_row, column=self.plan.column["weight"]
+            )
         columns: dict[str, Any] = {role: self.coded(role) for role in ("agent", "instance") if self.has(role)}
         return columns | ({"weight": self.number("weight")} if self.has("weight") else {})
 
     def candidates(self) -> Candidates | None:
-        """Take out rows that only name a candidate, with an empty rank or rating and no agent; None where none does."""
+        """Remove and return rows that only name a candidate: no rank or rating, no agent. None where there are none."""
         levels = [role for role in ("rank", "rating") if self.has(role)]
-        silent: Bools = np.logical_and.reduce([np.isnan(self.values(role)) for role in levels])
-        if not silent.any():
+        is_candidate_only: Bools = np.logical_and.reduce([np.isnan(self.values(role)) for role in levels])
+        if not is_candidate_only.any():
             return None
         names = [self.plan.column[role] for role in levels]
-        empty = [codes < 0 for codes, _ in self.table.fetch(names, [])[0].values()]
-        empty += [self.raw(role)[0] < 0 for role in ("agent", "ballot") if self.has(role)]
-        named = [self.raw(role)[0] >= 0 for role in ("item", "instance") if self.has(role)]
-        silent = np.logical_and.reduce([silent & self.good, *empty, *named])
-        if not silent.any():
+        is_empty = [codes < 0 for codes, _ in self.table.fetch(names, [])[0].values()]
+        is_empty += [self.raw(role)[0] < 0 for role in ("agent", "ballot") if self.has(role)]
+        is_named = [self.raw(role)[0] >= 0 for role in ("item", "instance") if self.has(role)]
+        is_candidate_only = np.logical_and.reduce([is_candidate_only & self.good, *is_empty, *is_named])
+        if not is_candidate_only.any():
             return None
-        count = int(silent.sum())
+        count = int(is_candidate_only.sum())
         self._notes.append(f"{count:,} row{'s' * (count > 1)} without a {levels[0]}: candidates that nobody ranked")
-        self.good = self.good & ~silent
+        self.good = self.good & ~is_candidate_only
         item, *instance = (
-            renumber(self.raw(role)[0][silent], self.raw(role)[1]) for role in ("item", "instance") if self.has(role)
+            renumber(self.raw(role)[0][is_candidate_only], self.raw(role)[1])
+            for role in ("item", "instance")
+            if self.has(role)
         )
         return item, instance[0] if instance else None
 
     # ---- bad rows ----
     def refuse_missing(self, *roles: str) -> None:
-        """Refuse rows that say nothing where they should."""
+        """Refuse rows in which a column of one of these roles is empty."""
         for role in filter(self.has, roles):
             self.refuse(self.raw(role)[0] < 0, f"the {role} is missing", column=self.plan.column[role])
 
     def refuse_not_finite(self, *roles: str) -> None:
-        """Refuse rows without a number where one should stand."""
+        """Refuse rows in which a column of one of these roles is not a finite number."""
         for role in filter(self.has, roles):
             bad = bad_numbers(self.values(role))
-            said = self.explain(role, f"not {NUMBERS}")
-            self.refuse(bad, f"the {role} is not a number", said, column=self.plan.column[role])
+            explain_row = self.explain(role, f"not {NUMBERS}")
+            self.refuse(bad, f"the {role} is not a number", explain_row, column=self.plan.column[role])
 
     def explain(self, role: str, trouble: str, column: str | None = None) -> Callable[[int], str]:
-        """Return the function that says what stands in a row where something else should."""
+        """Return a function that describes the unexpected cell of a row."""
 
         def explain(row: int) -> str:
             cell = self.table.cells(column or self.plan.column[role], [row])[0]
@@ -229,9 +237,10 @@ class Rows(Screen):
         return explain
 
     def covariates(self) -> Floats | None:
-        """Return the covariates of all rows (rows x columns of each x covariates), refusing what is no number.
+        """Return the covariates as an array (rows x sides x covariates), refusing rows whose value is not a number.
 
-        Of differences between the sides of pairs all is said of the first.
+        Pairs have two sides, other layouts one. A covariate of pairs with a single column is a difference between the
+        sides: it is stored on the first side, and the second is 0.
         """
         if not self.plan.covariates:
             return None
@@ -239,23 +248,23 @@ class Rows(Screen):
         for k, covariate in enumerate(self.plan.covariates):
             for side, name in enumerate(covariate.columns):
                 table[:, side, k] = values = self._numbers[name]
-                what = f"covariate {shorten(name)}"
-                said = self.explain(what, f"not {NUMBERS}", name)
-                self.refuse(bad_numbers(values), f"the {what} is not a number", said, column=name)
+                role = f"covariate {shorten(name)}"
+                explain_row = self.explain(role, f"not {NUMBERS}", name)
+                self.refuse(bad_numbers(values), f"the {role} is not a number", explain_row, column=name)
         return table
 
     def refuse_differing(self, role: str, values: AnyArray, key: Int64s, of: str) -> None:
-        """Refuse rows that say something else than the first row with the same key."""
+        """Refuse rows whose value differs from that of the first row with the same key."""
         if not self.count:
             return
         _, first, inverse = np.unique(key[self.good], return_index=True, return_inverse=True)
-        own = values[self.good]
+        good_values = values[self.good]
         bad = np.zeros(len(self.good), bool)
-        bad[self.good] = own != own[first][inverse.reshape(-1)]
+        bad[self.good] = good_values != good_values[first][inverse.reshape(-1)]
         self.refuse(bad, f"the {role} differs from the other rows of its " + of, column=self.plan.column.get(role))
 
     def refuse_repeated_items(self, roles: Sequence[str], what: str, advice: str) -> None:
-        """Refuse rows that say again what an earlier row said: the same codes in all these roles."""
+        """Refuse rows that repeat an earlier row: the same codes in all these roles."""
 
         def name(role: str, row: int) -> str:
             codes, vocabulary = self.raw(role)
@@ -265,8 +274,8 @@ class Rows(Screen):
             return f"{role} {shorten(name(role, row))!r}"
 
         def explain(row: int, earlier: int) -> str:
-            said = [label(role, row) for role in roles if role != "item" and self.has(role)]
-            where = f" for {', '.join(said)}" if said else ""
+            labels = [label(role, row) for role in roles if role != "item" and self.has(role)]
+            where = f" for {', '.join(labels)}" if labels else ""
             first = f"(first in {self.table.place(earlier)})"
             return f"the {label('item', row)} is {what.format(where=where)} {first}, " + advice
 

@@ -24,7 +24,9 @@ PART = "\x1f"  # between the players of a side that several columns name
 def gather_teams(
     matches: Iterable[Sequence[object]], rank: Sequence[Any] | None = None, time: object = None, **columns: object
 ) -> Parts:
-    """Return matches as parts: each a list of teams, best first or in the order of their ranks (equal is a draw)."""
+    """Return matches as parts: each a list of teams, best first or in the order of their ranks (equal
+    ranks are a draw).
+    """
     matches = list(matches)
     if rank is not None and len(rank) != len(matches):
         raise InputError(f"There are {len(rank)} ranks for {len(matches)} matches: give a list, or None, for each.")
@@ -53,11 +55,9 @@ def _teams_of(match: Any, row: int) -> list[list[object]]:
     if isinstance(match, (str, bytes)) or not isinstance(match, Iterable):
         raise InputError(f'{shown}, not a list of teams: write it best first, like [["a", "b"], ["c", "d"]].')
     teams = []
-    for given in match:
-        is_player = isinstance(given, (str, bytes)) or not isinstance(given, Iterable)
-        players = (
-            [given] if is_player else sorted(given, key=str) if isinstance(given, (set, frozenset)) else list(given)
-        )
+    for team in match:
+        is_player = isinstance(team, (str, bytes)) or not isinstance(team, Iterable)
+        players = [team] if is_player else sorted(team, key=str) if isinstance(team, (set, frozenset)) else list(team)
         if not players or any(isinstance(player, (list, tuple, set, frozenset, dict)) for player in players):
             raise InputError(
                 f"{shown}: a team is a list of the names of its players, at least one; ties are said with "
@@ -69,6 +69,7 @@ def _teams_of(match: Any, row: int) -> list[list[object]]:
 
 
 def _places(given: Any, n: int, row: int) -> list[int]:
+    """Return the place of each of the n teams of a match, from 0; without ranks they stand best first."""
     if given is None:
         return list(range(n))
     try:
@@ -84,11 +85,13 @@ def _places(given: Any, n: int, row: int) -> list[int]:
 
 # ---- sides in cells ----
 def join_players(columns: Sequence[Coded]) -> Coded:
-    """Return sides from columns of one player each: an empty cell is nobody, a row without any player is missing."""
+    """Return sides from columns of one player each; empty cells are skipped, a row without any player is
+    missing (-1).
+    """
     code, labels = columns[0][0] + 1, ["", *columns[0][1].labels]  # 0 is nobody
-    for more, players in columns[1:]:
+    for codes, players in columns[1:]:
         names = ["", *players.labels]
-        key = code.astype(np.int64) * len(names) + (more + 1)
+        key = code.astype(np.int64) * len(names) + (codes + 1)
         code, first = kernels.encode_ints(key)
         pairs = zip((key[first] // len(names)).tolist(), (key[first] % len(names)).tolist(), strict=True)
         labels = [PART.join(filter(None, (labels[a], names[b]))) for a, b in pairs]
@@ -106,6 +109,7 @@ class Sides:
     """Labels of sides taken apart: side s has the players player[ptr[s]:ptr[s + 1]]."""
 
     def __init__(self, labels: Vocabulary, separator: str | None) -> None:
+        """Split the labels of sides into names of players."""
         split = [
             [name.strip() for name in (label if separator is None else label.replace(separator, PART)).split(PART)]
             for label in labels
@@ -125,18 +129,18 @@ class Sides:
         first, last = self.ptr[sides], self.ptr[sides + 1]
         return last - first, self.player[spans(first, last)]
 
-    def is_self_match(self, both: Int32s) -> Bools:
-        """Say of every pair of sides, one after the other, whether a player stands in it twice."""
-        size, player = self.of(both)
-        row = np.repeat(np.arange(len(both)) // 2, size)
+    def is_self_match(self, sides: Int32s) -> Bools:
+        """Return, for every pair of sides (2k and 2k + 1), whether a player stands in it twice."""
+        size, player = self.of(sides)
+        row = np.repeat(np.arange(len(sides)) // 2, size)
         key = np.sort(row * len(self.players) + player)
-        bad = np.zeros(len(both) // 2, bool)
+        bad = np.zeros(len(sides) // 2, bool)
         bad[key[1:][key[1:] == key[:-1]] // len(self.players)] = True
         return bad
 
 
 def split_teams(parts: Parts, separator: str | None) -> Parts:
-    """Return ballots over players from ballots over sides, whose names hold those of their players."""
+    """Return ballots over players from ballots over sides, whose labels contain the names of their players."""
     sides = Sides(parts["items"], separator)
     if sides.is_nameless.any():
         label = parts["items"][int(np.argmax(sides.is_nameless))]
@@ -150,17 +154,17 @@ def split_teams(parts: Parts, separator: str | None) -> Parts:
     size, player = sides.of(parts["item"])
     entry = np.repeat(np.arange(n_entries), size)
     item, vocabulary = renumber(player, sides.players)
-    made = {name: part for name, part in parts.items() if name not in ("items", "item", "indptr", "form")}
-    made |= {name: parts[name][entry] for name in ("tier", "value", "shown") if parts.get(name) is not None}
+    kept = {name: part for name, part in parts.items() if name not in ("items", "item", "indptr", "form")}
+    kept |= {name: parts[name][entry] for name in ("tier", "value", "shown") if parts.get(name) is not None}
     if parts.get("covariate") is not None:
-        made["covariate"] = _of_first(parts["covariate"], size)
+        kept["covariate"] = _of_first(parts["covariate"], size)
     team = number_inside(indptr)[entry].astype(np.int32)
     bounds = np.concatenate([[0], np.cumsum(size)])[indptr]
-    return made | {"items": vocabulary, "item": item, "indptr": bounds, "team": team}
+    return kept | {"items": vocabulary, "item": item, "indptr": bounds, "team": team}
 
 
 def _of_first(covariate: Floats, size: Int64s) -> Floats:
-    """Give what was said of a whole side to its first player: models add up what is said of the members."""
+    """Give the covariates of a whole side to its first player, 0 to the others: models add up those of the members."""
     table = np.zeros((int(size.sum()), covariate.shape[1]))
     table[np.cumsum(size) - size] = covariate
     return table

@@ -85,18 +85,18 @@ class _Question:
     kind: str  # one of ANSWERS; "lists"; or "items", where columns are places
 
 
-def recognise(table: Any, options: Options, said: GivenRoles, unclear: InputError) -> Grid:
-    """Say how a table is a matrix of ranks or ratings, or raise ``unclear`` if it looks like none."""
+def recognise(table: Any, options: Options, given_roles: GivenRoles, unclear: InputError) -> Grid:
+    """Return how to read a table as a matrix of ranks or ratings, or raise ``unclear`` if it does not look like one."""
     if not hasattr(table, "first"):
         raise unclear
     has_commas = _has_decimal_commas(table)
-    kinds = [_kind(_told(column, has_commas), options) for column in table.first(SAMPLE)]
+    kind_of_column = [_kind(_filled(column, has_commas), options) for column in table.first(SAMPLE)]
     is_form = bool(bracketed(table.columns))
-    if said.layout is None and not is_form:
-        _refuse_named_competitors(table, dict(zip(table.columns, kinds, strict=True)))
-    if sum(kind in ANSWERS for kind in kinds) < 2 and "lists" not in kinds and not is_form:
+    if given_roles.layout is None and not is_form:
+        _refuse_named_competitors(table, dict(zip(table.columns, kind_of_column, strict=True)))
+    if sum(kind in ANSWERS for kind in kind_of_column) < 2 and "lists" not in kind_of_column and not is_form:
         raise unclear
-    return _Recognition(table, options, said, unclear).grid()
+    return _Recognition(table, options, given_roles, unclear).grid()
 
 
 def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
@@ -126,24 +126,24 @@ def _has_decimal_commas(table: Any) -> bool:
     return getattr(getattr(table, "dialect", None), "delimiter", "") == ";"
 
 
-def _told(cells: Sequence[str | None], has_commas: bool) -> list[str]:
+def _filled(cells: Sequence[str | None], has_commas: bool) -> list[str]:
     """Return the cells with something in them, numbers with a decimal point."""
     return [cell.replace(",", ".") if has_commas else cell for cell in cells if cell]
 
 
 def _kind(labels: Sequence[str], options: Options) -> str:
-    """Say what all cells of a column are: numbers, places, grades, lists, text, or nothing at all ("empty")."""
-    told = [label for label in dict.fromkeys(labels) if not means_missing(label)]
-    if not told:
+    """Return what all cells of a column are: numbers, places, grades, lists, text, or nothing at all ("empty")."""
+    answers = [label for label in dict.fromkeys(labels) if not means_missing(label)]
+    if not answers:
         return "empty"
     if options.categories is None:
-        if all(number_in(label) is not None for label in told):
+        if all(number_in(label) is not None for label in answers):
             return "numbers"
-        if all(place_in(label) is not None for label in told):
+        if all(place_in(label) is not None for label in answers):
             return "places"
-    if len(told) <= MAX_WORDS and all(is_grade(label, options.categories) for label in told):
+    if len(answers) <= MAX_WORDS and all(is_grade(label, options.categories) for label in answers):
         return "grades"
-    return "lists" if _are_lists(told) else "text"
+    return "lists" if _are_lists(answers) else "text"
 
 
 def _are_lists(cells: Sequence[str]) -> bool:
@@ -155,8 +155,9 @@ def _are_lists(cells: Sequence[str]) -> bool:
 class _Recognition:
     """What is known of a table while it is recognised."""
 
-    def __init__(self, table: Any, options: Options, said: GivenRoles, unclear: InputError) -> None:
-        self.table, self.options, self.said, self.unclear = table, options, said, unclear
+    def __init__(self, table: Any, options: Options, given_roles: GivenRoles, unclear: InputError) -> None:
+        """Fetch all columns as text and determine the kind of each."""
+        self.table, self.options, self.given_roles, self.unclear = table, options, given_roles, unclear
         self.coded: dict[str, Coded] = table.fetch(table.columns, [])[0]
         self.has_commas = _has_decimal_commas(table)
         self.kinds = {name: _kind(self._labels(name), options) for name in table.columns}
@@ -164,7 +165,7 @@ class _Recognition:
 
     def _labels(self, name: str) -> list[str]:
         """Return the different cells of a column."""
-        return _told(self.coded[name][1].labels, self.has_commas)
+        return _filled(self.coded[name][1].labels, self.has_commas)
 
     def _error(self, message: str) -> InputError:
         error: InputError = self.table.error(-1, message)
@@ -172,26 +173,26 @@ class _Recognition:
 
     def grid(self) -> Grid:
         """Return how the table is to be read."""
-        questions = [] if self.said.places else self._questions()
+        questions = [] if self.given_roles.places else self._questions()
         is_form = bool(questions)
-        if self.said.layout is None and not is_form:
+        if self.given_roles.layout is None and not is_form:
             self._refuse_competitors()
         questions = self._asked(questions or self._bare())
         if questions[0].kind in ("items", "lists"):
             return self._whole_rankings(questions[0])
-        columns = tuple(name for one in questions for name in one.columns)
+        columns = tuple(name for question in questions for name in question.columns)
         if len(columns) < 2:
             raise self.unclear
-        matrices = [self._matrix(one) for one in questions]
+        matrices = [self._matrix(question) for question in questions]
         layout, side = self._decide(questions, matrices, self._side(questions, is_form), is_form)
-        labels = tuple(label for one in questions for label in one.labels)
+        labels = tuple(label for question in questions for label in question.labels)
         rows = self._label_column()
         if side == "item" and rows is None:
             raise self._error("no column names the items: add one, or say " + arg("item", shown="COLUMN") + ".")
         if side == "item":
             return Grid(layout, columns, {"item": rows or ""}, labels, (), tuple(self.notes))
-        texts = tuple(one.text for one in questions for _ in one.columns) if len(questions) > 1 else ()
-        column = self._people(columns) | {r: name for r, name in self.said.column.items() if r == "weight"}
+        texts = tuple(question.text for question in questions for _ in question.columns) if len(questions) > 1 else ()
+        column = self._people(columns) | {r: name for r, name in self.given_roles.column.items() if r == "weight"}
         if texts:
             what = f"{len(questions)} questions are {len(questions)} instances"
             self.notes.append(f"{what} (" + arg("question") + " takes one)")
@@ -209,19 +210,19 @@ class _Recognition:
         return bool(np.isfinite(read_times(self._labels(name)[:SAMPLE])[0]).all())
 
     def _compete(self, first: str, second: str) -> bool:
-        """Whether two columns share most of their labels, and no row has the same label in both."""
-        (one, ones), (two, twos) = self.coded[first], self.coded[second]
-        common = set(ones.labels) & set(twos.labels)
-        if len(common) < max(2.0, SHARED * min(len(ones), len(twos))):
+        """Return whether two columns share at least half of their labels, and no row has the same label in both."""
+        (code_1, labels_1), (code_2, labels_2) = self.coded[first], self.coded[second]
+        common = set(labels_1.labels) & set(labels_2.labels)
+        if len(common) < max(2.0, SHARED * min(len(labels_1), len(labels_2))):
             return False
-        same = {label: code for code, label in enumerate(twos.labels)}
-        code = np.array([*(same.get(label, -2) for label in ones.labels), -2])
-        return not bool((code[one] == two).any())
+        code_in_2 = {label: code for code, label in enumerate(labels_2.labels)}
+        translated = np.array([*(code_in_2.get(label, -2) for label in labels_1.labels), -2])
+        return not bool((translated[code_1] == code_2).any())
 
     # ---- which columns ----
     def _questions(self) -> list[_Question]:
-        """Return the questions of a form."""
-        found = []
+        """Return the questions of a form: columns with the item in brackets, and columns of whole lists."""
+        questions = []
         for text, pairs in bracketed(self.table.columns).items():
             columns, labels = tuple(name for name, _ in pairs), tuple(label for _, label in pairs)
             kind, places = self._kind_of_all(columns, text), [place_in(label) or 0 for label in labels]
@@ -229,35 +230,37 @@ class _Recognition:
                 columns, kind = tuple(name for _, name in sorted(zip(places, columns, strict=True))), "items"
             elif kind == "text":
                 raise self._unknown_words(columns)
-            found.append(_Question(text, columns, labels, kind))
-        taken = {name for one in found for name in one.columns}
-        return found + [_Question(name, (name,), (), "lists") for name in self._free("lists") if name not in taken]
+            questions.append(_Question(text, columns, labels, kind))
+        taken = {name for question in questions for name in question.columns}
+        return questions + [_Question(name, (name,), (), "lists") for name in self._free("lists") if name not in taken]
 
     def _kind_of_all(self, columns: Sequence[str], text: str) -> str:
+        """Return what the cells of several columns are; "text" where the columns differ."""
         kinds = {self.kinds[name] for name in columns} - {"empty"}
         if not kinds:
             raise self._error(f"nobody answered {shorten(text)!r}: there is nothing to read.")
         return kinds.pop() if len(kinds) == 1 else "places" if kinds == {"numbers", "places"} else "text"
 
     def _free(self, *kinds: str) -> list[str]:
-        settled = {*self.said.column.values()}
+        """Return the columns of these kinds that the user did not name."""
+        settled = {*self.given_roles.column.values()}
         return [name for name in self.table.columns if self.kinds[name] in kinds and name not in settled]
 
     def _bare(self) -> list[_Question]:
-        """Return the columns of numbers, places or grades, whichever are most; by question if they have prefixes."""
+        """Return the columns of the most frequent kind (numbers, places or grades), by question if they have one."""
         candidates = [
             name
             for name in self._free(*ANSWERS, "empty")
             if normalise(name) not in ASIDE and not re.fullmatch(r"column \d+", name) and side_of(name) != "agent"
         ]
-        if self.said.places:
-            candidates = [name for name in self.said.places if self.kinds[name] in (*ANSWERS, "empty")]
+        if self.given_roles.places:
+            candidates = [name for name in self.given_roles.places if self.kinds[name] in (*ANSWERS, "empty")]
         kinds = [self.kinds[name] for name in candidates if self.kinds[name] != "empty"]
         if not kinds:
             raise self.unclear
         kind = max(dict.fromkeys(kinds), key=kinds.count)
-        alike = {"numbers", "places"} if kind != "grades" else {"grades"}
-        columns = tuple(name for name in candidates if self.kinds[name] in {*alike, "empty"})
+        kinds_alike = {"numbers", "places"} if kind != "grades" else {"grades"}
+        columns = tuple(name for name in candidates if self.kinds[name] in {*kinds_alike, "empty"})
         kind = "places" if kind != "grades" and "places" in kinds else kind
         in_brackets = bracketed(columns)
         if groups := in_brackets if sum(map(len, in_brackets.values())) == len(columns) else prefixed(columns):
@@ -268,17 +271,17 @@ class _Recognition:
         return [_Question("", columns, columns, kind)]
 
     def _asked(self, questions: list[_Question]) -> list[_Question]:
-        """Return the questions the user wants: the one named, or all if they can be read alike."""
+        """Return the question the user named, or all of them if they can be read in one way."""
         wanted = self.options.question
         if wanted is not None:
             plain = normalise(wanted)
-            found = [one for one in questions if normalise(one.text) == plain]
-            found = found or [one for one in questions if plain in normalise(one.text)]
-            if len(found) != 1:
-                trouble = "fits several questions" if found else "is no question of this table"
-                raise self._error(f"{wanted!r} {trouble}: they are {_texts(found or questions)}.")
-            return found
-        if len(questions) > 1 and any(one.kind in ("items", "lists") for one in questions):
+            matching = [question for question in questions if normalise(question.text) == plain]
+            matching = matching or [question for question in questions if plain in normalise(question.text)]
+            if len(matching) != 1:
+                trouble = "fits several questions" if matching else "is no question of this table"
+                raise self._error(f"{wanted!r} {trouble}: they are {_texts(matching or questions)}.")
+            return matching
+        if len(questions) > 1 and any(question.kind in ("items", "lists") for question in questions):
             what = f"there are several questions ({_texts(questions)})"
             raise self._error(f"{what}: say which with " + arg("question", shown="TEXT") + ".")
         return questions
@@ -303,8 +306,8 @@ class _Recognition:
     # ---- who the rows are ----
     def _people(self, taken: Sequence[str]) -> dict[str, str]:
         """Return the column that names the agents, if there is one that does."""
-        if "agent" in self.said.column:
-            return {"agent": self.said.column["agent"]}
+        if "agent" in self.given_roles.column:
+            return {"agent": self.given_roles.column["agent"]}
         free = [name for name in self._free("text", *ANSWERS) if name not in taken]
         named = sorted((name for name in free if side_of(name) == "agent"), key=lambda name: "mail" in normalise(name))
         if not named:
@@ -319,39 +322,39 @@ class _Recognition:
         return {}
 
     def _label_column(self) -> str | None:
-        """Return the column that names the rows as items, if one does."""
-        if "item" in self.said.column:
-            return self.said.column["item"]
+        """Return the column that names the rows as items; None without one."""
+        if "item" in self.given_roles.column:
+            return self.given_roles.column["item"]
         texts = [name for name in self._free("text") if normalise(name) not in TIMES]
         return next((name for name in texts if side_of(name) == "item"), texts[0] if texts else None)
 
     def _side(self, questions: Sequence[_Question], is_form: bool) -> str | None:
-        """Say what a row is, if words say it: "agent" or "item"."""
-        if is_form or self.options.transpose or "agent" in self.said.column:
+        """Return what a row is ("agent" or "item") if the names of columns or the options tell; else None."""
+        if is_form or self.options.transpose or "agent" in self.given_roles.column:
             return "agent"
-        if "item" in self.said.column or self.said.layout is not None:
+        if "item" in self.given_roles.column or self.given_roles.layout is not None:
             return "item"
-        taken = {name for one in questions for name in one.columns}
-        others = [name for name in self.table.columns if name not in taken and self.kinds[name] != "empty"]
-        if any(normalise(name) in TIMES for name in others):
+        taken = {name for question in questions for name in question.columns}
+        other_columns = [name for name in self.table.columns if name not in taken and self.kinds[name] != "empty"]
+        if any(normalise(name) in TIMES for name in other_columns):
             return "agent"
-        sides = {side_of(name) for name in others} - {None}
+        sides = {side_of(name) for name in other_columns} - {None}
         rows = self._label_column()
         if rows is not None and are_numbered_people(self._labels(rows)):
             sides.add("agent")
-        if are_numbered_people([label for one in questions for label in one.labels]):
+        if are_numbered_people([label for question in questions for label in question.labels]):
             sides.add("item")
         return sides.pop() if len(sides) == 1 else None
 
     # ---- ranks or ratings ----
     def _matrix(self, question: _Question) -> Floats:
-        """Return the numbers that stand in the columns of a question, rows by columns."""
+        """Return the numbers in the columns of a question (rows x columns, NaN where empty)."""
         words = {word for name in question.columns for word in self._labels(name) if not means_missing(word)}
         if question.kind == "grades":
             value = self._rated(words, question)
         else:
-            meant = {word: place_in(word) if (number := number_in(word)) is None else number for word in words}
-            value = {word: number for word, number in meant.items() if number is not None}
+            number_of_word = {word: place_in(word) if (number := number_in(word)) is None else number for word in words}
+            value = {word: number for word, number in number_of_word.items() if number is not None}
         columns = []
         for name in question.columns:
             numbers = [value.get(label, np.nan) for label in self._labels(name)]
@@ -359,7 +362,7 @@ class _Recognition:
         return np.stack(columns, 1)
 
     def _rated(self, words: set[str], question: _Question) -> dict[str, float]:
-        """Return the ratings of grades, and note them where nobody said them."""
+        """Return the rating of every grade; add a note with them unless the user gave the categories."""
         value = rate(words, self.options.categories)
         if len(value) < len(words):
             raise self._unknown_words(question.columns)
@@ -372,49 +375,54 @@ class _Recognition:
     def _decide(
         self, questions: Sequence[_Question], matrices: Sequence[Floats], side: str | None, is_form: bool
     ) -> tuple[str, str]:
-        """Say which layout it is, and what a row is; or raise the error that says how to settle it."""
+        """Return the layout and what a row is ("agent" or "item"); raise an error with the options that decide it."""
         by_person = {"agent": matrices, "item": [matrix.T for matrix in matrices]}
-        found = {
+        layouts = {
             side: {self._layout(*pair) for pair in zip(questions, by_person[side], strict=True)} for side in by_person
         }
         if side is None:
             has_names = self._label_column() is not None
-            exact = [side for side in by_person if all(_all_ranked(one, has_names) for one in by_person[side])]
-            if len(exact) != 1 or found[exact[0]] != {RANKS}:
+            sides_ranked = [
+                side
+                for side in by_person
+                if all(_all_ranked(by_question, has_names) for by_question in by_person[side])
+            ]
+            if len(sides_ranked) != 1 or layouts[sides_ranked[0]] != {RANKS}:
                 is_usual = all(_is_usual(matrix[np.isfinite(matrix)]) for matrix in matrices)
-                raise self._unclear_side(found) if has_names and is_usual else self.unclear
-            side = exact[0]
+                raise self._unclear_side(layouts) if has_names and is_usual else self.unclear
+            side = sides_ranked[0]
             self.notes.append(f"as the ranks 1, 2, … run along every {'row' if side == 'agent' else 'column'}")
-        if {RANKS, RATINGS} <= found[side]:
+        if {RANKS, RATINGS} <= layouts[side]:
             what = f"some questions hold ranks, some ratings ({_texts(questions)})"
             raise self._error(f"{what}: say " + arg("question", shown="TEXT") + ".")
-        if "" in found[side]:
+        if "" in layouts[side]:
             more = " and " + arg("transpose", True) if side == "agent" and not is_form else ""
             either = Sentence(", or ").join(arg("layout", layout) + more for layout in (RANKS, RATINGS))
             raise self._error("the numbers could be ranks (1 is best) or ratings (high is good): say " + either + ".")
-        layout = found[side].pop()
-        if self.said.layout is None:
+        layout = layouts[side].pop()
+        if self.given_roles.layout is None:
             what = "ranks (1 is best)" if layout == RANKS else "ratings (high is good)"
             self.notes.insert(0, f"{what}, each row is an {side}")
         return layout, side
 
     def _layout(self, question: _Question, by_person: Floats) -> str:
-        """Say whether numbers are ranks or ratings; "" where that cannot be told."""
-        if self.said.layout is not None:
-            return self.said.layout
+        """Return whether a question holds ranks or ratings, by its words and its numbers; "" where that is unclear."""
+        if self.given_roles.layout is not None:
+            return self.given_roles.layout
         if question.kind == "grades":
             return RATINGS
         if question.kind == "places":
             return RANKS
-        found, wanted = _by_numbers(by_person), asks_for(question.text)
-        if wanted is None:
-            return found
-        return f"{wanted}-matrix" if found in ("", f"{wanted}-matrix") else ""
+        by_numbers, by_words = _by_numbers(by_person), asks_for(question.text)
+        if by_words is None:
+            return by_numbers
+        return f"{by_words}-matrix" if by_numbers in ("", f"{by_words}-matrix") else ""
 
-    def _unclear_side(self, found: Mapping[str, set[str]]) -> InputError:
-        known = found["agent"] | found["item"]
-        layout, *others = known if len(known) == 1 and "" not in known else (RANKS, RATINGS)
-        either = f" (or {others[0]!r})" if others else ""
+    def _unclear_side(self, layouts: Mapping[str, set[str]]) -> InputError:
+        """Make the error for a matrix whose rows could be items or people."""
+        all_layouts = layouts["agent"] | layouts["item"]
+        layout, *alternatives = all_layouts if len(all_layouts) == 1 and "" not in all_layouts else (RANKS, RATINGS)
+        either = f" (or {alternatives[0]!r})" if alternatives else ""
         text = phrase(
             "the columns {} could be items or people: say {}{} if every row is an item, and {}, too, if every row is a "
             "person.",
@@ -424,7 +432,7 @@ class _Recognition:
 
 
 def _texts(questions: Sequence[_Question]) -> str:
-    return "; ".join(shorten(one.text) for one in questions[:6] if one.text) or "not named"
+    return "; ".join(shorten(question.text) for question in questions[:6] if question.text) or "not named"
 
 
 def is_sentence(labels: Sequence[str]) -> bool:
@@ -433,19 +441,19 @@ def is_sentence(labels: Sequence[str]) -> bool:
 
 
 def _by_numbers(by_person: Floats) -> str:
-    """Say whether the numbers of each person (rows) are ranks or ratings; "" where they could be either.
+    """Return whether the numbers of each person (rows) are ranks or ratings; "" where they could be either.
 
     A person's numbers are exactly ranks if they are 1, 2, …, k. They may be ranks with ties or gaps if they are whole,
     begin at 1 and do not exceed the number of items.
     """
     ranked, rankable, count = _ranked(by_person)
-    some = count > 1
-    if not some.any():
+    has_several = count > 1
+    if not has_several.any():
         return ""
-    share = float(ranked[some].mean())
+    share = float(ranked[has_several].mean())
     if rankable[count > 0].all():
         return RANKS if share >= MIN_SHARE_OF_RANKS else ""
-    from_zero = _ranked(by_person + 1)[0][some].all()
+    from_zero = _ranked(by_person + 1)[0][has_several].all()
     is_usual = _is_usual(by_person[np.isfinite(by_person)])
     return RATINGS if share <= MAX_SHARE_OF_RANKS and is_usual and not from_zero else ""
 
@@ -456,19 +464,21 @@ def _is_usual(numbers: Floats) -> bool:
 
 
 def _all_ranked(by_person: Floats, has_names: bool) -> bool:
-    """Whether everybody, and more than one, gave exactly the ranks 1, …, k; of two items that may be chance."""
+    """Return whether all people (more than one) gave exactly the ranks 1, …, k; two items are too few without names."""
     ranked, _, count = _ranked(by_person)
-    told = count > 0
-    return bool(ranked[told].all() and told.sum() > 1 and count.max() > (1 if has_names else 2))
+    has_answered = count > 0
+    return bool(ranked[has_answered].all() and has_answered.sum() > 1 and count.max() > (1 if has_names else 2))
 
 
 def _ranked(by_person: Floats) -> tuple[Bools, Bools, Int64s]:
-    """Return who gave exactly the ranks 1, …, k, whose numbers may be ranks with ties or gaps, and how many numbers."""
+    """Return, for every person: whether the numbers are exactly 1, …, k; whether they may be ranks with ties or gaps;
+    k.
+    """
     count: Int64s = np.isfinite(by_person).sum(1)
     ordered = np.sort(by_person, 1)  # NaN goes last
     expected = np.arange(1, by_person.shape[1] + 1)
-    untold = expected > count[:, None]
-    ranked: Bools = ((ordered == expected) | untold).all(1)
-    possible = (ordered == np.floor(ordered)) & (ordered >= 1) & (ordered <= by_person.shape[1])
-    rankable: Bools = (possible | untold).all(1) & ((ordered[:, 0] == 1) | (count == 0))
+    is_beyond = expected > count[:, None]
+    ranked: Bools = ((ordered == expected) | is_beyond).all(1)
+    is_rank = (ordered == np.floor(ordered)) & (ordered >= 1) & (ordered <= by_person.shape[1])
+    rankable: Bools = (is_rank | is_beyond).all(1) & ((ordered[:, 0] == 1) | (count == 0))
     return ranked, rankable, count

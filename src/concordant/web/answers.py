@@ -66,7 +66,7 @@ class Answerer:
         self._words = control_words()
 
     def answer(self, question: Question) -> Answer:
-        """Return what is shown, or a file; whatever is wrong is a sentence."""
+        """Return what the page shows, or a file; errors become a sentence."""
         try:
             answer = self._show(question) if question["do"] == "show" else self._file(question)
             answer["error"] = None
@@ -82,6 +82,7 @@ class Answerer:
 
     # ---- what is on the screen ----
     def _show(self, question: Question) -> Answer:
+        """Return what the page shows, telling parts as soon as they are known."""
         settings = question["settings"]
         request, data, reading = self._asked(question["files"], settings)
         method, reason = request.choice
@@ -106,52 +107,57 @@ class Answerer:
         return {"methods": _method_options(data, method), "shell": lines["shell"], "python": lines["python"]}
 
     def _preview(self, files: list[str], settings: Settings) -> tuple[Preview, dict[str, Any]]:
-        """Tell the first rows and the roles of the columns; return them and the options to read with."""
-        said: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
+        """Tell the first rows and the roles of the columns; return the preview and the options to read with."""
+        reading: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
         if settings.get("skip_bad_rows"):
-            said["skip_bad_rows"] = True
+            reading["skip_bad_rows"] = True
         limits = {"max_bytes": MAX_BYTES}
-        guessed = preview(files[0], **said, **limits)
+        guessed = preview(files[0], **reading, **limits)
         chosen = None if settings.get("roles") is None else forms.paired(settings["roles"])
         if chosen is None or not guessed.columns:
-            roles, looked = {}, guessed
+            roles, previewed = {}, guessed
         else:
             known = {column: role for column, role in chosen.items() if column in guessed.columns}
             roles = forms.roles_of(known, [] if guessed.plan is None else list(guessed.plan.column))
-            if guessed.plan is not None and guessed.plan.layout in MATRICES and "layout" not in said:
-                said |= {"layout": guessed.plan.layout} | ({} if "item" in guessed.plan.column else {"transpose": True})
-            looked = preview(files[0], **said, **roles, **limits)
-        by_column = chosen if chosen is not None else forms.role_by_column(looked)
+            if guessed.plan is not None and guessed.plan.layout in MATRICES and "layout" not in reading:
+                reading |= {"layout": guessed.plan.layout} | (
+                    {} if "item" in guessed.plan.column else {"transpose": True}
+                )
+            previewed = preview(files[0], **reading, **roles, **limits)
+        by_column = chosen if chosen is not None else forms.role_by_column(previewed)
         is_table = bool(guessed.columns)
         self.tell({
-            "preview": forms.preview_table(looked, by_column), "is_table": is_table,
+            "preview": forms.preview_table(previewed, by_column), "is_table": is_table,
             "layouts": forms.layout_options(settings.get("layout") or ""),
         })  # fmt: skip
-        if looked.problem:
-            raise InputError(looked.problem)
-        return looked, {**said, **roles}
+        if previewed.problem:
+            raise InputError(previewed.problem)
+        return previewed, {**reading, **roles}
 
     def _asked(self, files: list[str], settings: Settings) -> tuple[Request, Data, dict[str, Any]]:
-        """Return the request of a question, what is known of the data (read where they are others), and how to read."""
-        looked, reading = self._preview(files, settings)
+        """Return the request of a question, the data (read again if the files or options changed), and the
+        reading options.
+        """
+        previewed, reading = self._preview(files, settings)
         self.tell({"progress": "reading"})
-        least = settings.get("min_ballots")
-        key = json.dumps([files, reading, least], default=str, sort_keys=True)
+        min_ballots = settings.get("min_ballots")
+        key = json.dumps([files, reading, min_ballots], default=str, sort_keys=True)
         if key not in self._data:
-            plans = {} if looked.plan is None else {os.path.abspath(files[0]): looked.plan}
-            asked = Request(files, reading={**reading, "max_bytes": MAX_BYTES}, min_ballots=least, plans=plans)
-            self._data = {key: (asked, Data(asked.read()))}
+            plans = {} if previewed.plan is None else {os.path.abspath(files[0]): previewed.plan}
+            request = Request(files, reading={**reading, "max_bytes": MAX_BYTES}, min_ballots=min_ballots, plans=plans)
+            self._data = {key: (request, Data(request.read()))}
             self._rankings.clear()
-        asked, data = self._data[key]
+        request, data = self._data[key]
         named = _method_name(settings)
 
         def params(method: str) -> dict[str, Any]:
             declared = params_of(registry.load(registry.resolve(method)[0]))
             return typed(declared, settings.get("params") or {}, named)
 
-        return asked.by(named or None, params), data, reading
+        return request.by(named or None, params), data, reading
 
     def _rank(self, request: Request) -> Ranking:
+        """Return the ranking of a request, from the last few rankings where possible."""
         method = request.choice.name
         key = json.dumps([method, request.chosen_params], default=str, sort_keys=True)
         if key not in self._rankings:
@@ -163,7 +169,7 @@ class Answerer:
         return self._rankings[key]
 
     def _watched(self, method: str) -> AbstractContextManager[None]:
-        """Tell how far a method is that can say so."""
+        """Report the progress of a method that can tell it."""
         watching = getattr(registry.load(registry.resolve(method)[0]), "watching", None)
         if watching is None:
             return nullcontext()
@@ -176,6 +182,7 @@ class Answerer:
         return watched
 
     def _labelled(self, question: Question) -> Labels | None:
+        """Return the labels of a question, read once; None without a file."""
         path = question["labels"]
         if path is None:
             return None
@@ -184,13 +191,14 @@ class Answerer:
         return self._labels[path]
 
     def _quick(self, study: Study) -> Markup:
-        """Return the ranking alone, which is known first."""
+        """Return the ranking alone, which is ready first."""
         ranking = study.ranking
         if ranking.n_instances != 1:
             return element("p", f"{ranking.n_instances:,} instances are ranked by {ranking.method}.", class_="lead")
         return rendered([Section("ranking", "The ranking", (*first_place(ranking), ranking_table(ranking, TOP)))])
 
     def _shown(self, study: Study, view: str) -> tuple[Section, ...]:
+        """Return the sections of a view: ranking, compare or evaluate."""
         if view == "compare":
             sections = [methods_section(study)]
         elif view == "evaluate":
@@ -212,35 +220,35 @@ class Answerer:
         self, question: Question, reading: dict[str, Any], method: str, params: Mapping[str, Any], study: Study,
         view: str,
     ) -> Screen:  # fmt: skip
-        """Return what to type to get what is on the screen."""
+        """Return the shell command and the lines of Python that reproduce what is on the screen."""
         files = [os.path.basename(path) if os.path.isabs(path) else path for path in question["files"]]
         settings = question["settings"]
-        least = settings.get("min_ballots")
-        more = [] if least is None else ["--min-ballots", f"{least:g}"]
-        shell = [commands.shell_command(files, reading, method, params, more)]
+        min_ballots = settings.get("min_ballots")
+        further = [] if min_ballots is None else ["--min-ballots", f"{min_ballots:g}"]
+        shell = [commands.shell_command(files, reading, method, params, further)]
         compared = list(study.compared[0].names) if view == "compare" and study.compared[0] is not None else []
         if compared:
-            shell = [commands.other_command("compare", files, reading, "--methods", ",".join(compared), *more)]
+            shell = [commands.other_command("compare", files, reading, "--methods", ",".join(compared), *further)]
         if view == "evaluate" and question["labels"] is not None:
-            measured = [word for metric in study.metrics for word in ("--metric", metric)]
-            labelled = ["--method", method, "--labels", question["labels"], *measured, "-o", "report.html"]
-            shell = [commands.other_command("report", files, reading, *labelled, *more)]
+            metric_words = [word for metric in study.metrics for word in ("--metric", metric)]
+            report_words = ["--method", method, "--labels", question["labels"], *metric_words, "-o", "report.html"]
+            shell = [commands.other_command("report", files, reading, *report_words, *further)]
         if view == "ranking" and len(files) > 1 and study.prefs.instances is not None and not reading:
             shell.append(commands.fuse_command(files, method, params))
         shell += [f"# {name} can be said in Python only" for name in commands.python_only_options(reading)]
         labels = question["labels"] if view == "evaluate" else None
-        python = commands.python_lines(files, reading, method, params, least, labels, study.metrics, compared)
+        python = commands.python_lines(files, reading, method, params, min_ballots, labels, study.metrics, compared)
         return {"shell": "\n".join(shell), "python": python}
 
     # ---- files ----
     def _file(self, question: Question) -> Answer:
-        """Return a file of what is on the screen: csv, json, svg, html or a run."""
+        """Return what is on the screen as a file: csv, json, svg, html or a TREC run."""
         settings, files, kind = question["settings"], question["files"], question["kind"]
-        told, self.tell = self.tell, lambda _: None
+        tell, self.tell = self.tell, lambda _: None
         try:
             request, data, reading = self._asked(files, settings)
         finally:
-            self.tell = told
+            self.tell = tell
         self._words = _words_of(request.choice.name)
         ranking = self._rank(request)
         if kind == "csv":
@@ -248,19 +256,20 @@ class Answerer:
         elif kind == "json":
             content = json.dumps(ranking.to_dict(), indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
         elif kind == "svg":
-            one = next(iter(ranking))
-            content = standalone(drawn_dots(dot_plot(one, 40)), static("picture.css")).encode("utf-8")
+            first_ranking = next(iter(ranking))
+            content = standalone(drawn_dots(dot_plot(first_ranking, 40)), static("picture.css")).encode("utf-8")
         elif kind == "run":
             content = _run(ranking)
         else:
             study = Study(data, ranking, _listed(settings.get("methods")), self._labelled(question), _metrics(settings))
             lines = self._lines(question, reading, request.choice.name, request.chosen_params, study, "ranking")
-            made = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
-            content = Report(question["title"], sections_of(study, TOP, made)).to_html().encode("utf-8")
+            making = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
+            content = Report(question["title"], sections_of(study, TOP, making)).to_html().encode("utf-8")
         return {"content": base64.b64encode(content).decode()}
 
 
 def _run(ranking: Ranking) -> bytes:
+    """Return a ranking as a TREC run."""
     import io
 
     out = io.BytesIO()
@@ -279,17 +288,21 @@ def _summary(method: str) -> str:
 
 
 def _method_options(data: Data, chosen: str) -> Markup:
-    """Return all methods: first those that fit, with the reason; those that cannot rank this say what they need."""
+    """Return all methods as options: first those that fit, with the reason; those that cannot rank these
+    data say why.
+    """
     suitable = {advice.method: in_words(advice.reason, _words_of(advice.method)) for advice in data.description.methods}
     fits: list[Markup] = []
-    others: list[Markup] = []
+    other_methods: list[Markup] = []
     lacking: list[Markup] = []
     for name in registry.names():
-        lack = _missing_needs(name, data)
-        shown = f"{name} ({lack})" if lack else f"{name}: {suitable[name]}" if name in suitable else name
-        group = lacking if lack else fits if name in suitable else others
-        group.append(element("option", shown, value=name, selected=name == chosen, disabled=bool(lack)))
-    groups = (("Fit these data", fits), ("Others", others), ("Need something else", lacking))
+        missing_need = _missing_needs(name, data)
+        shown = (
+            f"{name} ({missing_need})" if missing_need else f"{name}: {suitable[name]}" if name in suitable else name
+        )
+        group = lacking if missing_need else fits if name in suitable else other_methods
+        group.append(element("option", shown, value=name, selected=name == chosen, disabled=bool(missing_need)))
+    groups = (("Fit these data", fits), ("Others", other_methods), ("Need something else", lacking))
     return joined(element("optgroup", *options, label=label) for label, options in groups if options)
 
 
@@ -298,7 +311,7 @@ def _words_of(method: str) -> Words:
 
 
 def _missing_needs(name: str, data: Data) -> str:
-    """Return what a method needs and these data lack, in a few words."""
+    """Return what a method needs and these data lack, in a few words; empty where it can rank them."""
     try:
         method = registry.make(name)
     except ConcordantError as problem:

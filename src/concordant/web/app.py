@@ -200,13 +200,13 @@ class App:
 
     def _refuse_long(self, request: Request) -> None:
         """Refuse a file that is too long before a byte is read."""
-        said = request.headers.get("content-length", "")
-        if said.isdecimal() and (len(said) > 15 or int(said) > self.limits.body):
+        content_length = request.headers.get("content-length", "")
+        if content_length.isdecimal() and (len(content_length) > 15 or int(content_length) > self.limits.body):
             raise _too_long(self.limits.body)
 
     @contextlib.contextmanager
     def _transfer(self, direction: str) -> Iterator[None]:
-        """Count the uploads and the downloads under way; refuse one too many."""
+        """Count the uploads or downloads under way; refuse one beyond the limit."""
         if self.transfers[direction] >= self.limits.transfers:
             raise BusyError(f"As many {direction}s as the server may have are under way: try again in a few seconds.")
         self.transfers[direction] += 1
@@ -216,12 +216,12 @@ class App:
             self.transfers[direction] -= 1
 
     async def _save(self, request: Request, data: DataSet, name: str) -> str:
-        """Stream the body to a file; one that is too long, or that breaks off, leaves nothing behind."""
+        """Stream the body to a file and return its name; a body that is too long or breaks off leaves no file."""
         stored = os.listdir(data.folder)
         if len(stored) >= MAX_FILES:
             raise HTTPException(413, f"A data set has at most {MAX_FILES} uploaded files.")
-        own = safe_name(name, [*map(os.path.basename, data.files), *stored])
-        path, size = Path(data.folder) / own, 0
+        stored_name = safe_name(name, [*map(os.path.basename, data.files), *stored])
+        path, size = Path(data.folder) / stored_name, 0
         try:
             with open(path, "xb") as file:
 
@@ -240,7 +240,7 @@ class App:
             path.unlink(missing_ok=True)
             self.store.unreserve(data, size)
             raise
-        return own
+        return stored_name
 
     # ---- work ----
     async def work(self, request: Request) -> Response:
@@ -258,7 +258,7 @@ class App:
             return Json({"version": data.version})
 
     async def news(self, request: Request) -> Response:
-        """Return what there is to see, when it is newer than what the page has."""
+        """Return the state of a data set, once it is newer than what the page has."""
         data = self.store.find(request.path_params["key"])
         after = request.query_params.get("after", "-1")
         version = int(after) if re.fullmatch(r"-?\d{1,15}", after) else -1
@@ -285,7 +285,7 @@ class App:
 
 
 async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return what some work gives; it is cancelled when the client goes away."""
+    """Return the result of some work, which is cancelled when the client disconnects."""
     working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request))
     try:
         await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
@@ -304,12 +304,15 @@ async def _left(request: Request) -> None:
 
 
 def _examples() -> dict[str, tuple[str, list[Path]]]:
-    """Return the examples: in a clone they stand beside the sources, else in this package."""
-    here = Path(__file__).resolve()
-    folder = next((one for one in (here.parents[3] / "examples", here.parent / "examples") if one.is_dir()), here)
-    found = {name: (what, [folder / name]) for name, what in pages.EXAMPLES.items() if (folder / name).is_file()}
+    """Return the examples: next to the sources in a clone, else inside this package."""
+    source_file = Path(__file__).resolve()
+    folder = next(
+        (path for path in (source_file.parents[3] / "examples", source_file.parent / "examples") if path.is_dir()),
+        source_file,
+    )
+    examples = {name: (what, [folder / name]) for name, what in pages.EXAMPLES.items() if (folder / name).is_file()}
     runs = sorted((folder / "runs").glob("*.run"))
-    return found | ({pages.RUNS: (f"{len(runs)} search engines to fuse", runs)} if runs else {})
+    return examples | ({pages.RUNS: (f"{len(runs)} search engines to fuse", runs)} if runs else {})
 
 
 def _given_name(request: Request) -> str:
@@ -317,6 +320,7 @@ def _given_name(request: Request) -> str:
 
 
 def _too_long(max_bytes: int) -> HTTPException:
+    """Make the error for an upload beyond the limit."""
     return HTTPException(
         413, f"The file is longer than {max_bytes / 1e6:,.0f} MB: start the server with a larger --max-upload, "
         "or use the command line."

@@ -36,20 +36,29 @@ def fuse_command(files: Sequence[str], method: str, params: Mapping[str, Any]) -
 
 
 def _reading_words(reading: Mapping[str, Any]) -> list[str]:
-    flags = {one.name: one.flag or one.option for one in options_of(PREFERENCES) if one.flag is not None}
+    """Return the options of reading as words of a command line."""
+    flags = {
+        declared.name: declared.flag or declared.option
+        for declared in options_of(PREFERENCES)
+        if declared.flag is not None
+    }
     words = []
     for name, value in reading.items():
         if value is True:
             words.append(flags[name])
         elif name in flags:
-            several = value if isinstance(value, list) else [value]
-            words += [word for one in several for word in (flags[name], "none" if one is None else str(one))]
+            values = value if isinstance(value, list) else [value]
+            words += [
+                word
+                for value_given in values
+                for word in (flags[name], "none" if value_given is None else str(value_given))
+            ]
     return words
 
 
 def python_only_options(reading: Mapping[str, Any]) -> list[str]:
-    """Name the options that Python has and the command line has not."""
-    flags = {one.name for one in options_of(PREFERENCES) if one.flag is not None}
+    """Return the options that exist in Python but not on the command line."""
+    flags = {declared.name for declared in options_of(PREFERENCES) if declared.flag is not None}
     return [name for name, value in reading.items() if name not in flags and value is not None]
 
 

@@ -20,7 +20,7 @@ WRITE_SECONDS = 60.0  # without any progress
 
 
 def connections_up_to(max_connections: int) -> type[Connection]:
-    """Return the protocol of a server with so many connections; fewer where the system allows few open files."""
+    """Return the protocol class with this limit of connections, lower where the system allows few open files."""
     with contextlib.suppress(ImportError):  # Windows
         import resource
 
@@ -62,7 +62,7 @@ class Connection(H11Protocol):
                 timer.cancel()
 
     def _watch_head(self) -> None:
-        """Give the client some seconds for the next request, unless one is being answered."""
+        """Start the timer for the headers of the next request; stop it while a request is being answered."""
         is_between = self.cycle is None or self.cycle.response_complete
         if is_between and self._head is None:
             self._head = self.loop.call_later(HEAD_SECONDS, self.transport.close)
@@ -82,11 +82,12 @@ class Connection(H11Protocol):
             self._write.cancel()
 
     def _watch_write(self, before: int) -> None:
-        left = self.transport.get_write_buffer_size()
-        if left >= before:
+        """Abort the connection if the client has read nothing of its answer since the last check."""
+        buffered = self.transport.get_write_buffer_size()
+        if buffered >= before:
             self.transport.abort()
         else:
-            self._write = self.loop.call_later(WRITE_SECONDS, self._watch_write, left)
+            self._write = self.loop.call_later(WRITE_SECONDS, self._watch_write, buffered)
 
 
 async def _full(_: Any, __: Any, send: Any) -> None:

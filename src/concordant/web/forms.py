@@ -32,6 +32,7 @@ def option_form(params: Sequence[Param]) -> Markup:
 
 
 def _field(declared: Param) -> Markup:
+    """Return the control of one hyper-parameter, with its label and hint."""
     name = f"param-{declared.name}"
     hint = f"{declared.doc[:1].upper()}{declared.doc[1:]}.{_range(declared)}"
     label = element("label", label_of(declared.name), for_=name)
@@ -54,6 +55,7 @@ def _choice(choice: str, is_default: bool) -> Markup:
 
 
 def _range(declared: Param) -> str:
+    """Return the allowed range of a number as a sentence."""
     if declared.choices or declared.kind not in (int, float):
         return ""
     words = "".join(f" or {word}" for word in declared.words)
@@ -63,14 +65,18 @@ def _range(declared: Param) -> str:
 
 # ---- the roles of columns ----
 def roles_of(chosen: Mapping[str, str], guessed: Sequence[str]) -> dict[str, Any]:
-    """Return the roles for the reader from the role of every column: those nobody plays any more are switched off."""
+    """Return the roles for the reader from the role of every column; guessed roles that no column has are
+    switched off.
+    """
     roles: dict[str, Any] = dict.fromkeys(guessed)
-    other = {role.removeprefix(OTHER_SIDE): column for column, role in chosen.items() if role.startswith(OTHER_SIDE)}
+    second_side = {
+        role.removeprefix(OTHER_SIDE): column for column, role in chosen.items() if role.startswith(OTHER_SIDE)
+    }
     for column, role in chosen.items():
         if role.startswith(OTHER_SIDE):
             continue  # said with the first side
-        if role == COVARIATE and column in other:
-            roles[COVARIATE] = [*roles.get(COVARIATE, ()), f"{column},{other[column]}"]
+        if role == COVARIATE and column in second_side:
+            roles[COVARIATE] = [*roles.get(COVARIATE, ()), f"{column},{second_side[column]}"]
         elif role in MANY:
             roles[MANY[role]] = [*roles.get(MANY[role], ()), column]
         elif role in SIDES and roles.get(role):
@@ -81,7 +87,7 @@ def roles_of(chosen: Mapping[str, str], guessed: Sequence[str]) -> dict[str, Any
 
 
 def paired(chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return the roles with the covariates of two sides as pairs: length_b is the other side of length_a.
+    """Return the roles with covariates of both sides paired: length_b becomes the other side of length_a.
 
     Two covariates of comparisons are a pair where their names differ as those of the sides do. The other side of a
     column that is no covariate is not read.
@@ -97,29 +103,31 @@ def paired(chosen: Mapping[str, str]) -> dict[str, str]:
     words = (*SIDE_WORDS, *_differing(*sides[:2]))
     taken = {role.removeprefix(OTHER_SIDE) for role in roles.values() if role.startswith(OTHER_SIDE)}
     single = [column for column, role in roles.items() if role == COVARIATE and column not in taken]
-    for one in single:
-        second = next((two for two in single if set(_differing(one, two)) & set(words)), None)
+    for first in single:
+        second = next((candidate for candidate in single if set(_differing(first, candidate)) & set(words)), None)
         if second is not None:
-            roles[second] = f"{OTHER_SIDE}{one}"
+            roles[second] = f"{OTHER_SIDE}{first}"
     return roles
 
 
-def _differing(one: str, two: str) -> list[tuple[str, str]]:
-    """Return the one word in which two names differ; nothing where they differ in none or more."""
-    pairs = list(zip(normalise(one).split(), normalise(two).split(), strict=False))
+def _differing(name_1: str, name_2: str) -> list[tuple[str, str]]:
+    """Return the pair of words in which two names differ; empty where they differ in none or in several."""
+    pairs = list(zip(normalise(name_1).split(), normalise(name_2).split(), strict=False))
     differing = [(a, b) for a, b in pairs if a != b]
-    is_alike = len(normalise(one).split()) == len(normalise(two).split()) and len(differing) == 1
+    is_alike = len(normalise(name_1).split()) == len(normalise(name_2).split()) and len(differing) == 1
     return differing if is_alike else []
 
 
 def role_by_column(preview: Preview) -> dict[str, str]:
-    """Return the role every column was guessed to play."""
+    """Return the role every column was recognised as."""
     if preview.plan is None:
         return {}
     roles = {column: role for role, column in preview.plan.column.items()}
     roles |= {column: role for role, columns in preview.plan.players.items() for column in columns}
-    for one in preview.plan.covariates:
-        roles |= {one.columns[0]: COVARIATE} | dict.fromkeys(one.columns[1:], f"{OTHER_SIDE}{one.columns[0]}")
+    for covariate in preview.plan.covariates:
+        roles |= {covariate.columns[0]: COVARIATE} | dict.fromkeys(
+            covariate.columns[1:], f"{OTHER_SIDE}{covariate.columns[0]}"
+        )
     return roles | dict.fromkeys(preview.plan.places, PLACE)
 
 
@@ -145,8 +153,13 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
 
 
 def _role(column: str, number: int, chosen: str, covariates: Sequence[str]) -> Markup:
+    """Return the menu of roles of a column."""
     known = {role: label_of(role) or NOT_READ for role in offered_roles()}
-    known |= {f"{OTHER_SIDE}{one}": f"{OTHER_SIDE}{shorten(one, CELL)}" for one in covariates if one != column}
+    known |= {
+        f"{OTHER_SIDE}{covariate}": f"{OTHER_SIDE}{shorten(covariate, CELL)}"
+        for covariate in covariates
+        if covariate != column
+    }
     options = [element("option", shown, value=role, selected=role == chosen) for role, shown in known.items()]
     label = f"Role of the column {shorten(column, CELL)}"
     return element("select", *options, id=f"role-{number}", data_column=column, aria_label=label)

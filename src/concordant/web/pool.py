@@ -61,7 +61,7 @@ class Pool:
 
     @contextlib.contextmanager
     def admission(self) -> Iterator[None]:
-        """Stand in the line of questions, or raise BusyError because it is full."""
+        """Enter the queue of questions, or raise BusyError because it is full."""
         if self.admitted >= self.limits.line:
             raise BusyError("The server is busy with other work: try again in a few seconds.")
         self.admitted += 1
@@ -71,7 +71,7 @@ class Pool:
             self.admitted -= 1
 
     async def ask(self, worker: Worker, question: Question, progress: Progress) -> Answer:
-        """Return the answer to a question that was admitted, when it is its turn."""
+        """Return the answer to an admitted question, when it is its turn."""
         async with worker.turn, self._working, self._busy_with(worker):
             await self._place(worker)
             try:
@@ -96,6 +96,7 @@ class Pool:
         await asyncio.shield(self._ending[worker])
 
     async def _release(self, worker: Worker) -> None:
+        """End a worker and free its place."""
         try:
             await worker.end()
         finally:
@@ -105,6 +106,7 @@ class Pool:
 
     @contextlib.asynccontextmanager
     async def _busy_with(self, worker: Worker) -> AsyncIterator[None]:
+        """Mark a worker as busy, so that it is not ended to make room."""
         self._busy.add(worker)
         try:
             yield
@@ -113,7 +115,7 @@ class Pool:
             self._freed.set()
 
     async def _place(self, worker: Worker) -> None:
-        """Give a busy worker a place, when there is one."""
+        """Give a busy worker a place, waiting for one if necessary."""
         while worker in self._ending:
             await asyncio.shield(self._ending[worker])
         while worker not in self._placed:
@@ -124,8 +126,8 @@ class Pool:
         self._placed.move_to_end(worker)
 
     async def _free_one(self) -> None:
-        """End the worker at rest that was used least recently, or wait until one rests."""
-        resting = next((one for one in self._placed if one not in self._busy), None)
+        """End the least recently used idle worker, or wait until one is idle."""
+        resting = next((worker for worker in self._placed if worker not in self._busy), None)
         if resting is not None:
             await self.release(resting)
             return

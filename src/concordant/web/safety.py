@@ -60,14 +60,14 @@ class Gate:
         return f"concordant-{next(iter(self.hosts)).rpartition(':')[2]}"
 
     def refuse(self, method: str, headers: dict[str, str], query: str) -> Refusal | None:
-        """Return why a request is not let in, None if it is."""
+        """Return why a request is refused; None if it is let in."""
         if headers.get("host", "").lower() not in self.hosts:
             return Refusal(403, "This server answers to its own address only.")
         if method not in METHODS:
             return Refusal(405, "Only GET and POST are answered here.")
-        own = {f"http://{host}" for host in self.hosts}
+        own_origins = {f"http://{host}" for host in self.hosts}
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
-        if (origin is not None and origin.lower() not in own) or site not in (None, "same-origin", "none"):
+        if (origin is not None and origin.lower() not in own_origins) or site not in (None, "same-origin", "none"):
             return Refusal(403, "Requests of other sites are refused.")
         if method == "POST" and origin is None and site != "same-origin":
             return Refusal(403, "What changes something must come from a page of this server.")
@@ -76,17 +76,17 @@ class Gate:
         return None
 
     def knows_token(self, cookie: str, query: str) -> bool:
-        """Say whether a request carries the token, in its cookie or in its link."""
+        """Return whether a request carries the token, in its cookie or in its link."""
         if self.token is None:
             return True
-        given = [*parse_qs(query).get("token", ())]
+        tokens = [*parse_qs(query).get("token", ())]
         try:
             morsel = SimpleCookie(cookie).get(self.cookie)
         except CookieError:
             morsel = None
         if morsel is not None:
-            given.append(morsel.value)
-        return any(secrets.compare_digest(one.encode(), self.token.encode()) for one in given)
+            tokens.append(morsel.value)
+        return any(secrets.compare_digest(token.encode(), self.token.encode()) for token in tokens)
 
 
 class GatedApp:
@@ -111,14 +111,16 @@ class GatedApp:
                 message = {**message, "headers": headers}
             await send(message)
 
-        raw: dict[str, str] = {}
+        header_of: dict[str, str] = {}
         for name, value in scope["headers"]:
             key = name.decode("latin-1").lower()
-            if key in ("host", "origin", "sec-fetch-site") and key in raw:
-                raw[key] = ""  # said twice: nobody honest does
+            if key in ("host", "origin", "sec-fetch-site") and key in header_of:
+                header_of[key] = ""  # said twice: nobody honest does
             else:
-                raw[key] = value.decode("latin-1")
-        refusal = _too_long(scope) or self.gate.refuse(scope["method"], raw, scope["query_string"].decode("latin-1"))
+                header_of[key] = value.decode("latin-1")
+        refusal = _too_long(scope) or self.gate.refuse(
+            scope["method"], header_of, scope["query_string"].decode("latin-1")
+        )
         if refusal is not None:
             await _plain(strict, refusal)
             return
@@ -126,6 +128,7 @@ class GatedApp:
 
 
 def _too_long(scope: Any) -> Refusal | None:
+    """Return the refusal of an address or headers that are too long; else None."""
     if len(scope["query_string"]) + len(scope["raw_path"]) > MAX_QUERY:
         return Refusal(414, "The address is too long.")
     if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
@@ -134,6 +137,7 @@ def _too_long(scope: Any) -> Refusal | None:
 
 
 async def _plain(send: Any, refusal: Refusal) -> None:
+    """Send a refusal as plain text."""
     body = f"{refusal.text}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})

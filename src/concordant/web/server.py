@@ -23,11 +23,11 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SI
 def serve(
     files: tuple[str, ...], host: str, port: int, *, needs_token: bool, limits: Limits, say: Callable[[str], None]
 ) -> None:
-    """Serve until somebody stops it; no upload outlives the server."""
-    server, bound, link = make_server(files, host, port, needs_token=needs_token, limits=limits)
+    """Serve until it is stopped; uploads are removed with the server."""
+    server, server_socket, link = make_server(files, host, port, needs_token=needs_token, limits=limits)
     say(link)
     with contextlib.suppress(KeyboardInterrupt):
-        server.run(sockets=[bound])
+        server.run(sockets=[server_socket])
     for number in server.captured:
         if number != signal.SIGINT:  # it ends as whoever sent the signal expects
             signal.signal(number, signal.SIG_DFL)
@@ -37,7 +37,7 @@ def serve(
 def make_server(
     files: tuple[str, ...], host: str, port: int, *, needs_token: bool, limits: Limits
 ) -> tuple[Any, socket.socket, str]:
-    """Return a server, its socket, which listens already, and the link to it."""
+    """Return a server, its listening socket, and the link to it."""
     check_host(host, needs_token)
     try:
         import uvicorn
@@ -51,21 +51,21 @@ def make_server(
             raise ConcordantError(NEEDS) from None
         raise
     remove_stale()
-    bound = _bound(host, port)
-    own = bound.getsockname()[1]
+    server_socket = _bound(host, port)
+    own_port = server_socket.getsockname()[1]
     token = secrets.token_urlsafe(24) if needs_token else None
-    app = App(limits, Gate.of(host, own, token), files)
+    app = App(limits, Gate.of(host, own_port, token), files)
     shown = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
         app.asgi(), lifespan="on", log_level="critical", access_log=False, server_header=False, ws="none",
         http=connections_up_to(limits.connections), loop="asyncio", timeout_graceful_shutdown=1,
         h11_max_incomplete_event_size=MAX_HEAD,
     )  # fmt: skip
-    return _server(config, app), bound, f"http://{shown}:{own}/" + (f"?token={token}" if token else "")
+    return _server(config, app), server_socket, f"http://{shown}:{own_port}/" + (f"?token={token}" if token else "")
 
 
 def check_host(host: str, needs_token: bool) -> None:
-    """Refuse to be open to others without a token, and addresses that stand for all."""
+    """Refuse to serve other machines without a token, and addresses that stand for all interfaces."""
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
@@ -79,26 +79,27 @@ def check_host(host: str, needs_token: bool) -> None:
 
 
 def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens on this address."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
-        made.listen(128)  # before the link is printed: whoever follows it at once waits, and is not turned away
+        listening.bind((host, port))
+        listening.listen(128)  # before the link is printed: whoever follows it at once waits, and is not turned away
     except OSError as problem:
-        made.close()
+        listening.close()
         what = f"Port {port} of {host} cannot be used ({problem.strerror})"
         raise InputError(f"{what}: choose another " + arg("port") + ".") from None
-    return made
+    return listening
 
 
 def _is_ignored(number: int) -> bool:
-    """Say whether whoever started this process wants a signal to be ignored, as nohup does."""
+    """Return whether the parent process set a signal to be ignored, as nohup does."""
     return signal.getsignal(number) == signal.SIG_IGN
 
 
 def _server(config: Any, app: Any) -> Any:
-    """Return a server that ends at once and quietly: nobody is left waiting for news, and no upload is left behind."""
+    """Return a server that ends quickly: it wakes those who wait for news, and removes all uploads."""
     import uvicorn
 
     class Server(uvicorn.Server):

@@ -52,69 +52,67 @@ class PageSettings:
 
 
 def settings_of(content: bytes) -> dict[str, Any]:
-    """Return the settings in the body of a request, checked; raise InputError or ParameterError for what is wrong."""
+    """Return the settings in the body of a request, checked; raise InputError or ParameterError for bad ones."""
     try:
-        given = json.loads(content, parse_constant=_no_number)
+        sent = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise InputError("The settings are not JSON: send a JSON object.") from None
-    if not isinstance(given, dict):
+    if not isinstance(sent, dict):
         raise InputError("The settings are not a JSON object: send one.")
-    fields = [one.name for one in dataclasses.fields(PageSettings)]
-    for name in given:
+    fields = [declared.name for declared in dataclasses.fields(PageSettings)]
+    for name in sent:
         if name not in fields:
             raise ParameterError(f"There is no setting {_shown(name)}.{suggest(name[:SHOWN], fields)}")
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for declared in params_of(PageSettings):
-        if given.get(declared.name) is not None:
-            found[declared.name] = _checked(declared, given[declared.name])
-    found["params"] = _texts("params", {} if given.get("params") is None else given["params"])
-    if given.get("roles") is not None:
-        found["roles"] = _roles(given["roles"])
-    return found
+        if sent.get(declared.name) is not None:
+            settings[declared.name] = _checked(declared, sent[declared.name])
+    settings["params"] = _texts("params", {} if sent.get("params") is None else sent["params"])
+    if sent.get("roles") is not None:
+        settings["roles"] = _roles(sent["roles"])
+    return settings
 
 
 def _no_number(text: str) -> NoReturn:
     raise ValueError(text)
 
 
-def _checked(declared: Param, given: object) -> Any:
+def _checked(declared: Param, value: object) -> Any:
     """Return the value of one setting, which may also be sent as text."""
-    if isinstance(given, str):
-        text = _text(declared.name, given, MAX_TEXT if declared.kind is str and not declared.choices else MAX_WORD)
+    if isinstance(value, str):
+        text = _text(declared.name, value, MAX_TEXT if declared.kind is str and not declared.choices else MAX_WORD)
         return value_of(declared, text.strip()) if text.strip() else declared.default
-    if isinstance(given, int | float) and abs(given) > 1e300:  # also infinite, also too large for a float
-        raise ParameterError(arg(declared.name, shown=_shown(str(given))) + " is too large: give a smaller number.")
-    if isinstance(given, dict | list):
-        raise ParameterError(f"{declared.name} must be a single value, got {_shown(json.dumps(given))}.")
-    declared.check(given)
-    return given
+    if isinstance(value, int | float) and abs(value) > 1e300:  # also infinite, also too large for a float
+        raise ParameterError(arg(declared.name, shown=_shown(str(value))) + " is too large: give a smaller number.")
+    if isinstance(value, dict | list):
+        raise ParameterError(f"{declared.name} must be a single value, got {_shown(json.dumps(value))}.")
+    declared.check(value)
+    return value
 
 
-def _text(name: str, given: object, max_length: int = MAX_TEXT) -> str:
-    """Return a text that can be stored, shown and sent back."""
-    if not isinstance(given, str):
-        raise ParameterError(f"{name} must be text, got {_shown(json.dumps(given))}.")
-    if len(given) > max_length:
-        raise ParameterError(f"{name} has {len(given):,} characters: give at most {max_length:,}.")
+def _text(name: str, text: object, max_length: int = MAX_TEXT) -> str:
+    """Return a text that is short enough and can be encoded as UTF-8."""
+    if not isinstance(text, str):
+        raise ParameterError(f"{name} must be text, got {_shown(json.dumps(text))}.")
+    if len(text) > max_length:
+        raise ParameterError(f"{name} has {len(text):,} characters: give at most {max_length:,}.")
     try:
-        given.encode("utf-8")
+        text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ParameterError(
-            arg(name, shown=_shown(given)) + " contains half of a surrogate pair: remove it."
-        ) from None
-    return given
+        raise ParameterError(arg(name, shown=_shown(text)) + " contains half of a surrogate pair: remove it.") from None
+    return text
 
 
-def _texts(name: str, given: object) -> dict[str, str]:
+def _texts(name: str, values: object) -> dict[str, str]:
     """Return the hyper-parameters as texts; numbers and truth values may be sent as such."""
-    if not isinstance(given, dict) or len(given) > MAX_PARAMS:
+    if not isinstance(values, dict) or len(values) > MAX_PARAMS:
         raise ParameterError(f"{name} must be an object of at most {MAX_PARAMS} values.")
-    found = {}
-    for key, value in given.items():
+    texts = {}
+    for key, value in values.items():
         if isinstance(value, bool | int | float):
             value = _number_text(key, value)
-        found[_text(f"a name in {name}", key)] = _text(_shown(key), value)
-    return found
+        texts[_text(f"a name in {name}", key)] = _text(_shown(key), value)
+    return texts
 
 
 def _number_text(name: str, value: float) -> str:
@@ -123,16 +121,19 @@ def _number_text(name: str, value: float) -> str:
     return str(value)
 
 
-def _roles(given: object) -> dict[str, str]:
-    if not isinstance(given, dict):
+def _roles(role_of_column: object) -> dict[str, str]:
+    """Return the role of every column, checked."""
+    if not isinstance(role_of_column, dict):
         raise ParameterError("roles must be an object of columns and their roles.")
     declared = Param("role", str, "", "", choices=offered_roles()[1:])
-    found = {}
-    for column, role in given.items():
+    roles = {}
+    for column, role in role_of_column.items():
         name = _text("the name of a column", column, MAX_NAME)
-        is_other_side = isinstance(role, str) and role.removeprefix(OTHER_SIDE) in given and role.startswith(OTHER_SIDE)
-        found[name] = role if is_other_side else _checked(declared, "" if role is None else role)
-    return found
+        is_other_side = (
+            isinstance(role, str) and role.removeprefix(OTHER_SIDE) in role_of_column and role.startswith(OTHER_SIDE)
+        )
+        roles[name] = role if is_other_side else _checked(declared, "" if role is None else role)
+    return roles
 
 
 def _shown(text: str) -> str:
@@ -171,6 +172,7 @@ def value_of(declared: Param, text: str) -> Any:
 
 
 def _parsed(declared: Param, text: str) -> Any:
+    """Return the value of a text by the kind of its parameter, unchecked."""
     if declared.kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
     if declared.choices or text in declared.words or declared.kind is str:
@@ -178,8 +180,8 @@ def _parsed(declared: Param, text: str) -> Any:
     try:
         value = declared.kind(text)
     except ValueError:
-        said = arg(declared.name, shown=_shown(text)) + " is not a number"
-        raise ParameterError(said + f": give one {declared.range_text()}.") from None
+        problem = arg(declared.name, shown=_shown(text)) + " is not a number"
+        raise ParameterError(problem + f": give one {declared.range_text()}.") from None
     if abs(value) > 1e300 and not math.isnan(value):
         raise ParameterError(arg(declared.name, shown=_shown(text)) + " is out of range: give a smaller number.")
     return value

@@ -73,17 +73,19 @@ class DataSet:
         return self.task is not None and not self.task.done()
 
     def may_go(self, before: float) -> bool:
-        """Say whether it may make room: nothing is under way, and its result was seen or it was last used before."""
+        """Return whether it may be removed: nothing is under way, and its result was seen or it was last used
+        before then.
+        """
         return not self.leases and not self.is_running and (self.is_seen or self.used < before)
 
     def tell(self, state: str, update: Screen) -> None:
-        """Note what there is to see now, and wake whoever waits for news."""
+        """Record a new state and an update of the screen, and wake all who wait for news."""
         self.version, self.state, self.is_seen = self.version + 1, state, False
         self.shown.update(update)
         self.wake()
 
     def wake(self) -> None:
-        """Wake whoever waits for news."""
+        """Wake all who wait for news."""
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -95,7 +97,7 @@ class DataSet:
         }  # fmt: skip
 
     def news(self) -> News:
-        """Return what there is to see."""
+        """Return the state of the data set for the page."""
         return {
             "version": self.version,
             "state": self.state,
@@ -130,7 +132,7 @@ class Store:
 
     @contextlib.contextmanager
     def lease(self, key: str) -> Iterator[DataSet]:
-        """Hold a data set as long as a request needs it."""
+        """Hold a data set while a request needs it, so that it is not removed."""
         data = self.find(key)
         data.leases += 1
         try:
@@ -141,33 +143,33 @@ class Store:
 
     async def add(self, name: str, folder: str | None = None) -> str:
         """Make room for a data set and return its key; ``folder`` is where its files are, by default a new one."""
-        old = None
+        evicted = None
         if len(self.data_sets) >= self.limits.data_sets:
-            old = self._spare()
-            if old is None:
+            evicted = self._spare()
+            if evicted is None:
                 raise BusyError(FULL.format(what="data sets"))
-        key, where = secrets.token_hex(8), folder or self.folder.new()
-        worker = Worker(where, self.limits.memory, self.limits.seconds, self.folder.new)
-        self.data_sets[key] = DataSet(name, where, worker, folder is None, used=self._now())
-        if old is not None:
+        key, data_folder = secrets.token_hex(8), folder or self.folder.new()
+        worker = Worker(data_folder, self.limits.memory, self.limits.seconds, self.folder.new)
+        self.data_sets[key] = DataSet(name, data_folder, worker, folder is None, used=self._now())
+        if evicted is not None:
             with self.lease(key):
-                await self.drop(old)
+                await self.drop(evicted)
         return key
 
     def _spare(self) -> str | None:
-        """Return the data set used least recently of those that may go."""
+        """Return the key of the least recently used data set that may be removed; None without one."""
         before = self._now() - self.limits.grace
         return next((key for key, data in self.data_sets.items() if data.may_go(before)), None)
 
     async def reserve(self, data: DataSet, count: int) -> None:
-        """Count bytes that are about to be stored; others go to make room for them."""
+        """Count bytes that are about to be stored, removing other data sets to make room for them."""
         if data.size + count > self.limits.stored:
             raise TooLargeError(f"The files of a data set hold at most {self.limits.stored / 1e6:,.0f} MB: use fewer.")
         while self.size + count > self.limits.stored:
-            old = self._spare()
-            if old is None:
+            evicted = self._spare()
+            if evicted is None:
                 raise BusyError(FULL.format(what="bytes"))
-            await self.drop(old)
+            await self.drop(evicted)
         data.size, self.size = data.size + count, self.size + count
 
     def unreserve(self, data: DataSet, count: int) -> None:
@@ -188,18 +190,18 @@ class Store:
         self.unreserve(data, data.size)
 
     async def own(self, data: DataSet) -> None:
-        """Give a data set whose files stay where they are a folder of its own for what is added."""
+        """Give a data set whose files are elsewhere its own folder for files that are added."""
         if data.owns_folder:
             return
-        made, data.owns_folder = self.folder.new(), True
+        new_folder, data.owns_folder = self.folder.new(), True
         data.files = [os.path.join(data.folder, path) for path in data.files]
-        data.folder = data.worker.folder = made
+        data.folder = data.worker.folder = new_folder
         await self._stop(data)
         await self.pool.release(data.worker)
 
     # ---- work ----
     def work(self, data: DataSet, settings: dict[str, Any]) -> None:
-        """Begin to work on settings; what is being done for earlier ones is finished or, if it takes long, stopped."""
+        """Begin to work on settings; work on earlier ones is finished or, if it takes long, stopped."""
         if data.is_running:
             data.settings = settings
             data.newer.set()
@@ -212,29 +214,30 @@ class Store:
         self._watch(data)
 
     async def _work(self, data: DataSet) -> None:
-        """Work on settings until there are no newer ones."""
+        """Work on the settings until there are no newer ones."""
         while True:
             data.newer.clear()
             data.tell("running", {"progress": "waiting for other work", "error": None})
-            asking = asyncio.create_task(self._show(data))
+            showing = asyncio.create_task(self._show(data))
             try:
-                await self._until_newer(data, asking)
+                await self._until_newer(data, showing)
             finally:
-                asking.cancel()
-                await asyncio.wait([asking])
+                showing.cancel()
+                await asyncio.wait([showing])
             if not data.newer.is_set():
                 return
 
-    async def _until_newer(self, data: DataSet, asking: asyncio.Task[None]) -> None:
-        """Wait for an answer; only a little while once there are newer settings."""
+    async def _until_newer(self, data: DataSet, showing: asyncio.Task[None]) -> None:
+        """Wait for an answer; once there are newer settings, only for a short while."""
         newer = asyncio.create_task(data.newer.wait())
         try:
-            await asyncio.wait([asking, newer], return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.wait([asking], timeout=PATIENCE)
+            await asyncio.wait([showing, newer], return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait([showing], timeout=PATIENCE)
         finally:
             newer.cancel()
 
     async def _show(self, data: DataSet) -> None:
+        """Ask the worker for the result of the settings, and pass on its updates; every failure becomes a message."""
         question = data.question("show")
         try:
             answer = await self.pool.ask(data.worker, question, lambda update: data.tell("running", update))
@@ -259,6 +262,7 @@ class Store:
         data.tell("cancelled", {"progress": "", "error": why})
 
     async def _stop(self, data: DataSet) -> None:
+        """Cancel the work on a data set, and the timer that would stop it."""
         if data.abandon is not None:
             data.abandon.cancel()
         if data.task is not None and not data.task.done():
@@ -267,7 +271,7 @@ class Store:
 
     # ---- news ----
     async def news(self, data: DataSet, after: int, seconds: float) -> News:
-        """Wait until there is something newer, or for so many seconds."""
+        """Wait for a version newer than ``after``, at most for these seconds; return what there is to see."""
         data.watchers += 1
         self._watch(data)
         try:
@@ -283,7 +287,7 @@ class Store:
         return data.news()
 
     def _watch(self, data: DataSet) -> None:
-        """Let work stop after a while when nobody waits for it."""
+        """Start or stop the timer that cancels work for which no page is waiting."""
         if data.abandon is not None:
             data.abandon.cancel()
             data.abandon = None
@@ -291,6 +295,7 @@ class Store:
             data.abandon = asyncio.get_running_loop().call_later(self.limits.abandoned, self._abandon, data)
 
     def _abandon(self, data: DataSet) -> None:
+        """Cancel work for which no page is waiting."""
         if data.is_running:
             stopping = asyncio.create_task(self.cancel(data, ABANDONED))
             self._stopping.add(stopping)

@@ -40,16 +40,16 @@ class Folder:
         self._lock = -1
 
     def path(self) -> str:
-        """Return the folder."""
+        """Return the folder, made and locked when first needed."""
         while self._path is None:
-            made = tempfile.mkdtemp(prefix=PREFIX)
+            folder = tempfile.mkdtemp(prefix=PREFIX)
             try:
-                self._lock = _lock(made)
+                self._lock = _lock(folder)
             except (BlockingIOError, FileNotFoundError):
                 continue  # another server took it for one of a dead server
             except OSError:
                 pass  # locks are not supported here: no server will remove it
-            self._path = made
+            self._path = folder
         return self._path
 
     def new(self) -> str:
@@ -66,17 +66,19 @@ class Folder:
 
 
 def _lock(folder: str) -> int:
-    """Lock a folder and return what holds the lock; raise OSError if another server holds it or removed the folder."""
+    """Lock a folder and return the handle of the lock; raise OSError if another server holds it or removed
+    the folder.
+    """
     if sys.platform == "win32":
         return -1
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         os.stat(folder)
     except OSError:
-        os.close(held)
+        os.close(handle)
         raise
-    return held
+    return handle
 
 
 def remove_stale() -> int:
@@ -84,63 +86,65 @@ def remove_stale() -> int:
     removed = 0
     for folder in _own_folders():
         with contextlib.suppress(OSError):  # its server lives
-            held = _lock(folder)
+            handle = _lock(folder)
             shutil.rmtree(folder, ignore_errors=True)
-            os.close(held)
+            os.close(handle)
             removed += 1
     return removed
 
 
 def _own_folders() -> list[str]:
-    """List the folders of servers of this user; a link, or what belongs to somebody else, is none."""
-    found: list[str] = []
+    """List the folders of servers of this user, without links."""
+    folders: list[str] = []
     if sys.platform == "win32":
-        return found  # there are no such locks: what a killed server leaves behind stays there
+        return folders  # there are no such locks: what a killed server leaves behind stays there
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
             is_folder = entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False)
             if is_folder and entry.stat(follow_symlinks=False).st_uid == os.getuid():
-                found.append(entry.path)
-    return found
+                folders.append(entry.path)
+    return folders
 
 
 # ---- one file ----
 def safe_name(name: str, taken: list[str]) -> str:
-    """Return a file name of letters, digits, dots and dashes that stands in its folder once."""
+    """Return a file name of letters, digits, dots and dashes that is not taken yet."""
     base = re.sub(r"[^\w. -]", "_", os.path.basename(name.replace("\\", "/")))[-80:].strip(" .-") or "data"
     stem, dot, ending = base.partition(".")
-    own, number = base, 1
-    while own in taken:
+    unique, number = base, 1
+    while unique in taken:
         number += 1
-        own = f"{stem}-{number}{dot}{ending}"
-    return own
+        unique = f"{stem}-{number}{dot}{ending}"
+    return unique
 
 
 async def receive(request: Request, limits: Limits, take: Callable[[bytes], Awaitable[None]]) -> int:
-    """Hand the body of a request to ``take`` in pieces; return its length.
+    """Pass the body of a request to ``take`` in pieces; return its length.
 
-    A body may be slow, but not stand still: in every window of time so many bytes must arrive, or its end.
+    A body may be slow, but must not stand still: in every window of time, ``min_bytes`` must arrive, or its end.
     """
-    held, fresh, size = bytearray(), 0, 0
+    piece, new_bytes, size = bytearray(), 0, 0
     now = asyncio.get_running_loop().time
     try:
-        async with asyncio.timeout(limits.window) as patience:
+        async with asyncio.timeout(limits.window) as timeout:
             async for chunk in request.stream():
-                held += chunk
-                fresh, size = fresh + len(chunk), size + len(chunk)
-                if fresh >= limits.min_bytes:
-                    fresh = 0
-                    patience.reschedule(now() + limits.window)
-                if len(held) >= PIECE:
-                    patience.reschedule(None)  # the disk may take its time
-                    await take(bytes(held))
-                    held.clear()
-                    patience.reschedule(now() + limits.window)
+                piece += chunk
+                new_bytes, size = new_bytes + len(chunk), size + len(chunk)
+                if new_bytes >= limits.min_bytes:
+                    new_bytes = 0
+                    timeout.reschedule(now() + limits.window)
+                if len(piece) >= PIECE:
+                    timeout.reschedule(None)  # the disk may take its time
+                    await take(bytes(piece))
+                    piece.clear()
+                    timeout.reschedule(now() + limits.window)
     except TimeoutError:
-        least, seconds = f"{limits.min_bytes / 1000:,.0f} kB", f"{limits.window:g} seconds"
-        raise HTTPException(408, f"The upload was too slow: less than {least} came in {seconds}. Try again.") from None
+        min_amount, seconds = f"{limits.min_bytes / 1000:,.0f} kB", f"{limits.window:g} seconds"
+        raise HTTPException(
+            408, f"The upload was too slow: less than {min_amount} came in {seconds}. Try again."
+        ) from None
     except ClientDisconnect:
         raise HTTPException(400, "The upload broke off.") from None
-    if held:
-        await take(bytes(held))
+    if piece:
+        await take(bytes(piece))
     return size

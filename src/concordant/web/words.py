@@ -24,7 +24,7 @@ def label_of(name: str) -> str:
 
 
 def control_words(params: Collection[str] = ()) -> Words:
-    """Return how the page names parameters, of a method with these hyper-parameters."""
+    """Return the function that names parameters as controls of the page, for a method with these hyper-parameters."""
     roles = {role: label_of(role) for role in offered_roles() if role} | {"places": PLACE}
 
     def words(reference: Reference) -> str | None:
@@ -40,7 +40,7 @@ def control_words(params: Collection[str] = ()) -> Words:
 
 
 def _role(label: str, value: str) -> str:
-    """Return the role of a column, and the column where a message names it."""
+    """Return the words for a role, and its column where a message names it."""
     if value in ("none", "None", "False"):
         return f"“{NOT_READ}” for the {label}"
     return f"the role “{label}”" + f" for {value}" * (value not in ("", "…", "COLUMN"))

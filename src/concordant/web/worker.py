@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _listen(source: BinaryIO, questions: queue.Queue[bytes]) -> None:
-    """Take questions while others are answered; without a server there is nobody to work for."""
+    """Queue questions while others are answered; end the process when the server is gone."""
     while True:
         head = source.read(HEAD)
         if len(head) < HEAD:

@@ -72,26 +72,27 @@ class Worker:
         return dict.fromkeys(("TMPDIR", "TEMP", "TMP"), self._scratch)
 
     async def ask(self, question: Question, progress: Progress) -> Answer:
-        """Return the answer to a question; what comes before it goes to ``progress``.
+        """Return the answer to a question; updates before it go to ``progress``.
 
-        A worker that ended while it had nothing to do is noticed only now: another one is asked, once. A question that
-        is given up ends the process, which would answer it otherwise when the next one is asked.
+        A worker that ended while idle is noticed only now: the question is asked once more, of a new process. Giving up
+        a question ends the process, which would otherwise answer it when the next one is asked.
         """
-        heard: list[bool] = []
+        updates: list[bool] = []
 
-        def hear(update: Screen) -> None:
-            heard.append(True)
+        def forward(update: Screen) -> None:
+            updates.append(True)
             progress(update)
 
         was_idle, ends = self.pid is not None, self._ends
         try:
-            return await self._ask(question, hear)
+            return await self._ask(question, forward)
         except WorkerEndedError:
-            if heard or not was_idle or ends != self._ends:
+            if updates or not was_idle or ends != self._ends:
                 raise
             return await self._ask(question, progress)
 
     async def _ask(self, question: Question, progress: Progress) -> Answer:
+        """Ask once, within the time limit; a timeout or a failure ends the process."""
         process = await self.start()
         try:
             return await asyncio.wait_for(self._answer(process, question, progress), self.seconds)
@@ -109,6 +110,7 @@ class Worker:
             raise
 
     async def _answer(self, process: asyncio.subprocess.Process, question: Question, progress: Progress) -> Answer:
+        """Send a question, pass on updates and return the answer."""
         assert process.stdin is not None
         assert process.stdout is not None
         process.stdin.write(packed(question))
@@ -136,6 +138,7 @@ class Worker:
         await self._end()
 
     async def _end(self) -> None:
+        """Kill the process and what it started, and remove its temporary files."""
         process = self._process
         if process is None:
             return
@@ -150,7 +153,7 @@ class Worker:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill a worker and what it started: it leads a session of its own."""
+    """Kill a worker and the processes it started, which share its session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

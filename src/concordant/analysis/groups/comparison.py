@@ -75,7 +75,7 @@ class GroupComparison:
     def significant(self) -> list[GroupDifference]:
         """The statistically significant differences, smallest adjusted p-value first."""
         return sorted(
-            (one for one in self.differences if one.holds), key=lambda one: (one.p_adjusted, -abs(one.z or 0))
+            (row for row in self.differences if row.holds), key=lambda row: (row.p_adjusted, -abs(row.z or 0))
         )
 
     holding = significant  # its name in earlier versions
@@ -94,13 +94,13 @@ class GroupComparison:
     @cached_property
     def cells(self) -> Mapping[tuple[str, str], GroupDifference]:
         """The differences by (group, item)."""
-        return {(one.group, one.item): one for one in self.differences}
+        return {(row.group, row.item): row for row in self.differences}
 
     # ---- words ----
     @cached_property
     def decimals(self) -> int:
-        """How many decimals differences are written with: so many that the largest has three digits."""
-        largest = max((abs(one.difference) for one in self.differences if one.difference is not None), default=0.0)
+        """How many decimals differences are written with: as many as give the largest three significant digits."""
+        largest = max((abs(row.difference) for row in self.differences if row.difference is not None), default=0.0)
         return int(np.clip(2 - np.floor(np.log10(largest)), 0, 12)) if largest > 0 else 0
 
     def _write(self, difference: float) -> str:
@@ -113,27 +113,30 @@ class GroupComparison:
         return f"{self.test}{drawn}; {self.correction} over {self.n_compared:,} comparisons, level {self.alpha:g}"
 
     def sentences(self, most: int = TOLD) -> list[str]:
-        """Say the differences that hold, surest first, or that none does."""
+        """Return sentences on the significant differences, smallest p first, or one that there are none."""
         significant = self.significant
         if len(self.names) == 2:  # what one group has more the other has less
-            significant = [one for one in significant if one.group == self.names[0]]
-        told = [self._sentence(one) for one in significant[:most]]
-        more = len(significant) - len(told)
+            significant = [difference for difference in significant if difference.group == self.names[0]]
+        sentences = [self._sentence(difference) for difference in significant[:most]]
+        more = len(significant) - len(sentences)
         if more > 0:
-            told.append(f"… and {more:,} more differences that hold")
-        if told:
-            return told
-        least = min((one.p_adjusted for one in self.differences if one.p_adjusted is not None), default=1.0)
-        return [f"no difference between groups holds: the least p is {format_p(least)} after {self.correction}"]
+            sentences.append(f"… and {more:,} more differences that hold")
+        if sentences:
+            return sentences
+        smallest_p = min(
+            (difference.p_adjusted for difference in self.differences if difference.p_adjusted is not None), default=1.0
+        )
+        return [f"no difference between groups holds: the least p is {format_p(smallest_p)} after {self.correction}"]
 
-    def _sentence(self, one: GroupDifference) -> str:
-        assert one.difference is not None
-        assert one.p_adjusted is not None
-        direction = "higher" if one.difference > 0 else "lower"
-        places = f"rank {one.rank} there, {one.rank_in_whole} of all"
-        p = f"p {'' if (text := format_p(one.p_adjusted)).startswith('<') else '= '}{text} after {self.correction}"
-        amount = self._write(abs(one.difference)).removeprefix("+")
-        who = f"{shorten(one.group, 40)}: {shorten(one.item, 40)}"
+    def _sentence(self, row: GroupDifference) -> str:
+        """Return a significant difference as a sentence."""
+        assert row.difference is not None
+        assert row.p_adjusted is not None
+        direction = "higher" if row.difference > 0 else "lower"
+        places = f"rank {row.rank} there, {row.rank_in_whole} of all"
+        p = f"p {'' if (text := format_p(row.p_adjusted)).startswith('<') else '= '}{text} after {self.correction}"
+        amount = self._write(abs(row.difference)).removeprefix("+")
+        who = f"{shorten(row.group, 40)}: {shorten(row.item, 40)}"
         return f"{who} scores {amount} {direction} than elsewhere ({places}; {p})"
 
     @property
@@ -155,12 +158,13 @@ class GroupComparison:
         return columns
 
     def _column(self, name: str, n: int) -> list[str]:
-        found = [self.cells.get((name, item)) for item in self.whole.items[:n]]
-        ranks = ["-" if one is None else str(one.rank) for one in found]
-        apart = ["" if one is None or one.difference is None else self._write(one.difference) for one in found]
-        wide = max(map(len, ranks), default=0), max(map(len, apart), default=0)
-        marks = [_mark(one) for one in found]
-        return [f"{a:>{wide[0]}} {b:>{wide[1]}} {c}" for a, b, c in zip(ranks, apart, marks, strict=True)]
+        """Return the cells of a group: rank, difference, and a mark where it is significant."""
+        rows = [self.cells.get((name, item)) for item in self.whole.items[:n]]
+        ranks = ["-" if row is None else str(row.rank) for row in rows]
+        differences = ["" if row is None or row.difference is None else self._write(row.difference) for row in rows]
+        widths = max(map(len, ranks), default=0), max(map(len, differences), default=0)
+        marks = [_mark(row) for row in rows]
+        return [f"{a:>{widths[0]}} {b:>{widths[1]}} {c}" for a, b, c in zip(ranks, differences, marks, strict=True)]
 
     def __str__(self) -> str:
         columns = self.written(20)
@@ -172,12 +176,12 @@ class GroupComparison:
     __repr__ = __str__
 
     def left_out(self, n: int | None = None) -> list[str]:
-        """Say what the table does not show."""
+        """Return a note on what the table does not show."""
         items = 0 if n is None else len(self.whole.items) - n
         groups = len(self.names) - SHOWN
-        said = [f"{items:,} more items"] if items > 0 else []
-        said += [f"{groups:,} smaller groups"] if groups > 0 else []
-        return [f"… {' and '.join(said)}"] if said else []
+        omitted = [f"{items:,} more items"] if items > 0 else []
+        omitted += [f"{groups:,} smaller groups"] if groups > 0 else []
+        return [f"… {' and '.join(omitted)}"] if omitted else []
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -188,16 +192,16 @@ class GroupComparison:
             "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
             for row in zip(*columns.values(), strict=True)
         )
-        said = "".join(f"<li>{escape(line)}</li>" for line in self.sentences())
+        sentences = "".join(f"<li>{escape(line)}</li>" for line in self.sentences())
         notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
         caption = f"<caption>{escape(f'{self.whole.method} by {self.by}')}</caption>"
-        return f"<table>{caption}<tr>{head}</tr>{rows}</table><p>{escape(self.legend)}</p><ul>{said}</ul>{notices}"
+        return f"<table>{caption}<tr>{head}</tr>{rows}</table><p>{escape(self.legend)}</p><ul>{sentences}</ul>{notices}"
 
     # ---- export ----
     def columns(self) -> dict[str, list[Any]]:
         """Return all differences as columns, one row per group and item."""
-        names = [one.name for one in fields(GroupDifference)]
-        return {name: [getattr(one, name) for one in self.differences] for name in names}
+        names = [field.name for field in fields(GroupDifference)]
+        return {name: [getattr(row, name) for row in self.differences] for name in names}
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return the differences as a DataFrame of pandas, polars or pyarrow."""
@@ -217,38 +221,40 @@ class GroupComparison:
             "compared": self.n_compared,
             "whole": self.whole.to_dict(),
             "rankings": self.groups.to_dict()["instances"],
-            "differences": [asdict(one) for one in self.differences],
-            "warnings": [{"name": one.name, "text": one.text, "items": list(one.items)} for one in self.warnings],
+            "differences": [asdict(row) for row in self.differences],
+            "warnings": [
+                {"name": notice.name, "text": notice.text, "items": list(notice.items)} for notice in self.warnings
+            ],
         }
 
     def head(self, n: int) -> GroupComparison:
         """Keep only the ``n`` best items of the whole; nothing is tested again."""
         whole = self.whole.head(n)
         kept = set(whole.items)
-        return replace(self, whole=whole, differences=tuple(one for one in self.differences if one.item in kept))
+        return replace(self, whole=whole, differences=tuple(row for row in self.differences if row.item in kept))
 
     def sorted_by(self, end: str) -> GroupComparison:
         """Return the same with the items of the whole sorted by ``"score"``, or the ``"low"`` or ``"high"`` end."""
         whole = self.whole.by(end)
         rank = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
-        rows = [replace(one, rank_in_whole=rank[one.item]) for one in self.differences]
+        rows = [replace(row, rank_in_whole=rank[row.item]) for row in self.differences]
         place = {item: k for k, item in enumerate(whole.items)}, {name: k for k, name in enumerate(self.names)}
-        rows.sort(key=lambda one: (place[1][one.group], place[0][one.item]))
+        rows.sort(key=lambda row: (place[1][row.group], place[0][row.item]))
         return replace(self, whole=whole, differences=tuple(rows))
 
     def plot(self, path: str | None = None, *, top: int = 40) -> Any:
-        """Draw differences as a heat map, items x groups, with a star where one holds (Matplotlib)."""
+        """Draw differences as a heat map, items x groups, with a star where one is significant (Matplotlib)."""
         from concordant.narrative.plots import plot_groups
 
         return plot_groups(self, path, top=top)
 
     def matrix(self, items: Sequence[str], groups: Sequence[str]) -> Floats:
         """Return the differences of some items (rows) in some groups, NaN where there is none."""
-        found = [[self.cells.get((group, item)) for group in groups] for item in items]
+        rows = [[self.cells.get((group, item)) for group in groups] for item in items]
         return np.array(
-            [[np.nan if one is None or one.difference is None else one.difference for one in row] for row in found]
+            [[np.nan if cell is None or cell.difference is None else cell.difference for cell in row] for row in rows]
         ).reshape(len(items), len(groups))
 
 
-def _mark(one: GroupDifference | None) -> str:
-    return " " if one is None or not one.holds else UP if (one.difference or 0) > 0 else DOWN
+def _mark(row: GroupDifference | None) -> str:
+    return " " if row is None or not row.holds else UP if (row.difference or 0) > 0 else DOWN

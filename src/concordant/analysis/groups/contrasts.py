@@ -68,19 +68,19 @@ class Contrasts:
 
 
 def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
-    """Test by standard errors, where both rankings have them."""
-    inside, outside = (by_item(one, one.score) for one in (groups, rests))
+    """Test by standard errors: z = difference / sqrt(e_group² + e_rest²), with Holm's correction."""
+    inside, outside = (by_item(ranking, ranking.score) for ranking in (groups, rests))
     difference = differences(inside, outside)
-    errors = [by_item(one, one.details["stderr"]) for one in (groups, rests)]
+    errors = [by_item(ranking, ranking.details["stderr"]) for ranking in (groups, rests)]
     stderr = np.where(np.isnan(difference), np.nan, np.sqrt(errors[0] ** 2 + errors[1] ** 2))
     z = np.divide(difference, stderr, out=np.zeros_like(difference), where=stderr > 0)
     z[np.isnan(difference)] = np.nan
     p, adjusted = (np.full(difference.shape, np.nan) for _ in range(2))
     # Of two groups, one says what the other does: each is a family of its own.
-    for some in [slice(1), slice(1, 2)] if len(z) == 2 else [slice(None)]:
-        known = ~np.isnan(z[some])
-        p[some][known] = [erfc(abs(one) / sqrt(2)) for one in z[some][known].tolist()]
-        adjusted[some][known] = holm(p[some][known].tolist())
+    for family in [slice(1), slice(1, 2)] if len(z) == 2 else [slice(None)]:
+        known = ~np.isnan(z[family])
+        p[family][known] = [erfc(abs(value) / sqrt(2)) for value in z[family][known].tolist()]
+        adjusted[family][known] = holm(p[family][known].tolist())
     return Contrasts(difference, stderr, z, p, adjusted, "z test", "Holm")
 
 
@@ -89,40 +89,43 @@ def by_permutation(method: Method, grouped: Preferences, whole: Ranking, n: int 
     deal = Deal(method, grouped, whole)
     n = deal.affordable() if n is None else n
     rng = np.random.default_rng(seed)
-    drawn = np.concatenate([deal.observed(), *deal.draws(n, rng)])
+    deals = np.concatenate([deal.observed(), *deal.draws(n, rng)])
     # What is unknown in one deal only is as near as can be there: all deals are treated alike, so that p is exact.
-    middle, spread, far = _standardised(drawn.reshape(n + 1, -1))
-    found = (spread, _signed(drawn[0].reshape(-1) - middle, spread), _share(far), step_down(far))
-    unknown = np.isnan(drawn[0])
-    stderr, z, p, adjusted = (np.where(unknown, np.nan, values.reshape(deal.shape)) for values in found)
-    return Contrasts(drawn[0], stderr, z, p, adjusted, f"permutation test over {deal.units}", "Westfall-Young", n)
+    middle, spread, far = _standardised(deals.reshape(n + 1, -1))
+    statistics = (spread, _signed(deals[0].reshape(-1) - middle, spread), _share(far), step_down(far))
+    unknown = np.isnan(deals[0])
+    stderr, z, p, adjusted = (np.where(unknown, np.nan, values.reshape(deal.shape)) for values in statistics)
+    return Contrasts(deals[0], stderr, z, p, adjusted, f"permutation test over {deal.units}", "Westfall-Young", n)
 
 
-def _standardised(flat: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return by comparison the mean and spread over all deals and, deal by deal, how many spreads from the mean."""
-    count = np.maximum((~np.isnan(flat)).sum(0), 1)
-    middle = np.nansum(flat, 0) / count
-    spread = np.sqrt(np.nansum((flat - middle) ** 2, 0) / count)
-    spread[spread <= ROUNDING * np.nan_to_num(np.abs(flat)).max(0)] = 0.0
-    return middle, spread, np.nan_to_num(np.abs(_signed(flat - middle, spread)))
+def _standardised(deals: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return, for every comparison, mean and spread over all deals (rows), and each deal's distance in spreads."""
+    count = np.maximum((~np.isnan(deals)).sum(0), 1)
+    mean = np.nansum(deals, 0) / count
+    spread = np.sqrt(np.nansum((deals - mean) ** 2, 0) / count)
+    spread[spread <= ROUNDING * np.nan_to_num(np.abs(deals)).max(0)] = 0.0
+    return mean, spread, np.nan_to_num(np.abs(_signed(deals - mean, spread)))
 
 
-def _signed(away: Floats, spread: Floats) -> Floats:
-    return np.divide(away, spread, out=np.zeros_like(away), where=spread > 0)
+def _signed(deviation: Floats, spread: Floats) -> Floats:
+    """Return deviations in units of the spread, 0 where the spread is 0."""
+    return np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > 0)
 
 
-def _share(far: Floats) -> Floats:
-    return np.asarray((far >= far[0] - ROUNDING).mean(0))
+def _share(distance: Floats) -> Floats:
+    """Return the share of deals at least as far out as the observed one (row 0): the p-values."""
+    return np.asarray((distance >= distance[0] - ROUNDING).mean(0))
 
 
-def step_down(far: Floats) -> Floats:
-    """Return p-values corrected for all comparisons (Westfall and Young): the first row is observed, others drawn.
+def step_down(distance: Floats) -> Floats:
+    """Return p-values adjusted by Westfall and Young's step-down maxima; row 0 is observed, the others are drawn.
 
-    The largest statistic is compared with the largest of every draw, the second with the largest of the others, …
+    ``distance`` is deals x comparisons. The largest statistic is compared with the largest of every draw, the second
+    with the largest of the others, …
     """
-    order = np.argsort(-far[0], kind="stable")
-    largest = np.maximum.accumulate(far[:, order[::-1]], axis=1)[:, ::-1]
-    adjusted = np.empty(far.shape[1])
+    order = np.argsort(-distance[0], kind="stable")
+    largest = np.maximum.accumulate(distance[:, order[::-1]], axis=1)[:, ::-1]
+    adjusted = np.empty(distance.shape[1])
     adjusted[order] = np.maximum.accumulate(_share(largest)) if len(order) else []
     return adjusted
 
@@ -136,23 +139,23 @@ def by_item(ranking: Ranking, values: AnyArray) -> Floats:
 
 
 def differences(inside: Floats, outside: Floats) -> Floats:
-    """Return how much higher the scores of groups are than those of the rest, both centred on what both know."""
+    """Return score in the group minus score in the rest, both centred on the items that both know; NaN elsewhere."""
     known = ~(np.isnan(inside) | np.isnan(outside))
-    apart = np.where(known, inside - outside, 0.0)
+    difference = np.where(known, inside - outside, 0.0)
     count = known.sum(-1, keepdims=True)
-    apart = apart - apart.sum(-1, keepdims=True) / np.maximum(count, 1)
-    return np.where(known & (count > 1), apart, np.nan)
+    difference = difference - difference.sum(-1, keepdims=True) / np.maximum(count, 1)
+    return np.where(known & (count > 1), difference, np.nan)
 
 
 def counts_silence(method: Method, prefs: Preferences, whole: Ranking) -> bool:
-    """Say whether an item that no ballot of a group names is a candidate there: its absence says something."""
+    """Return whether an item that no ballot of a group names is still a candidate there, as silence has a meaning."""
     if prefs.form in OF_NAMED_ITEMS or "stderr" in whole.details:
         return False
     return getattr(method, "missing", "last") != "ignore"
 
 
 def is_total(method: Method, prefs: Preferences, whole: Ranking) -> bool:
-    """Say whether scores are sums over ballots: as many ballots again double them."""
+    """Return whether scores are sums over ballots: doubling all weights doubles them."""
     doubled = method.rank(prefs.replace(weight=2 * prefs.weight)).score
     largest = float(np.abs(whole.score).max(initial=0.0))
     return largest > 0 and bool(np.allclose(doubled, 2 * whole.score, rtol=ROUNDING, atol=ROUNDING * largest))
@@ -161,12 +164,14 @@ def is_total(method: Method, prefs: Preferences, whole: Ranking) -> bool:
 def dealt(
     prefs: Preferences, ballot: Int64s, instance: Int64s, weight: Floats, labels: list[str], all_known: bool
 ) -> Preferences:
-    """Put some ballots, also the same ones again, into instances; their candidates are what is known there."""
+    """Put some ballots (repeats allowed) into instances; all_known makes every item a candidate, else
+    those named there.
+    """
     size = np.diff(prefs.indptr)[ballot]
     entry = spans(prefs.indptr[ballot], prefs.indptr[ballot + 1])
     item = prefs.item[entry]
-    known = np.full((len(labels), prefs.n_items), all_known)
-    known[np.repeat(instance, size), item] = True
+    is_candidate = np.full((len(labels), prefs.n_items), all_known)
+    is_candidate[np.repeat(instance, size), item] = True
     return Preferences(
         prefs.items,
         pointer(size),
@@ -181,8 +186,8 @@ def dealt(
         instance=instance,
         open=None if prefs.open is None else prefs.open[ballot],
         shown=None if prefs.shown is None else prefs.shown[entry],
-        slot_ptr=pointer(known.sum(1)),
-        slot_item=known.nonzero()[1],
+        slot_ptr=pointer(is_candidate.sum(1)),
+        slot_item=is_candidate.nonzero()[1],
         form=prefs.said_form,
         is_merged=prefs.is_merged,
         time=None if prefs.time is None else prefs.time[ballot],
@@ -211,6 +216,7 @@ class Deal:
     """The ballots of groups, ready to be dealt out to groups of the same sizes again and again."""
 
     def __init__(self, method: Method, grouped: Preferences, whole: Ranking) -> None:
+        """Determine what is dealt (agents, ballots or single ballots) and the group of every such unit."""
         self.method, self.grouped = method, grouped
         self.all_known = counts_silence(method, grouped, whole)
         self.shape = (grouped.n_instances, grouped.n_items)
@@ -226,7 +232,7 @@ class Deal:
             self.label[self.owner] = of_ballot
 
     def _units(self) -> tuple[Int64s, str]:
-        """Return what is dealt, by ballot, and what to call it."""
+        """Return the unit that is dealt, for every ballot (its agent, or itself), and its name."""
         grouped, weight = self.grouped, self.grouped.weight
         of_ballot, agent = grouped.instance_of_ballot, grouped.agent
         if agent is not None and grouped.agents is not None:
@@ -258,13 +264,13 @@ class Deal:
             yield self._differences(np.stack([rng.permutation(self.label) for _ in range(min(step, n - start))]))
 
     def _differences(self, labels: Int64s) -> Floats:
-        """Return the differences of some deals, which say by unit the group it goes to."""
+        """Return the differences (deals x groups x items) of some deals; ``labels`` holds the group of every unit."""
         n_groups, n_items = self.shape
         weight = self._weights(labels)  # deals x (groups, then rests) x ballots
-        deal, ballot = (weight.reshape(-1, weight.shape[2]) > 0).nonzero()
+        instance, ballot = (weight.reshape(-1, weight.shape[2]) > 0).nonzero()
         names = [str(k) for k in range(len(labels) * 2 * n_groups)]
-        taken = weight.reshape(-1, weight.shape[2])[deal, ballot]
-        ranking = self.method.rank(dealt(self.grouped, ballot, deal, taken, names, self.all_known))
+        weight_dealt = weight.reshape(-1, weight.shape[2])[instance, ballot]
+        ranking = self.method.rank(dealt(self.grouped, ballot, instance, weight_dealt, names, self.all_known))
         score = by_item(ranking, ranking.score)
         if self.is_total:
             score /= np.maximum(weight.sum(2).reshape(-1, 1), 1e-300)
@@ -272,11 +278,12 @@ class Deal:
         return differences(score[:, 0], score[:, 1])
 
     def _weights(self, labels: Int64s) -> Floats:
-        n_groups, whole = self.shape[0], self.grouped.weight
+        """Return the weight of every ballot in every group and in its rest: deals x (groups, then rests) x ballots."""
+        n_groups, ballot_weight = self.shape[0], self.grouped.weight
         if not self.is_expanded:
-            inside = np.where(labels[:, self.owner][:, None] == np.arange(n_groups)[:, None], whole, 0.0)
+            inside = np.where(labels[:, self.owner][:, None] == np.arange(n_groups)[:, None], ballot_weight, 0.0)
         else:
-            n = len(whole)
+            n = len(ballot_weight)
             inside = np.stack([np.bincount(row * n + self.owner, minlength=n_groups * n) for row in labels])
             inside = inside.reshape(len(labels), n_groups, n).astype(np.float64)
-        return np.concatenate([inside, whole - inside], axis=1)
+        return np.concatenate([inside, ballot_weight - inside], axis=1)

@@ -84,9 +84,9 @@ def compare_groups(
 ) -> GroupComparison:
     """Compare groups, which are the instances of these preferences, given the request for all (see ``rank_groups``)."""
     by, answer = str(grouped.meta.get("by", "group")), request.run()
-    whole, together, method = answer.ranking, request.read(), request.chosen_method
+    whole, pooled, method = answer.ranking, request.read(), request.chosen_method
     if request.min_ballots is not None:
-        grouped = grouped.select(items=list(together.items.labels))
+        grouped = grouped.select(items=list(pooled.items.labels))
     grouped = by_size(grouped)
     settled = _settled(method, whole)
     has_errors = "stderr" in whole.details
@@ -99,32 +99,32 @@ def compare_groups(
     )
     if is_by_errors and grouped.n_ballots > MANY and not method.needs & {"order", "time"}:
         grouped = grouped.merge()
-    silence = contrasts.counts_silence(method, together, whole)
+    silence = contrasts.counts_silence(method, pooled, whole)
     groups = settled.rank(contrasts.in_groups(grouped, silence))
     if is_by_errors:
-        found = _found_by_errors(settled, grouped, groups, silence)
-        is_by_errors = found is not None
+        tested = _found_by_errors(settled, grouped, groups, silence)
+        is_by_errors = tested is not None
     if not is_by_errors:
-        found = contrasts.by_permutation(settled, grouped, whole, permutations, seed)
-    assert found is not None
+        tested = contrasts.by_permutation(settled, grouped, whole, permutations, seed)
+    assert tested is not None
     sizes = _sizes(grouped)
     return GroupComparison(
         whole,
         groups,
-        _rows(whole, groups, found, alpha),
+        _rows(whole, groups, tested, alpha),
         sizes,
-        found.test,
-        found.correction,
+        tested.test,
+        tested.correction,
         alpha,
-        found.n_compared,
-        found.permutations,
+        tested.n_compared,
+        tested.permutations,
         by,
         _small(sizes),
     )
 
 
 def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, silence: bool) -> Contrasts | None:
-    """Test by standard errors; None where a group or a rest has none after all."""
+    """Test by standard errors; None where a group or its rest has none."""
     if "stderr" not in groups.details:
         return None
     rests = method.rank(contrasts.in_rests(grouped, silence))
@@ -132,43 +132,43 @@ def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, sile
 
 
 def _settled(method: Method, whole: Ranking) -> Method:
-    """Return the method with the hyper-parameters that it found for the whole: groups are ranked by the same."""
+    """Return the method with the hyper-parameters fitted on the whole, so that all groups are ranked by the same."""
     fit = whole.fit or {}
-    found = {
-        one.name: fit[one.name]
-        for one in params_of(type(method))
-        if getattr(method, one.name) in (None, "auto") and one.name in fit
+    fitted = {
+        declared.name: fit[declared.name]
+        for declared in params_of(type(method))
+        if getattr(method, declared.name) in (None, "auto") and declared.name in fit
     }
     settle = getattr(method, "settled", None)
-    if "prior" in found and settle is not None:
-        method = cast("Method", settle(found.pop("prior"), getattr(whole.uncertainty, "doubt", 0.0)))
-    return replace(method, **found) if found else method
+    if "prior" in fitted and settle is not None:
+        method = cast("Method", settle(fitted.pop("prior"), getattr(whole.uncertainty, "doubt", 0.0)))
+    return replace(method, **fitted) if fitted else method
 
 
-def _rows(whole: Ranking, groups: Ranking, found: Contrasts, alpha: float) -> tuple[GroupDifference, ...]:
-    """Return a row per group and item it knows, items in the order of the whole."""
+def _rows(whole: Ranking, groups: Ranking, tested: Contrasts, alpha: float) -> tuple[GroupDifference, ...]:
+    """Return a row per group and item that it has, items in the order of the whole."""
     place = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
-    code = {label: k for k, label in enumerate(whole.vocabulary.labels)}
+    code = {label: code for code, label in enumerate(whole.vocabulary.labels)}
     rows = []
-    for g, part in enumerate(groups):
+    for group, part in enumerate(groups):
         low, high = part.low, part.high
-        at = {item: k for k, item in enumerate(part.items)}
-        for item in (item for item in whole.items if item in at):
-            k, i = at[item], code[item]
-            p = _known(found.p_adjusted[g, i])
+        position_of = {item: position for position, item in enumerate(part.items)}
+        for item in (item for item in whole.items if item in position_of):
+            position, item_code = position_of[item], code[item]
+            p = _known(tested.p_adjusted[group, item_code])
             rows.append(
                 GroupDifference(
                     str(part.instance),
                     item,
-                    int(part.ranks[k]),
+                    int(part.ranks[position]),
                     place[item],
-                    float(part.scores[k]),
-                    None if low is None else float(low[k]),
-                    None if high is None else float(high[k]),
-                    _known(found.difference[g, i]),
-                    _known(found.stderr[g, i]),
-                    _known(found.z[g, i]),
-                    _known(found.p[g, i]),
+                    float(part.scores[position]),
+                    None if low is None else float(low[position]),
+                    None if high is None else float(high[position]),
+                    _known(tested.difference[group, item_code]),
+                    _known(tested.stderr[group, item_code]),
+                    _known(tested.z[group, item_code]),
+                    _known(tested.p[group, item_code]),
                     p,
                     p is not None and p < alpha,
                 )
@@ -181,6 +181,7 @@ def _known(value: float) -> float | None:
 
 
 def _small(sizes: Mapping[str, float]) -> tuple[Notice, ...]:
+    """Return a notice that names groups of fewer than 30 ballots."""
     small = [f"{shorten(name, 40)} ({size:,.6g})" for name, size in sizes.items() if size < SMALL]
     if not small:
         return ()
@@ -251,7 +252,7 @@ def _is_missing(label: object) -> bool:
 
 
 def _checked(grouped: Preferences) -> Preferences:
-    """Refuse what cannot be compared."""
+    """Refuse a single group, too many groups, and groups without a common item."""
     n = len(np.unique(grouped.instance_of_ballot))
     if n < 2:
         raise InputError("All ballots are in one group, so there is nothing to compare: name another column.")
@@ -260,9 +261,9 @@ def _checked(grouped: Preferences) -> Preferences:
             f"There are {n:,} groups, and more than {MAX_GROUPS} cannot be compared: name a coarser column (language, "
             "country, age class), or join rare groups."
         )
-    owner = np.repeat(grouped.instance_of_ballot.astype(np.int64), np.diff(grouped.indptr))
-    named = np.unique(owner * grouped.n_items + grouped.item) % max(grouped.n_items, 1)
-    if np.bincount(named, minlength=1).max() < 2:
+    group = np.repeat(grouped.instance_of_ballot.astype(np.int64), np.diff(grouped.indptr))
+    item_of_pair = np.unique(group * grouped.n_items + grouped.item) % max(grouped.n_items, 1)
+    if np.bincount(item_of_pair, minlength=1).max() < 2:
         raise InputError(
             "No item stands in two groups, so they cannot be compared: a group is a property of ballots (language, "
             "country, age class), not of items."
@@ -271,13 +272,13 @@ def _checked(grouped: Preferences) -> Preferences:
 
 
 def by_size(grouped: Preferences) -> Preferences:
-    """Return the same preferences with the largest group first, what has no group last."""
+    """Return the same preferences with the largest group first, and ballots without a group last."""
     sizes = _sizes(grouped)
     order = sorted(sizes, key=lambda name: (name == UNGROUPED, -sizes[name]))
     assert grouped.instances is not None
     assert grouped.instance is not None
-    new = {name: k for k, name in enumerate(order)}
-    code = np.array([new.get(name, 0) for name in grouped.instances.labels], np.int32)
+    new_code = {name: k for k, name in enumerate(order)}
+    code = np.array([new_code.get(name, 0) for name in grouped.instances.labels], np.int32)
     return grouped.replace(**POOLED | {"instances": Vocabulary(order), "instance": code[grouped.instance]})
 
 
@@ -289,6 +290,7 @@ def _sizes(grouped: Preferences) -> dict[str, float]:
 
 
 def _check(alpha: float, test: str, permutations: int | None) -> None:
+    """Check the options of the test."""
     if not 0 < alpha < 1:
         raise ParameterError(arg("alpha", alpha) + " is out of range: give a number between 0 and 1.")
     if test not in TESTS:

@@ -74,28 +74,30 @@ def features_of_table(table: InputTable, options: Options) -> Features:
         refuse_unread(table, plan.unread)
     rows = Rows(table, plan, options, len(X))
     _refuse_words(rows, X)
-    found = _features(rows, X)
-    found.notes += [_note(rows, found), *table.notes, *rows.notes()]
-    return found
+    features = _features(rows, X)
+    features.notes += [_note(rows, features), *table.notes, *rows.notes()]
+    return features
 
 
 def _matrix(table: InputTable, columns: Sequence[str], options: Options) -> tuple[AnyArray, list[str], list[str]]:
-    """Return the columns of numbers side by side, their names, and the columns that hold only words."""
-    is_said = options.roles.get("features") is not None
+    """Return the columns of numbers side by side (rows x features), their names, and the columns that hold
+    only words.
+    """
+    is_named = options.roles.get("features") is not None
     X: AnyArray = np.empty((0, 0), options.dtype)
     kept: list[str] = []
-    words: list[str] = []
+    text_columns: list[str] = []
     for start in range(0, len(columns), CHUNK):
         chunk = columns[start : start + CHUNK]
         for name, values in table.fetch([], chunk)[1].items():
-            if not kept and not words:
+            if not kept and not text_columns:
                 X = np.empty((len(values), len(columns)), options.dtype)
-            if not is_said and np.isnan(values).all() and _has_words(table, name, len(values)):
-                words.append(name)
+            if not is_named and np.isnan(values).all() and _has_words(table, name, len(values)):
+                text_columns.append(name)
                 continue
             X[:, len(kept)] = values
             kept.append(name)
-    return (X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, : len(kept)])), kept, words
+    return (X if len(kept) == X.shape[1] else np.ascontiguousarray(X[:, : len(kept)])), kept, text_columns
 
 
 def _has_words(table: InputTable, column: str, count: int) -> bool:
@@ -105,10 +107,10 @@ def _has_words(table: InputTable, column: str, count: int) -> bool:
 def _refuse_words(rows: Rows, X: AnyArray) -> None:
     """Refuse words among numbers; an empty cell, NaN, NA or NULL is a missing value."""
     for k, name in enumerate(rows.plan.places):
-        odd = np.flatnonzero(bad_numbers(X[:, k])).tolist()
-        if not odd:
+        bad_rows = np.flatnonzero(bad_numbers(X[:, k])).tolist()
+        if not bad_rows:
             continue
-        cells = zip(odd, rows.table.cells(name, odd), strict=True)
+        cells = zip(bad_rows, rows.table.cells(name, bad_rows), strict=True)
         words = {row: cell for row, cell in cells if not _means_missing(cell)}
         bad = np.zeros(len(X), bool)
         bad[list(words)] = True
@@ -124,7 +126,7 @@ def _means_missing(text: str | None) -> bool:
 
 
 def _features(rows: Rows, X: AnyArray) -> Features:
-    """Join the matrix with label, query, document and weight of its rows, bad rows refused."""
+    """Join the matrix with label, query, document and weight of its rows; bad rows are refused."""
     y = rows.values("label") if rows.has("label") else np.zeros(len(X))
     rows.refuse(bad_numbers(y), f"the label is not {NUMBERS}")
     rows.refuse_missing("query")
@@ -135,12 +137,12 @@ def _features(rows: Rows, X: AnyArray) -> Features:
     if not good.any():
         raise rows.table.error(-1, "there are no rows of data: check that this is the right file.")
     if rows.has("query"):
-        own, vocabulary = rows.raw("query")
-        codes, queries = renumber(own[good], vocabulary)
+        row_codes, vocabulary = rows.raw("query")
+        codes, queries = renumber(row_codes[good], vocabulary)
     if rows.has("item"):
-        own, vocabulary = rows.raw("item")
-        rows.tolerate(good & (own < 0), "the item is missing")
-        items = [vocabulary[code] if code >= 0 else "" for code in own[good].tolist()]
+        row_codes, vocabulary = rows.raw("item")
+        rows.tolerate(good & (row_codes < 0), "the item is missing")
+        items = [vocabulary[code] if code >= 0 else "" for code in row_codes[good].tolist()]
     return Features(
         X if good.all() else X[good],
         np.ascontiguousarray(y[good], np.float64),
@@ -154,13 +156,13 @@ def _features(rows: Rows, X: AnyArray) -> Features:
     )
 
 
-def _note(rows: Rows, found: Features) -> str:
-    """Say what was read as what."""
-    plan, missing = rows.plan, int(np.isnan(found.X).sum())
-    of_queries = f" of {_counted(found.n_queries, 'query', 'queries')}"
+def _note(rows: Rows, features: Features) -> str:
+    """Return a note on which column was read as what."""
+    plan, missing = rows.plan, int(np.isnan(features.X).sum())
+    of_queries = f" of {_counted(features.n_queries, 'query', 'queries')}"
     parts = [
-        f"{rows.table.name}: {_counted(len(found.y), 'row', 'rows')}"
-        + (of_queries if found.queries is not None else ", all of one query (no " + arg("query") + ")"),
+        f"{rows.table.name}: {_counted(len(features.y), 'row', 'rows')}"
+        + (of_queries if features.queries is not None else ", all of one query (no " + arg("query") + ")"),
         plan.describe(),
     ]
     parts += [f"{_counted(missing, 'value is', 'values are')} missing"] if missing else []
@@ -168,5 +170,5 @@ def _note(rows: Rows, found: Features) -> str:
     return Sentence("; ").join(parts)
 
 
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
+def _counted(number: int, singular: str, plural: str) -> str:
+    return f"{number:,} {singular if number == 1 else plural}"

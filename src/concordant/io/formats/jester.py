@@ -35,6 +35,7 @@ def _looks_like(head: bytes) -> bool:
 
 
 def _counts_itself(line: bytes) -> bool:
+    """Return whether the first number of a line is the number of its ratings."""
     try:
         return _is_counted([float(cell) for cell in line.split(_delimiter(line))])
     except ValueError:
@@ -42,6 +43,7 @@ def _counts_itself(line: bytes) -> bool:
 
 
 def _is_counted(numbers: Sequence[float]) -> bool:
+    """Return whether the first number counts the others that are not 99."""
     rated = sum(number != NOT_RATED for number in numbers[1:])
     return len(numbers) > FEWEST_JOKES and numbers[0] == rated
 
@@ -85,8 +87,8 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     rows: Any = _Workbook(source) if is_workbook else _table(source, options)
     matrix = rows.matrix if is_workbook else _matrix(rows)
     screen = Screen(rows, len(matrix), options)
-    odd: Bools = np.any(bad_numbers(matrix), axis=1)
-    screen.refuse(odd, f"a rating is not {NUMBERS}")
+    is_bad: Bools = np.any(bad_numbers(matrix), axis=1)
+    screen.refuse(is_bad, f"a rating is not {NUMBERS}")
     rated = matrix[:, 1:] != NOT_RATED
     count = rated.sum(axis=1)
     screen.refuse(
@@ -107,6 +109,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 
 def _table(source: Source, options: Options) -> Any:
+    """Open a Jester csv file as a table without a header."""
     first = source.head.split(b"\n", 1)[0]
     delimiter = _delimiter(first)
     names = tuple(f"column {k}" for k in range(1, first.count(delimiter) + 2))
@@ -122,6 +125,7 @@ class _Workbook:
     """The first sheet of an Excel workbook."""
 
     def __init__(self, source: Source) -> None:
+        """Read the first sheet as a matrix of numbers; refuse other workbooks."""
         from concordant.io._sheets import sheets_of
 
         self.source = source
@@ -139,5 +143,5 @@ class _Workbook:
         return self.source.error(message if row < 0 else f"row {row + 1}: {message}")
 
     def place(self, row: int) -> str:
-        """Say where a row stands."""
+        """Return the location of a row for messages."""
         return f"row {row + 1}"

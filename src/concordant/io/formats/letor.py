@@ -73,20 +73,20 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     rows.lines.refuse_repeats(rows, (query, document), "stands twice in its query")
     good = rows.good
     instance, item = rows.kept(query), rows.kept(document)
-    kept = np.flatnonzero(np.repeat(good, np.diff(rows.ptr)) & ~np.isnan(rows.value))
-    row = np.full(len(good), -1, np.int64)
-    row[good] = np.arange(len(instance[0]))
-    row_of_entry = row[segment_index(rows.ptr)[kept]]
-    most = int(rows.index.max(initial=0))
-    if most > MAX_LISTS:
-        at = int(segment_index(rows.ptr)[np.argmax(rows.index)])
-        raise rows.lines.error(at, f"there is a list number {most:,}, beyond {MAX_LISTS:,}: check the index.")
-    agents = Vocabulary([str(k) for k in range(1, most + 1)])
+    entries = np.flatnonzero(np.repeat(good, np.diff(rows.ptr)) & ~np.isnan(rows.value))
+    new_row = np.full(len(good), -1, np.int64)
+    new_row[good] = np.arange(len(instance[0]))
+    row_of_entry = new_row[segment_index(rows.ptr)[entries]]
+    n_lists = int(rows.index.max(initial=0))
+    if n_lists > MAX_LISTS:
+        bad_row = int(segment_index(rows.ptr)[np.argmax(rows.index)])
+        raise rows.lines.error(bad_row, f"there is a list number {n_lists:,}, beyond {MAX_LISTS:,}: check the index.")
+    agents = Vocabulary([str(k) for k in range(1, n_lists + 1)])
     parts = build.gather_rows(
         (item[0][row_of_entry], item[1]),
-        rows.value[kept],
+        rows.value[entries],
         scale="rank",
-        agent=(rows.index[kept] - 1, agents),
+        agent=(rows.index[entries] - 1, agents),
         instance=(instance[0][row_of_entry], instance[1]),
     )
     by_instance = np.argsort(instance[0], kind="stable")
@@ -94,8 +94,8 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     parts["slot_ptr"] = np.searchsorted(instance[0][by_instance], np.arange(len(instance[1]) + 1))
     unranked = int((np.bincount(row_of_entry, minlength=rows.count) == 0).sum())
     note = f"{rows.lines.name}: {rows.count:,} documents of {len(instance[1]):,} queries in {len(agents)} lists"
-    also = [f"{unranked:,} documents stand in no list; they remain candidates"] if unranked else []
-    return Preferences(**parts, notes=[note, *also, *rows.notes()])
+    unranked_note = [f"{unranked:,} documents stand in no list; they remain candidates"] if unranked else []
+    return Preferences(**parts, notes=[note, *unranked_note, *rows.notes()])
 
 
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:
@@ -117,9 +117,9 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
     width = int(rows.index.max(initial=base - 1)) - base + 1
     row = segment_index(rows.ptr)
     if n_features is not None and width > n_features:
-        at = int(row[np.argmax(rows.index)])
+        bad_row = int(row[np.argmax(rows.index)])
         raise rows.lines.error(
-            at, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise " + arg("n_features") + "."
+            bad_row, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise " + arg("n_features") + "."
         )
     width = width if n_features is None else n_features
     _refuse_too_wide(rows, row, width, options)
@@ -143,21 +143,21 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
 
 
 def _refuse_too_wide(rows: _Letor, row: Int64s, width: int, options: Options) -> None:
-    """Refuse a dense matrix that memory cannot hold, or that is nearly empty where nobody gave its width."""
+    """Refuse a dense matrix that does not fit into memory, or that is nearly empty and whose width was not given."""
     cells = float(len(rows.good)) * width
     needed = cells * np.dtype(options.dtype).itemsize + NAME * float(width)
     is_meant = options.n_features is not None or cells <= MAX_SPARSITY * len(rows.value)
     if needed > SMALL and not (is_meant and memory.fits(needed)):
-        at, largest = int(row[np.argmax(rows.index)]), int(rows.index.max(initial=0))
-        found = f"feature {largest} makes the dense matrix too large ({memory.shown(needed)}"
+        bad_row, largest = int(row[np.argmax(rows.index)]), int(rows.index.max(initial=0))
+        message = f"feature {largest} makes the dense matrix too large ({memory.shown(needed)}"
         if is_meant:
-            raise rows.lines.error(at, f"{found}): check the index, or allow more with {memory.VARIABLE}=.")
+            raise rows.lines.error(bad_row, f"{message}): check the index, or allow more with {memory.VARIABLE}=.")
         todo = "check the index, number the features without gaps, or in Python give " + arg("n_features")
-        raise rows.lines.error(at, f"{found} for {len(rows.value):,} values): " + todo + ".")
+        raise rows.lines.error(bad_row, f"{message} for {len(rows.value):,} values): " + todo + ".")
 
 
 def companion_sizes(source: Source) -> Int64s | None:
-    """Return the sizes of queries from ``NAME.query`` or ``NAME.group`` beside a file, None where there is none."""
+    """Return the sizes of queries from ``NAME.query`` or ``NAME.group`` next to a file; None without such a file."""
     folder, stem = os.path.dirname(source.name), source.stem
     for ending in (".query", ".group"):
         for packing in ("", *COMPRESSIONS):
@@ -167,8 +167,9 @@ def companion_sizes(source: Source) -> Int64s | None:
     return None
 
 
-def _sizes(path: str, beside: Source) -> Int64s:
-    with Source(path, replace(beside.options, encoding=None)) as source:
+def _sizes(path: str, data_source: Source) -> Int64s:
+    """Read the sizes of queries, one per line."""
+    with Source(path, replace(data_source.options, encoding=None)) as source:
         sizes = []
         for line, text in source.lines():
             if text.strip():
@@ -182,6 +183,7 @@ class _Letor(Screen):
     """The parsed rows of some LETOR files."""
 
     def __init__(self, sources: Sequence[Source], options: Options) -> None:
+        """Parse the rows by the kernel, and refuse lines that could not be parsed and labels that are not numbers."""
         self.lines = Lines(sources)
         parsed = kernels.parse_letor(self.lines.data)
         self.label, self.ptr, self.index, self.value = parsed.label, parsed.ptr, parsed.feature, parsed.value
@@ -201,21 +203,24 @@ class _Letor(Screen):
         return self._bad + super().notes()
 
     def queries(self, required: bool = True) -> Any:
+        """Return the query of every row: its qid, or from files of query sizes; None without either, unless
+        required.
+        """
         start, end = self._query
         if (start < 0).all():
-            beside = self._companion_queries()
-            if beside is not None or not required:
-                return beside
+            from_sizes = self._companion_queries()
+            if from_sizes is not None or not required:
+                return from_sizes
         self.refuse(start < 0, "the row has no qid")
         return self.lines.text(np.maximum(start, 0), np.maximum(end, 0))
 
     def _companion_queries(self) -> Coded | None:
-        """Return the queries of rows without qid, from the files of sizes beside the files, where there are any."""
+        """Return the queries of rows without qid from the files of query sizes; None unless every file has one."""
         sizes = [companion_sizes(source) for source in self.lines.sources]
         if any(size is None for size in sizes):
             return None
-        every = np.sort(np.concatenate([self.lines.line, self._bad_line]))
-        file = np.searchsorted(self.lines._first_line, every - 1, side="right") - 1
+        all_lines = np.sort(np.concatenate([self.lines.line, self._bad_line]))
+        file = np.searchsorted(self.lines._first_line, all_lines - 1, side="right") - 1
         for k, (source, size) in enumerate(zip(self.lines.sources, sizes, strict=True)):
             if size is not None and size.sum() != (file == k).sum():
                 raise source.error(
@@ -223,9 +228,9 @@ class _Letor(Screen):
                     "rows: check that the two files belong together."
                 )
         joined = np.concatenate([size for size in sizes if size is not None])
-        of_line = np.repeat(np.arange(len(joined)), joined)
+        query_of_line = np.repeat(np.arange(len(joined)), joined)
         names = Vocabulary([str(k) for k in range(1, len(joined) + 1)])
-        return renumber(of_line[np.searchsorted(every, self.lines.line)], names)  # a query may be empty
+        return renumber(query_of_line[np.searchsorted(all_lines, self.lines.line)], names)  # a query may be empty
 
     def documents(self) -> Coded:
         """Return the document of every row; a position in its query where no docid is given."""
@@ -250,15 +255,16 @@ class _Letor(Screen):
         return [vocabulary[code] for code in codes.tolist()]
 
     def refuse_non_ranks(self) -> None:
-        odd = ~np.isnan(self.value) & ((self.value < 0) | (self.value != np.floor(self.value)))
-        zero = self.index == 0
+        """Refuse rows with a value that is not a rank (a whole number from 0), or with a list numbered 0."""
+        is_no_rank = ~np.isnan(self.value) & ((self.value < 0) | (self.value != np.floor(self.value)))
+        is_list_zero = self.index == 0
         row = segment_index(self.ptr)
         bad = np.zeros(len(self.good), bool)
-        bad[row[odd | zero]] = True
+        bad[row[is_no_rank | is_list_zero]] = True
 
-        def explain(at: int) -> str:
-            entry = int(np.flatnonzero((odd | zero) & (row == at))[0])
-            if zero[entry]:
+        def explain(bad_row: int) -> str:
+            entry = int(np.flatnonzero((is_no_rank | is_list_zero) & (row == bad_row))[0])
+            if is_list_zero[entry]:
                 return "a list has the number 0, lists are numbered from 1"
             return (
                 f"field {self.index[entry]} is {self.value[entry]:g}, which is no rank; feature rows are read with "
@@ -268,11 +274,12 @@ class _Letor(Screen):
         self.refuse(bad, "a value is no rank", explain)
 
     def refuse_repeated_features(self, row: Int64s) -> None:
-        falls = np.flatnonzero((np.diff(self.index) <= 0) & (np.diff(row) == 0))
-        if not len(falls):
+        """Refuse rows that give a feature twice."""
+        descents = np.flatnonzero((np.diff(self.index) <= 0) & (np.diff(row) == 0))
+        if not len(descents):
             return
         order = np.lexsort((self.index, row))
-        again = (np.diff(self.index[order]) == 0) & (np.diff(row[order]) == 0)
+        is_repeat = (np.diff(self.index[order]) == 0) & (np.diff(row[order]) == 0)
         bad = np.zeros(len(self.good), bool)
-        bad[row[order][1:][again]] = True
+        bad[row[order][1:][is_repeat]] = True
         self.refuse(bad, "a feature is given twice")

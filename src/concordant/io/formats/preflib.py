@@ -123,6 +123,9 @@ class _File(Screen):
     """One file: its header fields, its alternatives, its orders."""
 
     def __init__(self, source: Source, options: Options) -> None:
+        """Parse a file by the kernel: header fields, names of alternatives, orders, and lines that could not
+        be parsed.
+        """
         self.source, self.options = source, options
         content = source.read_text_bytes()
         self.header: dict[str, str] = {}
@@ -130,22 +133,22 @@ class _File(Screen):
         if not content.startswith(b"#") and _OLD.match(content):
             content, separator = self._as_new_layout(content), ","
         self.data = np.frombuffer(content, np.uint8)
-        found = kernels.parse_orders(self.data, ord(separator))
-        self.ptr, self.item, self.tier = found.ptr, found.item, found.tier
-        for a, b in found.heads.tolist():
+        parsed = kernels.parse_orders(self.data, ord(separator))
+        self.ptr, self.item, self.tier = parsed.ptr, parsed.item, parsed.tier
+        for a, b in parsed.heads.tolist():
             key, _, value = content[a:b].decode("utf-8").partition(":")
             self.header[key.strip().lower()] = value.strip()
-        self.number, self._spans = found.names[:, 0], found.names[:, 1:]
-        self.count_of_order, self.tiers, self.line = found.orders.T
-        self.summary = _Summary(*found.summary.tolist())
+        self.number, self._spans = parsed.names[:, 0], parsed.names[:, 1:]
+        self.count_of_order, self.tiers, self.line = parsed.orders.T
+        self.summary = _Summary(*parsed.summary.tolist())
         places = _Places(source, self.line, self._shift)  # apart: a cycle would keep the arrays alive
         super().__init__(places, len(self.line), options)
         self.type = self.header.get("data type", source.ending.removeprefix(".")).strip().lower()
         if self.type not in TYPES:
             raise source.error(_refusal(self.type))
-        self.said: list[str] = []
+        self.remarks: list[str] = []
         if self.type != "wmd":
-            self._report(*found.bad.T)
+            self._report(*parsed.bad.T)
 
     def _as_new_layout(self, content: bytes) -> bytes:
         """Rewrite the head of the layout before 2022, line by line; its orders stay as they are."""
@@ -166,7 +169,7 @@ class _File(Screen):
         """Stop at the first line that could not be parsed, or count such lines by reason."""
         if len(line):
             bad = {_TROUBLES[k]: (line[kind == k] - self._shift).tolist() for k in np.unique(kind).tolist()}
-            self.said += refuse_lines(bad, self.source.error, self.options)
+            self.remarks += refuse_lines(bad, self.source.error, self.options)
         if not len(self.line):
             raise self.source.error("there are no orders in it: check that this is the right file.")
 
@@ -196,6 +199,7 @@ class _File(Screen):
         return self._distinct(names + [""] * len(free))
 
     def _distinct(self, names: Sequence[str]) -> Vocabulary:
+        """Return distinct names: an unnamed alternative gets its number, a repeated name has its number appended."""
         labels: dict[str, None] = {}
         for number, name in zip(self.number.tolist(), names, strict=True):
             label = name or str(number)
@@ -205,29 +209,30 @@ class _File(Screen):
         unnamed = sum(not name for name in names)
         shared = sum(label != name for label, name in zip(labels, names, strict=True)) - unnamed
         if unnamed:
-            self.said.append(f"{unnamed:,} alternatives have no name: they are called by their number")
+            self.remarks.append(f"{unnamed:,} alternatives have no name: they are called by their number")
         if shared:
-            self.said.append(f"{shared:,} alternatives have the name of another: their number was added")
+            self.remarks.append(f"{shared:,} alternatives have the name of another: their number was added")
         return Vocabulary(labels)
 
     def _declared(self, key: str) -> int | None:
+        """Return a count of the header; None where it is absent or not a number."""
         text = self.header.get(key, "")
         return int(text) if text.isascii() and text.isdigit() and len(text) < 1000 else None
 
     # ---- orders ----
     def codes(self, n: int) -> Int32s:
-        """Return the code of every alternative named in an order, unknown and repeated ones refused."""
-        least, most = self.summary.lowest, self.summary.highest
+        """Return the code of every alternative in the orders; refuse unknown and repeated ones."""
+        lowest, highest = self.summary.lowest, self.summary.highest
         if self._is_numbered(n):
             code: Int32s = self.item - np.int32(1)
-            known = least >= 1 and most <= n
+            are_known = lowest >= 1 and highest <= n
         else:
             order = np.argsort(self.number)  # numbers may be anywhere below 2^31: no table of them
-            at = np.searchsorted(self.number, self.item, sorter=order)
-            found = np.append(order, -1)[at]
-            code = np.where(np.append(self.number, -1)[found] == self.item, found, -1).astype(np.int32)
-            known = bool((code >= 0).all())
-        if len(code) and not known:
+            position = np.searchsorted(self.number, self.item, sorter=order)
+            candidate = np.append(order, -1)[position]
+            code = np.where(np.append(self.number, -1)[candidate] == self.item, candidate, -1).astype(np.int32)
+            are_known = bool((code >= 0).all())
+        if len(code) and not are_known:
             self._refuse_entries(
                 (code < 0) | (code >= n),
                 "an alternative is not in the header",
@@ -236,10 +241,10 @@ class _File(Screen):
             code = np.clip(code, 0, n - 1)
         if self.summary.has_repeats:
             order = np.lexsort((self.item, row := segment_index(self.ptr)))
-            again = np.zeros(len(order), bool)
-            again[order[1:]] = (np.diff(self.item[order]) == 0) & (np.diff(row[order]) == 0)
+            is_repeat = np.zeros(len(order), bool)
+            is_repeat[order[1:]] = (np.diff(self.item[order]) == 0) & (np.diff(row[order]) == 0)
             self._refuse_entries(
-                again, "an alternative stands twice in the order", "the alternative {} stands twice in the order"
+                is_repeat, "an alternative stands twice in the order", "the alternative {} stands twice in the order"
             )
         return code
 
@@ -248,10 +253,11 @@ class _File(Screen):
         return self.summary.is_numbered and len(self._spans) == n
 
     def _refuse_entries(self, bad: Any, reason: str, text: str) -> None:
-        row = segment_index(self.ptr)
-        rows = np.zeros(len(self.line), bool)
-        rows[row[bad]] = True
-        self.refuse(rows, reason, lambda at: text.format(self.item[bad & (row == at)][0]))
+        """Refuse the orders that contain a bad entry."""
+        order_of_entry = segment_index(self.ptr)
+        is_bad_order = np.zeros(len(self.line), bool)
+        is_bad_order[order_of_entry[bad]] = True
+        self.refuse(is_bad_order, reason, lambda order: text.format(self.item[bad & (order_of_entry == order)][0]))
 
     def preferences(self) -> Preferences:
         """Return the election; what the kernel and ``codes`` have checked is not checked again."""
@@ -288,21 +294,24 @@ class _File(Screen):
             orders = lists_of_tiers(items.take(parts["item"]), parts["tier"].tolist(), parts["indptr"].tolist())
             meta[NEVER_CAST] = [order for order, count in zip(orders, parts["weight"], strict=True) if not count]
         what = f"{self.source.name}: {len(parts['weight']):,} orders ({self.type}) of {voters:,} voters"
-        notes = [f"{what} over {len(items):,} alternatives", *self.said, *self.notes()]
+        notes = [f"{what} over {len(items):,} alternatives", *self.remarks, *self.notes()]
         return parts | {"meta": meta, "notes": notes}
 
     def _expect(self, n: int) -> None:
+        """Note (or refuse) orders that are incomplete or tied in a file whose type excludes them."""
         if self.type in ("soc", "toc") and self.summary.shortest < n:
             self.tolerate(np.diff(self.ptr) < n, f"an order that leaves alternatives out, in a {self.type} file")
         if self.type in ("soc", "soi") and not self.summary.is_strict:
             self.tolerate(self.tiers != np.diff(self.ptr), f"an order with ties, in a {self.type} file")
 
     def _disagree(self, what: str) -> None:
+        """Note a contradiction between header and orders; refuse it where strict."""
         if self.strict:
             raise self.source.error(f"{what}, which strict does not allow: correct it, or read without strict.")
-        self.said.append(what)
+        self.remarks.append(what)
 
     def _meta(self, items: Vocabulary) -> dict[str, object]:
+        """Return the header fields to keep in ``meta``, and the numbers of the alternatives unless they are 1, 2, …"""
         meta: dict[str, object] = {
             key: value
             for key, value in self.header.items()
@@ -315,26 +324,27 @@ class _File(Screen):
 
     # ---- categories ----
     def _name_categories(self, parts: build.Parts, meta: dict[str, object]) -> None:
-        """Order the tiers as the categories are meant, best first."""
+        """Renumber the tiers so that categories are best first, and leave out those the user did not name."""
         listed = self._listed_categories()
         best_first, how = _meant(listed, self.options.categories, self.source)
         position = np.array([best_first.index(name) if name in best_first else -1 for name in listed], np.int32)
         tier = position[parts["tier"]] if len(parts["tier"]) else parts["tier"]
-        keep = tier >= 0
-        if not keep.all():
-            ends = np.concatenate([[0], np.cumsum(keep)])[parts["indptr"]]
-            parts |= {"indptr": ends, "item": parts["item"][keep]}
-            tier = tier[keep]
+        is_kept = tier >= 0
+        if not is_kept.all():
+            ends = np.concatenate([[0], np.cumsum(is_kept)])[parts["indptr"]]
+            parts |= {"indptr": ends, "item": parts["item"][is_kept]}
+            tier = tier[is_kept]
         parts["tier"] = tier
         meta[CATEGORIES] = tuple(best_first)
         if "category name 0" in self.header:
             meta[COUNTED_FROM] = 0
         if best_first != listed:
             meta[AS_LISTED] = tuple(listed)
-        self.said.append("categories, best first" + how + f": {', '.join(map(shorten, best_first))}")
+        self.remarks.append("categories, best first" + how + f": {', '.join(map(shorten, best_first))}")
 
     def _listed_categories(self) -> list[str]:
-        named = {int(m[1]): value for key, value in self.header.items() if (m := _CATEGORY.fullmatch(key))}
+        """Return the names of the categories in the order of the header; unnamed ones are numbered."""
+        named = {int(match[1]): value for key, value in self.header.items() if (match := _CATEGORY.fullmatch(key))}
         listed = [named[k] for k in sorted(named)]
         listed += [f"category {k}" for k in range(len(listed) + 1, self.summary.max_tiers + 1)]
         if len(set(listed)) != len(listed):
@@ -347,22 +357,23 @@ def _spelled(data: Bytes, spans: Int64s) -> list[str]:
     return [content[a:b].decode("utf-8") for a, b in spans.tolist()]
 
 
-def _meant(listed: list[str], asked: Sequence[str] | None, source: Source) -> tuple[list[str], str]:
+def _meant(listed: list[str], wanted: Sequence[str] | None, source: Source) -> tuple[list[str], str]:
     """Return the categories best first, and how that was decided."""
-    if asked is not None:
+    if wanted is not None:
         plain = {name.strip().lower(): name for name in listed}
-        unknown = [name for name in asked if name.strip().lower() not in plain]
-        if unknown or len(set(asked)) != len(asked) or not asked:
+        unknown = [name for name in wanted if name.strip().lower() not in plain]
+        if unknown or len(set(wanted)) != len(wanted) or not wanted:
             raise source.error(
                 arg("categories") + f" must name some of the file's categories once, best first: {', '.join(listed)}."
             )
-        return [plain[name.strip().lower()] for name in asked], ", as asked"
+        return [plain[name.strip().lower()] for name in wanted], ", as asked"
     if len(listed) > 1 and listed[0].strip().lower() in _NO and listed[-1].strip().lower() in _YES:
         return listed[::-1], " (listed the other way round)"
     return listed, " as listed (" + arg("categories") + " says otherwise)"
 
 
 def _refusal(kind: str) -> str:
+    """Return the sentence that refuses a data type."""
     if kind in ("dat", "csv"):
         return (
             f"PrefLib's {kind} files hold data as they were collected, in no fixed layout (ballots that name a "
@@ -416,12 +427,14 @@ def _edges(file: _File) -> Preferences:
         lines.append(line)
     if not rows:
         raise file.source.error("there are no edges in it: check that this is the right file.")
-    seen: dict[tuple[int, int], int] = {}
+    line_of_edge: dict[tuple[int, int], int] = {}
     for (first, second, _), line in zip(rows, lines, strict=True):
-        if seen.setdefault((first, second), line) != line:
-            raise file.source.error(f"the edge stands already in line {seen[first, second]}: keep one of them.", line)
+        if line_of_edge.setdefault((first, second), line) != line:
+            raise file.source.error(
+                f"the edge stands already in line {line_of_edge[first, second]}: keep one of them.", line
+            )
     start, end, weight_of = (np.array(column) for column in zip(*rows, strict=True))
     agent, agents = encode(items.take(start), "agent")
     parts = build.gather_rows((end, items), weight_of, scale="rating", agent=(agent, agents))
     note = f"{file.source.name}: {len(rows):,} edges (wmd), read as ratings of {len(agents):,} agents"
-    return Preferences(**parts, meta=file._meta(items), notes=[note, *file.said])
+    return Preferences(**parts, meta=file._meta(items), notes=[note, *file.remarks])

@@ -35,6 +35,7 @@ def _is_size(fields: Sequence[bytes]) -> bool:
 
 
 def _is_order(fields: Sequence[bytes]) -> bool:
+    """Return whether a line is ``0 length item item …`` with as many items as it says."""
     return (
         len(fields) > 2
         and fields[0] == b"0"
@@ -61,6 +62,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 
 def _orders(source: Source, options: Options) -> Preferences:
+    """Read one order per line, best first."""
     bad: dict[str, list[int]] = {}
     orders, respondents, size = list[list[int]](), list[str](), None
     for position, (line, fields) in enumerate(_filled_lines(source)):
@@ -101,6 +103,7 @@ def _orders(source: Source, options: Options) -> Preferences:
 
 
 def _scores(source: Source, options: Options) -> Preferences:
+    """Read a matrix of scores, one line per respondent, -1 where an item is not rated."""
     bad: dict[str, list[int]] = {}
     rows, respondents = list[list[float]](), list[str]()
     for position, (line, fields) in enumerate(_filled_lines(source), 1):
@@ -118,14 +121,17 @@ def _scores(source: Source, options: Options) -> Preferences:
     if not rows:
         raise source.error("there are no scores in it: check that this is the right file.")
     matrix = np.array(rows, np.float64)
-    who, item = np.nonzero(matrix != NOT_RATED)
+    respondent, item = np.nonzero(matrix != NOT_RATED)
     items = Vocabulary([str(k) for k in range(matrix.shape[1])])
-    parts = build.gather_rows((item, items), matrix[who, item], scale="rating", agent=(who, Vocabulary(respondents)))
-    note = f"{source.name}: {len(who):,} scores of {len(items)} items by {len(rows):,} respondents (sushi)"
+    parts = build.gather_rows(
+        (item, items), matrix[respondent, item], scale="rating", agent=(respondent, Vocabulary(respondents))
+    )
+    note = f"{source.name}: {len(respondent):,} scores of {len(items)} items by {len(rows):,} respondents (sushi)"
     return Preferences(**parts, notes=[note, *left_out])
 
 
 def _filled_lines(source: Source) -> Iterator[tuple[int, list[bytes]]]:
+    """Yield (line number, fields) of every line that is not empty."""
     for line, text in enumerate(source.read_text_bytes().split(b"\n"), 1):
         fields = text.split()
         if fields:

@@ -76,9 +76,9 @@ def _merged(table: InputTable, options: Options, plan: Plan) -> Preferences:
 
 
 def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]) -> Preferences:
-    """Read a csv file whose layout is known: its columns have these roles where the user names no others."""
-    said = {role: column for role, column in options.roles.items() if column is not None}
-    options = replace(options, roles={**roles, **said}, strict=False)
+    """Read a csv file whose layout is known: its columns have these roles unless the user names others."""
+    roles_given = {role: column for role, column in options.roles.items() if column is not None}
+    options = replace(options, roles={**roles, **roles_given}, strict=False)
     return Preferences.of_parts(parts_of_table(open_csv(_only(sources), dialect, options), options))
 
 
@@ -99,6 +99,7 @@ def _only(sources: Sequence[Source]) -> Source:
 
 
 def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> InputTable:
+    """Open all tables; several are joined into one."""
     tables = [open_table(source, options, layout) for source in sources]
     if len(tables) == 1:
         return tables[0]
@@ -110,8 +111,8 @@ def _open_all(sources: Sequence[Source], options: Options, layout: str | None = 
 def open_table(source: Source, options: Options, layout: str | None = None) -> InputTable:
     """Open one table in the format the options name, with rows and columns swapped where they say so.
 
-    ``layout`` is that of labels and features. What is no such thing, and has no named columns when it is swapped, stays
-    as it is: the rows of a matrix are agents then.
+    ``layout`` is set for labels and features. A table of preferences that has no named columns once swapped stays as it
+    is: it is a matrix whose rows are agents.
     """
     if not options.transpose:
         return _open(source, options)
@@ -121,6 +122,7 @@ def open_table(source: Source, options: Options, layout: str | None = None) -> I
 
 
 def _open(source: Source, options: Options) -> InputTable:
+    """Open one table by the reader of its format."""
     if not source.head.strip():
         raise source.error("the file is empty: there is nothing to read.")
     if options.format == "arrow":
@@ -173,6 +175,7 @@ def _text_cell(cell: Any) -> Any:
 
 
 def _csv(columns: Columns, delimiter: str = ",") -> bytes:
+    """Return the columns as csv."""
     import csv
     import io
 
@@ -196,6 +199,7 @@ def _tsv(columns: Columns) -> bytes:
 
 
 def _json_objects(columns: Columns) -> list[str]:
+    """Return one JSON object per row."""
     import json
 
     names = list(columns)

@@ -39,6 +39,7 @@ QRELS = "topic 0 document relevance"
 
 
 def _looks_like(width: int, numeric: Sequence[int], head: bytes) -> bool:
+    """Return whether the first line has this many fields, Q0 or 0 as the second, and numbers at ``numeric``."""
     fields = head.lstrip().split(b"\n", 1)[0].split()
     return (
         len(fields) == width
@@ -77,9 +78,9 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 
 def _lost_ranks(prefs: Preferences, rank: Floats) -> list[str]:
-    """Say where the rank column holds more than the order of the documents, which is all that is kept of it."""
-    places, given = np.sort(competition_ranks(prefs)), np.sort(rank)
-    if prefs.scale == "rank" or np.array_equal(given, places) or np.array_equal(given, places - 1):
+    """Return a note where the rank column holds more than an order of the documents, which is all that is kept."""
+    places, ranks = np.sort(competition_ranks(prefs)), np.sort(rank)
+    if prefs.scale == "rank" or np.array_equal(ranks, places) or np.array_equal(ranks, places - 1):
         return []
     return ["the rank column does not count 1, 2, 3, …: it orders the documents, and its numbers are not kept"]
 
@@ -96,6 +97,7 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
 
 
 def _gather(rows: _Fields, topic: Coded, document: Coded, agent: Coded, rank: Any, score: Any) -> build.Parts:
+    """Build one ballot per topic and run, ordered by rank, with scores as values."""
     topic, document, agent = map(rows.kept, (topic, document, agent))
     good = slice(None) if rows.good.all() else rows.good
     rank, score = rank[good], score[good]
@@ -108,6 +110,7 @@ class _Fields(Screen):
     """Lines of a fixed number of fields."""
 
     def __init__(self, sources: Sequence[Source], width: int, layout: str, options: Options) -> None:
+        """Split the lines into fields by the kernel, and refuse lines with another number of fields."""
         self.lines = Lines(sources)
         start, end, line, count = kernels.split_fields(self.lines.data, width)
         self.lines.line = line
@@ -129,6 +132,8 @@ class _Fields(Screen):
         return self.lines.numbers(self._start[:, field], self._end[:, field])
 
     def refuse_not_finite(self, values: Any, field: int, what: str) -> None:
+        """Refuse lines in which this field is not a finite number."""
+
         def explain(row: int) -> str:
             cell = self.lines.cell(int(self._start[row, field]), int(self._end[row, field]))
             return f"the {what} is {shorten(cell)!r}, not {NUMBERS}"
@@ -137,23 +142,25 @@ class _Fields(Screen):
 
 
 def _agents(rows: _Fields) -> Coded:
-    """Name agents by tag, or by file where the same tag stands in several files."""
+    """Return the agent of every line: its tag, or its file where several files share a tag."""
     tag, tags = rows.text(5)
     if len(rows.lines.sources) == 1:
         return tag, tags
     file = rows.lines.file_of_rows()
     pair, first = kernels.encode_ints(np.ascontiguousarray(file * len(tags) + tag))
-    file_of, tag_of = file[first].tolist(), tag[first].tolist()
-    if len(set(tag_of)) == len(tag_of):
+    file_of_pair, tag_of_pair = file[first].tolist(), tag[first].tolist()
+    if len(set(tag_of_pair)) == len(tag_of_pair):
         return tag, tags
     names = _file_names(rows.lines.sources)
     labels = [
-        names[f] if file_of.count(f) == 1 else f"{names[f]} {tags[t]}" for f, t in zip(file_of, tag_of, strict=True)
+        names[file_index] if file_of_pair.count(file_index) == 1 else f"{names[file_index]} {tags[tag_code]}"
+        for file_index, tag_code in zip(file_of_pair, tag_of_pair, strict=True)
     ]
     return pair, Vocabulary(labels)
 
 
 def _file_names(sources: Sequence[Source]) -> list[str]:
+    """Return names that tell the files apart: without folders where possible, else relative to their common folder."""
     stems = [source.stem for source in sources]
     if len(set(stems)) == len(stems):
         return stems
@@ -178,10 +185,10 @@ def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
     return "".join(lines).encode("utf-8"), notes
 
 
-def _topics(made: Mapping[str, Any], n: int) -> tuple[list[str], list[str]]:
+def _topics(table: Mapping[str, Any], n: int) -> tuple[list[str], list[str]]:
     """Return the topic of every row, and a note where there is none to tell."""
-    if "instance" in made:
-        return made["instance"], []
+    if "instance" in table:
+        return table["instance"], []
     return ["1"] * n, ["the only instance has no name, its topic is written as 1"]
 
 
@@ -189,28 +196,30 @@ def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
     """Return the lines of a qrels file."""
     if not isinstance(data, Labels):
         raise InputError(f"Only labels can be written as qrels, not a {type(data).__name__}: choose another format.")
-    made = label_columns(data)
-    topics, notes = _topics(made, len(data))
-    _refuse_spaces({"topic": topics, "document": made["item"]})
+    table = label_columns(data)
+    topics, notes = _topics(table, len(data))
+    _refuse_spaces({"topic": topics, "document": table["item"]})
     if (data.label != np.floor(data.label)).any():
         raise InputError("A label is no whole number, which qrels need: write a table instead (csv, jsonl, parquet).")
-    rows = zip(topics, made["item"], data.label.astype(np.int64).tolist(), strict=True)
+    rows = zip(topics, table["item"], data.label.astype(np.int64).tolist(), strict=True)
     return [f"{topic} 0 {document} {label}\n" for topic, document, label in rows], notes
 
 
 def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], list[str]]:
-    made = ranking.columns()
-    topics, notes = _topics(made, len(made["item"]))
+    """Return the lines of a run, tagged by ``tag`` or the method."""
+    table = ranking.columns()
+    topics, notes = _topics(table, len(table["item"]))
     name = tag or re.sub(r"\s+", "-", METHODS.spelled(ranking.method, ranking.params)) or "concordant"
-    return _run(topics, made["item"], made["rank"], made["score"], [name] * len(topics)), notes
+    return _run(topics, table["item"], table["rank"], table["score"], [name] * len(topics)), notes
 
 
 def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
+    """Return the lines of one run per agent; without scores, minus the rank is written."""
     if has_open(prefs):
         raise InputError(
             "Open ballots cannot be written as a run: say " + arg("format", "csv", of="write") + " instead."
         )
-    owner, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
+    ballot, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
     if not has_one_ballot_each(prefs):
         raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")
     if (prefs.weight != 1).any():
@@ -221,18 +230,22 @@ def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str
         rank = rank if score is None else score
         score = -rank
         notes.append("a run needs scores: minus the rank is written")
-    made = ballot_columns(prefs, owner)
-    topics, unnamed = _topics(made, len(owner))
-    tags = made.get("agent", [tag or "concordant"] * len(owner))
+    table = ballot_columns(prefs, ballot)
+    topics, unnamed = _topics(table, len(ballot))
+    tags = table.get("agent", [tag or "concordant"] * len(ballot))
     return _run(topics, prefs.items.take(prefs.item), rank, score, tags), [*notes, *unnamed]
 
 
 def _run(
     topics: Sequence[str], documents: Sequence[str], rank: AnyArray, score: AnyArray, tags: Sequence[str]
 ) -> list[str]:
+    """Return the lines ``topic Q0 document rank score tag``."""
     _refuse_spaces({"topic": topics, "document": documents, "tag": tags})
     rows = zip(topics, documents, rank.tolist(), score.tolist(), tags, strict=True)
-    return [f"{topic} Q0 {document} {_written(r)} {s!r} {tag}\n" for topic, document, r, s, tag in rows]
+    return [
+        f"{topic} Q0 {document} {_written(rank_value)} {score_value!r} {tag}\n"
+        for topic, document, rank_value, score_value, tag in rows
+    ]
 
 
 def _written(rank: float) -> str:
@@ -241,6 +254,7 @@ def _written(rank: float) -> str:
 
 
 def _refuse_spaces(fields: Mapping[str, Sequence[str]]) -> None:
+    """Refuse labels that are empty or hold white space."""
     for what, labels in fields.items():
         for label in set(labels):
             if label == "" or re.search(r"\s|\0|[\ud800-\udfff]", label):

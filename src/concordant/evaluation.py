@@ -18,7 +18,7 @@ from concordant import kernels
 from concordant import metrics as measures
 from concordant.ballots.segments import pointer
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError, arg
+from concordant.errors import InputError, arg, clause
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -299,9 +299,10 @@ def _tied(ranking: Ranking, ranked_label: Floats) -> list[Notice]:
     if share <= _MANY_TIES:
         return []
     text = (
-        f"{share:.0%} of the relevant items tie with items of another label, and some order among them decides: "
-        + arg("ties", "average")
-        + " takes the mean over all orders."
+        f"{share:.0%} of the relevant items tie with items of another label, so the metrics depend on how ties are "
+        + "broken"
+        + clause(": ", arg("ties", "average", of="evaluate"), " takes the mean over all orders")
+        + "."
     )
     return [Notice("tied-scores", text)]
 

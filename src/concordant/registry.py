@@ -31,7 +31,7 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from concordant.errors import ConcordantError, ParameterError, UnknownNameError, suggest
+from concordant.errors import ConcordantError, ParameterError, UnknownNameError, action, suggest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -234,7 +234,8 @@ class Kind(Generic[Entry]):
             spellings.append(spelling)
         known = self.names()
         hint = suggest(name, spellings) or (f" Use one of {', '.join(known)}." if len(known) <= FEW else "")
-        raise UnknownNameError(f"There is no {self.word} {name!r}.{hint} `concordant {self.plural}` lists them all.")
+        catalogue = action("list", f" `concordant {self.plural}` lists them all.")
+        raise UnknownNameError(f"There is no {self.word} {name!r}.{hint}" + catalogue)
 
     def _spellings(self) -> Iterator[tuple[str, Resolved]]:
         """Yield every name with what it stands for: the first match wins, each step costs more than the one before."""
@@ -290,7 +291,8 @@ class Kind(Generic[Entry]):
             options = ", ".join(declared) or "none"
             now = getattr(cls, "renamed", {}).get(unknown)
             hint = f" It is called {now!r} now." if now else suggest(unknown, declared)
-            raise ParameterError(f"{known} has no parameter {unknown!r} (it has: {options}).{hint}") from None
+            error = ParameterError(f"{known} has no parameter {unknown!r} (it has: {options}).{hint}")
+            raise error.at(parameter=unknown) from None
 
     def listing(self) -> list[Listed]:
         """Describe every entry; a package that cannot be loaded does not hide the others."""

@@ -11,7 +11,7 @@ from tests.conftest import Run
 import concordant as cc
 from concordant.cli.__main__ import cli
 from concordant.cli._words import option_words
-from concordant.errors import InputError, Sentence, arg, in_words
+from concordant.errors import InputError, Sentence, action, arg, clause, in_words
 
 
 def said(command: str, sentence: Sentence) -> str:
@@ -32,10 +32,12 @@ def said(command: str, sentence: Sentence) -> str:
         (arg("reduce", True), "--reduce"),
         (arg("header", False), "--no-header"),
         (arg("style_control", False), "--no-style-control"),
-        (arg("adherence", True), "--adherence"),
+        (arg("seats"), "seats"),
+        (arg("adherence", True, of="mpm"), "--method mpm --adherence"),
+        (arg("missing", "ignore", of="borda"), "--method borda --missing ignore"),
         (arg("instance", None), "--instance none"),
-        (arg("max_bytes"), "max_bytes="),
-        (arg("n_features", 3), "n_features=3"),
+        (arg("max_bytes"), "max bytes"),
+        (arg("n_features", 3), "n features 3"),
     ],
 )
 def test_a_parameter_is_the_option_to_type_where_there_is_one(sentence: Sentence, words: str) -> None:
@@ -47,7 +49,7 @@ def test_a_parameter_is_the_option_to_type_where_there_is_one(sentence: Sentence
     [
         ("train", arg("features"), "--feature-columns"),
         ("train", arg("dtype", "float32"), "--float32"),
-        ("train", arg("dtype", "float64"), "dtype='float64'"),
+        ("train", arg("dtype", "float64"), "dtype float64"),
         ("train", arg("qid"), "--query"),
         ("recommend", arg("agent"), "--agent"),
         ("datasets", arg("folder"), "--data"),
@@ -55,9 +57,16 @@ def test_a_parameter_is_the_option_to_type_where_there_is_one(sentence: Sentence
         ("rank", arg("by", "low", of="sort"), "--sort low"),
         ("convert", arg("format"), "--format"),
         ("convert", arg("format", "csv", of="write"), "--to csv"),
-        ("convert", arg("layout", "rankings", of="write"), "layout='rankings'"),
+        ("convert", arg("layout", "rankings", of="write"), "layout rankings"),
         ("convert", arg("spreadsheet", of="write"), "--spreadsheet"),
         ("compare", arg("methods", shown="A,B"), "--methods A,B"),
+        ("describe", arg("seats", of="stv"), "rank --method stv --seats"),
+        ("evaluate", arg("ties", "average", of="evaluate"), "--ties average"),
+        ("report", clause("x: ", arg("ties", "average", of="evaluate"), "."), ""),
+        ("fuse", clause(", or use ", arg("skip_bad_rows", True)), ""),
+        ("rank", clause(", or use ", arg("skip_bad_rows", True), "!"), ", or use --skip-bad-rows!"),
+        ("rank", action("values", "use from_ranks"), "name their column with --rating or --rank"),
+        ("fuse", action("values", "use from_ranks"), "use ratings or ranks"),
     ],
 )
 def test_options_have_the_names_of_their_command(command: str, sentence: Sentence, words: str) -> None:
@@ -95,5 +104,5 @@ def test_a_description_names_options(run: Run, tmp_path: Path) -> None:
     path.write_text("ranking\na > b > c\nb > c\na\nc > a\n")
     assert "elects several (seats=) in proportion" in str(cc.read(path).describe())
     _, out, _ = run("describe", str(path))
-    assert "elects several (--seats) in proportion" in out
-    assert "(--missing last)" in out
+    assert "elects several (rank --method stv --seats) in proportion" in " ".join(out.split())
+    assert "ranked below the named items by the rules; score models leave them out" in " ".join(out.split())

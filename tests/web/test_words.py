@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from concordant import registry
-from concordant.errors import Sentence, arg, in_words
+from concordant.errors import Sentence, action, arg, clause, in_words
 from concordant.params import params_of
 from concordant.web import pages
 from concordant.web.answers import Answerer
@@ -30,12 +30,16 @@ PARAMS = [one.name for one in params_of(registry.load("bradley-terry"))]
         (arg("skip_bad_rows", True), "“Leave out rows that cannot be read”"),
         (arg("min_ballots"), "“Leave out items on fewer ballots than”"),
         (arg("prior", -1), "“prior” -1"),
-        (arg("reduce", True), "reduce=True"),
-        (arg("seats"), "seats="),
+        (arg("reduce", True), "reduce"),
+        (arg("seats"), "seats"),
+        (arg("seats", of="stv"), "“seats” of the method stv"),
+        (arg("prior", 2, of="bradley-terry"), "“prior” 2"),
+        (clause(", or say ", arg("format")), ""),
+        (action("list", "`concordant methods` lists them all."), ""),
     ],
 )
 def test_a_parameter_is_the_control_to_use_where_there_is_one(sentence: Sentence, words: str) -> None:
-    assert in_words(sentence, control_words(PARAMS)) == words
+    assert in_words(sentence, control_words(PARAMS, "bradley-terry")) == words
 
 
 def test_the_labels_are_those_of_the_page() -> None:

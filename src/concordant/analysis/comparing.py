@@ -214,6 +214,8 @@ def compare(
 
     With ``folds`` the ballots are split at random into so many parts, and each part is predicted from the others.
     """
+    if isinstance(methods, str):
+        raise InputError(arg("methods", methods) + f" is text: give a list of names, for example [{methods!r}].")
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")
     prefs = Request(prefs).read()

@@ -205,9 +205,11 @@ class GradientRanker(Ranker):
             )
         if not loss.is_exact:
             raise NeedError(
-                f"The gradient of the {loss.name} loss allows no line search: use "
+                f"The gradient of the {loss.name} loss does not support line search: use "
                 + arg("solver", "adam")
-                + " or 'sgd'."
+                + " or "
+                + arg("solver", "sgd")
+                + "."
             )
         if solver == "newton":
             from concordant.solvers.newton import minimise_newton

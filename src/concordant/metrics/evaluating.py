@@ -142,7 +142,7 @@ def _by_name(
         for one in chosen:
             if average and isinstance(one, ListMetric):
                 raise ParameterError(
-                    f"{one} is not known for tied scores: evaluate it with " + arg("ties", "order") + "."
+                    f"{one} is not known for tied scores: evaluate it with " + arg("ties", "order", of="evaluate") + "."
                 )
             if one not in columns:
                 columns[one] = one.values(gathered)

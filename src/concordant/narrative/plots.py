@@ -203,7 +203,7 @@ def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = No
         spine.set_visible(False)
     shown = "" if len(items) == len(found.whole.items) else f"{len(items)} of {len(found.whole.items):,} items"
     hidden = "" if len(groups) == len(found.names) else f"{len(groups)} of {len(found.names):,} groups"
-    _title(axes, found.whole, ", ".join(filter(None, [f"by {shorten(found.by, 20)}", shown, hidden, "★ holds"])))
+    _title(axes, found.whole, ", ".join(filter(None, [f"by {shorten(found.by, 20)}", shown, hidden, "★ significant"])))
     return _finish(figure, path)
 
 

@@ -45,7 +45,7 @@ def _picture(found: GroupComparison) -> GroupMap:
     items, groups = found.whole.items[:DRAWN], found.names[:DRAWN]
     cells = [[found.cells.get((group, item)) for group in groups] for item in items]
     return GroupMap(
-        "Scores of each group less those of all others; a star where the difference holds",
+        "Scores of each group less those of all others; a star where the difference is significant",
         tuple(items),
         tuple(groups),
         tuple(tuple(None if one is None else one.difference for one in row) for row in cells),

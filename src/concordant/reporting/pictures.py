@@ -114,7 +114,7 @@ def group_map(drawn: GroupMap) -> Markup:
             shade = min(int((value / reach + 1) / 2 * SHADES), SHADES - 1)
             strong = "strong" if shade in (0, 1, SHADES - 2, SHADES - 1) else None
             star = " ★" if drawn.sure[i][j] else ""
-            said = f"{drawn.labels[i]} in {drawn.groups[j]}: {value:+.3g}{', holds' if star else ''}"
+            said = f"{drawn.labels[i]} in {drawn.groups[j]}: {value:+.3g}{', significant' if star else ''}"
             box = element("rect", x=j * wide, y=i * size, width=wide - 1, height=size - 1, class_=f"h{shade}")
             x, y = (j + 0.5) * wide - 0.5, (i + 0.5) * size + 3.5
             text = element("text", f"{value:+.2g}{star}", x=x, y=y, text_anchor="middle", class_=strong)

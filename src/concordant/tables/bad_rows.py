@@ -8,11 +8,11 @@ from typing import Protocol
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, renumber
-from concordant.errors import InputError, arg
+from concordant.errors import InputError, arg, clause
 from concordant.tables.options import Options
 from concordant.types import AnyArray, Bools
 
-SKIP_HINT = ": correct the row, or use " + arg("skip_bad_rows", True) + " to leave such rows out."
+SKIP_HINT = ": correct the row" + clause(", or use ", arg("skip_bad_rows", True), " to leave such rows out") + "."
 
 
 class HasLocation(Protocol):

@@ -34,7 +34,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from concordant.errors import InputError, UnknownColumnError, UnknownNameError, arg, phrase, suggest
+from concordant.errors import InputError, Sentence, UnknownColumnError, UnknownNameError, arg, clause, phrase, suggest
 from concordant.tables.covariates import Covariate, given_covariates
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import side_columns, stems
@@ -203,11 +203,12 @@ class _Planner:
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
             return self.columns[int(text) - 1]
         called = "group" if role == "by" else role
-        raise UnknownColumnError(
+        error = UnknownColumnError(
             f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
             f"Its columns are {listed(self.columns)}.",
             column=text,
         )
+        raise error.at(path=self.table.error(-1, "").path, parameter=role)
 
     def _assume_by_position(self) -> None:
         """Of a table without a header, take two columns for winner and loser, one for rankings."""
@@ -351,7 +352,9 @@ class _Planner:
             surest = self.roles[role].synonyms[: self.roles[role].sure] if found else ()
             is_sure = bool(found) and normalise(found[0]) in surest and (not self.strict or layout == FEATURES)
             if len(found) > 1 and not is_sure:
-                self._refuse(f"{listed(found)} could each be the {role}: say which with " + arg(role, found[0]) + ".")
+                self._refuse(
+                    f"{listed(found)} could each be the {role}: say which with " + self._either(role, found) + "."
+                )
             if found:
                 column[role] = found[0]
         if "by" in column and "instance" in column:
@@ -363,6 +366,13 @@ class _Planner:
         if missing:
             self._refuse(f"no column is left to be the {missing[0]}: say " + arg(missing[0], shown="COLUMN") + ".")
         return column
+
+    def _either(self, role: str, found: Sequence[str]) -> Sentence:
+        """Name the role of a column of several that could have it, and of a column of teams its own role."""
+        teams = [name for name in found if normalise(name) == "team"] if role == "item" else []
+        if not teams or len(found) == 1:
+            return arg(role, found[0])
+        return arg(role, next(name for name in found if name not in teams)) + " and " + arg("team", teams[0])
 
     def _check_covariates(self, layout: str) -> None:
         most = COVARIATES.get(layout, 0)
@@ -388,8 +398,8 @@ class _Planner:
         if layout in MATRICES or (layout == FEATURES and not self.says_places):
             self.places = tuple(name for name in self.columns if name not in taken)
         if layout == "places" and not self.places:
-            say = arg("places", "COLUMN,COLUMN")
-            self._refuse("no columns are named first, second, …: say " + say + ", best first.")
+            advice = clause(": name them, best first, with ", arg("places", "COLUMN,COLUMN"))
+            self._refuse("no columns are named first, second, …" + advice + ".")
         if layout in MATRICES and not self.places:
             what = layout.removesuffix("-matrix")
             self._refuse(f"there is no column of {what}s beside the items: a {what} matrix has one per agent.")
@@ -404,8 +414,9 @@ def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
     if unread:
         raise table.error(
             -1,
-            f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove what is not needed, "
-            "or read without strict.",
+            f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove what is not needed"
+            + clause(", or leave out ", arg("strict"))
+            + ".",
         )
 
 

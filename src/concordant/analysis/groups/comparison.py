@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
+from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
 from concordant.support.text import align, format_p
 from concordant.types import Floats
@@ -85,7 +86,7 @@ class GroupComparison:
         """What a reader must know: of the whole, of small groups, and of the fits of single groups."""
         known = {notice.name for notice in self.whole.warnings}
         of_groups = [
-            replace(notice, text=f"within groups, {notice.text}")
+            replace(notice, text=Sentence("within groups, ", notice.text))
             for notice in self.groups.warnings
             if notice.name not in known
         ]
@@ -120,11 +121,12 @@ class GroupComparison:
         told = [self._sentence(one) for one in significant[:most]]
         more = len(significant) - len(told)
         if more > 0:
-            told.append(f"… and {more:,} more differences that hold")
+            told.append(f"… and {more:,} more significant differences")
         if told:
             return told
         least = min((one.p_adjusted for one in self.differences if one.p_adjusted is not None), default=1.0)
-        return [f"no difference between groups holds: the least p is {format_p(least)} after {self.correction}"]
+        shown = f"smallest adjusted p-value {least:#.3g}, {self.correction}"
+        return [f"no difference between groups is significant ({shown})"]
 
     def _sentence(self, one: GroupDifference) -> str:
         assert one.difference is not None
@@ -140,8 +142,8 @@ class GroupComparison:
     def legend(self) -> str:
         """What the columns of groups show."""
         return (
-            f"groups: rank there, difference of the score from all other groups, {UP} {DOWN} where it holds "
-            f"({self.tested})"
+            f"groups: rank there, difference of the score from all other groups, {UP} {DOWN} where the difference is "
+            f"significant ({self.tested})"
         )
 
     def written(self, n: int | None = None, most: int = SHOWN) -> dict[str, list[str]]:

@@ -20,7 +20,7 @@ from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, renumber
-from concordant.errors import arg
+from concordant.errors import action, arg
 from concordant.io._formats import Format
 from concordant.io._lines import Lines
 from concordant.io._source import COMPRESSIONS, Source
@@ -260,12 +260,11 @@ class _Letor(Screen):
             entry = int(np.flatnonzero((odd | zero) & (row == at))[0])
             if zero[entry]:
                 return "a list has the number 0, lists are numbered from 1"
-            return (
-                f"field {self.index[entry]} is {self.value[entry]:g}, which is no rank; feature rows are read with "
-                "read_features, labels with read_labels"
+            return f"field {self.index[entry]} is {self.value[entry]:g}, which is not a rank" + action(
+                "features", "; feature rows are read with read_features, labels with read_labels"
             )
 
-        self.refuse(bad, "a value is no rank", explain)
+        self.refuse(bad, "a value is not a rank", explain)
 
     def refuse_repeated_features(self, row: Int64s) -> None:
         falls = np.flatnonzero((np.diff(self.index) <= 0) & (np.diff(row) == 0))

@@ -166,7 +166,7 @@ def test_ctrl_c_ends_counting_and_leaves_nothing(tmp_path: Path, monkeypatch: py
 
 def test_an_amount_of_memory_must_be_one(tmp_path: Path) -> None:
     path = write([("a", "x", False, 1.0, "u")], tmp_path / "votes.csv")
-    with pytest.raises(ParameterError, match="memory_limit=lots is no amount of memory"):
+    with pytest.raises(ParameterError, match="memory_limit='lots' is not an amount of memory"):
         cc.read(path, reduce=True, memory_limit="lots")
 
 

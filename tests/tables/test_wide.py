@@ -134,7 +134,7 @@ def test_semicolons_bring_decimal_commas(read: Any) -> None:
         ("foo,bar\n1,2\n3,4\n", "do not say what the preferences are.*layout='rating-matrix'"),
         ("a,b,c\n1,2,3\n", "do not say what the preferences are"),
         ("region,lot,price,rooms\nx,y,110,3\nx,z,99,4\n", "do not say what the preferences are"),
-        ("Timestamp,Name,Q [x],Q [y]\n1,a,meh,wow\n2,b,wow,ok\n", "'meh', 'wow', 'ok' are on no scale.*categories="),
+        ("Timestamp,Name,Q [x],Q [y]\n1,a,meh,wow\n2,b,wow,ok\n", "'meh', 'wow', 'ok' are not on a known.*categories="),
         ("Timestamp,Name,Q [x],Q [y]\n1,a,,\n2,b,,\n", "nobody answered 'Q'"),
         ("voter,x,y\n", "do not say|no rows"),
     ],
@@ -199,7 +199,7 @@ def test_grades_in_words_are_ratings(read: Any) -> None:
 def test_the_user_orders_words_of_no_known_scale(read: Any) -> None:
     text = "Timestamp,Name,Q [x],Q [y]\n1,a,meh,wow\n2,b,wow,ok\n"
     assert said(read(text, categories="wow,ok,meh")) == {"a": "y > x", "b": "x > y"}
-    with pytest.raises(InputError, match="on no scale"):
+    with pytest.raises(InputError, match="not on a known scale"):
         read(text, categories=["wow", "meh"])
 
 

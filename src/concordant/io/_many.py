@@ -224,7 +224,11 @@ def _count_here(parts: Sequence[Any], options: Options, task: Any, watch: Watch 
 
 def _absolute(path: Any) -> Any:
     if is_read_once(path):
-        raise InputError("Standard input, pipes and open files stay in this process: name files, or leave out workers.")
+        raise InputError(
+            "Standard input, pipes and open files stay in this process: name files, or leave out "
+            + arg("workers")
+            + "."
+        )
     return os.path.abspath(path)
 
 

@@ -104,14 +104,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} stopped after {found.iterations} iterations away from the minimum (the "
                 f"gradient is still {after / before:.0%} of that at the start): set "
                 + arg("standardise", True)
-                + ", or lower tol.",
+                + ", or lower "
+                + arg("tol")
+                + ".",
                 ConvergenceWarning,
                 stacklevel=5,
             )
 
     def _warn_of_early_end(self, iterations: int, remedy: str) -> None:
         more = (
-            f"raise max_iter, or {remedy}"
+            "raise " + arg("max_iter") + f", or {remedy}"
             if getattr(self, "standardise", True)
             else "set " + arg("standardise", True) + f", or {remedy}"
         )

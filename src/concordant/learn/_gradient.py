@@ -267,8 +267,9 @@ class GradientRanker(Ranker):
         point = found.point if watch.best is None else watch.best
         if not np.isfinite(point).all():
             raise InputError(
-                f"{type(self).__name__} diverged, its weights are no numbers any more: lower learning_rate, "
-                "or standardise the features."
+                f"{type(self).__name__} diverged (its weights are not finite): lower "
+                + arg("learning_rate")
+                + ", or standardise the features."
             )
         self.coef_, self.own_ = point[: scorer.size], point[scorer.size :]
         if self.standardise and self.kernel is None:

@@ -117,7 +117,11 @@ class FittedModel:
     def uncorrected(self) -> Ranking:
         """The ranking by the same method without covariates of what was compared."""
         if self.effects is None or self.effects.uncorrected is None:
-            raise InputError("Nothing was corrected: these preferences have no covariates, or style_control is off.")
+            raise InputError(
+                "Nothing was corrected: these preferences have no covariates, or "
+                + arg("style_control", False)
+                + " was given."
+            )
         return self.effects.uncorrected
 
     def p_beats(self, a: object, b: object, instance: object = None) -> float:

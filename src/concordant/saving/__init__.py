@@ -93,16 +93,16 @@ def read_about(path: File) -> dict[str, Any]:
 def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], Any]) -> Any:
     where = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if where is not None and os.path.exists(where) and not os.path.isfile(where):  # a pipe or a device may never end
-        raise FormatError("this is not a regular file: name one that save() wrote.", path=where)
+        raise FormatError("this is not a regular file: name a saved model.", path=where)
     try:
         return make(*_read(path))
     except (FormatError, FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except zipfile.BadZipFile as error:
-        raise FormatError(f"this is no model file ({error}): use one that save() wrote.", path=where) from None
+        raise FormatError(f"this is not a model file ({error}): use a saved model.", path=where) from None
     except Exception as error:  # whatever a file can bring about is said in a sentence
         told = str(error) if isinstance(error, (ValueError, LookupError)) else f"{type(error).__name__}: {error}"
-        raise FormatError(f"this is no model that can be loaded ({told}).", path=where) from None
+        raise FormatError(f"this model cannot be loaded ({told}).", path=where) from None
 
 
 def _name_of(model: Any) -> str:

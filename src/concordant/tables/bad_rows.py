@@ -12,6 +12,7 @@ from concordant.errors import InputError, arg, clause
 from concordant.tables.options import Options
 from concordant.types import AnyArray, Bools
 
+STRICT_HINT = ", which " + arg("strict", True) + " does not allow: correct it, or leave that out."
 SKIP_HINT = ": correct the row" + clause(", or use ", arg("skip_bad_rows", True), " to leave such rows out") + "."
 
 
@@ -82,7 +83,7 @@ class Screen:
         """Accept something odd with a note, unless strict."""
         count, first = int(odd.sum()), int(np.argmax(odd)) if len(odd) else 0
         if count and self.strict:
-            raise self.rows.error(first, f"{what}, which strict does not allow: correct it, or read without strict.")
+            raise self.rows.error(first, what + STRICT_HINT)
         if count:
             self._notes.append(f"{count:,} row{'s' * (count > 1)}: {what} (first: {self.rows.place(first)})")
 

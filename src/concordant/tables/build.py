@@ -182,6 +182,7 @@ def _times(rows: Rows) -> tuple[Floats | None, bool]:
         np.isnan(moment),
         "the time is neither a number nor a date",
         rows.explain("time", "neither a number nor a date like 2024-05-31"),
+        column=rows.plan.column["time"],
     )
     return moment, is_dated
 

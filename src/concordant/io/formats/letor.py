@@ -20,7 +20,7 @@ from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, renumber
-from concordant.errors import action, arg
+from concordant.errors import action, arg, clause
 from concordant.io._formats import Format
 from concordant.io._lines import Lines
 from concordant.io._source import COMPRESSIONS, Source
@@ -119,7 +119,10 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
     if n_features is not None and width > n_features:
         at = int(row[np.argmax(rows.index)])
         raise rows.lines.error(
-            at, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise " + arg("n_features") + "."
+            at,
+            f"feature {width - 1 + base} is beyond the {n_features} that are expected"
+            + clause(": raise ", arg("n_features"))
+            + ".",
         )
     width = width if n_features is None else n_features
     _refuse_too_wide(rows, row, width, options)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import ROOT
 
 from concordant import registry
 from concordant.errors import Sentence, action, arg, clause, in_words
@@ -77,3 +79,31 @@ def test_notes_and_results_name_controls(tmp_path: Path) -> None:
     assert answer["error"] is None
     assert "(“since” moves the limit, “all items” True ranks every item)" in told["results"]
     assert "since=" not in told["results"]
+
+
+@pytest.mark.parametrize(
+    ("file", "settings", "error"),
+    [
+        ("qrels.txt", {}, "which holds no preferences: add it as the file of labels."),
+        ("election.csv", {"method": "brda"}, "There is no method 'brda'. Did you mean borda?"),
+        ("election.csv", {"method": "mean-rating"}, "choose the role “rating” or the role “rank” for a column."),
+    ],
+)
+def test_an_error_names_neither_functions_nor_commands(file: str, settings: dict[str, Any], error: str) -> None:
+    answer, _ = asked(ROOT / "examples" / file, **settings)
+    assert answer["error"].endswith(error)
+
+
+@pytest.mark.parametrize(
+    ("file", "settings"),
+    [
+        ("league.csv", {"method": "davidson", "min_ballots": 2}),
+        ("ratings.csv", {"method": "mpm"}),
+        ("election.csv", {"view": "compare"}),
+    ],
+)
+def test_the_page_has_no_words_of_python(file: str, settings: dict[str, Any]) -> None:
+    answer, told = asked(ROOT / "examples" / file, **settings)
+    assert answer["error"] is None
+    shown = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", " ".join([told["results"], told["understood"], answer["methods"]]))
+    assert re.findall(r"[a-z_]+=\S*|`concordant [a-z]+`|--[a-z]\S+", shown) == []

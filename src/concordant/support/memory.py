@@ -51,7 +51,8 @@ def allowance() -> int:
 def _bytes_of(said: str, where: str) -> int:
     found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", said.strip().lower())
     if found is None:
-        raise ParameterError(arg(where, said) + " is not an amount of memory: write it like 4GB or 500MB.")
+        given = f"{VARIABLE}={said}" if where == VARIABLE else arg(where, said)
+        raise ParameterError(given + " is not an amount of memory: write it like 4GB or 500MB.")
     return int(float(found[1]) * _UNITS[found[2]])
 
 

@@ -206,9 +206,9 @@ class Kind(Generic[Entry]):
     def _checked(self, name: str, loaded: Any) -> Any:
         """Return what an entry point holds, or raise ValueError with what is wrong with it."""
         if self.base and not (isinstance(loaded, type) and issubclass(loaded, _named(self.base))):
-            raise ValueError(f"is no subclass of {self.base.replace(':', '.')}")
+            raise ValueError(f"is not a subclass of {self.base.replace(':', '.')}")
         if self.entry_kind == "module" and not isinstance(loaded, ModuleType):
-            raise ValueError("is no module")
+            raise ValueError("is not a module")
         name_said = getattr(loaded, "name", None)
         called = name_said if isinstance(name_said, str) else loaded.__name__.removesuffix(self.suffix)
         if self.entry_kind != "module" and fold(called) != fold(name):

@@ -121,7 +121,7 @@ def test_only_pairs_become_counts(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("user,item,stars\nu,a,5\nu,b,3\n")
     with pytest.raises(FormatError, match="the rows are ratings, and only pairs can be reduced"):
         cc.read(tmp_path, reduce=True)
-    with pytest.raises(InputError, match="say reduce=True, too"):
+    with pytest.raises(InputError, match="add reduce=True"):
         cc.read(tmp_path / "a.csv", workers=2)
 
 

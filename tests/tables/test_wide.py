@@ -222,7 +222,7 @@ def test_questions_are_instances_or_one_is_taken(read: Any) -> None:
     assert np.diff(prefs.slot_ptr).tolist() == [2, 2]
     assert "2 questions are 2 instances" in prefs.notes[0]
     assert said(read(text, question="drinks")) == {"ann": "q > p", "bob": "p > q"}
-    with pytest.raises(InputError, match="'music' is no question of this table: they are Rank food; Rank drinks"):
+    with pytest.raises(InputError, match="'music' is not a question of this table: they are Rank food; Rank drinks"):
         read(text, question="music")
     with pytest.raises(InputError, match="fits several questions"):
         read(text, question="rank")

@@ -234,5 +234,5 @@ def _check_slots(parts: Parts) -> None:
     is_stranger = slots.of_entry < 0 if slots.of_entry is not None else np.zeros(0, bool)
     if is_stranger.any():
         label = shorten(items[parts["item"][int(np.argmax(is_stranger))]])
-        raise InputError(f"{label!r} is ranked in an instance where it is no candidate: add it to the candidates.")
+        raise InputError(f"{label!r} is ranked in an instance where it is not a candidate: add it to the candidates.")
     parts["slots"] = slots

@@ -36,7 +36,7 @@ ACTIONS: dict[str, tuple[str | None, ...]] = {
     "teamless": (", or drop the teams with --team none, which makes their members tied items", ""),
     "unmerged": ("use data that keep the order of events",),
     "values": ("name their column with --rating or --rank", "use ratings or ranks"),
-    "whole": ("leave out --reduce and --workers", "read the files as they are"),
+    "whole": ("rank without --reduce and --workers", "read the files as they are"),
 }
 _SAFE = re.compile(r"[\w@%+=:,./…-]+")  # needs no quotes in a shell
 

@@ -33,7 +33,7 @@ from concordant.tables.rows import InputTable
 
 Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
 
-NOT_REDUCED = action("whole", "leave out reduce")
+NOT_REDUCED = action("whole", "read the files without reduce")
 
 
 @dataclass(frozen=True, eq=False)

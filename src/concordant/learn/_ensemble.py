@@ -37,7 +37,7 @@ class MeanRanker(Ranker):
 def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:
     """Return an unfitted copy of an estimator with some methods, given as the parameter ``name``."""
     if isinstance(estimator, type) or not all(hasattr(estimator, one) for one in ("fit", "get_params", *methods)):
-        raise ParameterError(arg(name, estimator) + " is no estimator: give an instance of one, unfitted.")
+        raise ParameterError(arg(name, estimator) + " is not an estimator: give an instance of one, unfitted.")
     return clone(estimator)
 
 

@@ -188,7 +188,7 @@ def _floats(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.ascontiguousarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is no number: give an array of numbers.") from None
+        raise InputError(f"{name} holds something that is not a number: give an array of numbers.") from None
     if np.ndim(values) != 1:
         raise InputError(f"{name} has {np.ndim(values)} dimensions: give a one-dimensional array.")
     return array

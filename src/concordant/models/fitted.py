@@ -187,7 +187,7 @@ class FittedModel:
         slots = self.slots(instance)
         found = np.flatnonzero(self.slot_item[slots] == self.items.code(item, "item"))
         if not len(found):
-            raise InputError(f"{item!r} is no candidate of this instance.")
+            raise InputError(f"{item!r} is not a candidate of this instance.")
         return int(slots[found[0]])
 
     def slots_of(self, prefs: Preferences) -> Int64s:

@@ -50,7 +50,7 @@ def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -
     try:
         text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=1)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{_name_of(model)} cannot be saved: a hyper-parameter is no plain value ({error}).") from None
+        raise InputError(f"{_name_of(model)} cannot be saved: a parameter is not a plain value ({error}).") from None
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as archive:
         _write(archive, "model.json", text.encode("utf-8"))

@@ -90,7 +90,7 @@ class _Search:
         shrunk = self.objective.alpha * point
         slope = gradient - shrunk
         if not np.isfinite(float(slope @ slope)):
-            raise InputError("The features are so large that their squares are no numbers: standardise them.")
+            raise InputError("The features are so large that their squares are not finite: standardise them.")
         self.planes.add(slope, value - 0.5 * float(shrunk @ point) - float(slope @ point))
         self.first = self.first or abs(value)
         if value < self.value:

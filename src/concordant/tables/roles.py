@@ -79,8 +79,8 @@ SIDES = ("winner", "loser", "left", "right")  # roles that several columns may p
 COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
 _UNCLEAR = phrase(
-    "do not say what the preferences are: name them, for example {} and {}, or {} with {} or {}, or {}; of a column "
-    "per agent say {} or {}, of a row per agent {}, too.",
+    "do not say what the preferences are: name them, for example {} and {}, or {} with {} or {}, or {}; with a "
+    "column per agent use {} or {}, with a row per agent add {}.",
     *(arg(role, shown="…") for role in ("winner", "loser", "item", "rank", "rating", "ranking")),
     *(arg("layout", layout) for layout in MATRICES),
     arg("transpose", True),

@@ -275,7 +275,7 @@ class _Recognition:
             found = [one for one in questions if normalise(one.text) == plain]
             found = found or [one for one in questions if plain in normalise(one.text)]
             if len(found) != 1:
-                trouble = "fits several questions" if found else "is no question of this table"
+                trouble = "fits several questions" if found else "is not a question of this table"
                 raise self._error(f"{wanted!r} {trouble}: they are {_texts(found or questions)}.")
             return found
         if len(questions) > 1 and any(one.kind in ("items", "lists") for one in questions):

@@ -303,7 +303,7 @@ def _missing_needs(name: str, data: Data) -> str:
     try:
         method = registry.make(name)
     except ConcordantError as problem:
-        return in_words(problem, _words_of(name))
+        return in_words(problem, control_words())
     try:
         method.check_needs(data.prefs)
     except ConcordantError:

@@ -337,7 +337,7 @@ def _parsed_settings(text: str, declared: Mapping[str, Any]) -> dict[str, Any]:
             found[name] = value if kind is str or value in declared[name].words else _READ[kind](value)
         except (KeyError, ValueError):
             raise InputError(
-                arg("settings", text) + f": {value!r} is no value of {name}: give {kind.__name__}."
+                arg("settings", text) + f": {value!r} is not a value of {name}: give {kind.__name__}."
             ) from None
         declared[name].check(found[name])
     return found

@@ -193,7 +193,7 @@ def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
     topics, notes = _topics(made, len(data))
     _refuse_spaces({"topic": topics, "document": made["item"]})
     if (data.label != np.floor(data.label)).any():
-        raise InputError("A label is no whole number, which qrels need: write a table instead (csv, jsonl, parquet).")
+        raise InputError("A label is not a whole number, as qrels need: write a table instead (csv, jsonl, parquet).")
     rows = zip(topics, made["item"], data.label.astype(np.int64).tolist(), strict=True)
     return [f"{topic} 0 {document} {label}\n" for topic, document, label in rows], notes
 

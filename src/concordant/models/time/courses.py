@@ -407,7 +407,7 @@ class CourseModel(ComparisonModel):
     def _moment(self, asked: object) -> float:
         time, is_dated = as_times([asked])
         if np.isnan(time[0]):
-            raise InputError(arg("time", asked) + " is no moment: give a date written year first, or a number.")
+            raise InputError(arg("time", asked) + " is not a time: give a date written year first, or a number.")
         self._check(is_dated)
         return float(time[0]) / self.unit
 

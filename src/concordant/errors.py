@@ -4,16 +4,17 @@ A message that names a parameter is a ``Sentence``: ``InputError("It is large: s
 is ordinary text in the words of Python (``reduce=True``), and keeps which parameters it names, so that the command
 line writes ``--reduce`` and the web app the label of its control: each face gives ``in_words`` a function of its own.
 ``phrase("{} and {} contradict each other.", arg("since"), arg("all_items"))`` keeps a longer sentence in one piece.
+``action("fit", "call fit(prefs, labels)")`` names something to do that every face does in its own way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import NamedTuple, Self
 
 
 class Reference(NamedTuple):
-    """A parameter that a sentence names; plain text, so that it passes to other processes whatever the value was."""
+    """A parameter or an action that a sentence names; plain text, so that other processes can read it."""
 
     name: str
     shown: str = ""
@@ -21,7 +22,11 @@ class Reference(NamedTuple):
     value: str = ""
     """The same without quotes."""
     of: str = ""
-    """What it is a parameter of, where reading has one of the same name: "write" or "sort"."""
+    """What it is a parameter of: "" for reading and the method in use, "write", "sort", "evaluate" or a method's name;
+    ACTION of an action, whose words in Python are ``shown``."""
+    before: str = ""
+    """The clause around it, which a face without the parameter leaves out."""
+    after: str = ""
 
     @property
     def is_text(self) -> bool:
@@ -29,9 +34,23 @@ class Reference(NamedTuple):
         return self.shown != self.value
 
     def __str__(self) -> str:
-        return f"{self.name}={self.shown}"
+        return self.shown if self.of == ACTION else f"{self.name}={self.shown}"
+
+    @property
+    def plain(self) -> str:
+        """The words of a face that has no control for it."""
+        shown = "" if self.value == "True" else self.value
+        return f"{self.name.replace('_', ' ')} {shown}".strip()
+
+    def rendered(self, words: Words) -> str:
+        """Return it in the words of a face, else in those of Python; a clause is left out."""
+        said = words(self)
+        if said is None:
+            return "" if self.before else str(self)
+        return self.before + said + self.after
 
 
+ACTION = "action"
 Words = Callable[[Reference], str | None]  # how a face names a parameter; None where it has none of that name
 
 
@@ -49,13 +68,14 @@ class Sentence(str):
             for text_or_reference in (part.parts if isinstance(part, Sentence) else (part,))
             if text_or_reference
         ]
-        sentence = super().__new__(cls, "".join(map(str, flat)))
+        texts = (part if isinstance(part, str) else part.rendered(str) for part in flat)
+        sentence = super().__new__(cls, "".join(texts))
         sentence.parts = tuple(flat)
         return sentence
 
     def rendered(self, words: Words) -> str:
         """Return the text with the parameters in the words of a face, those unknown to it in the words of Python."""
-        return "".join(part if isinstance(part, str) else words(part) or str(part) for part in self.parts)
+        return "".join(part if isinstance(part, str) else part.rendered(words) for part in self.parts)
 
     @property
     def references(self) -> Iterator[Reference]:
@@ -65,6 +85,15 @@ class Sentence(str):
     def each(self, change: Callable[[str], str]) -> Sentence:
         """Return the sentence with a change to every text between the parameters."""
         return Sentence(*(change(part) if isinstance(part, str) else part for part in self.parts))
+
+    def of_method(self, name: str, params: Collection[str]) -> Sentence:
+        """Return the sentence as said by a method, so that its parameters are known as those of the method."""
+        return Sentence(
+            *(
+                part._replace(of=name) if isinstance(part, Reference) and not part.of and part.name in params else part
+                for part in self.parts
+            )
+        )
 
     def join(self, texts: Iterable[str]) -> Sentence:
         """Return texts with this one between them."""
@@ -91,6 +120,17 @@ def arg(name: str, value: object = ..., *, shown: str | None = None, of: str = "
     return Sentence(Reference(name, repr(value), plain, of))
 
 
+def clause(before: str, said: Sentence, after: str = "") -> Sentence:
+    """Return a clause around a parameter that a face leaves out if it has no such parameter."""
+    (reference,) = said.references
+    return Sentence(reference._replace(before=before, after=after))
+
+
+def action(name: str, text: str) -> Sentence:
+    """Name something to do: ``text`` in Python, other words in the command line and the web app by its name."""
+    return Sentence(Reference(name, text, text, ACTION))
+
+
 def phrase(template: str, *values: object) -> Sentence:
     """Return a sentence with parameters, or other values, in the places that ``template`` marks by {}."""
     first, *texts = template.split("{}")
@@ -107,13 +147,14 @@ class ConcordantError(Exception):
     """Anything concordant refuses to do, with one clear sentence for the user.
 
     ``path``, ``line``, ``column`` (of a table) and ``item`` say where, as far as known; the message begins with the
-    first two. ``parameter`` is the first parameter that the message names.
+    first two. ``parameter`` is the first parameter that the message names, or the one that was given wrongly.
     """
 
     path: str | None = None
     line: int | None = None
     column: str | None = None
     item: str | None = None
+    meant: str | None = None
 
     def __init__(
         self,
@@ -128,9 +169,17 @@ class ConcordantError(Exception):
         where = f"{path}, line {line}: " if path and line else f"{path}: " if path else ""
         super().__init__(Sentence(where, str(message)))
 
-    def at(self, *, column: str | None = None, item: str | None = None) -> Self:
-        """Return this error, which now also knows the column and the item."""
-        self.column, self.item = column or self.column, item or self.item
+    def at(
+        self,
+        *,
+        column: str | None = None,
+        item: str | None = None,
+        path: str | None = None,
+        parameter: str | None = None,
+    ) -> Self:
+        """Return this error, which now also knows where it is and which parameter it is about."""
+        self.column, self.item, self.path = column or self.column, item or self.item, path or self.path
+        self.meant = parameter or self.meant
         return self
 
     @property
@@ -141,7 +190,7 @@ class ConcordantError(Exception):
     @property
     def parameter(self) -> str | None:
         """The first parameter that the message names: most often the one that would mend it."""
-        return next((reference.name for reference in self.message.references), None)
+        return self.meant or next((one.name for one in self.message.references if one.of != ACTION), None)
 
 
 class InputError(ConcordantError, ValueError):

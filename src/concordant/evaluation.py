@@ -18,7 +18,7 @@ from concordant import kernels
 from concordant import metrics as measures
 from concordant.ballots.segments import pointer
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError, arg
+from concordant.errors import InputError, action, arg, clause
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -203,8 +203,9 @@ def ranking_of_run(prefs: Preferences) -> Ranking:
     """
     if prefs.n_agents is not None and prefs.n_agents > 1:
         raise InputError(
-            f"A run is the answer of one system, here are {prefs.n_agents}: select one agent "
-            "(prefs.select(agents=…)), or rank them together first."
+            f"A run is the answer of one system, and there are {prefs.n_agents}: "
+            + action("one_agent", "take one with prefs.select(agents=…)")
+            + ", or rank them together first."
         )
     if prefs.value is None:
         raise InputError("A run needs scores or ranks: give a TREC run or a table with a rank or score column.")
@@ -303,9 +304,10 @@ def _tied(ranking: Ranking, ranked_label: Floats) -> list[Notice]:
     if share <= _MANY_TIES:
         return []
     text = (
-        f"{share:.0%} of the relevant items tie with items of another label, and some order among them decides: "
-        + arg("ties", "average")
-        + " takes the mean over all orders."
+        f"{share:.0%} of the relevant items tie with items of another label, so the metrics depend on how ties are "
+        + "broken"
+        + clause(": ", arg("ties", "average", of="evaluate"), " takes the mean over all orders")
+        + "."
     )
     return [Notice("tied-scores", text)]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from concordant.errors import InputError, NeedError, arg
+from concordant.errors import InputError, NeedError, Sentence, action, arg
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
@@ -31,23 +31,19 @@ if TYPE_CHECKING:
     from concordant.narrative.certainty import Certainty
 
 NEEDS: dict[str, str] = {
-    "agents": "it does not say who cast each ballot: build the preferences with "
-    + arg("agent")
-    + ", or name an agent column",
-    "instances": "it has a single instance: build the preferences with "
-    + arg("instance")
-    + ", or name an instance column",
-    "values": "it has no ranks or ratings behind the order: build the preferences with from_ranks or from_ratings",
-    "order": "equal ballots were merged, so the order of events is lost: use the preferences before merge()",
+    "agents": "it does not say who cast each ballot: give the agents with " + arg("agent"),
+    "instances": "it has a single instance: give the instances with " + arg("instance"),
+    "values": "it has no ranks or ratings behind the order: "
+    + action("values", "build the preferences with from_ranks or from_ratings"),
+    "order": "equal ballots were merged, so the order of events is lost: "
+    + action("unmerged", "use the preferences before merge()"),
     "time": "it does not say when things happened: say it with " + arg("time"),
     "whole weights": "it counts whole votes, and some weights are fractions: give every ballot its number of votes as "
     "the weight, or choose rules that count fractions (stv with " + arg("rules", "meek") + ")",
-    "labels": "it must first learn from labels: call fit(prefs, labels), or use a model that `concordant train-fusion` "
-    "wrote",
+    "labels": "it must first learn from labels: " + action("fit", "call fit(prefs, labels), or load a trained model"),
 }
-TEAMS = (
-    "use bradley-terry, davidson, rao-kupper, thurstone, plackett-luce, ordered-partitions or trueskill, or forget the "
-    "teams with prefs.replace(team=None), which makes their members tied items"
+TEAMS = "use bradley-terry, davidson, rao-kupper, thurstone, plackett-luce, ordered-partitions or trueskill" + action(
+    "teamless", ", or drop the teams with prefs.replace(team=None), which makes their members tied items"
 )
 
 
@@ -100,6 +96,15 @@ def joined_notices(parts: Sequence[Sequence[Notice]]) -> tuple[Notice, ...]:
         more = f" (the same in other parts of the instances, {len(items):,} items in all)" if differ else ""
         warnings.append(Notice(name, notices[0].text + more, items))
     return tuple(warnings)
+
+
+def said_by(method: Method, notices: Sequence[Notice]) -> tuple[Notice, ...]:
+    """Return the warnings of a method, in which its parameters are known as its own."""
+    params = values_of(method)
+    return tuple(
+        replace(one, text=one.text.of_method(method.name, params)) if isinstance(one.text, Sentence) else one
+        for one in notices
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,7 +163,7 @@ class Method(Settings):
             instances=prefs.instances,
             agents=outcome.agents,
             fit=outcome.fit,
-            notices=outcome.warnings,
+            notices=said_by(self, outcome.warnings),
             method=self.name,
             params=values_of(self),
             seconds=0.0 if start is None else time.perf_counter() - start,
@@ -228,8 +233,10 @@ class Method(Settings):
             return self.scores(prefs)
         advice = "use a method without pairwise matrices (borda, rrf), or select fewer items"
         if not self.by_parts or prefs.instances is None:
-            more = f" in {len(size):,} instances (select(instances=…) takes some)" if len(size) > 1 else ""
-            memory.require(float(needed.sum()), f"{self.name} on up to {int(size.max()):,} items{more}", advice)
+            many = len(size) > 1
+            more = f" in {len(size):,} instances" if many else ""
+            some = Sentence(advice, action("select", ", or fewer instances with select(instances=…)") if many else "")
+            memory.require(float(needed.sum()), f"{self.name} on up to {int(size.max()):,} items{more}", some)
         memory.require(float(needed.max()), f"{self.name} on {int(size.max()):,} items", advice)
         return self._scores_by_parts(prefs, needed)
 
@@ -271,7 +278,7 @@ class Method(Settings):
             if lacking[need]:
                 raise NeedError(f"{self.name} cannot rank this data: " + NEEDS[need] + ".")
         if prefs.team is not None and not self.takes_teams:
-            raise NeedError(f"{self.name} knows no teams: {TEAMS}.")
+            raise NeedError(f"{self.name} does not support teams: " + TEAMS + ".")
 
     @classmethod
     def memory_of(cls, items: int) -> float:

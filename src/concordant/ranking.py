@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.errors import ConcordantError, InputError, arg
+from concordant.errors import ConcordantError, InputError, action, arg
 from concordant.results.coefficients import Coefficient
 from concordant.results.explanation import Explanation
 from concordant.results.histories import History
@@ -166,8 +166,11 @@ class Ranking(FrozenParts):
         if self.n_instances != 1:
             example = self.instances[0] if self.instances else "…"
             raise ConcordantError(
-                f"This ranking holds {self.n_instances} instances, so it has no single .{name}: "
-                f"take one with ranking[{example!r}], or iterate."
+                f"There are {self.n_instances} instances"
+                + action(
+                    "one_instance",
+                    f", so the ranking has no single .{name}: take one with ranking[{example!r}], or iterate.",
+                )
             )
 
     @cached_property

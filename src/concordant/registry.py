@@ -31,7 +31,7 @@ from functools import cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from concordant.errors import ConcordantError, ParameterError, UnknownNameError, suggest
+from concordant.errors import ConcordantError, ParameterError, UnknownNameError, action, suggest
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -210,9 +210,9 @@ class Kind(Generic[Entry]):
     def _checked(self, name: str, loaded: Any) -> Any:
         """Check what an entry point holds (subclass, module, name), and raise ValueError where it is wrong."""
         if self.base and not (isinstance(loaded, type) and issubclass(loaded, _named(self.base))):
-            raise ValueError(f"is no subclass of {self.base.replace(':', '.')}")
+            raise ValueError(f"is not a subclass of {self.base.replace(':', '.')}")
         if self.entry_kind == "module" and not isinstance(loaded, ModuleType):
-            raise ValueError("is no module")
+            raise ValueError("is not a module")
         declared_name = getattr(loaded, "name", None)
         name_found = declared_name if isinstance(declared_name, str) else loaded.__name__.removesuffix(self.suffix)
         if self.entry_kind != "module" and fold(name_found) != fold(name):
@@ -239,7 +239,8 @@ class Kind(Generic[Entry]):
             spellings.append(spelling)
         known = self.names()
         hint = suggest(name, spellings) or (f" Use one of {', '.join(known)}." if len(known) <= FEW else "")
-        raise UnknownNameError(f"There is no {self.word} {name!r}.{hint} `concordant {self.plural}` lists them all.")
+        catalogue = action("list", f" `concordant {self.plural}` lists them all.")
+        raise UnknownNameError(f"There is no {self.word} {name!r}.{hint}" + catalogue)
 
     def _spellings(self) -> Iterator[tuple[str, Resolved]]:
         """Yield every name with the entry it means, cheapest sources first; the first match wins."""
@@ -297,7 +298,8 @@ class Kind(Generic[Entry]):
             options = ", ".join(declared) or "none"
             new_name = getattr(cls, "renamed", {}).get(unknown)
             hint = f" It is called {new_name!r} now." if new_name else suggest(unknown, declared)
-            raise ParameterError(f"{known} has no parameter {unknown!r} (it has: {options}).{hint}") from None
+            error = ParameterError(f"{known} has no parameter {unknown!r} (it has: {options}).{hint}")
+            raise error.at(parameter=unknown) from None
 
     def listing(self) -> list[Listed]:
         """Describe every entry; a package that cannot be loaded does not hide the others."""

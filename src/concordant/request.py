@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from concordant import registry
 from concordant.api import Summed, default_choice
-from concordant.errors import InputError
+from concordant.errors import InputError, ParameterError, arg
 from concordant.preferences import Preferences
 
 if TYPE_CHECKING:
@@ -169,6 +169,7 @@ class Request:
     def choice(self) -> Choice:
         """The method that was named, or else the one that fits the data, and why."""
         if self.method is not None:
+            _check_method(self.method)
             return Choice(self.method if isinstance(self.method, str) else self.method.name)
         return _fitting(self.gather())
 
@@ -181,6 +182,7 @@ class Request:
     def chosen_method(self) -> Method:
         """The method with its parameters."""
         method = self.method
+        _check_method(method)
         if method is None or isinstance(method, str):
             method = registry.make(self.choice.name, **self.chosen_params)
         elif self.params:
@@ -219,6 +221,14 @@ class Request:
 
         with memory.limited(where["memory_limit"]), running_on(where["workers"], where["cluster"]) as executor:
             return rank_in_chunks(method, prefs, executor)
+
+
+def _check_method(method: Any) -> None:
+    """Refuse what is neither the name of a method nor a method object."""
+    if method is None or isinstance(method, str) or (hasattr(method, "of_everybody") and not isinstance(method, type)):
+        return
+    shown = f"the class {method.__name__}" if isinstance(method, type) else repr(method)
+    raise ParameterError(arg("method", shown=shown) + " is not a method: give its name, or an object of its class.")
 
 
 def _fitting(data: Preferences | Summed) -> Choice:

@@ -204,7 +204,7 @@ def test_it_must_learn_first() -> None:
         cc.ExpertRanker().fit(cc.Preferences.from_rankings([["a", "b"]]), LABELS)
     with pytest.raises(InputError, match="no candidate has a label"):
         cc.ExpertRanker().fit(PREFS, cc.Labels(["other"], ["x"], [1]))
-    with pytest.raises(NeedError, match="learnt nothing to draw"):
+    with pytest.raises(NeedError, match="is not trained"):
         cc.ExpertRanker().plot_experts()
 
 

@@ -131,7 +131,7 @@ def test_without_times_periods_are_ballots_and_each_instance_has_its_own():
 
 def test_words_of_the_calendar_need_dates():
     prefs = cc.Preferences.from_pairs(["a"], ["b"])
-    with pytest.raises(cc.InputError, match="no dates"):
+    with pytest.raises(cc.InputError, match="not dates"):
         cc.rank(prefs, "glicko2", period="month")
     with pytest.raises(cc.ParameterError, match="period"):
         cc.rank(prefs, "glicko2", period="fortnight")

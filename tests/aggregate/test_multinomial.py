@@ -294,7 +294,7 @@ def test_questions_about_many_instances_name_one(corpus_of_ranks):
     with pytest.raises(cc.InputError, match="say which"):
         model.p_beats("d0", "d1")
     assert model.matrix("q1").shape == (7, 7) or len(model.matrix("q1")) > 1
-    with pytest.raises(cc.InputError, match="no candidate"):
+    with pytest.raises(cc.InputError, match="not a candidate"):
         cc.rank(cc.Preferences.from_rankings([["a", "b"], ["c", "d"]], instance=["q", "r"]), "mpm").model.p_beats(
             "a", "c", "q"
         )

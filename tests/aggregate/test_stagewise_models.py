@@ -383,7 +383,7 @@ def test_a_model_of_several_instances_wants_to_know_which(method):
     for ask in (model.p_beats, lambda *items, **more: model.p_first(items, **more)):
         with pytest.raises(cc.InputError, match="several instances: name one with instance="):
             ask("a", "b")
-        with pytest.raises(cc.InputError, match="'a' is no candidate of this instance"):
+        with pytest.raises(cc.InputError, match="'a' is not a candidate of this instance"):
             ask("a", "b", instance="r")
     alone = cc.rank(cc.Preferences.from_rankings([["a", "b"]]), method).model
     with pytest.raises(cc.InputError, match="single, unnamed instance"):

@@ -129,7 +129,7 @@ def test_the_likelihood_of_other_results_is_that_of_their_times(turn):
     assert model.log_likelihood(other) == pytest.approx(wanted)
     with pytest.raises(cc.InputError, match="times that are dates"):
         model.log_likelihood(cc.Preferences.from_pairs(["a"], ["b"], time=[3]))
-    with pytest.raises(cc.InputError, match="no moment"):
+    with pytest.raises(cc.InputError, match="not a time"):
         model.p_beats("a", "b", time="someday")
 
 
@@ -257,7 +257,7 @@ def test_too_many_nodes_make_longer_periods(games, monkeypatch):
 
 
 def test_names_of_the_calendar_need_dates(games):
-    with pytest.raises(cc.InputError, match="no dates"):
+    with pytest.raises(cc.InputError, match="not dates"):
         cc.rank(games, "whole-history", period="month")
 
 

@@ -243,7 +243,7 @@ def test_sparse_files_may_end_before_the_last_feature(run: Run, tmp_path: Path) 
         (["train", LETOR / "train.txt", "--label", "x"], 1, "--label has no meaning for LETOR files"),
         (["train", LETOR / "train.txt", "--method", "label-ranker"], 1, "use it from Python"),
         (["predict", "nowhere.zip", HOTELS], 1, "No such file"),
-        (["predict", HOTELS, HOTELS], 1, "this is no model file"),
+        (["predict", HOTELS, HOTELS], 1, "this is not a model file"),
     ],
 )
 def test_mistakes_are_told_in_one_sentence(run: Run, args: list[object], code: int, words: str) -> None:
@@ -259,7 +259,7 @@ def test_a_method_of_aggregation_is_no_ranker_of_rows(run: Run, tmp_path: Path) 
     cc.save(cc.Borda(), tmp_path / "borda.zip")
     code, _, err = run("predict", tmp_path / "borda.zip", HOTELS)
     assert code == 1
-    assert "which scores no rows" in err
+    assert "which does not score rows" in err
     cc.save(learn.RankNet(), tmp_path / "raw.zip")
     assert "before it was fitted" in run("predict", tmp_path / "raw.zip", HOTELS)[2]
 

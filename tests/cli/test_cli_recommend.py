@@ -123,7 +123,7 @@ def test_mistakes_get_one_sentence(run: Run, model: Path, tmp_path: Path) -> Non
         (("for", model, "u01", "--all"), "Say for whom"),
         (("for", model, "nobody"), "no agent 'nobody'"),
         (("for", model, "--like", "Nothing"), "no item 'Nothing'"),
-        (("for", RATINGS, "u01"), "no model file"),
+        (("for", RATINGS, "u01"), "not a model file"),
         (("train", RATINGS, "--method", "oracle"), "no recommender 'oracle'"),
         (("train", votes, "--validation", "0"), "learns from ratings"),
         (("train", RATINGS, "-o", tmp_path / "no" / "model.zip"), "no folder"),

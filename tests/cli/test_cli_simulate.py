@@ -40,7 +40,7 @@ def test_the_centre_and_the_scores_can_be_given():
     ("arguments", "words"),
     [
         (("mpm", "--phi", "0.5"), "has no --phi"),
-        (("mallows", "--phi", "much"), "no list of numbers"),
+        (("mallows", "--phi", "much"), "not a list of numbers"),
         (("moon",), "moon"),
     ],
 )

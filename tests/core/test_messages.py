@@ -15,9 +15,12 @@ from tests.conftest import ROOT
 
 import concordant as cc
 from concordant import registry
-from concordant.errors import FormatError, InputError, Reference, Sentence, arg, in_words, phrase
+from concordant.cli import _words as cli_words
+from concordant.errors import FormatError, InputError, Reference, Sentence, action, arg, clause, in_words, phrase
+from concordant.io._formats import FUNCTIONS
 from concordant.params import params_of
 from concordant.tables.options import BALLOTS, FILES, options_of
+from concordant.web import words as web_words
 
 SOURCE = ROOT / "src" / "concordant"
 SENTENCE = "Say " + arg("left", "Team A") + ", " + arg("reduce", True) + " or " + arg("by", shown="COLUMN") + "."
@@ -64,6 +67,27 @@ def test_what_a_user_wrote_is_never_taken_for_a_parameter(odd: str) -> None:
     assert sentence == f"The item {odd} is bad: say item={odd!r}, not {odd}."
 
 
+def test_a_face_leaves_out_the_clause_of_a_parameter_that_it_does_not_have() -> None:
+    sentence = "Correct it" + clause(", or say ", arg("by", "x"), " at once") + "."
+    assert sentence == "Correct it, or say by='x' at once."
+    assert in_words(sentence, loudly) == "Correct it."
+    assert in_words(sentence, lambda _: "--by") == "Correct it, or say --by at once."
+    assert in_words(sentence, str) == sentence
+
+
+def test_a_face_has_words_of_its_own_for_an_action() -> None:
+    sentence = "It is not trained: " + action("fit", "call fit(prefs)") + arg("by")
+    assert sentence == "It is not trained: call fit(prefs)by="
+    assert in_words(sentence, lambda one: one.name.upper()) == "It is not trained: FITBY"
+    assert InputError(sentence).parameter == "by"
+
+
+def test_parameters_of_a_method_are_known_as_its_own() -> None:
+    said = SENTENCE.of_method("borda", ["left"])
+    assert said == SENTENCE
+    assert [one.of for one in said.references] == ["borda", "", ""]
+
+
 # ---- errors ----
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
 def test_an_error_is_copied_with_its_parts(copied: object) -> None:
@@ -101,7 +125,17 @@ def test_an_error_says_where_and_which_parameter_mends_it(tmp_path: Path) -> Non
     assert (error.path, error.line, error.column, error.parameter) == (str(path), 3, "votes", "skip_bad_rows")
     with pytest.raises(InputError) as caught_column:
         cc.read(path, winner="no such column")
-    assert caught_column.value.column == "no such column"  # type: ignore[attr-defined]
+    wrong: cc.ConcordantError = caught_column.value  # type: ignore[assignment]
+    assert (wrong.path, wrong.column, wrong.parameter) == (str(path), "no such column", "winner")
+    path.write_text("winner,loser,day\na,b,2020-01-01\na,b,soon\n")
+    with pytest.raises(FormatError) as bad_time:
+        cc.read(path, time="day")
+    assert (bad_time.value.line, bad_time.value.column) == (3, "day")
+    with pytest.raises(cc.ParameterError) as no_parameter:
+        cc.rank(cc.Preferences.from_rankings([["a", "b"]]), "davidson", winner="x")
+    assert no_parameter.value.parameter == "winner"
+    with pytest.raises(FormatError, match="The name of the file is empty"):
+        cc.rank("")
     path.write_text("agent,item,rank\nann,a,1\nann,a,2\n")
     with pytest.raises(FormatError) as repeated:
         cc.read(path)
@@ -121,6 +155,7 @@ class Literals(ast.NodeVisitor):
         self.said: list[tuple[str, str]] = []
         self.flattened: list[str] = []
         """Where an f-string makes plain text of a parameter, or a template of values."""
+        self.actions: list[str] = []
 
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -140,7 +175,10 @@ class Literals(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Name) and node.func.id == "phrase" and isinstance(node.args[0], ast.JoinedStr):
             self.flattened.append(f"{self.name}:{node.lineno}")  # values could hold {}
-        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id == "action":  # its text is for Python alone
+            self.actions += [node.args[0].value] if isinstance(node.args[0], ast.Constant) else [*FUNCTIONS.values()]
+        else:
+            self.generic_visit(node)
 
 
 @cache
@@ -173,10 +211,31 @@ def test_the_library_names_no_option_of_the_command_line() -> None:
 
 def test_the_library_names_parameters_by_arg_alone() -> None:
     names = "|".join(sorted(known_parameters()))
-    markup = ("io/_duckdb.py", "io/_zstd.py", "reporting/", "results/flow_picture.py")  # SQL, HTML and SVG
+    markup = ("io/_duckdb.py", "reporting/", "results/flow_picture.py")  # SQL, HTML and SVG
     pages = ("experiments/",)  # settings that were published
     # Neither a call f(name=…), nor p@5:name=…, nor the settings "name=…,name=…" of a learner.
     assert places(rf"(?<!\w\()(?<![\w.:%,\"-])({names})=(?!=)", (*markup, *pages)) == []
+
+
+def test_the_library_names_functions_by_action_alone() -> None:
+    python = ("request.py", "evaluation.py", "ranking.py", "method.py", "analysis/fusing.py", "analysis/comparing.py")
+    others = ("learn/_data.py", "preferences.py", "io/_duckdb.py")  # what no face can bring about, and SQL
+    functions = (
+        r"\b(read_labels|read_features|from_(ranks|ratings|rankings|pairs|frame)|replace\(|crowd\.|fit\(|select\()"
+    )
+    assert places(functions, (*python, *others, "datasets/", "experiments/")) == []
+
+
+def test_the_library_names_no_parameter_by_its_bare_name() -> None:
+    long = "|".join(sorted(name for name in known_parameters() if "_" in name))
+    assert places(rf"(?<![\w.{{`'\"/-])({long})(?![\w=(:\]']|\.\w)", ("experiments/", "io/_duckdb.py", "laws.py")) == []
+    short = "reduce|strict|workers|cluster|format|transpose|header|sheet|delimiter|missing|categories"
+    assert places(rf"\b(leave out|without|say|give|with) ({short})[.,;:]") == []
+
+
+def test_every_action_has_words_in_every_face() -> None:
+    named = {name for module in library() for name in module.actions}
+    assert named == set(cli_words.ACTIONS) == set(web_words.ACTIONS)
 
 
 def test_no_f_string_makes_plain_text_of_a_parameter() -> None:

@@ -55,7 +55,7 @@ def test_one_of_many_instances_is_a_ranking_of_its_own() -> None:
     assert len(ranking) == 2
     assert ranking["q2"].items == ["b", "c", "a"]
     assert [part.instance for part in ranking] == ["q1", "q2"]
-    with pytest.raises(cc.ConcordantError, match="holds 2 instances"):
+    with pytest.raises(cc.ConcordantError, match="There are 2 instances"):
         _ = ranking.items
     with pytest.raises(cc.UnknownNameError, match="no instance 'q3'"):
         _ = ranking["q3"]

@@ -182,7 +182,7 @@ def test_a_bomb_is_refused_by_ratio(make: Any, pack: Any, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("pack", PACK.values())
 def test_a_bomb_is_refused_by_size(make: Any, pack: Any) -> None:
     path = make(pack(b"winner,loser\n" + b"a,b\n" * 100_000), "bomb.csv.gz")
-    assert "it holds more than max_bytes = 1,000 bytes: raise max_bytes=" in complaint(path, max_bytes=1000)
+    assert "it holds more than 1,000 bytes: raise max_bytes=" in complaint(path, max_bytes=1000)
 
 
 def test_a_zip_archive_of_one_file_is_read_and_of_several_refused(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_deep_json_is_refused_without_a_crash(make: Any) -> None:
 
 def test_broken_json_names_its_line(make: Any) -> None:
     path = make('{"winner": "a", "loser": "b"}\n{"winner": "a", \n', "votes.jsonl")
-    assert complaint(path).startswith("votes.jsonl, line 2: this is no valid JSON")
+    assert complaint(path).startswith("votes.jsonl, line 2: this is not valid JSON")
     path = make('{"winner": "a", "loser": "b"}\n[1, 2]\n', "votes.jsonl")
     assert complaint(path).startswith("votes.jsonl, line 2: this is no JSON object")
     assert "this is no JSON" in complaint(make("hello\n", "votes.json"))
@@ -346,8 +346,8 @@ def test_a_complaint_leaves_the_table_as_it_was(make: Any, skips: bool) -> None:
         ("a,b\nb,a\n", {"item": "²"}, "has no column '²'"),
         ("a,b\nb,a\n", {"item": "9" * 5000}, "has no column"),
         (",,\n,,\n", {}, "its first rows are empty"),
-        ("a,b\nb,a\n", {"delimiter": '"'}, "no single sign"),
-        ("a,b\nb,a\n", {"delimiter": "\n"}, "no single sign"),
+        ("a,b\nb,a\n", {"delimiter": '"'}, "not a single character"),
+        ("a,b\nb,a\n", {"delimiter": "\n"}, "not a single character"),
         ("a,b\nb,a\n", {"encoding": "base64"}, "There is no encoding 'base64'"),
         ("a,b\nb,a\n", {"encoding": "rot13"}, "There is no encoding 'rot13'"),
         ("a,b\nb,a\n", {"encoding": 8}, "There is no encoding 8"),

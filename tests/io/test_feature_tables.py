@@ -121,7 +121,7 @@ def test_features_is_still_a_plain_triple(make: Any) -> None:
         ("qid,label,x\n1,2,3\n", {"n_features": 2}, "it has 1 features, not 2"),
         ("qid,label,x,word\n1,2,3,a\n", {"strict": True}, "word would not be read"),
         ("qid,label,x\n", {}, "no rows"),
-        ("qid,label,x\n1,2,3\n", {"dtype": "int8"}, "no type of features"),
+        ("qid,label,x\n1,2,3\n", {"dtype": "int8"}, "not a type of features"),
     ],
 )
 def test_bad_tables_are_refused_in_one_sentence(make: Any, text: str, options: dict[str, Any], words: str) -> None:

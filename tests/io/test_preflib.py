@@ -328,8 +328,8 @@ def test_what_preflib_cannot_say_is_refused(tmp_path: Path) -> None:
         (tied, "soi", "a soi file holds orders without ties"),
         (short, "soc", "end the name in .soi"),
         (several, "soc", "one election"),
-        (half, "soc", "no whole numbers"),
-        (split, "soc", "no name for one line"),
+        (half, "soc", "not whole numbers"),
+        (split, "soc", "does not fit on one line"),
         (open_ended, "toc", "order of the last items is open"),
         (tied, "wmd", "needs ratings by named agents"),
     ):

@@ -239,7 +239,7 @@ def test_labels_survive(tmp_path: Path, ending: str) -> None:
 
 
 def test_fractional_labels_do_not_fit_qrels(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="A label is no whole number"):
+    with pytest.raises(InputError, match="A label is not a whole number"):
         cc.write(cc.Labels(None, ["a"], [0.5]), tmp_path / "x.qrels")
 
 

@@ -122,7 +122,7 @@ def test_documents_without_names_are_numbered_in_their_query(make: Any) -> None:
         ("1 qid:12 1:1 oops", "not of the form index:value"),
         ("1 qid:12 x:1", "index before a colon is not a whole number"),
         ("1 qid:12 1:first", "neither a number nor NULL"),
-        ("1 qid:12 1:0.25", "field 1 is 0.25, which is no rank; feature rows are read with read_features"),
+        ("1 qid:12 1:0.25", "field 1 is 0.25, which is not a rank; feature rows are read with read_features"),
         ("1 qid:12 0:1", "lists are numbered from 1"),
         ("1 1:2", "the row has no qid"),
         ("1 qid:11 1:3 #docid = GX-3", r"'GX-3' stands twice in its query \(first in line 5\)"),
@@ -147,7 +147,7 @@ def test_features_can_have_a_fixed_width_and_type(make: Any) -> None:
     path = make("1 1:0.5\n0 2:1\n", "train.txt")
     X, _, query = cc.read_features(path, n_features=5, dtype="float32")
     assert (X.shape, X.dtype, query.tolist()) == ((2, 5), np.float32, [0, 0])
-    with pytest.raises(FormatError, match="line 2: feature 2 is beyond n_features = 1"):
+    with pytest.raises(FormatError, match="line 2: feature 2 is beyond the 1 that are expected"):
         cc.read_features(path, n_features=1)
     with pytest.raises(FormatError, match="line 1: feature 2000000000 makes the dense matrix too large"):
         cc.read_features(make("1 2000000000:1\n0 1:1\n0 1:1\n", "train.txt"))

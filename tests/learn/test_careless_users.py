@@ -265,7 +265,7 @@ class TestLabelRankers:
 @pytest.mark.parametrize("given", [5, LogisticRegression])
 def test_what_is_no_estimator_is_refused(given: Any) -> None:
     for model in (PairwiseRanker(classifier=given), BaggedRanker(ranker=given)):
-        with pytest.raises(ParameterError, match="no estimator"):
+        with pytest.raises(ParameterError, match="not an estimator"):
             model.fit(X, Y, qid=QID)
-    with pytest.raises(ParameterError, match="no estimator"):
+    with pytest.raises(ParameterError, match="not an estimator"):
         LabelRanker(scoring="pairwise", classifier=given).fit(X, TestLabelRankers.RANKS)

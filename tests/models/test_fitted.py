@@ -52,7 +52,7 @@ def test_every_model_refuses_in_the_same_words(method):
     for ask in (model.p_beats, model.p_tie, model.difference):
         with pytest.raises(cc.InputError, match="several instances: name one with instance="):
             ask("a", "b")
-        with pytest.raises(cc.InputError, match="'a' is no candidate of this instance"):
+        with pytest.raises(cc.InputError, match="'a' is not a candidate of this instance"):
             ask("a", "b", instance="r")
     for ask_all in (model.matrix, lambda: model.sample(3)):
         with pytest.raises(cc.InputError, match="several instances: name one with instance="):

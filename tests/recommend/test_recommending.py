@@ -375,7 +375,7 @@ def test_opposite_orders_are_told_apart_without_ratings() -> None:
 
 @everyone
 def test_preferences_without_agents_are_refused(model: Recommender) -> None:
-    with pytest.raises(cc.NeedError, match="needs to know who said what"):
+    with pytest.raises(cc.NeedError, match="needs to know who gave each rating"):
         model.fit(cc.Preferences.from_rankings([["a", "b"], ["b", "a"]]))
 
 

@@ -23,7 +23,7 @@ def test_the_allowance_is_what_the_environment_says(said: str, bytes_: int, monk
 @pytest.mark.parametrize("said", ["much", "-1", "4 PB", "1e9", "٤GB"])
 def test_an_allowance_that_is_no_amount_is_refused(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONCORDANT_MEMORY", said)
-    with pytest.raises(ParameterError, match="say it like 4GB"):
+    with pytest.raises(ParameterError, match="write it like 4GB"):
         memory.allowance()
 
 

@@ -157,7 +157,7 @@ def test_equal_matches_are_joined_whatever_the_order_of_players(make: Any) -> No
     text = "winner,loser\nann+bob,cy+dan\nbob+ann,dan+cy\nann+cy,bob+dan\n"
     merged = cc.read(make(text), team_separator="+", merge=True)
     assert merged.weight.tolist() == [2, 1]
-    with pytest.raises(InputError, match="reduce keeps counts of pairs, and team_separator= says more"):
+    with pytest.raises(InputError, match="Only counts of pairs are kept, and team_separator= needs more"):
         cc.read(make(text), team_separator="+", reduce=True)
 
 
@@ -254,7 +254,7 @@ def test_covariates_that_cannot_be_meant_are_refused(make: Any) -> None:
 def test_merging_keeps_covariates_apart(make: Any) -> None:
     path = make("winner,loser,d\na,b,1\na,b,1\na,b,2\n")
     assert cc.read(path, covariate="d", merge=True).weight.tolist() == [2, 1]
-    with pytest.raises(InputError, match="covariate= says more than counts can"):
+    with pytest.raises(InputError, match="covariate= needs more than counts"):
         cc.read(path, covariate="d", reduce=True)
 
 

@@ -134,7 +134,7 @@ def test_semicolons_bring_decimal_commas(read: Any) -> None:
         ("foo,bar\n1,2\n3,4\n", "do not say what the preferences are.*layout='rating-matrix'"),
         ("a,b,c\n1,2,3\n", "do not say what the preferences are"),
         ("region,lot,price,rooms\nx,y,110,3\nx,z,99,4\n", "do not say what the preferences are"),
-        ("Timestamp,Name,Q [x],Q [y]\n1,a,meh,wow\n2,b,wow,ok\n", "'meh', 'wow', 'ok' are on no scale.*categories="),
+        ("Timestamp,Name,Q [x],Q [y]\n1,a,meh,wow\n2,b,wow,ok\n", "'meh', 'wow', 'ok' are not on a known.*categories="),
         ("Timestamp,Name,Q [x],Q [y]\n1,a,,\n2,b,,\n", "nobody answered 'Q'"),
         ("voter,x,y\n", "do not say|no rows"),
     ],
@@ -199,7 +199,7 @@ def test_grades_in_words_are_ratings(read: Any) -> None:
 def test_the_user_orders_words_of_no_known_scale(read: Any) -> None:
     text = "Timestamp,Name,Q [x],Q [y]\n1,a,meh,wow\n2,b,wow,ok\n"
     assert said(read(text, categories="wow,ok,meh")) == {"a": "y > x", "b": "x > y"}
-    with pytest.raises(InputError, match="on no scale"):
+    with pytest.raises(InputError, match="not on a known scale"):
         read(text, categories=["wow", "meh"])
 
 
@@ -222,7 +222,7 @@ def test_questions_are_instances_or_one_is_taken(read: Any) -> None:
     assert np.diff(prefs.slot_ptr).tolist() == [2, 2]
     assert "2 questions are 2 instances" in prefs.notes[0]
     assert said(read(text, question="drinks")) == {"ann": "q > p", "bob": "p > q"}
-    with pytest.raises(InputError, match="'music' is no question of this table: they are Rank food; Rank drinks"):
+    with pytest.raises(InputError, match="'music' is not a question of this table: they are Rank food; Rank drinks"):
         read(text, question="music")
     with pytest.raises(InputError, match="fits several questions"):
         read(text, question="rank")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import ROOT
 
 from concordant import registry
-from concordant.errors import Sentence, arg, in_words
+from concordant.errors import Sentence, action, arg, clause, in_words
 from concordant.params import params_of
 from concordant.web import pages
 from concordant.web.answers import Answerer
@@ -30,12 +32,16 @@ PARAMS = [one.name for one in params_of(registry.load("bradley-terry"))]
         (arg("skip_bad_rows", True), "“Leave out rows that cannot be read”"),
         (arg("min_ballots"), "“Leave out items on fewer ballots than”"),
         (arg("prior", -1), "“prior” -1"),
-        (arg("reduce", True), "reduce=True"),
-        (arg("seats"), "seats="),
+        (arg("reduce", True), "reduce"),
+        (arg("seats"), "seats"),
+        (arg("seats", of="stv"), "“seats” of the method stv"),
+        (arg("prior", 2, of="bradley-terry"), "“prior” 2"),
+        (clause(", or say ", arg("format")), ""),
+        (action("list", "`concordant methods` lists them all."), ""),
     ],
 )
 def test_a_parameter_is_the_control_to_use_where_there_is_one(sentence: Sentence, words: str) -> None:
-    assert in_words(sentence, control_words(PARAMS)) == words
+    assert in_words(sentence, control_words(PARAMS, "bradley-terry")) == words
 
 
 def test_the_labels_are_those_of_the_page() -> None:
@@ -73,3 +79,31 @@ def test_notes_and_results_name_controls(tmp_path: Path) -> None:
     assert answer["error"] is None
     assert "(“since” moves the limit, “all items” True ranks every item)" in told["results"]
     assert "since=" not in told["results"]
+
+
+@pytest.mark.parametrize(
+    ("file", "settings", "error"),
+    [
+        ("qrels.txt", {}, "which holds no preferences: add it as the file of labels."),
+        ("election.csv", {"method": "brda"}, "There is no method 'brda'. Did you mean borda?"),
+        ("election.csv", {"method": "mean-rating"}, "choose the role “rating” or the role “rank” for a column."),
+    ],
+)
+def test_an_error_names_neither_functions_nor_commands(file: str, settings: dict[str, Any], error: str) -> None:
+    answer, _ = asked(ROOT / "examples" / file, **settings)
+    assert answer["error"].endswith(error)
+
+
+@pytest.mark.parametrize(
+    ("file", "settings"),
+    [
+        ("league.csv", {"method": "davidson", "min_ballots": 2}),
+        ("ratings.csv", {"method": "mpm"}),
+        ("election.csv", {"view": "compare"}),
+    ],
+)
+def test_the_page_has_no_words_of_python(file: str, settings: dict[str, Any]) -> None:
+    answer, told = asked(ROOT / "examples" / file, **settings)
+    assert answer["error"] is None
+    shown = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", " ".join([told["results"], told["understood"], answer["methods"]]))
+    assert re.findall(r"[a-z_]+=\S*|`concordant [a-z]+`|--[a-z]\S+", shown) == []

@@ -17,7 +17,7 @@ from concordant.preferences import Preferences
 MAX_METHODS = 5  # how many methods are named
 FEW_ITEMS = 60  # for methods whose cost can grow fast with the items
 RANKED = ("rankings", "top-k", "ratings")
-_ADHERENCE = "with " + arg("adherence", True) + " it weighs agents by how far they go with the rest"
+_ADHERENCE = "with " + arg("adherence", True, of="mpm") + " it weighs agents by how far they go with the rest"
 USUAL = {
     "rankings": ("plurality", "instant-runoff", "borda", "schulze", "copeland"),
     "top-k": ("plurality", "instant-runoff", "borda", "schulze"),
@@ -94,7 +94,7 @@ _RULES: tuple[_Rule, ...] = (
     ("approval", "counts who approves of an item", lambda f: f.form == "approvals"),
     (
         "pav",
-        "elects a committee (" + arg("seats") + ") in which groups have their share",
+        "elects a committee (" + arg("seats", of="pav") + ") in which groups have their share",
         lambda f: f.form == "approvals" and f.n_items <= FEW_ITEMS and f.n_instances == 1,
     ),
     (
@@ -111,7 +111,7 @@ _RULES: tuple[_Rule, ...] = (
     ("schulze", "elects whoever wins every duel", lambda f: f.form == "rankings" and f.n_instances == 1),
     (
         "stv",
-        "elects several (" + arg("seats") + ") in proportion; ballots may be short",
+        "elects several (" + arg("seats", of="stv") + ") in proportion; ballots may be short",
         lambda f: f.form == "rankings" and not f.is_complete and f.n_items <= FEW_ITEMS and f.n_instances == 1,
     ),
     ("mpm", "scores with uncertainty from ratings, at the cost of a sum", lambda f: f.form == "ratings"),

@@ -224,6 +224,8 @@ def compare(
     With ``min_ballots`` items on fewer ballots are left out first. Further arguments say how to read a DataFrame or
     files, as in ``cc.rank``.
     """
+    if isinstance(methods, str):
+        raise InputError(arg("methods", methods) + f" is text: give a list of names, for example [{methods!r}].")
     if not methods:
         raise InputError("There is nothing to compare: name at least one method.")
     request = Request.of(prefs, None, reading, min_ballots=min_ballots)

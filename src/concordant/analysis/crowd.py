@@ -36,7 +36,7 @@ import numpy as np
 from concordant import registry, views
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import encode
-from concordant.errors import InputError, NeedError, ParameterError, arg
+from concordant.errors import InputError, NeedError, ParameterError, action, arg
 from concordant.labels import Labels
 from concordant.method import Method
 from concordant.preferences import Preferences
@@ -271,8 +271,12 @@ def reliability(
     """
     if prefs.agents is None or prefs.agent is None or prefs.value is None:
         raise NeedError(
-            "Judgements have an agent and a value, and these lack one: name the columns of agents and ratings, or make "
-            "them with crowd.judgements."
+            "Every judgement needs an agent and a rating: name their columns with "
+            + arg("agent")
+            + " and "
+            + arg("rating")
+            + action("judgements", ", or build them with crowd.judgements")
+            + "."
         )
     agent, n = prefs.agent[views.ballot_of_entry(prefs)], len(prefs.agents)
     label = np.full(len(agent), np.nan)

@@ -12,7 +12,7 @@ from concordant.analysis import findings
 from concordant.analysis.advice import Advice, fitting_methods
 from concordant.analysis.findings import NAMED, Finding
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import Words, arg, in_words
+from concordant.errors import Words, in_words
 from concordant.models.notices import joined
 from concordant.preferences import Preferences
 from concordant.support.text import text_width
@@ -20,10 +20,8 @@ from concordant.types import Bools, Int32s, Int64s
 
 SHOWN, SHOWN_ITEMS = 3, 8  # ballots, and items of each, that are shown as they were understood
 MISSING = {
-    "last": "ranked below the named items by the rules ("
-    + arg("missing", shown="last")
-    + "); score models leave them out",
-    "ignore": "nothing is said of them (" + arg("missing", shown="ignore") + ")",
+    "last": "ranked below the named items by the rules; score models leave them out",
+    "ignore": "not compared with the others",
 }
 
 

@@ -121,7 +121,7 @@ def _weights(weights: Sequence[float] | None, n: int) -> Floats:
         weight = np.array(weights, np.float64)
     except (TypeError, ValueError):
         shown = arg("weights", shown=shorten(repr(weights)))
-        raise InputError(shown + " are no numbers: give one number per list.") from None
+        raise InputError(shown + " are not numbers: give one number per list.") from None
     if weight.shape != (n,):
         raise InputError(f"There are {weight.size} weights for {n} lists: give one number per list.")
     if bad_weights(weight).any() or not weight.any():

@@ -240,5 +240,5 @@ def _check_slots(parts: Parts) -> None:
     is_not_candidate = slots.of_entry < 0 if slots.of_entry is not None else np.zeros(0, bool)
     if is_not_candidate.any():
         label = shorten(items[parts["item"][int(np.argmax(is_not_candidate))]])
-        raise InputError(f"{label!r} is ranked in an instance where it is no candidate: add it to the candidates.")
+        raise InputError(f"{label!r} is ranked in an instance where it is not a candidate: add it to the candidates.")
     parts["slots"] = slots

@@ -25,10 +25,10 @@ class DefaultCommand(shared.MethodCommand):
         try:
             return super().parse_args(ctx, list(args))
         except click.NoSuchOption:
-            self.params = [*self.params, *self._options_of_defaults()]
+            self.params = [*self.params, *self.options_of_defaults()]
             return click.Command.parse_args(self, ctx, args)
 
-    def _options_of_defaults(self) -> list[click.Option]:
+    def options_of_defaults(self) -> list[click.Option]:
         """Return every option of a default method once; it is converted when the method is known."""
         taken = {name for option in self.params for name in option.opts}
         option_of_name: dict[str, click.Option] = {}

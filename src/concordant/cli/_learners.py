@@ -166,11 +166,11 @@ def explained() -> Iterator[list[str]]:
 
 def _in_cli_words(message: Warning | str) -> str:
     """Return the first line of a warning, in the words of the command line."""
-    from concordant.errors import OneQueryWarning
+    from concordant.errors import OneQueryWarning, in_words
 
     if isinstance(message, OneQueryWarning):
         return "all rows are one query and compared with each other: name the column of the queries with --query."
-    text = str(message)
+    text = in_words(message.args[0] if isinstance(message, Warning) and message.args else message, shared.words())
     return text.splitlines()[0] if "\n" in text else text
 
 

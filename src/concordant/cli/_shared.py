@@ -108,7 +108,7 @@ class Output(NamedTuple):
         from concordant.errors import InputError
 
         if explain and self.format == "csv":
-            raise InputError("An explanation is no table: use --explain with text or with --json, not with --csv.")
+            raise InputError("--explain cannot be combined with --csv: use text or --json.")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
         """Return a table formatted for its destination."""
@@ -175,6 +175,8 @@ class MethodCommand(Command):
     """A command whose options depend on the method named on its line."""
 
     default_method: str | None = None
+    method_in_use: str | None = None
+    """The method named on the line or the default one, once the line is parsed."""
     hints = {"method": ('--method NAME --help adds its options, "concordant methods" lists methods',)}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -184,12 +186,13 @@ class MethodCommand(Command):
         named = named_method(args)
         name = named or self.default_method
         fixed = [parameter for parameter in self.params if not (parameter.name or "").startswith("param_")]
-        self.params = fixed
+        self.params, self.method_in_use = fixed, None
         if name:
             try:
                 declared = self.params_of(name)
             except ConcordantError as error:
                 raise click.UsageError(str(error), ctx) from None
+            self.method_in_use = declared_name(name)
             taken = {name for option in fixed for name in option.opts}
             added = method_options(declared, heading=f"options of {name}", rare=named is None)
             self.params = fixed + [option for option in added if not taken.intersection(option.opts)]
@@ -201,6 +204,17 @@ class MethodCommand(Command):
         from concordant.params import params_of
 
         return params_of(registry.load(registry.resolve(name)[0]))
+
+
+def declared_name(name: str) -> str:
+    """Return the name under which a method in any spelling is registered; a learner's as it is."""
+    from concordant import registry
+    from concordant.errors import ConcordantError
+
+    try:
+        return registry.resolve(name)[0]
+    except ConcordantError:
+        return name
 
 
 def named_method(args: Sequence[str]) -> str | None:

@@ -8,26 +8,57 @@ from collections.abc import Iterator
 
 import click
 
-from concordant.errors import Reference, Words
+from concordant.errors import ACTION, Reference, Words
 
 # Parameters of Python whose option has another name, in the commands that have that option.
 CALLED = {"qid": "query", "folder": "data", "n_ballots": "ballots", "n": "number", "share": "validation"}
 ELSEWHERE = {("write", "format"): "to", ("sort", "by"): "sort"}
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+")
+# What to do instead of calling a function: the first text whose options the command has; None keeps Python's words.
+ACTIONS: dict[str, tuple[str | None, ...]] = {
+    "features": (
+        "; rows of features are read by `concordant train` and `concordant predict`, relevance judgements by "
+        "`concordant evaluate`",
+    ),
+    "fit": ("train it with `concordant train-fusion`, and rank with `concordant fuse` and its option for models",),
+    "judgements": ("",),
+    "list": (None,),
+    "no_teams": ("",),
+    "one_instance": (": choose one with --query.", ", and this shows a single one: use data with one instance."),
+    "one_agent": ("give one file per system",),
+    "read": ("rank it with `concordant rank`",),
+    "read_features": ("use it with `concordant train`",),
+    "read_labels": ("evaluate rankings against it with `concordant evaluate`",),
+    "refit": ("train it with `concordant recommend train`",),
+    "select": ("",),
+    "select_one": (": put all together with --instance none", ""),
+    "sides": ("",),
+    "teamless": (", or drop the teams with --team none, which makes their members tied items", ""),
+    "unmerged": ("use data that keep the order of events",),
+    "values": ("name their column with --rating or --rank", "use ratings or ranks"),
+    "whole": ("rank without --reduce and --workers", "read the files as they are"),
+}
 _SAFE = re.compile(r"[\w@%+=:,./…-]+")  # needs no quotes in a shell
 
 
 def option_words(command: click.Command | None) -> Words:
-    """Return the function that names parameters as options of a command, else as those of the methods."""
+    """Return how a command names parameters: by its own options, those of another method with its name."""
     known = {_parameter(option): option for option in _options(command)}
-    by_option_name = {option.name: option for option in known.values()}  # reading options start with read_
+    others = {option.name: option for option in known.values()}  # those of reading and methods as read_…, param_…
+    typed = {name for option in known.values() for name in (*option.opts, *option.secondary_opts)}
 
     def words(reference: Reference) -> str | None:
-        name = reference.name
-        if reference.of:
-            option = by_option_name.get(ELSEWHERE.get((reference.of, name), name))
+        name, of = reference.name, reference.of
+        if of == ACTION:
+            return next((text for text in ACTIONS[name] if text is None or typed.issuperset(OPTION.findall(text))), "")
+        if of in ("write", "sort", "evaluate"):
+            option = others.get(ELSEWHERE.get((of, name), name))
+        elif of and of != getattr(command, "method_in_use", None):
+            return _of_method(reference, "" if "--method" in typed else "rank ")
         else:
-            option = known.get(name) or known.get(CALLED.get(name, "")) or _of_a_method(name)
-        return None if option is None else _written(option, reference)
+            option = known.get(name) or known.get(CALLED.get(name, "")) or _of_a_default(command, name)
+        said = None if option is None else _written(option, reference)
+        return reference.plain if said is None and not reference.before else said
 
     return words
 
@@ -44,15 +75,24 @@ def _parameter(option: click.Option) -> str:
     return (option.name or "").removeprefix("read_").removeprefix("param_")
 
 
-def _of_a_method(name: str) -> click.Option | None:
-    """Return the option of the first method that has a parameter of this name; all methods are searched."""
+def _of_method(reference: Reference, command: str) -> str | None:
+    """Return the option of a method that is not the one in use, after the name of the method."""
     from concordant import registry
     from concordant.cli._shared import method_options
     from concordant.params import params_of
 
-    methods = (registry.load(method) for method in registry.METHODS.modules())
-    declared = next((param for method in methods for param in params_of(method) if param.name == name), None)
-    return None if declared is None else method_options([declared])[0]
+    declared = [one for one in params_of(registry.load(reference.of)) if one.name == reference.name]
+    said = _written(method_options(declared)[0], reference) if declared else None
+    return reference.plain if said is None else f"{command}--method {reference.of} {said}"
+
+
+def _of_a_default(command: click.Command | None, name: str) -> click.Option | None:
+    """Return the option of a default method, where the data choose the method."""
+    from concordant.cli._default_options import DefaultCommand
+
+    if not isinstance(command, DefaultCommand) or command.method_in_use is not None:
+        return None
+    return next((one for one in command.options_of_defaults() if _parameter(one) == name), None)
 
 
 def _written(option: click.Option, reference: Reference) -> str | None:

@@ -69,13 +69,13 @@ def command(
             [
                 *([result.dispute] if result.dispute else []),
                 _text(names, result, output),
-                *([str(result.explain())] if explain else []),
+                *([result.explain().to_text(shared.words())] if explain else []),
             ]
         ),
     )
     if output.format == "text":
-        for row in result.to_dict()["methods"]:
-            shared.tell(row["warnings"], f"warning: {row['method']}: ")
+        for name, ranking in zip(names, result.rankings, strict=True):
+            shared.tell(ranking.warnings, f"warning: {name}: ")
 
 
 def _columns(names: list[str], result: Any, has_folds: bool) -> dict[str, Any]:

@@ -87,7 +87,9 @@ def _loaded(path: str) -> Any:
         saving.import_classes(path)
     ranker = saving.load(path)
     if not hasattr(ranker, "predict"):
-        raise FormatError(f"this holds {type(ranker).__name__}, which scores no rows: train a ranker.", path=path)
+        raise FormatError(f"this holds {type(ranker).__name__}, which does not score rows: train a ranker.", path=path)
+    if hasattr(ranker, "recommend"):
+        raise FormatError("this model recommends items: use `concordant recommend` with it.", path=path)
     if not hasattr(ranker, "n_features_in_"):
         raise FormatError("the model was saved before it was fitted: train it first.", path=path)
     return ranker

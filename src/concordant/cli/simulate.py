@@ -59,7 +59,7 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
     try:
         return [float(part) for part in text.split(",")]
     except ValueError:
-        raise click.BadParameter(f"{text!r} is no list of numbers: write them like 0.5,0,-1.", param=param) from None
+        raise click.BadParameter(f"{text!r} is not a list of numbers: write them like 0.5,0,-1.", param=param) from None
 
 
 @click.command(cls=SimulateCommand, epilog=EPILOG)
@@ -75,6 +75,9 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 @click.option("--top", type=click.IntRange(1), help="Places a ballot tells; the rest is left open.")
 @click.option("--ties", type=float, help="How readily duels are drawn.")
 @click.option("--tie-odds", type=float, help="How readily items share a tier.")
+@click.option("--drift", type=float, help="Standard deviation of the scores' random walk per unit of time.")
+@click.option("--length", type=float, help="Length of the time span.")
+@click.option("--moments", type=click.IntRange(1), help="Number of equal time steps.")
 @click.option("--variances", callback=_numbers, metavar="X,Y,…", help="Variances of the items.")
 @click.option("--adherence", callback=_numbers, metavar="X,Y,…", help="Adherence of every agent.")
 @_options.output

@@ -409,5 +409,5 @@ def _opened(workers: object, cluster: object) -> Executor:
     if workers is None:
         return Serial()
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InputError(arg("workers", workers) + " is no number of processes: give a whole number from 1 up.")
+        raise InputError(arg("workers", workers) + " is not a number of processes: give a whole number of at least 1.")
     return Serial() if workers == 1 else Processes(workers)

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from concordant.errors import NeedError, ParameterError
+from concordant.errors import NeedError, ParameterError, action
 from concordant.params import check_params, params_of
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s
@@ -59,7 +59,7 @@ class PreferenceFeatures:
     def _require_fitted(self) -> tuple[str, ...]:
         """Return the experts, or raise if ``fit`` has not been called."""
         if not self.is_fitted:
-            raise NeedError(f"{type(self).__name__} does not know the experts yet: call fit(prefs) first.")
+            raise NeedError(f"{type(self).__name__} is not fitted: " + action("refit", "call fit(prefs)") + ".")
         return self.agents_
 
     # ---- what scikit-learn asks ----

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
-from concordant.errors import ConcordantError, FormatError, InputError, arg
+from concordant.errors import ConcordantError, FormatError, InputError, action, arg, clause
 from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._source import PathLike, Source
 from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out, notes_on_bad
@@ -226,10 +226,7 @@ def _check_reduction(options: Options) -> None:
         options_given = [name for name in ("workers", "cluster", "skip_bad_files") if getattr(options, name)]
         if options_given:
             raise InputError(
-                arg(options_given[0])
-                + " is for files that are reduced to counts: say "
-                + arg("reduce", True)
-                + ", too."
+                arg(options_given[0]) + " is for files that are reduced to counts: add " + arg("reduce", True) + "."
             )
 
 
@@ -246,7 +243,9 @@ def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
     for source, kind in zip(sources, kinds, strict=True):
         if kind != kinds[0]:
             what = f"this looks like {kind.name}, the first file like {kinds[0].name}"
-            raise source.error(f"{what}: say " + arg("format") + ".")
+            raise source.error(
+                what + ": " + clause("name the format of all with ", arg("format"), ", or ") + "read them apart."
+            )
     return kinds[0]
 
 
@@ -256,7 +255,9 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
         raise sources[0].error(f"the format {kind.name} cannot be read: write another one.")
     if what not in kind.reads:
         holds = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
-        raise sources[0].error(f"{holds}: read it with {FUNCTIONS[kind.reads[0]]}, or say " + arg("format") + ".")
+        function = FUNCTIONS[kind.reads[0]]
+        instead = action(function, f"read it with {function}") + clause(", or name its format with ", arg("format"))
+        raise sources[0].error(holds + ": " + instead + ".")
     if options.categories is not None and kind.name != "preflib" and not kind.is_table:
         what = arg("categories") + " is for PrefLib's cat files and tables"
         raise sources[0].error(what + f", this is {kind.name}: leave it out.")

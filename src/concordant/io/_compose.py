@@ -269,7 +269,7 @@ def _unwritten_labels(prefs: Preferences, layout: str) -> list[str]:
     is_written[segment_index(prefs.slot_ptr)[written]] = True
     counts = {
         "candidates that nobody ranked": len(_unranked(prefs)) - len(written),
-        "items that are no candidates": prefs.n_items - len(np.unique(prefs.slot_item)),
+        "items that are not candidates": prefs.n_items - len(np.unique(prefs.slot_item)),
         "instances without ballots": 0 if prefs.instances is None else int((~is_written).sum()),
         "agents without ballots": 0 if prefs.agent is None else len(prefs.agents or ()) - len(np.unique(prefs.agent)),
     }

@@ -75,11 +75,11 @@ def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
         raise InputError(f"PrefLib cannot say that the order of the last items is open: {ELSEWHERE}.")
     for label in prefs.items:
         if label == "" or re.search("[\n\r\0\ud800-\udfff]", label):
-            raise InputError(f"The item {shorten(label)!a} is no name for one line of text: rename it before writing.")
+            raise InputError(f"The item {shorten(label)!a} does not fit on one line of text: rename it first.")
     if kind == "wmd":
         return
     if (prefs.weight != np.floor(prefs.weight)).any() or (prefs.weight >= 2**63).any():
-        raise InputError(f"PrefLib counts voters, these weights are no whole numbers: {ELSEWHERE}.")
+        raise InputError(f"PrefLib counts voters, and these weights are not whole numbers: {ELSEWHERE}.")
     strict, complete = kind in ("soc", "soi"), kind in ("soc", "toc")
     if (strict and not _is_strict(prefs)) or (complete and not _is_complete(prefs)):
         fits = _fitting(prefs) if CATEGORIES not in prefs.meta else "cat"

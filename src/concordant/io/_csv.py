@@ -44,12 +44,12 @@ def sniff(source: Source, options: Options) -> Dialect:
     if not lines:
         raise source.error("the file is empty: there is nothing to read.")
     if "\0" in text:
-        raise source.error("it holds NUL bytes, so it is no text: check the file, or name its " + arg("encoding") + ".")
+        raise source.error("it holds NUL bytes and is not text: check the file, or name its " + arg("encoding") + ".")
     if delimiter is None:
         delimiter = _delimiter(lines, source)
     elif len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise InputError(
-            arg("delimiter", delimiter) + " is no single sign that could stand between fields: give one like ';'."
+            arg("delimiter", delimiter) + " is not a single character that could separate fields: give one like ';'."
         )
     parsed = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = [row for row in islice(parsed, 200) if any(row)]

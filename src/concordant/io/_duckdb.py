@@ -402,7 +402,7 @@ class JsonTable(DuckTable):
                         return self.source.error("this is no JSON object with named fields: correct the line.", number)
                 except ValueError as problem:
                     why = str(problem).split(":")[0]
-                    return self.source.error(f"this is no valid JSON ({why}): correct the line.", number)
+                    return self.source.error(f"this is not valid JSON ({why}): correct the line.", number)
                 except RecursionError:
                     return self.source.error("the JSON is nested too deeply: correct the line.", number)
         return None

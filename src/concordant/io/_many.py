@@ -16,7 +16,7 @@ from typing import Any
 from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import GrowingTally, Tally, merge_all
-from concordant.errors import ConcordantError, FormatError, InputError, arg
+from concordant.errors import ConcordantError, FormatError, InputError, action, arg
 from concordant.io import _coded
 from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
@@ -32,6 +32,8 @@ from concordant.tables.roles import planned
 from concordant.tables.rows import InputTable
 
 Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
+
+NOT_REDUCED = action("whole", "read the files without reduce")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,22 +109,28 @@ def open_table(source: Source, options: Options) -> InputTable:
 
     kind = recognise(source, options.format)
     if not kind.is_table:
-        raise source.error(f"this looks like {kind.name}, and only tables can be reduced: read it without reduce.")
+        what = f"this looks like {kind.name}, and only tables can be reduced to counts: "
+        raise source.error(what + NOT_REDUCED + ".")
     return open_table(source, replace(options, format=kind.name))
 
 
 def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
     """Count the pairs of a table, by DuckDB where possible."""
     if "time" in plan.column:
-        what = "merge and reduce forget the order of events"
+        what = "Counts of pairs do not keep the order of events"
         raise InputError(what + ": leave out " + arg("time") + ", or read the table as it is.")
     beyond = beyond_counts(plan, options)
     if beyond:
         raise InputError(
-            "reduce keeps counts of pairs, and " + arg(beyond) + " says more than counts can: leave out reduce, or it."
+            "Only counts of pairs are kept, and "
+            + arg(beyond)
+            + " needs more than counts: leave it out, or "
+            + NOT_REDUCED
+            + "."
         )
     if plan.layout != "pairs":
-        raise table.error(-1, f"the rows are {plan.layout}, and only pairs can be reduced to counts: leave out reduce.")
+        what = f"the rows are {plan.layout}, and only pairs can be reduced to counts: "
+        raise table.error(-1, what + NOT_REDUCED + ".")
     plan, forgotten = _without_agents(plan, options)
     columns = tuple(sorted(plan.column.items()))
     if countable(table):
@@ -217,7 +225,11 @@ def _count_here(parts: Sequence[Any], options: Options, task: Any, watch: Watch 
 
 def _absolute(path: Any) -> Any:
     if is_read_once(path):
-        raise InputError("Standard input, pipes and open files stay in this process: name files, or leave out workers.")
+        raise InputError(
+            "Standard input, pipes and open files stay in this process: name files, or leave out "
+            + arg("workers")
+            + "."
+        )
     return os.path.abspath(path)
 
 

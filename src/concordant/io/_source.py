@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from concordant.errors import FormatError, InputError, arg
+from concordant.errors import FormatError, InputError, arg, clause
 from concordant.support import pipes
 from concordant.support.files import is_address
 from concordant.tables.options import Options
@@ -224,8 +224,8 @@ class Source(AbstractContextManager["Source"]):
             )
 
     def _too_large(self) -> FormatError:
-        what = f"it holds more than max_bytes = {self.options.max_bytes:,} bytes"
-        return self.error(f"{what}: raise " + arg("max_bytes") + " if you trust the file.")
+        what = f"it holds more than {self.options.max_bytes:,} bytes"
+        return self.error(what + clause(": raise ", arg("max_bytes"), " if you trust the file") + ".")
 
     def _open(self) -> IO[bytes]:
         """Open the file, unpacking it where it is compressed."""
@@ -259,6 +259,8 @@ class Source(AbstractContextManager["Source"]):
             raise self.error("this is a folder: name a file in it.")
         if not mode and is_address(path):
             raise self.error("this is an address: name a file on this machine.")
+        if not mode and not os.fspath(path):
+            raise self.error("The name of the file is empty: name a file.")
         if not mode:
             raise self.error(f"there is no such file: check the name (the current folder is {os.getcwd()}).")
         if not stat.S_ISREG(mode):

@@ -106,7 +106,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
                 f"{type(self).__name__} stopped after {minimum.iterations} iterations away from the minimum (the "
                 f"gradient is still {slope_after / slope_before:.0%} of that at the start): set "
                 + arg("standardise", True)
-                + ", or lower tol.",
+                + ", or lower "
+                + arg("tol")
+                + ".",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -114,7 +116,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     def _warn_of_early_end(self, iterations: int, remedy: str) -> None:
         """Warn that the search stopped before it converged; ``remedy`` is the second piece of advice."""
         advice = (
-            f"raise max_iter, or {remedy}"
+            "raise " + arg("max_iter") + f", or {remedy}"
             if getattr(self, "standardise", True)
             else "set " + arg("standardise", True) + f", or {remedy}"
         )

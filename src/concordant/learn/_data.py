@@ -98,7 +98,7 @@ def _array(values: ArrayLike, name: str) -> AnyArray:
     try:
         return np.asarray(values)
     except ValueError:
-        raise InputError(f"{name} is no array: its rows differ in length; correct it.") from None
+        raise InputError(f"{name} is not an array: its rows differ in length; correct it.") from None
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:

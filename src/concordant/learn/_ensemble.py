@@ -37,7 +37,7 @@ class MeanRanker(Ranker):
 def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:
     """Return an unfitted copy of an estimator, or raise (naming the parameter ``name``) if it lacks a method."""
     if isinstance(estimator, type) or not all(hasattr(estimator, method) for method in ("fit", "get_params", *methods)):
-        raise ParameterError(arg(name, estimator) + " is no estimator: give an instance of one, unfitted.")
+        raise ParameterError(arg(name, estimator) + " is not an estimator: give an instance of one, unfitted.")
     return clone(estimator)
 
 

@@ -209,9 +209,11 @@ class GradientRanker(Ranker):
             )
         if not loss.is_exact:
             raise NeedError(
-                f"The gradient of the {loss.name} loss allows no line search: use "
+                f"The gradient of the {loss.name} loss does not support line search: use "
                 + arg("solver", "adam")
-                + " or 'sgd'."
+                + " or "
+                + arg("solver", "sgd")
+                + "."
             )
         if solver == "newton":
             from concordant.solvers.newton import minimise_newton
@@ -273,8 +275,9 @@ class GradientRanker(Ranker):
         point = minimum.point if watch.best is None else watch.best
         if not np.isfinite(point).all():
             raise InputError(
-                f"{type(self).__name__} diverged, its weights are no numbers any more: lower learning_rate, "
-                "or standardise the features."
+                f"{type(self).__name__} diverged (its weights are not finite): lower "
+                + arg("learning_rate")
+                + ", or standardise the features."
             )
         self.coef_, self.own_ = point[: scorer.size], point[scorer.size :]
         if self.standardise and self.kernel is None:

@@ -31,6 +31,6 @@ class LossRanker(RidgeRanker):
             return self.loss
         if not isinstance(self.loss, str):
             raise ParameterError(
-                arg("loss", self.loss) + " is no loss: give a name or an instance of a subclass of Loss."
+                arg("loss", self.loss) + " is not a loss: give a name or an instance of a subclass of Loss."
             )
         return losses.load(self.loss)()

@@ -104,7 +104,11 @@ class PairwiseRanker(Ranker):
             scores[rows[order + first_of(ptr)]] = np.repeat(size, size) - 1 - number_inside(ptr)
         if not all_proven:
             warnings.warn(
-                "Some orders are the best known, not proven best: raise time_limit, or set it to None.",
+                "Some orders are the best known, not proven best: raise "
+                + arg("time_limit")
+                + ", or use "
+                + arg("time_limit", None)
+                + ".",
                 ConvergenceWarning,
                 stacklevel=2,
             )

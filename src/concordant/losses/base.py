@@ -64,7 +64,7 @@ class Loss(ABC):
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
         """Return the probabilities to win, tie and lose at margins d = f_i - f_j: n x 3."""
-        raise NeedError(f"The {self.name} loss is no model of probabilities: use RankNet, DavidsonRanker or the like.")
+        raise NeedError(f"The {self.name} loss is not a probability model: use RankNet, DavidsonRanker or the like.")
 
     def fitted_to(self, queries: Queries) -> Loss:
         """Return the loss with settings taken from all of the data: later it may see only parts."""

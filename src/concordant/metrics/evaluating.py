@@ -144,7 +144,9 @@ def _by_name(
         for metric in chosen:
             if average and isinstance(metric, ListMetric):
                 raise ParameterError(
-                    f"{metric} is not known for tied scores: evaluate it with " + arg("ties", "order") + "."
+                    f"{metric} is not known for tied scores: evaluate it with "
+                    + arg("ties", "order", of="evaluate")
+                    + "."
                 )
             if metric not in columns:
                 columns[metric] = metric.values(gathered)
@@ -192,7 +194,7 @@ def _floats(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.ascontiguousarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is no number: give an array of numbers.") from None
+        raise InputError(f"{name} holds something that is not a number: give an array of numbers.") from None
     if np.ndim(values) != 1:
         raise InputError(f"{name} has {np.ndim(values)} dimensions: give a one-dimensional array.")
     return array

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from concordant.errors import ParameterError, UnknownNameError, suggest
+from concordant.errors import ParameterError, Reference, UnknownNameError, in_words, suggest
 from concordant.metrics.tools import translated
 from concordant.params import Param, check_params, params_of, values_of
 from concordant.registry import METRICS, name_of_class
@@ -102,11 +102,11 @@ def parse(text: str | Metric) -> Metric:
     if isinstance(text, Metric):
         return text
     if not isinstance(text, str):
-        raise ParameterError(f"{text!r} is no metric: give its name as text, for example 'ndcg@10'.")
+        raise ParameterError(f"{text!r} is not a metric: give its name as text, for example 'ndcg@10'.")
     plain = translated(text.lower().replace("_", "-"))
     match = _TEXT.fullmatch(_TREC_EVAL.sub(_of_trec_eval, plain))
     if match is None:
-        raise UnknownNameError(f"{text!r} is no metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
+        raise UnknownNameError(f"{text!r} is not a metric: write name@cutoff:option, for example 'ndcg@10:letor'.")
     cls = METRICS.find(match["name"])
     declared = {param.name: param for param in params_of(cls)}
     values: dict[str, Any] = {}
@@ -120,7 +120,20 @@ def parse(text: str | Metric) -> Metric:
             if name in values:
                 raise ParameterError(f"{text!r} gives {name} twice: keep one of the two.")
             values[name] = value
-    return cls(**values)
+    try:
+        return cls(**values)
+    except ParameterError as error:
+        raise _of_metric(error, text, match) from None
+
+
+def _of_metric(error: ParameterError, text: str, found: re.Match[str]) -> ParameterError:
+    """Return an error about a parameter of a metric in the words the metric was written in."""
+    written = dict(re.findall(r"(\w+)=([^:,]*)", found["options"] or "")) | {"cutoff": found["cutoff"]}
+
+    def words(one: Reference) -> str:
+        return f"{one.name} {written.get(one.name) or one.value}"
+
+    return ParameterError(f"{text!r}: {in_words(error, words)}").at(parameter=error.parameter)
 
 
 def _of_trec_eval(match: re.Match[str]) -> str:
@@ -188,7 +201,7 @@ def _number(cls: type[Metric], declared: Param, text: str) -> int | float:
         return int(text) if declared.kind is int else float(text)
     except ValueError:
         expected = "a whole number" if declared.kind is int else "a number"
-        raise ParameterError(f"{declared.name} {text!r} of {cls.name} is no number: give {expected}.") from None
+        raise ParameterError(f"{declared.name} {text!r} of {cls.name} is not a number: give {expected}.") from None
 
 
 def _option_words(declared: dict[str, Param]) -> list[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from concordant.errors import InputError, ParameterError, arg, phrase
+from concordant.errors import InputError, ParameterError, action, arg, phrase
 from concordant.models.notices import named, notice_on
 from concordant.models.observations.contestants import TEAM_SIZE, Contest, Design, contest_of
 from concordant.models.solve.objectives import Fit
@@ -172,7 +172,7 @@ def refuse(what: str, use: str) -> None:
     """Raise an error for a setting that supports neither teams nor covariates."""
     raise ParameterError(
         phrase(
-            "{} knows neither teams nor covariates: use {}, or leave them out with {} and prefs.replace(team=None).",
-            *(what, use, arg("style_control", False)),
+            "{} supports neither teams nor covariates: use {}, or leave them out with {}{}.",
+            *(what, use, arg("style_control", False), action("no_teams", " and prefs.replace(team=None)")),
         )
     )

@@ -118,7 +118,11 @@ class FittedModel:
     def uncorrected(self) -> Ranking:
         """The ranking by the same method without covariates."""
         if self.effects is None or self.effects.uncorrected is None:
-            raise InputError("Nothing was corrected: these preferences have no covariates, or style_control is off.")
+            raise InputError(
+                "Nothing was corrected: these preferences have no covariates, or "
+                + arg("style_control", False)
+                + " was given."
+            )
         return self.effects.uncorrected
 
     def p_beats(self, a: object, b: object, instance: object = None) -> float:
@@ -184,7 +188,7 @@ class FittedModel:
         slots = self.slots(instance)
         place = np.flatnonzero(self.slot_item[slots] == self.items.code(item, "item"))
         if not len(place):
-            raise InputError(f"{item!r} is no candidate of this instance.")
+            raise InputError(f"{item!r} is not a candidate of this instance.")
         return int(slots[place[0]])
 
     def slots_of(self, prefs: Preferences) -> Int64s:

@@ -213,7 +213,9 @@ def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = No
     items_note = "" if len(items) == len(found.whole.items) else f"{len(items)} of {len(found.whole.items):,} items"
     groups_note = "" if len(groups) == len(found.names) else f"{len(groups)} of {len(found.names):,} groups"
     _title(
-        axes, found.whole, ", ".join(filter(None, [f"by {shorten(found.by, 20)}", items_note, groups_note, "★ holds"]))
+        axes,
+        found.whole,
+        ", ".join(filter(None, [f"by {shorten(found.by, 20)}", items_note, groups_note, "★ significant"])),
     )
     return _finish(figure, path)
 

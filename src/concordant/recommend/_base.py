@@ -19,7 +19,7 @@ import numpy as np
 
 from concordant import metrics
 from concordant.ballots.vocabulary import Vocabulary, encode
-from concordant.errors import InputError, NeedError, arg
+from concordant.errors import InputError, NeedError, action, arg
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -213,7 +213,9 @@ class Recommender(Settings):
     def _known(self, name: str) -> Any:
         """Return something learnt by its name, or raise if the model is not fitted."""
         if name not in vars(self):
-            raise NeedError(f"This {self.name} is not fitted: call fit(prefs), or load a model.")
+            raise NeedError(
+                f"This {self.name} is not fitted: " + action("refit", "call fit(prefs), or load a model") + "."
+            )
         return vars(self)[name]
 
 

@@ -34,9 +34,7 @@ class Observed:
         """Sort the ballots by agent; ballots of an agent in several instances stay separate."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(
-                "Recommending needs to know who said what: build the preferences with "
-                + arg("agent")
-                + ", or name an agent column."
+                "Recommending needs to know who gave each rating: give the agents with " + arg("agent") + "."
             )
         if not len(prefs.item):
             raise InputError("There are no ratings to fit: give at least one.")

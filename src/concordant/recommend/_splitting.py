@@ -36,7 +36,7 @@ def split(
     drawn = np.zeros(len(place), bool)
     drawn[place] = np.arange(len(place)) - np.repeat(observed.by_agent.ptr[:-1], size) < np.repeat(n_drawn, size)
     if not drawn.any():
-        raise InputError("Nothing can be held out: no agent has so many ratings that some may be spared.")
+        raise InputError("Nothing can be held out: every agent has too few ratings.")
     return taken(prefs, observed, ~drawn), taken(prefs, observed, drawn)
 
 

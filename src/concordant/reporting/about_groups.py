@@ -46,7 +46,7 @@ def _picture(comparison: GroupComparison) -> GroupMap:
     items, groups = comparison.whole.items[:DRAWN], comparison.names[:DRAWN]
     cells = [[comparison.cells.get((group, item)) for group in groups] for item in items]
     return GroupMap(
-        "Scores of each group less those of all others; a star where the difference holds",
+        "Scores of each group less those of all others; a star where the difference is significant",
         tuple(items),
         tuple(groups),
         tuple(tuple(None if cell is None else cell.difference for cell in row) for row in cells),

@@ -126,7 +126,7 @@ def group_map(drawn: GroupMap) -> Markup:
             shade = min(int((value / largest + 1) / 2 * SHADES), SHADES - 1)
             strong = "strong" if shade in (0, 1, SHADES - 2, SHADES - 1) else None
             star = " ★" if drawn.sure[i][j] else ""
-            tooltip = f"{drawn.labels[i]} in {drawn.groups[j]}: {value:+.3g}{', holds' if star else ''}"
+            tooltip = f"{drawn.labels[i]} in {drawn.groups[j]}: {value:+.3g}{', significant' if star else ''}"
             box = element(
                 "rect",
                 x=j * cell_width,

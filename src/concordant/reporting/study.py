@@ -98,7 +98,7 @@ class Study:
         rankings: dict[str, Ranking] = {}
         suitable, slow = self._suitable_methods() if self.methods is None else ([], [])
         notes: list[str] = (
-            [f"Not compared, being slow for so many candidates: {', '.join(slow)}; " + arg("methods") + " names them."]
+            [f"Not compared, because they are slow here: {', '.join(slow)}; " + arg("methods") + " names them."]
             if slow
             else []
         )

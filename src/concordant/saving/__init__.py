@@ -50,7 +50,7 @@ def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -
     try:
         text = json.dumps(description, ensure_ascii=False, allow_nan=False, indent=1)
     except (TypeError, ValueError) as error:
-        raise InputError(f"{_name_of(model)} cannot be saved: a hyper-parameter is no plain value ({error}).") from None
+        raise InputError(f"{_name_of(model)} cannot be saved: a parameter is not a plain value ({error}).") from None
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         _write(archive, "model.json", text.encode("utf-8"))
@@ -95,16 +95,16 @@ def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], An
     """Read a model file and return ``make(description, arrays)``; turn every problem into a FormatError."""
     where = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if where is not None and os.path.exists(where) and not os.path.isfile(where):  # a pipe or a device may never end
-        raise FormatError("this is not a regular file: name one that save() wrote.", path=where)
+        raise FormatError("this is not a regular file: name a saved model.", path=where)
     try:
         return make(*_read(path))
     except (FormatError, FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except zipfile.BadZipFile as error:
-        raise FormatError(f"this is no model file ({error}): use one that save() wrote.", path=where) from None
+        raise FormatError(f"this is not a model file ({error}): use a saved model.", path=where) from None
     except Exception as error:  # whatever error a file causes becomes one sentence
         reason = str(error) if isinstance(error, (ValueError, LookupError)) else f"{type(error).__name__}: {error}"
-        raise FormatError(f"this is no model that can be loaded ({reason}).", path=where) from None
+        raise FormatError(f"this model cannot be loaded ({reason}).", path=where) from None
 
 
 def _name_of(model: Any) -> str:

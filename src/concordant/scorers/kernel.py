@@ -123,7 +123,7 @@ class KernelMap:
                 is_finite = np.isfinite(mapped[rows].sum(dtype=np.float64))
             if not is_finite:
                 raise InputError(
-                    f"The {self.kernel} kernel of some rows is no finite number: "
+                    f"The {self.kernel} kernel of some rows is not finite: "
                     "standardise the features, or lower gamma or degree."
                 )
         return mapped

@@ -92,7 +92,7 @@ class _Search:
         penalty_slope = self.objective.alpha * point
         slope = gradient - penalty_slope
         if not np.isfinite(float(slope @ slope)):
-            raise InputError("The features are so large that their squares are no numbers: standardise them.")
+            raise InputError("The features are so large that their squares are not finite: standardise them.")
         self.planes.add(slope, value - 0.5 * float(penalty_slope @ point) - float(slope @ point))
         self.first = self.first or abs(value)
         if value < self.value:

@@ -57,7 +57,7 @@ def as_moment(moment: object, is_dated: bool) -> float:
     """Return one moment as a number; refuse anything else, a number among dates and a date among numbers."""
     times, is_date = as_times([moment])
     if np.isnan(times[0]) or is_date != is_dated:
-        raise InputError(f"{moment!r} is no moment here: give {'a date like 2024-05-31' if is_dated else 'a number'}.")
+        raise InputError(f"{moment!r} is not a time here: give {'a date like 2024-05-31' if is_dated else 'a number'}.")
     return float(times[0])
 
 
@@ -132,7 +132,7 @@ def _length(is_dated: bool, period: str | float) -> str | float:
         return length
     if is_dated:
         raise InputError(f"There is no period {period!r}: use one of {', '.join(CALENDAR)}, or a number of days.")
-    more = ", because the times are no dates" if period in CALENDAR else ""
+    more = ", because the times are not dates" if period in CALENDAR else ""
     raise InputError(f"There is no period {period!r}{more}: give a positive number, in the unit of the times.")
 
 

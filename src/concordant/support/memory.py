@@ -52,7 +52,8 @@ def _bytes_of(amount: str, where: str) -> int:
     """Return an amount of memory such as ``4GB`` in bytes."""
     match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", amount.strip().lower())
     if match is None:
-        raise ParameterError(arg(where, shown=amount) + " is no amount of memory: say it like 4GB or 500MB.")
+        given = f"{VARIABLE}={amount}" if where == VARIABLE else arg(where, amount)
+        raise ParameterError(given + " is not an amount of memory: write it like 4GB or 500MB.")
     return int(float(match[1]) * _UNITS[match[2]])
 
 

@@ -8,11 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, renumber
-from concordant.errors import InputError, arg
+from concordant.errors import InputError, arg, clause
 from concordant.tables.options import Options
 from concordant.types import AnyArray, Bools
 
-SKIP_HINT = ": correct the row, or use " + arg("skip_bad_rows", True) + " to leave such rows out."
+STRICT_HINT = ", which " + arg("strict", True) + " does not allow: correct it, or leave that out."
+SKIP_HINT = ": correct the row" + clause(", or use ", arg("skip_bad_rows", True), " to leave such rows out") + "."
 
 
 class HasLocation(Protocol):
@@ -82,7 +83,7 @@ class Screen:
         """Add a note on rows that are unusual but can be read; with ``strict``, raise an error."""
         count, first = int(is_odd.sum()), int(np.argmax(is_odd)) if len(is_odd) else 0
         if count and self.strict:
-            raise self.rows.error(first, f"{message}, which strict does not allow: correct it, or read without strict.")
+            raise self.rows.error(first, message + STRICT_HINT)
         if count:
             self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
 

@@ -189,6 +189,7 @@ def _times(rows: Rows) -> tuple[Floats | None, bool]:
         np.isnan(times),
         "the time is neither a number nor a date",
         rows.explain("time", "neither a number nor a date like 2024-05-31"),
+        column=rows.plan.column["time"],
     )
     return times, is_dated
 

@@ -251,7 +251,7 @@ class Options:
             elif value is not None or what != FEATURES:
                 roles[name] = value
         if fields.get("dtype", "float64") not in ("float64", "float32"):
-            raise InputError(arg("dtype", fields["dtype"]) + " is no type of features: use 'float64' or 'float32'.")
+            raise InputError(arg("dtype", fields["dtype"]) + " is not a type of features: use 'float64' or 'float32'.")
         if isinstance(fields.get("categories"), str):
             fields["categories"] = [category.strip() for category in fields["categories"].split(",")]
         return cls(**fields, roles=roles)

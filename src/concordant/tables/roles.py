@@ -34,7 +34,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
-from concordant.errors import InputError, UnknownColumnError, UnknownNameError, arg, phrase, suggest
+from concordant.errors import InputError, Sentence, UnknownColumnError, UnknownNameError, arg, clause, phrase, suggest
 from concordant.tables.covariates import Covariate, given_covariates
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import side_columns, stems
@@ -79,8 +79,8 @@ SIDES = ("winner", "loser", "left", "right")  # roles that several columns may p
 COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
 _UNCLEAR = phrase(
-    "do not say what the preferences are: name them, for example {} and {}, or {} with {} or {}, or {}; of a column "
-    "per agent say {} or {}, of a row per agent {}, too.",
+    "do not say what the preferences are: name them, for example {} and {}, or {} with {} or {}, or {}; with a "
+    "column per agent use {} or {}, with a row per agent add {}.",
     *(arg(role, shown="…") for role in ("winner", "loser", "item", "rank", "rating", "ranking")),
     *(arg("layout", layout) for layout in MATRICES),
     arg("transpose", True),
@@ -207,11 +207,12 @@ class _Planner:
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
             return self.columns[int(text) - 1]
         called = "group" if role == "by" else role
-        raise UnknownColumnError(
+        error = UnknownColumnError(
             f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
             f"Its columns are {listed(self.columns)}.",
             column=text,
         )
+        raise error.at(path=self.table.error(-1, "").path, parameter=role)
 
     def _assume_by_position(self) -> None:
         """In a table without a header, take two columns as winner and loser, one as rankings."""
@@ -358,7 +359,7 @@ class _Planner:
             is_sure = bool(fitting) and normalise(fitting[0]) in surest and (not self.strict or layout == FEATURES)
             if len(fitting) > 1 and not is_sure:
                 self._refuse(
-                    f"{listed(fitting)} could each be the {role}: say which with " + arg(role, fitting[0]) + "."
+                    f"{listed(fitting)} could each be the {role}: say which with " + self._either(role, fitting) + "."
                 )
             if fitting:
                 column[role] = fitting[0]
@@ -371,6 +372,13 @@ class _Planner:
         if missing:
             self._refuse(f"no column is left to be the {missing[0]}: say " + arg(missing[0], shown="COLUMN") + ".")
         return column
+
+    def _either(self, role: str, found: Sequence[str]) -> Sentence:
+        """Name the role of a column of several that could have it, and of a column of teams its own role."""
+        teams = [name for name in found if normalise(name) == "team"] if role == "item" else []
+        if not teams or len(found) == 1:
+            return arg(role, found[0])
+        return arg(role, next(name for name in found if name not in teams)) + " and " + arg("team", teams[0])
 
     def _check_covariates(self, layout: str) -> None:
         """Refuse covariates with more columns than the layout allows (pairs: 2, ranks and ratings: 1, others: none)."""
@@ -398,8 +406,8 @@ class _Planner:
         if layout in MATRICES or (layout == FEATURES and not self.says_places):
             self.places = tuple(name for name in self.columns if name not in taken)
         if layout == "places" and not self.places:
-            say = arg("places", "COLUMN,COLUMN")
-            self._refuse("no columns are named first, second, …: say " + say + ", best first.")
+            advice = clause(": name them, best first, with ", arg("places", "COLUMN,COLUMN"))
+            self._refuse("no columns are named first, second, …" + advice + ".")
         if layout in MATRICES and not self.places:
             what = layout.removesuffix("-matrix")
             self._refuse(f"there is no column of {what}s beside the items: a {what} matrix has one per agent.")
@@ -414,8 +422,9 @@ def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
     if unread:
         raise table.error(
             -1,
-            f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove what is not needed, "
-            "or read without strict.",
+            f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove what is not needed"
+            + clause(", or leave out ", arg("strict"))
+            + ".",
         )
 
 

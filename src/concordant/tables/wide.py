@@ -278,7 +278,7 @@ class _Recognition:
             matching = [question for question in questions if normalise(question.text) == plain]
             matching = matching or [question for question in questions if plain in normalise(question.text)]
             if len(matching) != 1:
-                trouble = "fits several questions" if matching else "is no question of this table"
+                trouble = "fits several questions" if matching else "is not a question of this table"
                 raise self._error(f"{wanted!r} {trouble}: they are {_texts(matching or questions)}.")
             return matching
         if len(questions) > 1 and any(question.kind in ("items", "lists") for question in questions):
@@ -298,10 +298,10 @@ class _Recognition:
     def _unknown_words(self, columns: Sequence[str]) -> InputError:
         """Make the error for answers that are neither numbers nor places nor grades."""
         words = dict.fromkeys(label for name in columns for label in self._labels(name) if not means_missing(label))
-        odd = [word for word in words if number_in(word) is None and place_in(word) is None]
+        odd = [word for word in words if number_in(word) is None and place_in(word) is None] or list(words)
         shown = ", ".join(repr(shorten(word)) for word in odd[:5]) + (", …" if len(odd) > 5 else "")
-        what = f"the answers {shown} are on no scale that is known"
-        return self._error(f"{what}: order all answers, best first, with " + arg("categories", "BEST,…,WORST") + ".")
+        what = f"the answers {shown} are not on a known scale"
+        return self._error(f"{what}: list all answers, best first, with " + arg("categories", "BEST,…,WORST") + ".")
 
     # ---- who the rows are ----
     def _people(self, taken: Sequence[str]) -> dict[str, str]:

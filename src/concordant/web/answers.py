@@ -264,7 +264,7 @@ class Answerer:
             study = Study(data, ranking, _listed(settings.get("methods")), self._labelled(question), _metrics(settings))
             lines = self._lines(question, reading, request.choice.name, request.chosen_params, study, "ranking")
             making = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
-            content = Report(question["title"], sections_of(study, TOP, making)).to_html().encode("utf-8")
+            content = Report(question["title"], sections_of(study, TOP, making)).to_html(self._words).encode("utf-8")
         return {"content": base64.b64encode(content).decode()}
 
 
@@ -307,7 +307,8 @@ def _method_options(data: Data, chosen: str) -> Markup:
 
 
 def _words_of(method: str) -> Words:
-    return control_words([declared.name for declared in params_of(registry.load(registry.resolve(method)[0]))])
+    known = registry.resolve(method)[0]
+    return control_words([declared.name for declared in params_of(registry.load(known))], known)
 
 
 def _missing_needs(name: str, data: Data) -> str:
@@ -315,7 +316,7 @@ def _missing_needs(name: str, data: Data) -> str:
     try:
         method = registry.make(name)
     except ConcordantError as problem:
-        return str(problem)
+        return in_words(problem, control_words())
     try:
         method.check_needs(data.prefs)
     except ConcordantError:

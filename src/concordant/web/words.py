@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from concordant.errors import Reference, Words
+from concordant.errors import ACTION, Reference, Words
 from concordant.web.settings import PLACE, offered_roles
 
 LABELS = {
@@ -15,6 +15,27 @@ LABELS = {
     "methods": "Methods to compare, separated by commas",
     "metrics": "Metrics, separated by commas",
 }
+# What to do on the page instead of calling a function; "" where the page cannot do it.
+ACTIONS = {
+    "features": "; rows of features cannot be ranked",
+    "fit": "choose another method",
+    "judgements": "",
+    "list": "",
+    "no_teams": "",
+    "one_instance": ", and this shows a single one: use data with one instance.",
+    "one_agent": "give one file per system",
+    "read": "add it as data to rank",
+    "read_features": "add rankings, ratings or votes instead",
+    "read_labels": "add it as the file of labels",
+    "refit": "choose another method",
+    "select": "",
+    "select_one": ": choose “not read” for the instance",
+    "sides": "",
+    "teamless": ", or choose “not read” for the team, which makes its members tied items",
+    "unmerged": "use data that keep the order of events",
+    "values": "choose the role “rating” or the role “rank” for a column",
+    "whole": "read the files as they are",
+}
 NOT_READ = "not read"  # the role of a column that plays none
 
 
@@ -23,18 +44,23 @@ def label_of(name: str) -> str:
     return name.replace("_", " ")
 
 
-def control_words(params: Collection[str] = ()) -> Words:
-    """Return the function that names parameters as controls of the page, for a method with these hyper-parameters."""
+def control_words(params: Collection[str] = (), method: str | None = None) -> Words:
+    """Return how the page names parameters, of a method with these hyper-parameters."""
     roles = {role: label_of(role) for role in offered_roles() if role} | {"places": PLACE}
 
     def words(reference: Reference) -> str | None:
-        name, value = reference.name, reference.value
-        if reference.of:
-            return None
-        if name in LABELS or (name in params and name not in roles):
+        name, value, of = reference.name, reference.value, reference.of
+        if of == ACTION:
+            return ACTIONS[name]
+        if of in ("write", "sort", "evaluate"):
+            return None if reference.before else reference.plain
+        if name in LABELS or (name in params and name not in roles) or of:
             shown = "" if name == "skip_bad_rows" and value == "True" else f" {value}" * bool(value)
-            return f"“{LABELS.get(name, label_of(name))}”{shown}"
-        return _role(roles[name], value) if name in roles else None
+            said = f"“{LABELS.get(name, label_of(name))}”{shown}"
+            return f"{said} of the method {of}" if of and of != method else said
+        if name in roles:
+            return _role(roles[name], value)
+        return None if reference.before else reference.plain
 
     return words
 

@@ -32,7 +32,7 @@ from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.errors import InputError, NeedError, arg
+from concordant.errors import InputError, NeedError, action, arg
 from concordant.method import Method, Outcome
 from concordant.models.fitted import FittedModel
 from concordant.models.notices import named
@@ -172,7 +172,9 @@ class _Answers:
     def __init__(self, prefs: Preferences, categories: Floats | None = None) -> None:
         if prefs.value is None or prefs.agent is None or prefs.agents is None:
             raise NeedError(
-                "dawid-skene judges answers of agents: build the preferences with from_ratings and "
+                "dawid-skene needs the answers of agents: "
+                + action("values", "build the preferences with from_ratings")
+                + ", and the agents with "
                 + arg("agent")
                 + "."
             )

@@ -125,7 +125,7 @@ class SupervisedMethod(Method):
         if isinstance(validation, (int, float)):
             if not 0 < validation < 1:
                 raise InputError(
-                    arg("validation", validation) + " is no share of the instances: give one between 0 and 1."
+                    arg("validation", validation) + " is not a share of the instances: give a number between 0 and 1."
                 )
             return train.split(float(validation), self.seed)
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
@@ -145,7 +145,7 @@ class SupervisedMethod(Method):
         if bad != -1 or not labels or kernels.find_repeated(indptr, codes, len(labels))[0] >= 0:
             return None
         if not (weight > 0).all():
-            raise InputError("A list of weight 0 is no list to a trained model: leave it empty instead.")
+            raise InputError("A trained model cannot ignore a list of weight 0: leave the list empty instead.")
         return self._fused(encoded, weight)
 
     def _fused(self, lists: LabelLists, weight: Floats) -> Ranking:

@@ -34,7 +34,7 @@ from concordant.aggregate.supervised._base import Labelled, SupervisedMethod
 from concordant.aggregate.supervised._potentials import KINDS, potentials
 from concordant.aggregate.supervised._watching import Best, informative_slots, quality
 from concordant.ballots.segments import is_new
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.losses.expected_ndcg import MAX_OBJECTS, ExpectedNdcgLoss
 from concordant.losses.queries import Queries
 from concordant.method import Outcome
@@ -104,7 +104,7 @@ class CRF(SupervisedMethod):
         )
         point = last.point if best.point is None else best.point
         if not np.isfinite(point).all():
-            raise InputError("crf diverged, its weights are no numbers any more: lower learning_rate.")
+            raise InputError("crf diverged (its weights are not finite): lower " + arg("learning_rate") + ".")
         weights = (point / scale).reshape(len(KINDS), -1)
         return {kind: dict(zip(agents, row.tolist(), strict=True)) for kind, row in zip(KINDS, weights, strict=True)}
 

@@ -37,7 +37,7 @@ from concordant import kernels, metrics, registry, views
 from concordant.aggregate.common import snap_scores
 from concordant.aggregate.supervised._base import Labelled, SupervisedMethod, Validation
 from concordant.ballots.segments import sum_by
-from concordant.errors import InputError, NeedError, ParameterError, arg
+from concordant.errors import InputError, NeedError, ParameterError, action, arg
 from concordant.features import experts, fusion
 from concordant.features.base import PreferenceFeatures
 from concordant.features.pairwise import MAX_ITERATIONS, TOLERANCE, level_of_lists
@@ -267,7 +267,7 @@ class ExpertRanker(SupervisedMethod):
         from concordant.narrative.plots import plot_experts
 
         if not self.learnt:
-            raise NeedError(f"{self.name} has learnt nothing to draw yet: call fit(prefs, labels) first.")
+            raise NeedError(f"{self.name} is not trained: " + action("fit", "call fit(prefs, labels)") + ".")
         rows = self.experts if "weights" in self.learnt and self.features == "svd" else None
         return plot_experts(self.trust, rows, path, top=top, title=self.name)
 
@@ -343,7 +343,7 @@ def _parsed_settings(text: str, declared: Mapping[str, Any]) -> dict[str, Any]:
             settings[name] = value if kind is str or value in declared[name].words else _READ[kind](value)
         except (KeyError, ValueError):
             raise InputError(
-                arg("settings", text) + f": {value!r} is no value of {name}: give {kind.__name__}."
+                arg("settings", text) + f": {value!r} is not a value of {name}: give {kind.__name__}."
             ) from None
         declared[name].check(settings[name])
     return settings

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
+from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
 from concordant.support.text import align, format_p
 from concordant.types import Floats
@@ -85,7 +86,7 @@ class GroupComparison:
         """What a reader must know: of the whole, of small groups, and of the fits of single groups."""
         known = {notice.name for notice in self.whole.warnings}
         of_groups = [
-            replace(notice, text=f"within groups, {notice.text}")
+            replace(notice, text=Sentence("within groups, ", notice.text))
             for notice in self.groups.warnings
             if notice.name not in known
         ]
@@ -120,13 +121,14 @@ class GroupComparison:
         sentences = [self._sentence(difference) for difference in significant[:most]]
         more = len(significant) - len(sentences)
         if more > 0:
-            sentences.append(f"… and {more:,} more differences that hold")
+            sentences.append(f"… and {more:,} more significant differences")
         if sentences:
             return sentences
         smallest_p = min(
             (difference.p_adjusted for difference in self.differences if difference.p_adjusted is not None), default=1.0
         )
-        return [f"no difference between groups holds: the least p is {format_p(smallest_p)} after {self.correction}"]
+        shown = f"smallest adjusted p-value {smallest_p:#.3g}, {self.correction}"
+        return [f"no difference between groups is significant ({shown})"]
 
     def _sentence(self, row: GroupDifference) -> str:
         """Return a significant difference as a sentence."""
@@ -143,8 +145,8 @@ class GroupComparison:
     def legend(self) -> str:
         """What the columns of groups show."""
         return (
-            f"groups: rank there, difference of the score from all other groups, {UP} {DOWN} where it holds "
-            f"({self.tested})"
+            f"groups: rank there, difference of the score from all other groups, {UP} {DOWN} where the difference is "
+            f"significant ({self.tested})"
         )
 
     def written(self, n: int | None = None, most: int = SHOWN) -> dict[str, list[str]]:

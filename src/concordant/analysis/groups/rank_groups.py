@@ -19,7 +19,7 @@ from concordant.analysis.groups import contrasts
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
 from concordant.analysis.groups.contrasts import POOLED, Contrasts
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError, ParameterError, arg, phrase
+from concordant.errors import InputError, ParameterError, action, arg, phrase
 from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -210,8 +210,9 @@ def grouped_preferences(request: Request, by: By) -> Preferences:
         return _checked(prefs)
     if prefs.n_instances > 1:
         raise InputError(
-            f"These preferences have {prefs.n_instances:,} instances, and groups are compared within one: take one "
-            "with select(instances=…)."
+            f"These preferences have {prefs.n_instances:,} instances, and groups are compared within one"
+            + action("select_one", ": take one with select(instances=…)")
+            + "."
         )
     if isinstance(by, (str, int)):
         raise InputError(

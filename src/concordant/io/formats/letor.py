@@ -20,7 +20,7 @@ from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, renumber
-from concordant.errors import arg
+from concordant.errors import action, arg, clause
 from concordant.io._formats import Format
 from concordant.io._lines import Lines
 from concordant.io._source import COMPRESSIONS, Source
@@ -119,7 +119,10 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
     if n_features is not None and width > n_features:
         bad_row = int(row[np.argmax(rows.index)])
         raise rows.lines.error(
-            bad_row, f"feature {width - 1 + base} is beyond n_features = {n_features}: raise " + arg("n_features") + "."
+            bad_row,
+            f"feature {width - 1 + base} is beyond the {n_features} that are expected"
+            + clause(": raise ", arg("n_features"))
+            + ".",
         )
     width = width if n_features is None else n_features
     _refuse_too_wide(rows, row, width, options)
@@ -266,12 +269,11 @@ class _Letor(Screen):
             entry = int(np.flatnonzero((is_no_rank | is_list_zero) & (row == bad_row))[0])
             if is_list_zero[entry]:
                 return "a list has the number 0, lists are numbered from 1"
-            return (
-                f"field {self.index[entry]} is {self.value[entry]:g}, which is no rank; feature rows are read with "
-                "read_features, labels with read_labels"
+            return f"field {self.index[entry]} is {self.value[entry]:g}, which is not a rank" + action(
+                "features", "; feature rows are read with read_features, labels with read_labels"
             )
 
-        self.refuse(bad, "a value is no rank", explain)
+        self.refuse(bad, "a value is not a rank", explain)
 
     def refuse_repeated_features(self, row: Int64s) -> None:
         """Refuse rows that give a feature twice."""

@@ -37,7 +37,7 @@ from concordant.io._formats import Format, Writing
 from concordant.io._source import Source
 from concordant.preferences import Preferences
 from concordant.support.limits import bad_numbers
-from concordant.tables.bad_rows import Screen, refuse_lines
+from concordant.tables.bad_rows import STRICT_HINT, Screen, refuse_lines
 from concordant.tables.options import PREFERENCES, Options
 from concordant.types import Bytes, Int32s, Int64s
 
@@ -307,7 +307,7 @@ class _File(Screen):
     def _disagree(self, what: str) -> None:
         """Note a contradiction between header and orders; refuse it where strict."""
         if self.strict:
-            raise self.source.error(f"{what}, which strict does not allow: correct it, or read without strict.")
+            raise self.source.error(what + STRICT_HINT)
         self.remarks.append(what)
 
     def _meta(self, items: Vocabulary) -> dict[str, object]:

@@ -200,7 +200,7 @@ def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
     topics, notes = _topics(table, len(data))
     _refuse_spaces({"topic": topics, "document": table["item"]})
     if (data.label != np.floor(data.label)).any():
-        raise InputError("A label is no whole number, which qrels need: write a table instead (csv, jsonl, parquet).")
+        raise InputError("A label is not a whole number, as qrels need: write a table instead (csv, jsonl, parquet).")
     rows = zip(topics, table["item"], data.label.astype(np.int64).tolist(), strict=True)
     return [f"{topic} 0 {document} {label}\n" for topic, document, label in rows], notes
 

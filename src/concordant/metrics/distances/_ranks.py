@@ -39,7 +39,7 @@ def floats(values: ArrayLike | tuple[ArrayLike, ...], name: str) -> Floats:
     try:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is no number: give an array of numbers.") from None
+        raise InputError(f"{name} holds something that is not a number: give an array of numbers.") from None
 
 
 def vector(values: ArrayLike, name: str) -> Floats:

@@ -17,7 +17,7 @@ import numpy as np
 from concordant import kernels, views
 from concordant.ballots.segments import pointer, segment_index, spans
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import InputError, ParameterError, arg, phrase
+from concordant.errors import InputError, ParameterError, action, arg, phrase
 from concordant.kernels.bundles import DuelRows
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -108,9 +108,14 @@ def order_of_sides(prefs: Preferences, what: str) -> Int32s:
         raise InputError(
             phrase(
                 "{} needs to know which item was shown first (or played at home), and these preferences have no first "
-                "side: columns of winners and losers do not say it. Read the sides with {}, {} and {} (in Python also "
-                "from_pairs with winner_first), or leave it out.",
-                *(what, arg("left"), arg("right"), arg("outcome")),
+                "side: winners and losers do not say it. Read the sides with {}, {} and {}{}, or leave it out.",
+                *(
+                    what,
+                    arg("left"),
+                    arg("right"),
+                    arg("outcome"),
+                    action("sides", " (or from_pairs with winner_first)"),
+                ),
             )
         )
     return prefs.shown

@@ -427,7 +427,7 @@ class CourseModel(ComparisonModel):
         """Return a date or number in the model's unit of time; refuse what is neither."""
         time, is_dated = as_times([moment])
         if np.isnan(time[0]):
-            raise InputError(arg("time", moment) + " is no moment: give a date written year first, or a number.")
+            raise InputError(arg("time", moment) + " is not a time: give a date written year first, or a number.")
         self._check(is_dated)
         return float(time[0]) / self.unit
 

@@ -123,7 +123,7 @@ def metasearch(data: str | None, sets: tuple[str, ...], methods: list[str], seed
     plots="Folder for figures 3 and 4.",
 )
 def specialisation(data: str | None, sets: tuple[str, ...], seeds: int) -> Plan:
-    """Look at every engine by itself, or at their sum (Volkovs, Larochelle and Zemel 2012, figures 3 and 4)."""
+    """Compare separate and combined features of engines (Volkovs, Larochelle and Zemel 2012, figures 3 and 4)."""
     from concordant.experiments import specialisation as module
 
     wanted = sets or module.SETS
@@ -160,7 +160,7 @@ def collaborative(data: str | None, sets: tuple[str, ...], models: list[str], se
     plots="Folder for figure 3.",
 )
 def adherence(data: str | None, dataset: str) -> Plan:
-    """Compare adherence found from labels with adherence learnt without them (Volkovs and Zemel 2012)."""
+    """Compare adherence estimated with and without labels (Volkovs and Zemel 2012)."""
     from concordant.experiments import adherence as module
 
     return module, None, lambda _: module.run(data, dataset)
@@ -171,7 +171,7 @@ def adherence(data: str | None, dataset: str) -> Plan:
     data=DATA.format("letor4-agg and trec-robust03"),
 )
 def calibrated_fusion(data: str | None, sets: tuple[str, ...]) -> Plan:
-    """Compare calibrated with plain reciprocal rank fusion, also with few queries to calibrate on."""
+    """Compare calibrated and plain reciprocal rank fusion, also with few queries for calibration."""
     from concordant.experiments import calibrated_fusion as module
 
     wanted = sets or module.SETS
@@ -195,7 +195,7 @@ def crowd(data: str | None, seed: int) -> Plan:
     data=DATA.format("trec-robust03"),
 )
 def trained_fusion(data: str | None, systems: list[str], splits: int) -> Plan:
-    """Train fusion on half of the topics of TREC robust 2003, test it on the others beside rrf and single runs."""
+    """Train fusion on half of the topics of TREC robust 2003 and compare it with rrf and single runs on the rest."""
     from concordant.experiments import trained_fusion as module
 
     wanted = systems or None
@@ -254,7 +254,7 @@ def document_ranking(data: str | None, models: list[str], features: str, folds: 
     plots="Folder for plots of the ratings of the best players.",
 )
 def tennis(data: str | None, quick: bool) -> Plan:
-    """Follow tennis players since 1968, and forecast matches by Elo, Glicko-2, TrueSkill and others."""
+    """Rate tennis players since 1968 and forecast matches by Elo, Glicko-2, TrueSkill and other methods."""
     from concordant.experiments import tennis as module
 
     return module, module.n_steps(quick), lambda advance: module.run(data, quick, advance)

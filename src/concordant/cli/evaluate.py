@@ -33,7 +33,7 @@ lacks counts as an empty list (trec_eval -c). Metrics: concordant metrics
 @option("--ties", heading="method", type=click.Choice(["order", "average"]), default="order", show_default=True,
         help="Break ties by document id, or average over all orders.")  # fmt: skip
 @option("--per-instance", heading="output", is_flag=True, help="Show each instance as well as the means.")
-@option("--baseline", heading="method", metavar="NAME", help="Baseline system of the significance tests.")
+@option("--baseline", heading="method", metavar="NAME", help="Baseline system for significance tests.")
 @option("--test", heading="method", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
         help="Paired significance test between systems.")  # fmt: skip
 @_options.seed(0)

@@ -231,7 +231,7 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
         help="Original features, with second-order products (linear models only), or both in turn.",
     ),
     _list("--folds", "1,2,…", "Folds, separated by commas; by default all."),
-    click.option("--speed/--no-speed", default=True, help="Also measure training time as queries grow."),
+    click.option("--speed/--no-speed", default=True, help="Also measure training time by number of queries."),
     data="Folder with letor4-mq2008 (default: CONCORDANT_DATA), MSLR's Fold1 …, Yahoo's set1.train.txt …, or one file.",
     epilog=None,
 )

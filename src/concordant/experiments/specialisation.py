@@ -28,7 +28,7 @@ from concordant.preferences import Preferences
 from concordant.support.text import format_p
 from concordant.types import Floats
 
-TITLE = "Specialisation: every expert by itself, or their sum"
+TITLE = "Specialisation: separate or combined features of experts"
 SETS = metasearch.SETS
 METHODS = ("lr-logr", "lr-logr-combined", "rrf")
 CALLED = {"lr-logr": "individual", "lr-logr-combined": "combined", "rrf": "rrf"}

@@ -183,7 +183,7 @@ class Options:
     )
     question: str | None = option(None, "question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
-        None, "words of a scale, or categories of a PrefLib cat file, best first",
+        None, "labels of a rating scale, or categories of a PrefLib cat file, best first",
         metavar="A,B,…", reads=BALLOTS,
     )  # fmt: skip
     merge: bool = option(
@@ -211,7 +211,7 @@ class Options:
     )
     skip_bad_files: bool = option(
         False,
-        "skip and list files that cannot be read, with reduce",
+        "skip and list unreadable files (only with reduce)",
         reads=(PREFERENCES,),
         heading="scale",
     )

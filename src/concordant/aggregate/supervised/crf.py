@@ -59,7 +59,10 @@ class CRF(SupervisedMethod):
     counts: str = param("log", "strength of a ballot's preference between two items", choices=COUNTS)
     cutoff: int | None = param(5, "rank cutoff of the expected gain; all ranks if not given", low=1)
     largest: int = param(
-        10, "maximum number of candidates for a sum over all orders; of more, a sample is used", low=2, high=MAX_OBJECTS
+        10,
+        "maximum number of candidates whose orders are enumerated; larger sets are sampled to this size",
+        low=2,
+        high=MAX_OBJECTS,
     )
     passes: int = param(80, "number of passes over the training instances", low=1)
     learning_rate: float = param(0.03, "learning rate", low=0.0)

@@ -36,7 +36,7 @@ from concordant.types import Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class Condorcet(Method):
-    """Iterated Smith sets: each tier is the smallest set that beats all remaining candidates."""
+    """Iterated Smith sets: each tier is the smallest set that beats all candidates below it."""
 
     matrices = 5
     by_parts = True

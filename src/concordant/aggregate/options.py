@@ -11,32 +11,32 @@ MISSING = ("auto", "last", "last-free", "ignore")
 
 def missing(default: str = "auto", *, choices: tuple[str, ...] = MISSING, more: str = "") -> str:
     """Declare the convention for candidates that a ballot does not mention (explained in ``views``)."""
-    return param(default, "what a ballot says of candidates it does not mention" + more, choices=choices)
+    return param(default, "treatment of candidates that a ballot does not rank" + more, choices=choices)
 
 
 def missing_choices() -> str:
     """Declare the same for models of choices, where candidates that were not chosen may be in the denominators."""
-    return missing("ignore", choices=("ignore", "last-free"), more="; last-free keeps them in its denominators")
+    return missing("ignore", choices=("ignore", "last-free"), more="; last-free keeps them in the denominators")
 
 
 def result(default: str = "permutation") -> str:
     """Declare whether a consensus may have ties."""
-    return param(default, "whether the consensus may tie items", choices=("permutation", "weak"))
+    return param(default, "whether the consensus may contain ties", choices=("permutation", "weak"))
 
 
-def counts(default: str = "difference", doc: str = "how strongly a ballot prefers one item to another") -> str:
+def counts(default: str = "difference", doc: str = "strength of a ballot's preference between two items") -> str:
     """Declare by how much a ballot prefers one item to another (``levels`` has the formulas)."""
     return param(default, doc, choices=COUNTS)
 
 
 def style_control() -> bool:
     """Declare whether covariates of the comparisons are taken into account."""
-    return param(True, "take covariates of what was compared (the length of an answer) into account, if there are any")
+    return param(True, "adjust for covariates of the compared items (such as answer length), if there are any")
 
 
 def team_strength() -> str:
     """Declare how the strength of a team follows from its members' scores."""
-    return param("sum", "the strength of a team: the sum or the mean of its members' scores", choices=TEAM_STRENGTHS)
+    return param("sum", "strength of a team: sum or mean of its members' scores", choices=TEAM_STRENGTHS)
 
 
 def since(default: str = "the last 365 days") -> str | None:
@@ -46,9 +46,9 @@ def since(default: str = "the last 365 days") -> str | None:
 
 def all_items() -> bool:
     """Declare whether items without a recent result are ranked."""
-    return param(False, "rank all items, also those without a recent result")
+    return param(False, "rank all items, including those without a recent result")
 
 
 def level() -> float:
     """Declare the confidence level of intervals."""
-    return param(0.95, "confidence of the intervals", low=0.01, high=0.9999)
+    return param(0.95, "confidence level of the intervals", low=0.01, high=0.9999)

@@ -31,7 +31,7 @@ def history_options(command: Any) -> Any:
             metavar="A,B,…",
             heading="time",
             rare=True,
-            help="Items of both; by default all, the best in the plot.",
+            help="Items to include; by default all, the best in the plot.",
         ),
         option(
             *("--best-of", "history_best_of"),

@@ -123,7 +123,7 @@ min_ballots = option(
     type=click.FloatRange(0),
     metavar="N",
     heading="method",
-    help="Minimum number of ballots of an item.",
+    help="Minimum number of ballots per item.",
 )
 explain = option("--explain", is_flag=True, heading="output", help="Explain the result, with the numbers behind it.")
 json = option("--json", "as_json", is_flag=True, heading="output", help="Print JSON.")

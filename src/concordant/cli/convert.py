@@ -52,7 +52,9 @@ def _show_formats(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
     heading="output",
     help="List the formats.",
 )
-@option("--spreadsheet", is_flag=True, heading="output", help="Escape csv cells that a spreadsheet takes for formulas.")
+@option(
+    "--spreadsheet", is_flag=True, heading="output", help="Escape csv cells that spreadsheets interpret as formulas."
+)
 @shared.reading_options("preferences")
 def command(source: tuple[str, ...], target: str, to: str | None, spreadsheet: bool, **options: Any) -> None:
     """Convert preferences from one format to another.

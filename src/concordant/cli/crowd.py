@@ -22,8 +22,8 @@ Examples:
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @_options.labels()
-@option("--relevant", type=float, metavar="X", heading="method", help="Smallest judgement or label that is a yes; by "
-        "default the larger of two values, and more than two are classes.")  # fmt: skip
+@option("--relevant", type=float, metavar="X", heading="method", help="Minimum relevant judgement or label; by "
+        "default the larger of two values; more than two are classes.")  # fmt: skip
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences", hidden={*UNRATED, "rank", "ranking"})
 def command(

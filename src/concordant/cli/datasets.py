@@ -22,7 +22,7 @@ Examples:
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("name", required=False)
 @click.option("--data", metavar="DIR", help="Folder of data sets; by default CONCORDANT_DATA.")
-@click.option("--verify", is_flag=True, help="Compare the checksums of a set's files with the known ones.")
+@click.option("--verify", is_flag=True, help="Verify the checksums of a data set's files.")
 @shared.output_options("json")
 def command(name: str | None, data: str | None, verify: bool, output: shared.Output) -> None:
     """List the public data sets, or say where to get one and whether it is here.

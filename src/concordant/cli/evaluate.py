@@ -31,11 +31,11 @@ lacks counts as an empty list (trec_eval -c). Metrics: concordant metrics
 @option("--queries", heading="method", type=click.Choice(["judged", "shared"]), default="judged", show_default=True,
         help="Average over all judged instances, or those every system answered.")  # fmt: skip
 @option("--ties", heading="method", type=click.Choice(["order", "average"]), default="order", show_default=True,
-        help="Order equal scores by document id, or take the mean over all orders.")  # fmt: skip
-@option("--per-instance", heading="output", is_flag=True, help="Show every instance, not only the means.")
-@option("--baseline", heading="method", metavar="NAME", help="Test every system against this one.")
+        help="Break ties by document id, or average over all orders.")  # fmt: skip
+@option("--per-instance", heading="output", is_flag=True, help="Show each instance as well as the means.")
+@option("--baseline", heading="method", metavar="NAME", help="Baseline system for significance tests.")
 @option("--test", heading="method", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
-        help="Paired test used with several systems.")  # fmt: skip
+        help="Paired significance test between systems.")  # fmt: skip
 @_options.seed(0)
 @shared.output_options("json", "csv", "output")
 def command(

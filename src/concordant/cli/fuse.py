@@ -29,7 +29,7 @@ class FuseCommand(shared.MethodCommand):
 @click.command(cls=FuseCommand, epilog=EPILOG)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @_options.method(default="rrf")
-@option("--model", metavar="FILE", heading="method", help='Model saved by "concordant train-fusion", to fuse with.')
+@option("--model", metavar="FILE", heading="method", help='Fusion model saved by "concordant train-fusion".')
 @option("--weights", metavar="A,B,…", heading="method", help="Weight of each run, in the order of the runs.")
 @option(
     "--depth",

@@ -55,7 +55,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     type=click.Choice(["score", "low", "high"]),
     default="score",
     heading="output",
-    help="Order by score, or by an end of its interval.",
+    help="Sort by score, or lower or upper confidence bound.",
 )
 @option(
     "--permutations",
@@ -63,14 +63,20 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     metavar="N",
     heading="method",
     rare=True,
-    help="Number of permutations of the test of groups.",
+    help="Number of permutations in the group test.",
 )
 @_options.explain
 @option("--explain-picture", metavar="FILE", heading="plots", rare=True, help="Plot of the explanation (svg).")
 @_options.plot("scores and intervals")
-@option("--plot-matrix", metavar="FILE", heading="plots", help="Plot of how often each item beats the others.")
+@option("--plot-matrix", metavar="FILE", heading="plots", help="Plot of the pairwise win rates.")
 @option("--plot-agents", metavar="FILE", heading="plots", rare=True, help="Plot of the agents' weights (mpm).")
-@option("--plot-groups", metavar="FILE", heading="plots", rare=True, help="Plot of where groups differ (with --by).")
+@option(
+    "--plot-groups",
+    metavar="FILE",
+    heading="plots",
+    rare=True,
+    help="Plot of the differences between groups (with --by).",
+)
 @history_options
 @_options.seed()
 @shared.output_options("json", "csv", "output")

@@ -138,12 +138,12 @@ def train(
 @command.command("for", epilog=FOR_EPILOG)
 @click.argument("model")
 @click.argument("agent", nargs=-1, metavar="AGENT…")
-@option("--all", "everybody", is_flag=True, heading="input", help="Recommend to all agents the model knows.")
-@option("--ratings", metavar="FILE", heading="input", help="Ratings of new agents, to recommend to (fold-in).")
-@option("--like", metavar="ITEM", heading="input", help="Item to find similar items of.")
+@option("--all", "everybody", is_flag=True, heading="input", help="Recommend to all agents in the model.")
+@option("--ratings", metavar="FILE", heading="input", help="Ratings of new agents to recommend to (fold-in).")
+@option("--like", metavar="ITEM", heading="input", help="Find items similar to this one.")
 @option("--number", "-n", type=click.IntRange(1), default=10, show_default=True, metavar="N", heading="output",
         help="Number of items per agent.")  # fmt: skip
-@option("--seen/--no-seen", default=False, heading="output", help="Whether to list items that an agent has rated.")
+@option("--seen/--no-seen", default=False, heading="output", help="Include items that the agent has already rated.")
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences", hidden=UNRATED)
 def for_(

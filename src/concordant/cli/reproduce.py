@@ -37,7 +37,7 @@ def command() -> None:
 def experiment(
     *own: Callable[[Any], Any],
     data: str,
-    markdown: str = "Also write the tables and notes here.",
+    markdown: str = "Markdown file for the tables and notes.",
     plots: str = "",
     epilog: str | None = EPILOG,
 ) -> Callable[[Callable[..., Any]], click.Command]:
@@ -106,7 +106,7 @@ def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: 
 @experiment(
     _sets("MQ2008-agg or MQ2007-agg; by default both."),
     _list("--methods", "A,B,…", "Methods, separated by commas; theta-mpm is mpm fitted to labels."),
-    _count("--seeds", 5, "Seeds of methods that draw."),
+    _count("--seeds", 5, "Number of seeds of randomised methods."),
     data=DATA.format("letor4-agg"),
 )
 def metasearch(data: str | None, sets: tuple[str, ...], methods: list[str], seeds: int) -> Plan:
@@ -119,19 +119,19 @@ def metasearch(data: str | None, sets: tuple[str, ...], methods: list[str], seed
 
 @experiment(
     _sets("MQ2008-agg or MQ2007-agg; by default both."),
-    _count("--seeds", 5, "Seeds of training."),
+    _count("--seeds", 5, "Number of training seeds."),
     data=DATA.format("letor4-agg"),
-    plots="Draw figures 3 and 4 into this folder.",
+    plots="Folder for figures 3 and 4.",
 )
 def specialisation(data: str | None, sets: tuple[str, ...], seeds: int) -> Plan:
-    """Look at every engine by itself, or at their sum (Volkovs, Larochelle and Zemel 2012, figures 3 and 4)."""
+    """Compare separate and combined features of engines (Volkovs, Larochelle and Zemel 2012, figures 3 and 4)."""
     from concordant.experiments import specialisation as module
 
     wanted = sets or module.SETS
     return module, module.n_steps(wanted), lambda advance: module.run(data, wanted, seeds, advance)
 
 
-@experiment(data=DATA.format("ml-100k"), plots="Draw figures 4 and 5 into this folder.")
+@experiment(data=DATA.format("ml-100k"), plots="Folder for figures 4 and 5.")
 def movielens_consensus(data: str | None) -> Plan:
     """Find the consensus of MovieLens 100K users (Volkovs and Zemel 2012, tables 2 and 3)."""
     from concordant.experiments import movielens_consensus as module
@@ -140,11 +140,11 @@ def movielens_consensus(data: str | None) -> Plan:
 
 
 @experiment(
-    _sets("ml-1m, ml-100k or ml-10m; else the first two."),
-    _list("--models", "A,B,…", "Models, separated by commas; by default all that are here."),
-    _count("--seeds", 5, "Random splits of the ratings."),
+    _sets("ml-1m, ml-100k or ml-10m; by default the first two."),
+    _list("--models", "A,B,…", "Models, separated by commas; by default all available."),
+    _count("--seeds", 5, "Number of random splits of the ratings."),
     data=DATA.format("ml-1m and ml-100k"),
-    plots="Draw figure 2 into this folder.",
+    plots="Folder for figure 2.",
 )
 def collaborative(data: str | None, sets: tuple[str, ...], models: list[str], seeds: int) -> Plan:
     """Recommend MovieLens films by ordered partitions and others (Tran and others 2016, table 3, figure 2)."""
@@ -157,22 +157,22 @@ def collaborative(data: str | None, sets: tuple[str, ...], models: list[str], se
 @experiment(
     click.option("--set", "dataset", default="MQ2007-agg", metavar="NAME", help="MQ2007-agg (default) or MQ2008-agg."),
     data=DATA.format("letor4-agg"),
-    markdown="Also write the table here.",
-    plots="Draw figure 3 into this folder.",
+    markdown="Markdown file for the table.",
+    plots="Folder for figure 3.",
 )
 def adherence(data: str | None, dataset: str) -> Plan:
-    """Compare adherence found from labels with adherence learnt without them (Volkovs and Zemel 2012)."""
+    """Compare adherence estimated with and without labels (Volkovs and Zemel 2012)."""
     from concordant.experiments import adherence as module
 
     return module, None, lambda _: module.run(data, dataset)
 
 
 @experiment(
-    _sets("MQ2008-agg, MQ2007-agg or robust03; else all."),
+    _sets("MQ2008-agg, MQ2007-agg or robust03; by default all."),
     data=DATA.format("letor4-agg and trec-robust03"),
 )
 def calibrated_fusion(data: str | None, sets: tuple[str, ...]) -> Plan:
-    """Compare calibrated with plain reciprocal rank fusion, also with few queries to calibrate on."""
+    """Compare calibrated and plain reciprocal rank fusion, also with few queries for calibration."""
     from concordant.experiments import calibrated_fusion as module
 
     wanted = sets or module.SETS
@@ -192,11 +192,11 @@ def crowd(data: str | None, seed: int) -> Plan:
 
 @experiment(
     _list("--systems", "A,B,…", "Systems, separated by commas; by default all."),
-    _count("--splits", 5, "Random halves of the topics."),
+    _count("--splits", 5, "Number of random splits of the topics into halves."),
     data=DATA.format("trec-robust03"),
 )
 def trained_fusion(data: str | None, systems: list[str], splits: int) -> Plan:
-    """Train fusion on half of the topics of TREC robust 2003, test it on the others beside rrf and single runs."""
+    """Train fusion on half of the topics of TREC robust 2003 and compare it with rrf and single runs on the rest."""
     from concordant.experiments import trained_fusion as module
 
     wanted = systems or None
@@ -204,11 +204,11 @@ def trained_fusion(data: str | None, systems: list[str], splits: int) -> Plan:
 
 
 @experiment(
-    click.option("--part", "parts", multiple=True, metavar="NAME", help="A part (may be repeated); by default all."),
-    _count("--repeats", 50, "Repetitions of every draw."),
+    click.option("--part", "parts", multiple=True, metavar="NAME", help="Part to run, repeatable; by default all."),
+    _count("--repeats", 50, "Number of repetitions of each simulation."),
     _options.seed(0),
     data=DATA.format("sushi, jester, ml-100k and preflib"),
-    plots="Draw the simulation and the recovery curves into this folder.",
+    plots="Folder for plots of the simulation and the recovery curves.",
     epilog=None,
 )
 def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) -> Plan:
@@ -229,10 +229,10 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
         type=click.Choice(["first", "second", "both"]),
         default="both",
         show_default=True,
-        help="The features as they are, with products of two of them (linear models only), or one after the other.",
+        help="Original features, with second-order products (linear models only), or both in turn.",
     ),
     _list("--folds", "1,2,…", "Folds, separated by commas; by default all."),
-    click.option("--speed/--no-speed", default=True, help="Also measure training time as queries grow."),
+    click.option("--speed/--no-speed", default=True, help="Also measure training time by number of queries."),
     data="Folder with letor4-mq2008 (default: CONCORDANT_DATA), MSLR's Fold1 …, Yahoo's set1.train.txt …, or one file.",
     epilog=None,
 )
@@ -250,12 +250,12 @@ def document_ranking(data: str | None, models: list[str], features: str, folds: 
 
 
 @experiment(
-    click.option("--quick", is_flag=True, help="Try few settings, for a first look."),
+    click.option("--quick", is_flag=True, help="Quick run with few settings."),
     data=DATA.format("tennis-atp"),
-    plots="Draw the careers of the highest rated players into this folder.",
+    plots="Folder for plots of the ratings of the best players.",
 )
 def tennis(data: str | None, quick: bool) -> Plan:
-    """Follow tennis players since 1968, and forecast matches by Elo, Glicko-2, TrueSkill and others."""
+    """Rate tennis players since 1968 and forecast matches by Elo, Glicko-2, TrueSkill and other methods."""
     from concordant.experiments import tennis as module
 
     return module, module.n_steps(quick), lambda advance: module.run(data, quick, advance)

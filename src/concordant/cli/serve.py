@@ -16,17 +16,17 @@ Examples:
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, type=click.Path(exists=True, dir_okay=False), metavar="[FILE…]")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address of this machine to be reached at.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port; by default a free one.")
-@click.option("--no-token", is_flag=True, help="Let everybody on this machine in, without the token of the link.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on; by default a free one.")
+@click.option("--no-token", is_flag=True, help="Disable token authentication.")
 @click.option("--max-upload", type=click.IntRange(1), default=200, show_default=True, metavar="MB",
-              help="Longest upload.")  # fmt: skip
+              help="Maximum upload size.")  # fmt: skip
 @click.option("--memory", type=click.FloatRange(0.5), default=4.0, show_default=True, metavar="GB",
-              help="Memory a worker process may take.")  # fmt: skip
+              help="Maximum memory per worker process.")  # fmt: skip
 @click.option("--time-limit", type=click.FloatRange(1), default=600.0, show_default=True, metavar="SECONDS",
-              help="Time a worker process may take for one answer.")  # fmt: skip
+              help="Maximum time per request.")  # fmt: skip
 @click.option("--data-sets", type=click.IntRange(1, 100), default=12, show_default=True,
-              help="Data sets held at once; the least recently used go.")  # fmt: skip
+              help="Maximum number of open data sets; the least recently used are closed.")  # fmt: skip
 @click.option("--open/--no-open", "opens", default=False, help="Open the link in your browser.")
 def command(
     file: tuple[str, ...],

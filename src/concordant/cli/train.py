@@ -53,10 +53,10 @@ class Trained:
 @click.command(cls=TrainCommand, epilog=EPILOG)
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
 @_options.method("learners", DEFAULT)
-@option("--valid", metavar="FILE", heading="input", help="Validation rows: the best iteration on them is kept.")
-@option("--test", metavar="FILE", heading="input", help="Test rows, evaluated only.")
+@option("--valid", metavar="FILE", heading="input", help="Validation rows, to choose the best iteration.")
+@option("--test", metavar="FILE", heading="input", help="Test rows, for evaluation only.")
 @option("--scale/--no-scale", default=None, heading="method", help="Same as --standardise; no effect on trees.")
-@option("--second-order", is_flag=True, heading="method", help="Add products of features related to the label.")
+@option("--second-order", is_flag=True, heading="method", help="Add products of features correlated with the label.")
 @option("--bag", type=click.IntRange(2), metavar="N", heading="method", help="Number of rankers to average (bagging).")
 @option("--missing", type=click.Choice(["mean", "median", "zero"]), heading="method",
         help="Imputation of missing values.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Adherence from labels against adherence learnt without them (Volkovs and Zemel 2012, figure 3).
+"""Adherence estimated with and without labels (Volkovs and Zemel 2012, figure 3).
 
 On the training parts of fold 1, every search engine gets an adherence theta twice: from the labels (how well the
 engine agrees with the judged relevance) and by learning theta together with the scores, without any label. The paper

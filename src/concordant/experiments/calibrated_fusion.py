@@ -1,4 +1,4 @@
-"""Is it worth to calibrate reciprocal rank fusion, and how many queries does that take? (``calibrated-rrf``)
+"""Calibrated and plain reciprocal rank fusion compared, by number of queries (``calibrated-rrf``).
 
 The lists of all queries of a set are fused by ``rrf`` and by ``calibrated-rrf``, which looks at no label, and both are
 scored by NDCG@5 and MAP with a paired t-test over the queries. The second table gives the method fewer queries to learn

@@ -1,4 +1,4 @@
-"""Recommending films by ordered partitions (Tran, Phung and Venkatesh 2016: table 3, figure 2).
+"""Film recommendation by ordered partitions (Tran, Phung and Venkatesh 2016: table 3, figure 2).
 
 The protocol of the paper: ratings rounded to whole numbers; the half of the films whose ratings have the least entropy
 left out; of every user with at least 60 ratings 50 drawn for training, the rest for testing. Settings and sweeps are

@@ -1,4 +1,4 @@
-"""Rank aggregation by Lehmer codes (Li, Mazumdar and Milenkovic 2017): the simulation, the theorems, the tables.
+"""Rank aggregation by Lehmer codes (Li, Mazumdar and Milenkovic 2017): simulation, theorems and tables.
 
 - ``simulation``: 50 Mallows rankings of 10 items, lambda = 0.1 … 1.0, a random centre every time; mean total Kendall
   distance of each method over FASLP-Pivot's, the paper's figure.

@@ -1,4 +1,4 @@
-"""Metasearch on the LETOR 4.0 aggregation sets: the baselines published for them, and what else there is.
+"""Metasearch on the LETOR 4.0 aggregation sets: published baselines and other methods.
 
 The figures are those of table 1 of Volkovs and Zemel (2012) and of table 3 of Volkovs, Larochelle and Zemel (2012).
 Each query comes with the ranked lists of 25 (MQ2008-agg) or 21 (MQ2007-agg) search engines and with judged documents.

@@ -1,4 +1,4 @@
-"""Does it pay to look at every expert by itself? Figures 3 and 4 of Volkovs, Larochelle and Zemel (2012).
+"""Separate or combined features of experts (Volkovs, Larochelle and Zemel 2012, figures 3 and 4).
 
 Figure 3: the same learner (LambdaRank on log rank differences) sees either the features of every engine's pairwise
 preferences (``lr-logr``) or those of their sum only (``lr-logr-combined``), which knows nothing but the consensus.
@@ -28,7 +28,7 @@ from concordant.preferences import Preferences
 from concordant.support.text import format_p
 from concordant.types import Floats
 
-TITLE = "Specialisation: every expert by itself, or their sum"
+TITLE = "Specialisation: separate or combined features of experts"
 SETS = metasearch.SETS
 METHODS = ("lr-logr", "lr-logr-combined", "rrf")
 CALLED = {"lr-logr": "individual", "lr-logr-combined": "combined", "rrf": "rrf"}

@@ -1,4 +1,4 @@
-"""Who was best when, and who forecasts tennis best: ratings over time on the ATP matches since 1968.
+"""Ratings of tennis players over time, and forecasts of ATP matches since 1968.
 
 Every method says before each match how likely the winner was to win, from earlier matches alone:
 

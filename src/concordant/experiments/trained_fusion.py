@@ -1,4 +1,4 @@
-"""Is it worth to train fusion on judged topics? TREC robust 2003: 17 runs of up to 1,000 documents, 100 topics.
+"""Fusion trained on judged topics: TREC robust 2003, 17 runs of up to 1,000 documents, 100 topics.
 
 Half of the topics, drawn at random, are for training, the others for testing, five times over. On the test topics:
 

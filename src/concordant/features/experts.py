@@ -48,22 +48,24 @@ OTHERS = "others"
 
 def counts_param() -> str:
     """Declare how ranks become pairwise preferences."""
-    return param("log", "how strongly a ballot prefers one item to another", choices=COUNTS)
+    return param("log", "strength of a ballot's preference between two items", choices=COUNTS)
 
 
 def components_param() -> int:
     """Declare how many singular pairs describe an expert's matrix."""
-    return param(1, "singular pairs of each pairwise matrix", low=1)
+    return param(1, "number of singular vector pairs per pairwise matrix", low=1)
 
 
 def scope_param() -> str:
     """Declare whose matrices have features."""
-    return param("individual", "who has own features: every expert, their sum, or those who say much", choices=SCOPES)
+    return param(
+        "individual", "experts with separate features: each, only their sum, or those with enough data", choices=SCOPES
+    )
 
 
 def min_preferences_param() -> int:
     """Declare how much an expert must have said to be looked at alone."""
-    return param(500, "hybrid: entries an expert must have in the training data for features of its own", low=1)
+    return param(500, "hybrid: minimum number of training entries for an expert to have separate features", low=1)
 
 
 @dataclass(eq=False)

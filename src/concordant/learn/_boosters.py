@@ -97,14 +97,14 @@ class BoostedTrees(Ranker):
     takes: ClassVar[tuple[str, ...]] = ("valid",)
     _takes_missing = True
 
-    trees: int = param(300, "most trees", low=1)
-    learning_rate: float = param(0.05, "share of every tree that is added", low=0)
-    columns: float = param(0.5, "share of the features every tree may use", low=0.01, high=1)
-    l2: float = param(1.0, "ridge penalty on the leaves", low=0)
-    patience: int = param(50, "trees without a better validation metric after which to stop", low=1)
-    metric: str = param(METRIC, "metric watched on the validation set")
-    threads: int = param(0, "threads of the library; 0 for all processors", low=0)
-    seed: int = param(0, "seed of the draw of features", low=0, high=2**31 - 1)
+    trees: int = param(300, "maximum number of trees", low=1)
+    learning_rate: float = param(0.05, "learning rate (shrinkage)", low=0)
+    columns: float = param(0.5, "share of the features sampled for each tree", low=0.01, high=1)
+    l2: float = param(1.0, "ridge (L2) penalty on the leaf values", low=0)
+    patience: int = param(50, "early stopping: number of trees without a better validation metric", low=1)
+    metric: str = param(METRIC, "metric monitored on the validation set")
+    threads: int = param(0, "number of threads; 0 for all processors", low=0)
+    seed: int = param(0, "seed of the feature sampling", low=0, high=2**31 - 1)
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         """Train the library's model on rows sorted by query; keep its text and, with ``valid``, the learning curve."""

@@ -46,31 +46,31 @@ class GradientRanker(Ranker):
 
     weighting: str = param(
         "units",
-        "what counts equally: every unit of the loss (pair or list), or every query",
+        "equal weight for every unit of the loss (pair or list), or for every query",
         choices=("units", "queries"),
     )
-    hidden: int = param(0, "units of a hidden layer; 0 for a linear model", low=0)
+    hidden: int = param(0, "number of units per hidden layer; 0 for a linear model", low=0)
     layers: int = param(1, "number of hidden layers", low=1, high=2)
     kernel: str | None = param(
         None, "kernel of a non-linear model instead of a network", choices=("linear", "rbf", "polynomial")
     )
-    gamma: float | None = param(None, "scale of the kernel; 1/(features times variance) if not given", low=0)
+    gamma: float | None = param(None, "kernel coefficient; 1/(features times variance) if not given", low=0)
     degree: int = param(3, "degree of the polynomial kernel", low=1)
     components: int | None = param(
-        None, "rows that carry the kernel expansion, drawn at random; all if not given", low=1
+        None, "number of rows in the kernel expansion, drawn at random; all if not given", low=1
     )
     solver: str = param(
-        "auto", "how to minimise; auto picks by loss and model", choices=("auto", "lbfgs", "newton", "adam", "sgd")
+        "auto", "solver; auto chooses by loss and model", choices=("auto", "lbfgs", "newton", "adam", "sgd")
     )
-    max_iter: int = param(100, "most iterations (passes over the data for adam and sgd)", low=1)
-    tol: float = param(1e-5, "relative improvement at which to stop", low=0)
-    learning_rate: float = param(0.01, "step of adam and sgd", low=0)
+    max_iter: int = param(100, "maximum number of iterations (passes over the data for adam and sgd)", low=1)
+    tol: float = param(1e-5, "relative improvement below which to stop", low=0)
+    learning_rate: float = param(0.01, "learning rate of adam and sgd", low=0)
     batch: int | None = param(
-        None, "queries (or pairs) per step of adam and sgd; 32, but at least ten steps a pass, if not given", low=1
+        None, "batch size of adam and sgd in queries (or pairs); by default 32, with at least ten steps per pass", low=1
     )
-    patience: int = param(10, "iterations without a better validation metric after which to stop", low=1)
-    metric: str = param(METRIC, "metric watched on the validation set")
-    seed: int = param(0, "seed of random starts, batches and samples", low=0)
+    patience: int = param(10, "early stopping: number of iterations without a better validation metric", low=1)
+    metric: str = param(METRIC, "metric monitored on the validation set")
+    seed: int = param(0, "seed of initial weights, batches and samples", low=0)
     standardise: bool = param(True, _scaling.DOC)
 
     def predict(self, X: Any) -> Floats:
@@ -291,7 +291,7 @@ class GradientRanker(Ranker):
 
 @dataclass(eq=False, repr=False)
 class _Penalty:
-    alpha: float = param(1e-4, "ridge penalty on the weights, beside the mean loss", low=0)
+    alpha: float = param(1e-4, "ridge (L2) penalty on the weights, added to the mean loss", low=0)
 
 
 @dataclass(eq=False, repr=False)

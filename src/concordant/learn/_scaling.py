@@ -16,7 +16,7 @@ from concordant.scorers.base import Matrix
 from concordant.support.state import SMALLEST, Kind, floats, optional
 from concordant.types import Floats
 
-DOC = "give every feature mean 0 and variance 1 over the training rows (sparse features: variance 1)"
+DOC = "standardise features to mean 0 and variance 1 over the training rows (sparse: variance 1)"
 CONSTANT = 1e-12  # deviation over the largest value, below which a feature is constant
 
 

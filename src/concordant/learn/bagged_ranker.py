@@ -40,17 +40,17 @@ SEEDS = ("seed", "random_state")
 
 @dataclass(eq=False, repr=False)
 class BaggedRanker(MeanRanker):
-    """The mean of rankers fitted to samples of the queries."""
+    """Mean of rankers trained on samples of the queries (bagging)."""
 
     learns: ClassVar[Mapping[str, Kind]] = {**MeanRanker.learns, "out_of_bag_score_": optional(floats())}
 
     ranker: Any = None
     """Any ranker that scores rows, also a pipeline that ends in one; RankBoost with 50 rounds if not given."""
-    n_rankers: int = param(10, "how many rankers to average", low=1)
-    fraction: float = param(1.0, "queries drawn for each, as a share of all", low=0.01)
-    out_of_bag: bool = param(False, "measure every query by the rankers that did not see it")
+    n_rankers: int = param(10, "number of rankers to average", low=1)
+    fraction: float = param(1.0, "share of the queries sampled for each ranker", low=0.01)
+    out_of_bag: bool = param(False, "evaluate every query by the rankers not trained on it")
     metric: str = param(METRIC, "metric of the out-of-bag score")
-    seed: int = param(0, "seed of the draws and of the rankers", low=0)
+    seed: int = param(0, "seed of the samples and the rankers", low=0)
 
     def predict(self, X: Any) -> Floats:
         """Return the mean of the rankers' standardised scores per row."""

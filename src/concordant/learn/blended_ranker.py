@@ -46,7 +46,7 @@ Valid = tuple[AnyArray, Floats, AnyArray]
 
 @dataclass(eq=False, repr=False)
 class BlendedRanker(MeanRanker):
-    """The mean of rankers of different kinds, on features and their ranks within the query."""
+    """Mean of rankers of different types, on features and their ranks within the query."""
 
     learns: ClassVar[Mapping[str, Kind]] = {**MeanRanker.learns, "scaler_": maybe(part("widened", "transform"))}
     _takes_sparse: ClassVar[bool] = False
@@ -54,9 +54,9 @@ class BlendedRanker(MeanRanker):
     rankers: Any = None
     """A list of rankers that score rows; the four above if not given."""
     ranks: bool = param(True, "add the ranks of the features within the query")
-    standardise: bool = param(True, "give every feature mean 0 and variance 1 over the training rows")
-    alphas: bool = param(True, "choose the ridge penalty of each ranker on the validation set, where one is given")
-    metric: str = param("map", "metric of the validation set by which penalties and iterations are chosen")
+    standardise: bool = param(True, "standardise features to mean 0 and variance 1 over the training rows")
+    alphas: bool = param(True, "choose each ranker's ridge (L2) penalty on the validation set, if given")
+    metric: str = param("map", "validation metric that selects penalties and iterations")
     seed: int = param(0, "seed of the rankers", low=0)
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:

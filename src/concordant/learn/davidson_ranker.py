@@ -16,7 +16,7 @@ from concordant.losses.davidson import DavidsonLoss
 
 @dataclass(eq=False, repr=False)
 class DavidsonRanker(PairProbabilities):
-    """Rank by a model of pairs in which equal labels are ties (Davidson)."""
+    """Pairwise model in which equal labels are ties (Davidson)."""
 
     def _loss(self) -> DavidsonLoss:
         return DavidsonLoss()

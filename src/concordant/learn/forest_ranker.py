@@ -31,7 +31,7 @@ from concordant.types import AnyArray, Floats, Int64s
 
 @dataclass(eq=False, repr=False)
 class ForestRanker(Ranker):
-    """Rank by randomised trees that regress on labels standardised within their query."""
+    """Extremely randomised trees, regression on labels standardised within each query."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
@@ -46,9 +46,9 @@ class ForestRanker(Ranker):
     _takes_sparse: ClassVar[bool] = False
 
     trees: int = param(300, "number of trees", low=1)
-    min_rows: int = param(5, "least rows in a leaf", low=1)
-    columns: float = param(0.3, "share of the features looked at for a split", low=0.001, high=1)
-    threads: int = param(1, "threads that grow trees", low=1)
+    min_rows: int = param(5, "minimum number of rows per leaf", low=1)
+    columns: float = param(0.3, "share of the features considered for a split", low=0.001, high=1)
+    threads: int = param(1, "number of threads", low=1)
     seed: int = param(0, "seed of the trees", low=0)
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:

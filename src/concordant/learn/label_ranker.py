@@ -44,7 +44,7 @@ from concordant.types import Floats, Int64s
 
 @dataclass(eq=False, repr=False)
 class LabelRanker(Learner):
-    """Rank a fixed set of labels by the features of a row."""
+    """Label ranking: ranks a fixed set of labels by the features of a row."""
 
     renamed: ClassVar[Mapping[str, str]] = {"method": "scoring"}
     learns: ClassVar[Mapping[str, Kind]] = {
@@ -60,13 +60,13 @@ class LabelRanker(Learner):
         "classifiers_": optional(ListOf(kind=part("n_features_in_"), size="pairs")),
     }
 
-    scoring: str = param("plackett-luce", "how labels are scored", choices=("plackett-luce", "pairwise"))
+    scoring: str = param("plackett-luce", "model that scores the labels", choices=("plackett-luce", "pairwise"))
     classifier: Any = None
     """Any scikit-learn classifier for scoring="pairwise"; logistic regression if not given."""
-    alpha: float = param(1e-3, "ridge penalty on the weights of plackett-luce, beside the mean loss", low=0)
-    max_iter: int = param(500, "most iterations of plackett-luce", low=1)
-    tol: float = param(1e-8, "relative improvement at which plackett-luce stops", low=0)
-    standardise: bool = param(True, f"{_scaling.DOC}; a classifier that is given gets them as they are")
+    alpha: float = param(1e-3, "ridge (L2) penalty on the weights of plackett-luce, added to the mean loss", low=0)
+    max_iter: int = param(500, "maximum number of iterations of plackett-luce", low=1)
+    tol: float = param(1e-8, "relative improvement below which plackett-luce stops", low=0)
+    standardise: bool = param(True, f"{_scaling.DOC}; a given classifier gets unscaled features")
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_weight": True}
 

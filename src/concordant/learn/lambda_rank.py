@@ -17,10 +17,10 @@ from concordant.params import param
 
 @dataclass(eq=False, repr=False)
 class LambdaRank(RidgeRanker):
-    """Rank by pairs weighted with the change of a metric (LambdaRank)."""
+    """Pairwise logistic loss, weighted by the change in a metric (LambdaRank)."""
 
     target: str = param("ndcg", "metric whose change weights the pairs", choices=("ndcg", "err", "ap"))
-    cutoff: int | None = param(None, "places that count in the metric; all if not given", low=1)
+    cutoff: int | None = param(None, "rank cutoff of the metric; all ranks if not given", low=1)
 
     def _loss(self) -> LambdaRankLoss:
         return LambdaRankLoss(target=self.target, cutoff=self.cutoff)

@@ -35,11 +35,13 @@ LARGEST_QUERY = 10_000  # rows LightGBM takes in one query
 
 @dataclass(eq=False, repr=False)
 class LightGBMRanker(BoostedTrees):
-    """LambdaMART and a listwise cross entropy on trees, by LightGBM."""
+    """LambdaMART or listwise cross-entropy (XE-NDCG) with boosted trees, by LightGBM."""
 
-    objective: str = param("lambdarank", "what the trees minimise", choices=("lambdarank", "rank_xendcg"))
-    leaves: int = param(15, "most leaves of a tree", low=2)
-    min_rows: int | None = param(None, "least rows in a leaf; 1 % of all rows, but 5 to 100, if not given", low=1)
+    objective: str = param("lambdarank", "objective of the trees", choices=("lambdarank", "rank_xendcg"))
+    leaves: int = param(15, "maximum number of leaves per tree", low=2)
+    min_rows: int | None = param(
+        None, "minimum number of rows per leaf; by default 1% of all rows, between 5 and 100", low=1
+    )
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
         """Train LightGBM on rows sorted by query; with a validation set, stop early on the metric."""

@@ -23,11 +23,11 @@ from concordant.params import param
 
 @dataclass(eq=False, repr=False)
 class ListMLE(PairProbabilities):
-    """Rank by the likelihood of whole orders (Plackett-Luce)."""
+    """Likelihood of whole orders under the Plackett-Luce model (ListMLE)."""
 
     ties: str = param(
         "shuffle",
-        "order of rows with equal labels: random, as in the input, likeliest",
+        "order of rows with equal labels: random, as in the input, or most likely",
         choices=("shuffle", "input", "best"),
     )
 

@@ -15,7 +15,7 @@ from concordant.losses.list_net import ListNetLoss
 
 @dataclass(eq=False, repr=False)
 class ListNet(RidgeRanker):
-    """Rank by the chances to come first (ListNet)."""
+    """Listwise cross-entropy of the probabilities of being first (ListNet)."""
 
     def _loss(self) -> ListNetLoss:
         return ListNetLoss()

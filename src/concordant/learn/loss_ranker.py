@@ -21,7 +21,7 @@ from concordant.losses.base import Loss
 
 @dataclass(eq=False, repr=False)
 class LossRanker(RidgeRanker):
-    """Rank by minimising a loss of your choice."""
+    """Ranker that minimises a chosen loss."""
 
     loss: str | Loss = "exponential"
 

@@ -43,19 +43,21 @@ MEANS = ("arithmetic", "maximum", "minimum", "geometric", "harmonic")
 
 @dataclass(eq=False, repr=False)
 class OrderedPartitionRanker(PairProbabilities):
-    """Rank by a model in which rows of equal label are chosen together, best level first."""
+    """Probabilistic model in which rows with equal labels are chosen together, best level first."""
 
-    mean: str = param("arithmetic", "what a set of rows is worth, a mean of its rows' worths", choices=MEANS)
-    rank_weighting: bool = param(False, "weigh the choice of level r by 1 + log r, and of level 0 by nothing")
+    mean: str = param("arithmetic", "type of mean that gives the worth of a set of rows", choices=MEANS)
+    rank_weighting: bool = param(False, "weight the choice of level r by 1 + log r, and of level 0 by 0")
     backward: bool = param(False, "choose the worst level first instead of the best")
     tie_odds: float = param(
-        1.0, "factor on the worth of a set per further row; 0 allows no ties; no effect with the arithmetic mean", low=0
+        1.0,
+        "factor on the worth of a set per additional row; 0 excludes ties; no effect with the arithmetic mean",
+        low=0,
     )
-    sampler: str = param("gibbs", "how sets are sampled (geometric, harmonic)", choices=SAMPLERS)
-    samples: int = param(1, "sampled sets per level (geometric, harmonic)", low=1)
-    steps: int = param(1, "steps of the sampler before a set is used (geometric, harmonic)", low=1)
+    sampler: str = param("gibbs", "sampler of sets (geometric, harmonic)", choices=SAMPLERS)
+    samples: int = param(1, "number of sampled sets per level (geometric, harmonic)", low=1)
+    steps: int = param(1, "number of sampler steps before a set is used (geometric, harmonic)", low=1)
     persistent: bool = param(
-        False, "go on sampling from the last sets instead of the observed ones (geometric, harmonic)"
+        False, "continue sampling from the last sets instead of the observed ones (geometric, harmonic)"
     )
 
     def log_likelihood(

@@ -42,7 +42,7 @@ START = {"logit": lambda p: np.log(p / (1 - p)), "cloglog": lambda p: np.log(-np
 
 @dataclass(eq=False, repr=False)
 class OrdinalRanker(Ranker):
-    """Cumulative link model of ordered categories."""
+    """Ordinal regression with a cumulative link model."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
@@ -54,10 +54,10 @@ class OrdinalRanker(Ranker):
     }
     _too_little: ClassVar[str] = "y holds one category only (n_samples={n_rows}). Give at least two."
 
-    link: str = param("logit", "distribution behind the thresholds", choices=tuple(LINKS))
-    alpha: float = param(1e-4, "ridge penalty on the weights, beside the mean loss", low=0)
-    max_iter: int = param(500, "most iterations", low=1)
-    tol: float = param(1e-9, "relative improvement at which to stop", low=0)
+    link: str = param("logit", "link function of the cumulative probabilities", choices=tuple(LINKS))
+    alpha: float = param(1e-4, "ridge (L2) penalty on the weights, added to the mean loss", low=0)
+    max_iter: int = param(500, "maximum number of iterations", low=1)
+    tol: float = param(1e-9, "relative improvement below which to stop", low=0)
     standardise: bool = param(True, _scaling.DOC)
 
     @staticmethod

@@ -49,7 +49,7 @@ LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, an
 
 @dataclass(eq=False, repr=False)
 class PairwiseRanker(Ranker):
-    """A classifier of pairs, and an order of its preferences."""
+    """Binary classifier of pairs, and an order derived from its predictions."""
 
     takes: ClassVar[tuple[str, ...]] = ("pairs",)
     learns: ClassVar[Mapping[str, Kind]] = {
@@ -64,16 +64,20 @@ class PairwiseRanker(Ranker):
     """Any scikit-learn classifier; logistic regression if not given."""
     features: str = param(
         "difference",
-        "what describes a pair: the difference of its rows, or both rows",
+        "features of a pair: the difference of its rows, or both rows",
         choices=("difference", "concatenated"),
     )
-    ordering: str = param("greedy", "how preferences become an order", choices=("greedy", "scc-greedy", "kemeny"))
-    max_pairs: int | None = param(50_000, "most pairs to train on, drawn at random; None takes all", low=1)
-    time_limit: float | None = param(
-        10.0, "seconds for the proof of Kemeny orders, some queries at a time; None waits for it", low=0
+    ordering: str = param(
+        "greedy",
+        "algorithm that derives an order from pairwise preferences",
+        choices=("greedy", "scc-greedy", "kemeny"),
     )
-    seed: int = param(0, "seed of the draw of pairs", low=0)
-    standardise: bool = param(True, f"{_scaling.DOC}; a classifier that is given gets them as they are")
+    max_pairs: int | None = param(50_000, "maximum number of training pairs, drawn at random; None takes all", low=1)
+    time_limit: float | None = param(
+        10.0, "time limit in seconds to prove Kemeny orders optimal, per batch of queries; None for no limit", low=0
+    )
+    seed: int = param(0, "seed of the pair sampling", low=0)
+    standardise: bool = param(True, f"{_scaling.DOC}; a given classifier gets unscaled features")
 
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}
 

@@ -30,12 +30,12 @@ from concordant.types import AnyArray
 
 @dataclass(eq=False, repr=False)
 class QueryRanks(Appending):
-    """Append the rank of every feature within its query."""
+    """Append the rank of each feature within its query."""
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
     __metadata_request__transform: ClassVar[dict[str, bool]] = {"qid": True}
 
-    include_first: bool = param(True, "keep the features themselves, before the ranks")
+    include_first: bool = param(True, "keep the original features, before the ranks")
 
     def fit(self, X: Any, y: object = None, *, qid: ArrayLike | None = None) -> Self:
         """Learn nothing but the number of features."""

@@ -41,7 +41,7 @@ WIDEST_SPREAD = 1200.0  # of scores within a query: exp() of half of it is still
 
 @dataclass(eq=False, repr=False)
 class RankBoost(Ranker):
-    """Boosted thresholds on single features."""
+    """Boosting of thresholds on single features (RankBoost)."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
@@ -56,16 +56,16 @@ class RankBoost(Ranker):
     _takes_sparse: ClassVar[bool] = False
     _takes_missing = True
 
-    rounds: int = param(300, "most rounds of boosting", low=1)
+    rounds: int = param(300, "maximum number of boosting rounds", low=1)
     smoothing: float | None = param(
-        None, "share of the pairs added to right and wrong ones before their ratio; half a pair if not given", low=0
+        None, "share of the pairs added to the correct and the incorrect ones; half a pair if not given", low=0
     )
-    bins: int | None = param(255, "most intervals a feature is cut into; None tries every distinct value", low=2)
+    bins: int | None = param(255, "maximum number of bins per feature; None tries every distinct value", low=2)
     weighting: str = param(
-        "pairs", "what counts equally at first: every pair, or every query", choices=("pairs", "queries")
+        "pairs", "equal initial weight for every pair, or for every query", choices=("pairs", "queries")
     )
-    patience: int = param(50, "rounds without a better validation metric after which to stop", low=1)
-    metric: str = param(METRIC, "metric watched on the validation set")
+    patience: int = param(50, "early stopping: number of rounds without a better validation metric", low=1)
+    metric: str = param(METRIC, "metric monitored on the validation set")
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         """Weight the pairs, cut the features into intervals, and boost."""

@@ -16,7 +16,7 @@ from concordant.losses.ranknet import RankNetLoss
 
 @dataclass(eq=False, repr=False)
 class RankNet(PairProbabilities):
-    """Rank by a logistic model of pairs."""
+    """Pairwise logistic loss (RankNet)."""
 
     def _loss(self) -> RankNetLoss:
         return RankNetLoss()

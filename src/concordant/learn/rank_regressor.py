@@ -16,7 +16,7 @@ from concordant.losses.rank_regress import RankRegressLoss
 
 @dataclass(eq=False, repr=False)
 class RankRegressor(RidgeRanker):
-    """Rank by least squares on the differences of pairs."""
+    """Least squares on pairwise differences."""
 
     def _loss(self) -> RankRegressLoss:
         return RankRegressLoss()

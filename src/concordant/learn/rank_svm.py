@@ -57,7 +57,7 @@ MAX_PAIRS = 20_000_000  # listed one by one for the dual
 
 @dataclass(eq=False, repr=False)
 class RankSVM(GradientRanker):
-    """Rank by a support vector machine on pairs, linear or with a kernel."""
+    """Support vector machine on pairs, linear or with a kernel (RankSVM)."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **GradientRanker.learns,
@@ -65,15 +65,15 @@ class RankSVM(GradientRanker):
         "support_": optional(whole("weights")),
     }
 
-    C: float = param(10.0, "weight of the mean loss of a pair against |w|^2 / 2", low=0)
+    C: float = param(10.0, "inverse regularisation strength: weight of the mean pair loss against |w|^2 / 2", low=0)
     loss: str = param("hinge", "loss of a pair inside the margin", choices=("hinge", "squared-hinge"))
     solver: str = param(
         "auto",
-        "how to minimise; auto: bundle (dual with an exact kernel) for the hinge, newton for its square",
+        "solver; auto: bundle (dual with an exact kernel) for the hinge, newton for its square",
         choices=("auto", "bundle", "dual", "newton", "lbfgs", "adam", "sgd"),
     )
-    max_iter: int = param(1000, "most iterations (passes over the data for adam and sgd)", low=1)
-    tol: float = param(1e-4, "duality gap relative to the objective at which to stop", low=0)
+    max_iter: int = param(1000, "maximum number of iterations (passes over the data for adam and sgd)", low=1)
+    tol: float = param(1e-4, "relative duality gap below which to stop", low=0)
 
     def _loss(self) -> Loss:
         return HingeLoss() if self.loss == "hinge" else SquaredHingeLoss()

@@ -16,7 +16,7 @@ from concordant.losses.rao_kupper import RaoKupperLoss
 
 @dataclass(eq=False, repr=False)
 class RaoKupperRanker(PairProbabilities):
-    """Rank by a model of pairs in which close scores tie (Rao and Kupper)."""
+    """Pairwise model in which close scores are ties (Rao and Kupper)."""
 
     def _loss(self) -> RaoKupperLoss:
         return RaoKupperLoss()

@@ -34,7 +34,7 @@ NO_SPREAD = 1e-14  # variance over mean square below which a product is constant
 
 @dataclass(eq=False, repr=False)
 class SecondOrderFeatures(Appending):
-    """Append the products of two features that correlate with the label."""
+    """Append products of two features that correlate with the label."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **Appending.learns,
@@ -42,10 +42,10 @@ class SecondOrderFeatures(Appending):
         "correlations_": floats("pairs", low=-2, high=2),
     }
 
-    threshold: float = param(0.15, "least absolute correlation with the label", low=0, high=1)
-    include_first: bool = param(True, "keep the features themselves, before the products")
-    max_features: int | None = param(None, "most products to keep, those of largest correlation; all if None", low=1)
-    block: int = param(4096, "rows worked on at a time", low=1)
+    threshold: float = param(0.15, "minimum absolute correlation with the label", low=0, high=1)
+    include_first: bool = param(True, "keep the original features, before the products")
+    max_features: int | None = param(None, "maximum number of products to keep, by correlation; None keeps all", low=1)
+    block: int = param(4096, "number of rows processed at a time", low=1)
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
         """Find the products that correlate with the label."""

@@ -28,11 +28,11 @@ from concordant.types import Floats
 
 @dataclass(eq=False, repr=False)
 class XGBoostRanker(BoostedTrees):
-    """LambdaMART on trees, by XGBoost."""
+    """LambdaMART with boosted trees, by XGBoost."""
 
-    objective: str = param("rank:ndcg", "what the trees minimise", choices=("rank:ndcg", "rank:pairwise", "rank:map"))
-    depth: int = param(4, "most splits from the root of a tree to a leaf", low=1)
-    min_weight: float = param(1.0, "least sum of second derivatives in a leaf", low=0)
+    objective: str = param("rank:ndcg", "objective of the trees", choices=("rank:ndcg", "rank:pairwise", "rank:map"))
+    depth: int = param(4, "maximum depth of a tree", low=1)
+    min_weight: float = param(1.0, "minimum sum of the Hessian in a leaf", low=0)
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
         """Train XGBoost on rows sorted by query; with a validation set, stop early on the metric."""

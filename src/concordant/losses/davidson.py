@@ -21,7 +21,7 @@ from concordant.losses.duels import DuelLoss
 
 @dataclass(frozen=True)
 class DavidsonLoss(DuelLoss):
-    """Minus the log-likelihood of pairs and ties under Davidson's model."""
+    """Negative log-likelihood of pairs and ties under Davidson's model."""
 
     name: ClassVar[str] = "davidson"
     model: ClassVar[Duel] = Duel.DAVIDSON

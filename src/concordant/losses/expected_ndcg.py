@@ -35,7 +35,7 @@ MAX_OBJECTS = 16  # objects whose sets are summed over
 
 @dataclass(frozen=True)
 class ExpectedNdcgLoss(Loss):
-    """One less the expected NDCG of an order drawn by the scores."""
+    """1 minus the expected NDCG of an order drawn from the scores."""
 
     name: ClassVar[str] = "expected-ndcg"
     is_convex: ClassVar[bool] = False

@@ -24,7 +24,7 @@ _WIDEST = 600.0
 
 @dataclass(frozen=True)
 class ExponentialLoss(PairLoss):
-    """Exponential loss of the pairs with different labels."""
+    """Exponential loss over pairs with different labels."""
 
     name: ClassVar[str] = "exponential"
 

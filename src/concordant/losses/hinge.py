@@ -21,7 +21,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class HingeLoss(PairLoss):
-    """Hinge loss of the pairs with different labels."""
+    """Hinge loss over pairs with different labels."""
 
     name: ClassVar[str] = "hinge"
     is_smooth: ClassVar[bool] = False

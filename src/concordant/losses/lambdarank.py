@@ -33,7 +33,7 @@ _TARGETS = {"ndcg": int(Lambda.NDCG), "ap": int(Lambda.AP), "err": int(Lambda.ER
 
 @dataclass(frozen=True)
 class LambdaRankLoss(Loss):
-    """Logistic loss of pairs, weighted by the change of a metric."""
+    """Logistic loss over pairs, weighted by the change in a metric."""
 
     name: ClassVar[str] = "lambdarank"
     is_convex: ClassVar[bool] = False

@@ -26,7 +26,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class ListMLELoss(Loss):
-    """Plackett-Luce loss of the order of the positions; ``is_best``: tied objects by decreasing score first."""
+    """Plackett-Luce negative log-likelihood of the order; ``is_best`` orders tied objects by decreasing score."""
 
     name: ClassVar[str] = "list-mle"
 

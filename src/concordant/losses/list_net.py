@@ -21,7 +21,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class ListNetLoss(Loss):
-    """Cross entropy of the chances to be first."""
+    """Cross-entropy of the probabilities of being first."""
 
     name: ClassVar[str] = "list-net"
 

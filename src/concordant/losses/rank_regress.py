@@ -22,7 +22,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class RankRegressLoss(PairLoss):
-    """Squared distance of the margins of pairs from 1."""
+    """Squared difference between the margins of pairs and 1."""
 
     name: ClassVar[str] = "rank-regress"
 

@@ -21,7 +21,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class RankNetLoss(DuelLoss):
-    """Logistic loss of the pairs with different labels."""
+    """Logistic loss over pairs with different labels."""
 
     name: ClassVar[str] = "ranknet"
     unit: ClassVar[str] = "pair"

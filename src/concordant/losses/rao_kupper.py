@@ -23,7 +23,7 @@ from concordant.losses.duels import DuelLoss
 
 @dataclass(frozen=True)
 class RaoKupperLoss(DuelLoss):
-    """Minus the log-likelihood of pairs and ties under Rao and Kupper's model."""
+    """Negative log-likelihood of pairs and ties under Rao and Kupper's model."""
 
     name: ClassVar[str] = "rao-kupper"
     model: ClassVar[Duel] = Duel.RAO_KUPPER

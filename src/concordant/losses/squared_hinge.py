@@ -19,7 +19,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class SquaredHingeLoss(PairLoss):
-    """Squared hinge loss of the pairs with different labels."""
+    """Squared hinge loss over pairs with different labels."""
 
     name: ClassVar[str] = "squared-hinge"
 

@@ -35,7 +35,7 @@ class RetrievalMetric(Metric):
 
     kind: ClassVar[str] = "retrieval"
     measure: ClassVar[Measure | None] = None
-    empty: str = param("zero", "value of a query without anything relevant", choices=tuple(_EMPTY))
+    empty: str = param("zero", "value of a query without relevant documents", choices=tuple(_EMPTY))
 
     def row(self, largest_label: float) -> list[float]:
         """Return the metric as the kernels read it (see ``kernels.codes``)."""
@@ -77,7 +77,7 @@ class ListMetric(RetrievalMetric):
 class BinaryMetric(RetrievalMetric):
     """A metric that only asks whether a document is relevant."""
 
-    threshold: float = param(1.0, "the least label that counts as relevant, above 0")
+    threshold: float = param(1.0, "minimum label that counts as relevant, above 0")
 
     def __post_init__(self) -> None:
         """Reject a threshold that would make unjudged documents relevant."""
@@ -106,4 +106,4 @@ class BinaryMetric(RetrievalMetric):
 class CutMetric(RetrievalMetric):
     """A metric that may look at the best documents only."""
 
-    cutoff: int | None = param(None, "how many of the best documents count; all if not given", low=1)
+    cutoff: int | None = param(None, "rank cutoff; all documents if not given", low=1)

@@ -37,10 +37,10 @@ class FactorRecommender(Recommender):
         "of_item": floats("items", "width", single=True),
     }
 
-    factors: int = param(10, "number of hidden factors", low=1, high=1000)
-    precision: str = param("double", "size of the numbers that are kept", choices=("double", "single"))
-    threads: int = param(0, "threads that solve rows; 0 for all processors", low=0)
-    seed: int = param(0, "seed of the random start", low=0)
+    factors: int = param(10, "number of latent factors", low=1, high=1000)
+    precision: str = param("double", "floating-point precision of the model", choices=("double", "single"))
+    threads: int = param(0, "number of threads; 0 for all processors", low=0)
+    seed: int = param(0, "seed of the random initialisation", low=0)
 
     def complete(self) -> Floats:
         """Return the score of every item for every agent, agents x items in the order of the vocabularies."""
@@ -125,15 +125,15 @@ class AlternatingRecommender(FactorRecommender):
 
     ridge: float | str = param(
         "auto",
-        "strength of the prior on the factors; auto: found from the data, and scores are means over what is uncertain",
+        "ridge (L2) penalty on the factors; auto: estimated by variational Bayes, with posterior mean scores",
         low=1e-6,
         words=("auto",),
     )
-    bias_ridge: float = param(4.0, "strength of the prior on the biases, where ridge is a number", low=1e-6)
-    biases: bool = param(True, "whether agents and items have a bias beside their factors")
-    sweeps: int = param(50, "how often both sides are solved at most", low=1)
-    tolerance: float = param(1e-6, "relative change of the objective at which a fit ends", low=0.0)
-    patience: int = param(10, "sweeps without a better validation before a fit ends", low=1)
+    bias_ridge: float = param(4.0, "ridge (L2) penalty on the biases, if ridge is a number", low=1e-6)
+    biases: bool = param(True, "whether to include agent and item biases")
+    sweeps: int = param(50, "maximum number of alternating sweeps", low=1)
+    tolerance: float = param(1e-6, "relative change of the objective below which to stop", low=0.0)
+    patience: int = param(10, "early stopping: number of sweeps without a better validation metric", low=1)
 
     @abstractmethod
     def _loss(self, noise: float) -> Loss:

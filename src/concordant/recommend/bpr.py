@@ -29,13 +29,15 @@ FOLDS, AT_ONCE = 10, 10  # rounds over the few pairs of a newcomer, each of seve
 
 @dataclass(frozen=True, kw_only=True)
 class BPR(FactorRecommender):
-    """What an agent has seen before what it has not, by stochastic steps on pairs."""
+    """Bayesian personalised ranking: seen items above unseen ones, by stochastic gradient descent on pairs."""
 
-    contrast: str = param("unseen", "what items are compared with", choices=("unseen", "rated"))
-    rate: float = param(0.05, "length of a step", low=1e-9, high=1.0)
-    ridge: float = param(0.01, "how fast factors and biases shrink", low=0.0, high=1.0)
-    passes: int = param(50, "passes over all pairs at most", low=1)
-    patience: int = param(5, "passes without a better validation before a fit ends", low=1)
+    contrast: str = param(
+        "unseen", "negatives to sample: unseen items, or items rated lower", choices=("unseen", "rated")
+    )
+    rate: float = param(0.05, "learning rate", low=1e-9, high=1.0)
+    ridge: float = param(0.01, "ridge (L2) penalty on factors and biases", low=0.0, high=1.0)
+    passes: int = param(50, "maximum number of passes over all pairs", low=1)
+    patience: int = param(5, "early stopping: number of passes without a better validation metric", low=1)
 
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None

@@ -28,12 +28,12 @@ from concordant.recommend._observed import Observed
 
 @dataclass(frozen=True, kw_only=True)
 class CoFiRank(AlternatingRecommender):
-    """Maximum-margin matrix factorisation with a loss for ratings, pairs or NDCG."""
+    """Maximum-margin matrix factorisation with a regression, ordinal or NDCG loss."""
 
-    loss: str = param("ndcg", "what to minimise", choices=("regression", "ordinal", "ndcg"))
-    depth: int = param(10, "places that count, of ndcg", low=1)
-    ridge: float | str = param(10.0, "strength of the prior on the factors", low=1e-6)
-    biases: bool = param(False, "whether agents and items have a bias beside their factors")
+    loss: str = param("ndcg", "loss to minimise", choices=("regression", "ordinal", "ndcg"))
+    depth: int = param(10, "rank cutoff of NDCG", low=1)
+    ridge: float | str = param(10.0, "ridge (L2) penalty on the factors", low=1e-6)
+    biases: bool = param(False, "whether to include agent and item biases")
 
     @property
     def _has_noise(self) -> bool:

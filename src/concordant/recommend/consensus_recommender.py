@@ -24,11 +24,11 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class ConsensusRecommender(CommonRecommender):
-    """The consensus of all agents by a method of aggregation, the same for everybody."""
+    """Consensus of all agents by an aggregation method, the same list for everyone."""
 
     aliases: ClassVar = {"consensus": {}}
 
-    aggregator: str = param("mpm", "method of aggregation, by its name")
+    aggregator: str = param("mpm", "name of the aggregation method")
 
     def _item_score(self, observed: Observed) -> Floats:
         """Return the score of every item in the consensus of all ballots; items it leaves out score like the worst."""

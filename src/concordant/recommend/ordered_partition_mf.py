@@ -35,11 +35,11 @@ from concordant.recommend._observed import Observed
 
 @dataclass(frozen=True, kw_only=True)
 class OrderedPartitionMF(AlternatingRecommender):
-    """Hidden factors that explain which tiers an agent chose before which."""
+    """Latent factors that maximise the likelihood of each agent's ranking with ties."""
 
     is_strict: ClassVar[bool] = False  # whether items are chosen one by one, whatever ties there are
 
-    beta: float = param(0.2, "share of the order of tiers, the rest is squared error", low=0.0, high=1.0)
+    beta: float = param(0.2, "weight of the likelihood of tiers; the rest is squared error", low=0.0, high=1.0)
 
     @property
     def _has_noise(self) -> bool:

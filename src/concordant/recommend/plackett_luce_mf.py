@@ -20,9 +20,9 @@ from concordant.recommend.ordered_partition_mf import OrderedPartitionMF
 
 @dataclass(frozen=True, kw_only=True)
 class PlackettLuceMF(OrderedPartitionMF):
-    """Hidden factors that explain the order in which an agent put items, blind to ties."""
+    """Latent factors that maximise the Plackett-Luce likelihood of each agent's ranking, ignoring ties."""
 
     aliases: ClassVar = {"list-rank": {}, "listrank-mf": {}}
     is_strict: ClassVar[bool] = True
 
-    beta: float = param(1.0, "share of the order of items, the rest is squared error", low=0.0, high=1.0)
+    beta: float = param(1.0, "weight of the likelihood of orders; the rest is squared error", low=0.0, high=1.0)

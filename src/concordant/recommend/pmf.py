@@ -25,15 +25,15 @@ from concordant.recommend._losses import Loss, RatingLoss
 
 @dataclass(frozen=True, kw_only=True)
 class PMF(AlternatingRecommender):
-    """Ratings as products of hidden factors, by least squares."""
+    """Probabilistic matrix factorisation: ratings as products of latent factors, by least squares."""
 
     ridge: float | str = param(
         12.0,
-        "strength of the prior on the factors; auto: found from the data, and scores are means over what is uncertain",
+        "ridge (L2) penalty on the factors; auto: estimated by variational Bayes, with posterior mean scores",
         low=1e-6,
         words=("auto",),
     )
-    sweeps: int = param(30, "how often both sides are solved at most", low=1)
+    sweeps: int = param(30, "maximum number of alternating sweeps", low=1)
 
     def _loss(self, noise: float) -> Loss:
         return RatingLoss(squared=noise)

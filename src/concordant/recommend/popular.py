@@ -20,10 +20,10 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Popular(CommonRecommender):
-    """What most ballots name, or what is rated best on average."""
+    """Items on the most ballots, or with the highest mean rating."""
 
-    by: str = param("count", "what makes an item popular", choices=("count", "rating"))
-    doubt: float = param(5.0, "ratings at the mean that every item is given beside its own, by rating", low=0.0)
+    by: str = param("count", "measure of popularity", choices=("count", "rating"))
+    doubt: float = param(5.0, "number of pseudo-ratings at the overall mean per item, if by rating", low=0.0)
 
     def _item_score(self, observed: Observed) -> Floats:
         """Return, for every item, how often it is named, or its mean rating shrunk towards the mean of all."""

@@ -24,7 +24,7 @@ from concordant.types import Floats, Int64s
 def generalised_mallows(
     items: Items, n_ballots: int, *, phi: ArrayLike = 0.5, centre: Sequence[object] | str | None = None, seed: Seed = 0
 ) -> Preferences:
-    """Draw rankings around a centre, with a dispersion for every place of it.
+    """Draw rankings around a centre, with a dispersion for each of its places.
 
     ``phi`` is one dispersion per place of the centre (the last is not used), or one for all.
     """

@@ -25,7 +25,7 @@ def mpm(
     adherence: ArrayLike = (1.0,),
     seed: Seed = 0,
 ) -> Preferences:
-    """Draw pairs by agents of different adherence.
+    """Draw pairs by agents with different adherence.
 
     There are ``n_ballots`` pairs for every agent, and as many agents as values of ``adherence``. ``variances``
     are the g of the items, one half each by default.

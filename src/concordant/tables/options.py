@@ -90,7 +90,7 @@ COLUMNS = (
     _of_side("left", "of the first item", "left"),
     _of_side("right", "of the second item", "right"),
     _of_ballots(
-        *("outcome", "that says which of left and right won", "outcome, result, choice, preference, verdict"),
+        *("outcome", "of the result: which of left and right won", "outcome, result, choice, preference, verdict"),
         common=True,
     ),
     _of_ballots("left_won", "that is true where the left item won", "left won"),
@@ -118,7 +118,7 @@ COLUMNS = (
         common=True,
     ),
     _of_ballots("by", "of groups to compare: language, country", common=True),  # only where somebody asks for it
-    _of_ballots("weight", "of the number of times a row counts", "weight, count, votes, n, times, frequency"),
+    _of_ballots("weight", "of the number of times each row counts", "weight, count, votes, n, times, frequency"),
     # The next three only where somebody asks for them, but for teams in the layout they are written in.
     _of_ballots("time", "of dates or numbers, oldest first", heading="time", common=True),
     _of_ballots("team", "of teams, whose items win and lose together on a ballot"),
@@ -128,7 +128,7 @@ COLUMNS = (
     ),
     _of_ballots("ballot", "that identifies the ballot: match, race, list", "ballot, match, race, game"),
     _of_ballots("open", "that is true where the order of the last items is open", "open", flag=None),
-    _of_ballots("places", "of every place, best first", flag=None, typed="Sequence[str | int] | str | int | None"),
+    _of_ballots("places", "for each place, best first", flag=None, typed="Sequence[str | int] | str | int | None"),
     column(
         *("label", "of the label (higher is better)"),
         "label, relevance, rel, grade, gain, judgment, judgement, gold, rating, score",
@@ -143,12 +143,12 @@ COLUMNS = (
         common=True,
     ),
     _of_features(
-        *("item", "of the document's name"), "item, docid, doc, doc id, document, document id, item id, product id",
+        *("item", "of the document ID"), "item, docid, doc, doc id, document, document id, item id, product id",
         common=True,
     ),
-    _of_features("weight", "of the weight of every row, equal within a query"),
+    _of_features("weight", "of row weights, equal within a query"),
     Option(
-        *("features", str, None, "columns to learn from; by default all other numbers"),
+        *("features", str, None, "feature columns; by default all other numeric ones"),
         reads=(FEATURES,), flag="--feature-columns", metavar="A,B,…", typed="Sequence[str] | str | None",
         heading="columns", common=True,
     ),
@@ -176,14 +176,14 @@ class Options:
         False, "swap rows and columns of a table; a matrix then has a row per agent", reads=(*FILES, FRAME)
     )
     team_separator: str | None = option(
-        None, "separator of the players of a team in one cell, like '+'", metavar="TEXT", reads=BALLOTS
+        None, "separator of team members in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
     sheet: str | int | None = option(
-        None, "sheet by name or number; else the first with data", metavar="NAME", common=True
+        None, "sheet name or number; else the first with data", metavar="NAME", common=True
     )
     question: str | None = option(None, "question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
-        None, "words of a scale, or categories of a PrefLib cat file, best first",
+        None, "labels of a rating scale, or categories of a PrefLib cat file, best first",
         metavar="A,B,…", reads=BALLOTS,
     )  # fmt: skip
     merge: bool = option(
@@ -191,7 +191,7 @@ class Options:
     )
     reduce: bool = option(
         False,
-        "keep only counts of pairs, for files and folders larger than memory",
+        "keep only pairwise counts, for data larger than memory",
         reads=(PREFERENCES,),
         heading="scale",
     )
@@ -199,7 +199,7 @@ class Options:
         None, "number of worker processes", low=1, metavar="N", reads=(PREFERENCES,), heading="scale", common=True
     )
     cluster: object = option(
-        None, "Dask scheduler whose workers share the work", metavar="ADDRESS", reads=(PREFERENCES,), heading="scale"
+        None, "Dask scheduler to distribute the work", metavar="ADDRESS", reads=(PREFERENCES,), heading="scale"
     )
     memory_limit: str | None = option(
         None,
@@ -211,25 +211,23 @@ class Options:
     )
     skip_bad_files: bool = option(
         False,
-        "skip files that cannot be read, and name them; where files are reduced",
+        "skip and list unreadable files (only with reduce)",
         reads=(PREFERENCES,),
         heading="scale",
     )
     n_features: int | None = option(None, "number of features", reads=(FEATURES,), flag=None)
     dtype: str = option(
         "float64",
-        "keep features in single precision: half the memory",
+        "store features in single precision (half the memory)",
         heading="scale",
         reads=(FEATURES,),
         flag="--float32",
         flag_value="float32",
     )
-    skip_bad_rows: bool = option(
-        False, "skip rows that cannot be read, and count them", reads=(*FILES, FRAME), common=True
-    )
-    strict: bool = option(False, "reject whatever has to be guessed or repaired", reads=(*FILES, FRAME))
-    max_bytes: int = option(MAX_BYTES, "maximum size of an unpacked file, in bytes", flag=None)
-    max_ratio: float = option(MAX_RATIO, "maximum ratio of an unpacked to its compressed file", flag=None)
+    skip_bad_rows: bool = option(False, "skip and count rows that cannot be read", reads=(*FILES, FRAME), common=True)
+    strict: bool = option(False, "reject input that needs guessing or repair", reads=(*FILES, FRAME))
+    max_bytes: int = option(MAX_BYTES, "maximum uncompressed size of a file, in bytes", flag=None)
+    max_ratio: float = option(MAX_RATIO, "maximum ratio of uncompressed to compressed size", flag=None)
     plans: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """The plans of tables made so far, by file: what shares these options plans each file once."""
 

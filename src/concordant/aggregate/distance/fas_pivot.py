@@ -27,12 +27,12 @@ from concordant.types import Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class FasPivot(ByDistance):
-    """Majority quicksort around random pivots, the best of several runs."""
+    """Quicksort by majority with random pivots, best of several runs."""
 
     waives = {"neutrality": "the pivots are drawn by place in the input"}
 
-    repeats: int = param(10, "how many runs; the best is kept", low=1, high=1e5)
-    pick: bool = param(True, "take the best input ballot if it is cheaper")
+    repeats: int = param(10, "number of runs; the best result is kept", low=1, high=1e5)
+    pick: bool = param(True, "return the best input ballot if its cost is lower")
     missing: str = options.missing()
     seed: int | None = param(0, "seed of the pivots", low=0)
 

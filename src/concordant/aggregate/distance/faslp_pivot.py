@@ -39,16 +39,16 @@ MAX_DRAWS = 10_000_000  # numbers drawn at once
 
 @dataclass(frozen=True, kw_only=True)
 class FaslpPivot(WeighsMajorities):
-    """Random pivoting on the fractional solution of the Kemeny linear programme, the best of several runs."""
+    """Randomised pivot rounding of the Kemeny linear programme, best of several runs."""
 
     matrices = 20
     waives = {"neutrality": "of several optimal solutions of the programme it takes the one it meets first"}
 
-    repeats: int = param(10, "how many runs; the best is kept", low=1, high=1e5)
-    pick: bool = param(True, "take the best input ballot if it is cheaper")
-    time_limit: float | None = param(30.0, "seconds for the linear programmes of all instances together", low=0)
+    repeats: int = param(10, "number of runs; the best result is kept", low=1, high=1e5)
+    pick: bool = param(True, "return the best input ballot if its cost is lower")
+    time_limit: float | None = param(30.0, "time limit in seconds for the linear programmes of all instances", low=0)
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the pivots and of the rounding", low=0)
+    seed: int | None = param(0, "seed of the pivots and the rounding", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of candidates behind every slot, the total distance and its lower bound."""

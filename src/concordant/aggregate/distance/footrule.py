@@ -34,7 +34,7 @@ NUDGE = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class Footrule(WeighsMajorities):
-    """Least total footrule distance, as an assignment of candidates to positions."""
+    """Minimum total Spearman footrule distance, solved as an assignment problem."""
 
     matrices = 16
     waives = {

@@ -25,11 +25,11 @@ from concordant.types import Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class InsertionSort(ByDistance):
-    """Insertion in random order while the majority agrees, the best of several runs."""
+    """Insertion sort by majority in random order, best of several runs."""
 
     waives = {"neutrality": "the insertion orders are drawn by place in the input"}
 
-    repeats: int = param(10, "how many insertion orders; the best result is kept", low=1, high=1e5)
+    repeats: int = param(10, "number of insertion orders; the best result is kept", low=1, high=1e5)
     missing: str = options.missing()
     seed: int | None = param(0, "seed of the insertion orders", low=0)
 

@@ -71,7 +71,7 @@ def watching(progress: Progress) -> Iterator[None]:
 
 @dataclass(frozen=True, kw_only=True)
 class Kemeny(WeighsMajorities):
-    """Least total Kemeny distance, proven, or the best known with its gap."""
+    """Minimum total Kemeny distance, proven optimal or with an optimality gap."""
 
     apart = True
     matrices = 8
@@ -79,12 +79,10 @@ class Kemeny(WeighsMajorities):
     watching = staticmethod(watching)
 
     result: str = options.result()
-    time_limit: float | None = param(30.0, "seconds after which the best ranking known is returned", low=0)
-    optima: int = param(1, "list up to this many optimal rankings per instance", low=1, high=1e6)
+    time_limit: float | None = param(30.0, "time limit in seconds; then the best ranking found is returned", low=0)
+    optima: int = param(1, "maximum number of optimal rankings to list per instance", low=1, high=1e6)
     missing: str = options.missing()
-    seed: int | None = param(
-        0, "seed of the local search that finds rankings (the optimum does not depend on it)", low=0
-    )
+    seed: int | None = param(0, "seed of the local search (the optimum does not depend on it)", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of candidates behind every slot (ties half); the fit holds totals, bound and gap."""

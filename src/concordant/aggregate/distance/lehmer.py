@@ -45,13 +45,13 @@ from concordant.preferences import Preferences
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.types import Floats, Int32s, Int64s
 
-REFERENCE_DOC = "the order of candidates the codes are built on; auto: borda for the mode, outside-in for the median"
+REFERENCE_DOC = "reference order of the codes; auto: borda for the mode, outside-in for the median"
 MAX_VALUES = 30_000_000  # votes held at once: 240 MB
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lehmer(WeighsMajorities):
-    """Mode or median of every coordinate of the rankings' Lehmer codes."""
+    """Mode or median of each coordinate of the rankings' Lehmer codes."""
 
     apart = True
     waives = {"neutrality": "candidates tied in the reference order stay in input order"}
@@ -60,12 +60,12 @@ class Lehmer(WeighsMajorities):
         "lehmer-median": {"statistic": "median"},
     }
 
-    statistic: str = param("mode", "how a coordinate is aggregated", choices=("mode", "median"))
+    statistic: str = param("mode", "statistic of each coordinate", choices=("mode", "median"))
     reference: str = param("auto", REFERENCE_DOC, choices=("auto", "borda", "outside-in", "input"))
     result: str = options.result()
-    bucketing: str = param("exact", "how tiers are formed where the result is weak", choices=("exact", "greedy"))
+    bucketing: str = param("exact", "algorithm that forms tiers, if the result is weak", choices=("exact", "greedy"))
     missing: str = options.missing()
-    measure: bool = param(False, "count pairs to report the total distance")
+    measure: bool = param(False, "count all pairs to report the total distance")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of candidates behind every slot (ties half)."""

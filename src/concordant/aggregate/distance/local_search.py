@@ -36,13 +36,13 @@ STARTS = ("borda", "fas-pivot", "footrule", "insertion-sort", "lehmer", "pick-a-
 
 @dataclass(frozen=True, kw_only=True)
 class LocalSearch(ByDistance):
-    """Small total Kemeny distance by moving single candidates, with restarts from shaken rankings."""
+    """Iterated local search for a small total Kemeny distance, by moving single candidates."""
 
     waives = {"neutrality": "of several rankings that cost the same it keeps the first it meets"}
 
-    shakes: int = param(200, "how often the ranking is shaken and improved again", low=0, high=1e5)
-    moves: int = param(3, "how many random moves a shake makes", low=1, high=100)
-    start: str = param("borda", "where the search begins: net wins, or another distance method", choices=STARTS)
+    shakes: int = param(200, "number of random perturbations, each followed by local search", low=0, high=1e5)
+    moves: int = param(3, "number of random moves per perturbation", low=1, high=100)
+    start: str = param("borda", "initial ranking: by net wins, or by another distance method", choices=STARTS)
     result: str = options.result()
     missing: str = options.missing()
     seed: int | None = param(0, "seed of the random moves", low=0)

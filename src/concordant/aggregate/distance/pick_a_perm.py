@@ -26,14 +26,14 @@ from concordant.types import Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class PickAPerm(ByDistance):
-    """One of the input rankings: the one closest to all of them, or a random one."""
+    """One of the input rankings: the closest to all of them, or a random one."""
 
     waives = {
         "neutrality": "of several best ballots it takes one, and ties may be broken by place in the input",
         "condorcet_consistency": "no ballot need begin with the Condorcet winner",
     }
 
-    choice: str = param("best", "which ballot is taken", choices=("best", "random"))
+    choice: str = param("best", "ballot to return", choices=("best", "random"))
     result: str = options.result("weak")
     missing: str = options.missing()
     seed: int | None = param(0, "seed of the random choice", low=0)

@@ -48,7 +48,7 @@ UNKNOWN = "it is not known whose lists these are, so all count as in rrf"
 
 @dataclass(frozen=True, kw_only=True)
 class CalibratedRRF(Method):
-    """Reciprocal rank fusion with lists weighted by how far the other lists support them."""
+    """Reciprocal rank fusion with lists weighted by their support from the other lists."""
 
     silence = "the list adds nothing to their score"
     waives = {
@@ -56,8 +56,8 @@ class CalibratedRRF(Method):
         "instances_are_independent": "all instances together tell how far the lists of an agent are confirmed",
     }
 
-    k: float = param(60.0, "how far down the top's weight reaches", low=0.0)
-    least: int = param(20, "instances an agent must have to be calibrated; below that it counts as in rrf", low=1)
+    k: float = param(60.0, "rank constant; larger values give lower ranks more weight", low=0.0)
+    least: int = param(20, "minimum number of instances to calibrate an agent; with fewer, it counts as in rrf", low=1)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the fused score of every slot and, as the agents' weights, how far their order counts."""

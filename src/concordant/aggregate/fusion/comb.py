@@ -43,7 +43,7 @@ BY_ORDER = ("rank", "borda")
 
 @dataclass(frozen=True, kw_only=True)
 class Comb(Method):
-    """Combination of the normalised scores of the lists that contain the item."""
+    """Sum, mean or other combination of the item's normalised scores (CombSUM, CombMNZ, …)."""
 
     silence = "the list adds nothing to their score"
     needs = frozenset({"values"})
@@ -51,11 +51,11 @@ class Comb(Method):
     aliases = {f"comb{how}": {"combine": how} for how in ("sum", "mnz", "anz", "med", "min", "max")}
 
     combine: str = param(
-        "sum", "how the scores of one item are combined", choices=("sum", "mnz", "anz", "med", "min", "max")
+        "sum", "function that combines the scores of an item", choices=("sum", "mnz", "anz", "med", "min", "max")
     )
     normalise: str = param(
         "min-max",
-        "how the scores of one list are made comparable; rank and borda use only the order",
+        "normalisation of each list's scores; rank and borda use only the order",
         choices=("min-max", "max", "sum", "z-score", "none", *BY_ORDER),
     )
 

@@ -36,7 +36,7 @@ class RRF(Method):
     silence = "the list adds nothing to their score"
     waives = {"condorcet_consistency": "the top of a list counts for more than a majority further down"}
 
-    k: float = param(60.0, "how far down the top's weight reaches", low=0.0)
+    k: float = param(60.0, "rank constant; larger values give lower ranks more weight", low=0.0)
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the fused score of every slot."""

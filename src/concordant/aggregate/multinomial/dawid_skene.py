@@ -50,7 +50,7 @@ USELESS = 0.1  # share of the way from guessing to perfection below which an age
 
 @dataclass(frozen=True, kw_only=True)
 class DawidSkene(Method):
-    """Mean true category of the items, given how reliable each agent proves to be."""
+    """Expected true category of each item, with annotator reliability estimated by EM."""
 
     likelihood_of = "answers, given what each item is"
     needs = frozenset({"agents", "values"})
@@ -63,9 +63,11 @@ class DawidSkene(Method):
     aliases = {"one-coin": {"confusion": "one-coin"}}
 
     confusion: str = param(
-        "full", "a matrix of answers for each agent, or one chance to be right", choices=("full", "one-coin")
+        "full", "confusion matrix (full) or one accuracy (one-coin) per agent", choices=("full", "one-coin")
     )
-    smoothing: float = param(2.0, "answers of an ordinary agent added to each agent's own, per category", low=0.0)
+    smoothing: float = param(
+        2.0, "pseudo-answers of an average agent added to each agent's answers, per category", low=0.0
+    )
     level: float = options.level()
 
     def scores(self, prefs: Preferences) -> Outcome:

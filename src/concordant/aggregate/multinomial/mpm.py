@@ -67,7 +67,7 @@ VARIANCES = (1e-9, 1e9)  # of items, smallest and largest
 
 @dataclass(frozen=True, kw_only=True)
 class MPM(Method):
-    """Scores that make the observed preferences, strong ones counting more, most likely draws of one distribution."""
+    """Maximum a posteriori scores of a multinomial model of pairwise preferences weighted by strength."""
 
     likelihood_of = "preferences, each drawn from all pairs of items"
     silence = "they are not compared, but could have been preferred to any other"
@@ -82,17 +82,17 @@ class MPM(Method):
     }
 
     counts: str = options.counts()
-    variances: str = param("equal", "how uncertain each item's score is", choices=("equal", "learnt", "support"))
-    adherence: bool = param(False, "learn how far each agent follows the consensus")
+    variances: str = param("equal", "variances of the items' scores", choices=("equal", "learnt", "support"))
+    adherence: bool = param(False, "estimate each agent's adherence to the consensus")
     adherence_prior: str = param(
         "auto",
         "prior on adherence: strength chosen by marginal likelihood (auto), or none, the published setting",
         choices=("auto", "none"),
     )
-    normalise: bool = param(True, "stretch the adherence that fit finds over [0, 1]")
+    normalise: bool = param(True, "rescale the adherence estimated by fit to [0, 1]")
     prior: float = param(0.1, "precision of the prior, relative to the total count", low=0.0)
     level: float = options.level()
-    caution: float = param(0.0, "how many times its variance an item's score is lowered by", low=0.0)
+    caution: float = param(0.0, "multiple of its variance subtracted from an item's score", low=0.0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
         """Return a copy whose adherences are each agent's agreement with the labels of these instances."""

@@ -47,7 +47,7 @@ TIE_OF_FITTED = 1e-6  # scores of a mixture this close, relative to the largest,
 
 @dataclass(frozen=True, kw_only=True)
 class MPMMixture(Method):
-    """Mean score over the types of taste found among the agents."""
+    """Mean scores of a mixture of multinomial preference models, one for each type of agent."""
 
     likelihood_of = "preferences, each drawn from all pairs of items, agent by agent"
     silence = "they are not compared, but could have been preferred to any other"
@@ -57,11 +57,13 @@ class MPMMixture(Method):
     }
 
     counts: str = options.counts()
-    components: int | None = param(None, "number of types; chosen by BIC if not given", low=1, high=1000)
-    most_components: int = param(5, "largest number of types that BIC may choose", low=1, high=1000)
-    starts: int = param(2, "how many badly explained agents are tried as the start of a new type", low=1, high=1000)
-    evidence: str = param("items", "how many independent preferences an agent counts for", choices=("items", "counts"))
-    prior: float = param(0.1, "precision of the prior, relative to the evidence of a type", low=0.0)
+    components: int | None = param(None, "number of mixture components; chosen by BIC if not given", low=1, high=1000)
+    most_components: int = param(5, "maximum number of components that BIC may choose", low=1, high=1000)
+    starts: int = param(2, "number of poorly fitted agents tried as the start of a new component", low=1, high=1000)
+    evidence: str = param(
+        "items", "number of independent preferences per agent: from its items or counts", choices=("items", "counts")
+    )
+    prior: float = param(0.1, "precision of the prior, relative to the evidence of a component", low=0.0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the mean scores, with the mixture as the model."""

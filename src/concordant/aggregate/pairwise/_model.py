@@ -63,7 +63,7 @@ class ScoreModel(Method):
 
     prior: float | str = param(
         "auto",
-        "precision of the prior that draws scores together; auto chooses it by evidence, 0 is plain likelihood",
+        "precision of the prior (regularisation); auto: by marginal likelihood, 0: maximum likelihood",
         low=0.0,
         words=("auto",),
     )
@@ -71,14 +71,16 @@ class ScoreModel(Method):
         "gaussian", "prior on the scores (gaussian) or on their exponentials (gamma)", choices=("gaussian", "gamma")
     )
     likelihood: str = param(
-        "total", "weigh the prior against all comparisons (total) or against their mean", choices=("total", "mean")
+        "total",
+        "weigh the prior against the total log-likelihood or its mean per comparison",
+        choices=("total", "mean"),
     )
     counts: str = param(
-        "binary", "what a pair adds: one vote, the difference of ranks or ratings, or that of log ranks", choices=COUNTS
+        "binary", "weight of a pair: 1, the difference of ranks or ratings, or that of log ranks", choices=COUNTS
     )
     normalise: bool = param(False, "divide differences by the ballot's largest rank or range of ratings")
     missing: str = options.missing("ignore", choices=("ignore", "last", "last-free"))
-    order_effect: bool = param(False, "estimate the advantage of the item shown first (or at home)")
+    order_effect: bool = param(False, "estimate position bias (home advantage) of the item shown first")
     style_control: bool = options.style_control()
     team_strength: str = options.team_strength()
     errors: str = param(
@@ -88,8 +90,8 @@ class ScoreModel(Method):
         choices=("auto", "hessian", "sandwich", "bootstrap", "none"),
     )
     level: float = options.level()
-    replicates: int = param(200, "how often the bootstrap resamples", low=2, high=1e5)
-    seed: int | None = param(0, "seed of the bootstrap and of the chance to be the best", low=0)
+    replicates: int = param(200, "number of bootstrap resamples", low=2, high=1e5)
+    seed: int | None = param(0, "seed of the bootstrap and the probability of being best", low=0)
 
     def with_agent_weights(self, weights: Mapping[str, float]) -> Self:
         """Return a copy that multiplies the ballots of these agents by their weights; others count once."""

@@ -37,7 +37,7 @@ from concordant.kernels.links import BRADLEY_TERRY
 
 @dataclass(frozen=True, kw_only=True)
 class BradleyTerry(ScoreModel):
-    """Scores whose differences are the log odds of a win, with intervals and rank intervals."""
+    """Scores whose differences are log odds of a win, with confidence intervals for scores and ranks."""
 
     likelihood_of = "comparisons, a tie counted as half a win each way"
     link = BRADLEY_TERRY

@@ -22,7 +22,7 @@ from concordant.kernels.links import DAVIDSON
 
 @dataclass(frozen=True, kw_only=True)
 class Davidson(ScoreModel):
-    """Bradley-Terry scores with a tie parameter: ties are likeliest between equals."""
+    """Bradley-Terry model with a tie parameter: ties are most likely between equal items."""
 
     likelihood_of = "comparisons, a tie being a result of its own"
     link = DAVIDSON

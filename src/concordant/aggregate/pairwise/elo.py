@@ -39,7 +39,7 @@ from concordant.types import Floats, Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class Elo(Following):
-    """Ratings that move after every game by how surprising its result was."""
+    """Ratings updated after each game by the difference between actual and expected result."""
 
     waives = {
         "anonymity": "ratings depend on the order of the games",
@@ -48,10 +48,10 @@ class Elo(Following):
 
     renamed = {"scale": "spread"}
 
-    stake: float = param(32.0, "points at stake in a game (the K factor)", low=0.0)
-    spread: float = param(400.0, "lead in points that makes a win ten times as likely as a loss", low=1e-9)
-    start: float = param(1500.0, "rating before the first game")
-    advantage: float = param(0.0, "points the item shown first (or at home) is stronger by")
+    stake: float = param(32.0, "K factor: points at stake in a game", low=0.0)
+    spread: float = param(400.0, "rating difference at which a win is ten times as likely as a loss", low=1e-9)
+    start: float = param(1500.0, "initial rating")
+    advantage: float = param(0.0, "rating advantage of the item shown first (or at home)")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the ratings after all games."""

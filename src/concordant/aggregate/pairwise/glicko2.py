@@ -49,7 +49,7 @@ GAMES = 10  # of an item in a period, where nobody says how long periods are
 
 @dataclass(frozen=True, kw_only=True)
 class Glicko2(Following):
-    """Ratings with deviation and volatility, updated once per period."""
+    """Ratings with deviation and volatility, updated once per rating period."""
 
     waives = {
         "anonymity": "ratings depend on the order of the periods",
@@ -59,12 +59,15 @@ class Glicko2(Following):
     aliases = {"glicko-2": {}}
 
     period: float | str = param(
-        "auto", "how long a period is: a word, or days, units of time or ballots", low=1e-9, words=("auto", *CALENDAR)
+        "auto",
+        "length of a rating period: a word, or a number of days, units of time or ballots",
+        low=1e-9,
+        words=("auto", *CALENDAR),
     )
-    tau: float = param(0.5, "how fast volatilities may change; 0.3 to 1.2 are usual", low=0.0, high=10.0)
-    start: float = param(1500.0, "rating before the first game")
-    deviation: float = param(350.0, "deviation before the first game", low=1e-6, high=1e6)
-    volatility: float = param(0.06, "volatility before the first game", low=1e-6, high=10.0)
+    tau: float = param(0.5, "limit on the change of volatility; usually 0.3 to 1.2", low=0.0, high=10.0)
+    start: float = param(1500.0, "initial rating")
+    deviation: float = param(350.0, "initial rating deviation", low=1e-6, high=1e6)
+    volatility: float = param(0.06, "initial volatility", low=1e-6, high=10.0)
     level: float = options.level()
 
     def scores(self, prefs: Preferences) -> Outcome:

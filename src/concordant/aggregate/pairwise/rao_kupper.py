@@ -22,7 +22,7 @@ from concordant.kernels.links import RAO_KUPPER
 
 @dataclass(frozen=True, kw_only=True)
 class RaoKupper(ScoreModel):
-    """Bradley-Terry scores with a threshold: items tie when they cannot be told apart."""
+    """Bradley-Terry model with a threshold: small differences in performance are ties."""
 
     likelihood_of = "comparisons, a tie being a result of its own"
     link = RAO_KUPPER

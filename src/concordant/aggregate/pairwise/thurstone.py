@@ -22,7 +22,7 @@ from concordant.kernels.links import THURSTONE
 
 @dataclass(frozen=True, kw_only=True)
 class Thurstone(ScoreModel):
-    """Scores whose differences are standard deviations between two normal performances."""
+    """Scores of a probit model: the difference in performance is normally distributed."""
 
     likelihood_of = "comparisons, a tie counted as half a win each way"
     link = THURSTONE

@@ -50,7 +50,7 @@ from concordant.types import Floats, Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class Trueskill(Following):
-    """Beliefs about skills, sharpened game by game, with draws and rankings of any length."""
+    """Gaussian beliefs about skills, updated game by game, for duels, draws and rankings of any length."""
 
     likelihood_of = ""  # that of the final beliefs
     takes_teams = True
@@ -61,12 +61,12 @@ class Trueskill(Following):
         "condorcet_consistency": "late games count less than early ones",
     }
 
-    mean: float = param(25.0, "mean skill before the first game")
-    sigma: float = param(25.0 / 3, "standard deviation of a skill before the first game", low=1e-9)
+    mean: float = param(25.0, "initial mean skill")
+    sigma: float = param(25.0 / 3, "initial standard deviation of a skill", low=1e-9)
     beta: float = param(25.0 / 6, "standard deviation of a performance around the skill", low=1e-9)
-    drift: float = param(25.0 / 300, "standard deviation a skill gains before every game", low=0.0)
-    draw: float = param(0.1, "share of draws between equal items", low=0.0, high=0.99)
-    ties: str = param("chain", "who draws in a tie: neighbours on the ballot, or all pairs", choices=("chain", "pairs"))
+    drift: float = param(25.0 / 300, "standard deviation of the change in skill before each game", low=0.0)
+    draw: float = param(0.1, "probability of a draw between equal items", low=0.0, high=0.99)
+    ties: str = param("chain", "pairs that draw in a tie: neighbours on the ballot, or all", choices=("chain", "pairs"))
     score: str = param("mean", "rank by the mean or by mean - 3 sigma", choices=("mean", "conservative"))
     level: float = options.level()
 

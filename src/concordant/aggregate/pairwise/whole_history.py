@@ -55,7 +55,7 @@ TOP = 10  # ranks among which items that no longer play are worth a word
 
 @dataclass(frozen=True, kw_only=True)
 class WholeHistory(OverTime):
-    """Scores that wander over time, fitted to all results at once, with a curve and intervals for every item."""
+    """Bradley-Terry scores that follow a random walk over time, fitted to all results, with confidence intervals."""
 
     likelihood_of = "comparisons, a tie counted as half a win each way"
     silence = "they did not play"
@@ -67,22 +67,25 @@ class WholeHistory(OverTime):
 
     drift: float | str = param(
         "auto",
-        "how far a score moves in a year (or a unit of time); auto chooses it by evidence",
+        "standard deviation of a score's change per year (or unit of time); auto: by marginal likelihood",
         low=0.0,
         words=("auto",),
     )
     prior: float | str = param(
-        "auto", "precision of the first score of an item; auto chooses it by evidence", low=1e-6, words=("auto",)
+        "auto",
+        "precision of the prior on an item's first score; auto: by marginal likelihood",
+        low=1e-6,
+        words=("auto",),
     )
     period: float | str = param(
         "auto",
-        "within which scores stay: day, week, month, quarter, year, or a number (of days, where there are dates)",
+        "period of constant scores: day, week, month, quarter, year, or a number (of days, where there are dates)",
         low=0.0,
         words=("auto", *CALENDAR),
     )
     score: str = param(
         "last",
-        "rank by the score at the end, the lower end of its interval, or the highest score ever",
+        "rank by the latest score, its lower confidence bound, or the peak score",
         choices=("last", "low", "peak"),
     )
     level: float = options.level()

@@ -48,7 +48,7 @@ TIE_OF_FITTED = 1e-9
 
 @dataclass(frozen=True, kw_only=True)
 class WindowedBradleyTerry(OverTime):
-    """Bradley-Terry scores of the last window of time, with those of all windows before as a curve."""
+    """Bradley-Terry scores of the latest time window, with a history of all earlier windows."""
 
     likelihood_of = "comparisons, once for every window they are in"
     silence = "they did not play"
@@ -62,20 +62,21 @@ class WindowedBradleyTerry(OverTime):
     since: str | None = options.since("the last window")
     window: float | str = param(
         "auto",
-        "how far back results count: day, week, month, quarter, year, or a number (of days, where there are dates); "
-        "auto is a year, or a tenth of the time",
+        "length of the window: day, week, month, quarter, year, or a number (of days, where there are dates); "
+        "auto is a year, or a tenth of the time span",
         low=0.0,
         words=("auto", *CALENDAR),
     )
     period: float | str = param(
-        "auto", "how often to fit: day, week, month, quarter, year, or a number", low=0.0, words=("auto", *CALENDAR)
+        "auto",
+        "interval between fits: day, week, month, quarter, year, or a number",
+        low=0.0,
+        words=("auto", *CALENDAR),
     )
-    half_life: float | None = param(
-        None, "age (in days, where there are dates) at which a result counts half", low=1e-9
-    )
+    half_life: float | None = param(None, "half-life of a result's weight (in days, where there are dates)", low=1e-9)
     prior: float | str = param(
         "auto",
-        "precision of the prior that draws scores together; auto chooses it by evidence",
+        "precision of the prior (regularisation); auto: by marginal likelihood",
         low=0.0,
         words=("auto",),
     )

@@ -35,7 +35,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class CPS(Method):
-    """Greedy order of the items that stay closest to all ballots, agents weighted by what labels say of them."""
+    """Coset-permutation distance model: sequential greedy ranking, with agent weights learnt from labels."""
 
     matrices = 6
     silence = "they are averaged over the ways to put them behind the named ones"
@@ -45,10 +45,10 @@ class CPS(Method):
     aliases = {f"cps-{distance}": {"distance": distance} for distance in DISTANCES}
     learns = {"phi": ByLabel(low=0, high=LARGEST_WEIGHT)}
 
-    distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
-    instances: int = param(200, "most labelled instances that fit learns from", low=1)
-    draws: int = param(1, "orders drawn per labelled instance", low=1)
-    seed: int | None = param(0, "seed of the drawn orders", low=0)
+    distance: str = param("kendall", "distance between two orders", choices=DISTANCES)
+    instances: int = param(200, "maximum number of labelled instances to learn from", low=1)
+    draws: int = param(1, "number of orders sampled per labelled instance", low=1)
+    seed: int | None = param(0, "seed of the sampled orders", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
         """Return a copy that knows how closely each agent follows the labels of these instances."""

@@ -36,7 +36,7 @@ from concordant.types import Floats, Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class GeneralisedMallows(WeighsMajorities):
-    """The order closest to all ballots, with how far ballots scatter at each of its places."""
+    """Mallows model with a central ranking and a separate dispersion for each of its positions."""
 
     likelihood_of = "rankings of the items each ballot names"
     matrices = 8
@@ -45,7 +45,7 @@ class GeneralisedMallows(WeighsMajorities):
         "condorcet_consistency": "much scatter at a place above one of little can turn the likeliest centre around",
     }
 
-    missing: str = options.missing(choices=("auto", "last", "ignore"), more=", when the centre is sought")
+    missing: str = options.missing(choices=("auto", "last", "ignore"), more=", in the search for the centre")
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Score slots by their place in the centre, the first highest; ``details["phi"]`` has the dispersion at

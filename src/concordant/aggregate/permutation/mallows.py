@@ -46,17 +46,17 @@ DISTANCES = ("kendall", "footrule", "spearman")
 
 @dataclass(frozen=True, kw_only=True)
 class Mallows(WeighsMajorities):
-    """The order closest to all ballots, with how far ballots scatter around it."""
+    """Mallows model: a central ranking closest to all ballots, and their dispersion around it."""
 
     likelihood_of = "rankings of the items each ballot names"
     matrices = 8
     waives = {"neutrality": "of several equally close orders the first found is taken"}
 
-    distance: str = param("kendall", "what is counted between two orders", choices=DISTANCES)
-    missing: str = options.missing(choices=("auto", "last", "ignore"), more=", when the centre is sought")
-    partial: str = param("own", "what a ballot over some of the items means for phi", choices=("own", "insertion"))
-    samples: int = param(20, "completions drawn per ballot where partial is insertion", low=1, high=1e5)
-    seed: int | None = param(0, "seed of everything random", low=0)
+    distance: str = param("kendall", "distance between two orders", choices=DISTANCES)
+    missing: str = options.missing(choices=("auto", "last", "ignore"), more=", in the search for the centre")
+    partial: str = param("own", "treatment of partial ballots in the estimate of phi", choices=("own", "insertion"))
+    samples: int = param(20, "number of completions sampled per ballot, if partial is insertion", low=1, high=1e5)
+    seed: int | None = param(0, "seed of the random numbers", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Score slots by their place in the centre, the first highest, with phi and the log-likelihood in ``fit``."""

@@ -35,7 +35,7 @@ class Approval(AddsVotes):
     waives = {"condorcet_consistency": "it does not look at the order among approved items"}
 
     cutoff: float | None = param(
-        None, "least approved rating, or last approved rank; none: approve above the ballot's last tier"
+        None, "lowest approved rating, or last approved rank; none: approve above the ballot's last tier"
     )
 
     def votes(self, prefs: Preferences) -> Bools:

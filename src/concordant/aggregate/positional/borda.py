@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Borda(Method):
-    """Total points: one for every candidate a ballot puts below, half for every tie."""
+    """Sum of points over ballots: one for each candidate ranked below, half for each tie."""
 
     apart = True
     aliases = {"borda-count": {}}

@@ -22,7 +22,7 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.types import Floats
 
-CUTOFF = "least rating, or last rank, that is a vote for; none: every item named is voted for"
+CUTOFF = "lowest rating, or last rank, that is a vote for; none: a vote for every ranked item"
 
 
 @dataclass(frozen=True, kw_only=True)

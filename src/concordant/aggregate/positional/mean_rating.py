@@ -38,7 +38,7 @@ UNKNOWN_COUNT = 1.0  # where the data do not tell noise from differences between
 
 @dataclass(frozen=True, kw_only=True)
 class MeanRating(Method):
-    """Mean rating, drawn towards the mean of all items where an item has few ratings."""
+    """Bayesian average: mean rating, shrunk towards the overall mean for items with few ratings."""
 
     silence = "they were not rated"
     errors_by_ballots = True
@@ -47,7 +47,7 @@ class MeanRating(Method):
     aliases = {"mean": {"prior_count": 0.0}, "bayesian-average": {}}
 
     prior_count: float | None = param(
-        None, "how many ratings of the general mean are added to each item; from the data if not given", low=0.0
+        None, "number of pseudo-ratings at the overall mean per item; estimated if not given", low=0.0
     )
     level: float = options.level()
 

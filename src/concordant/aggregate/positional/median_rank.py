@@ -30,7 +30,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class MedianRank(Method):
-    """Smallest median position over the ballots."""
+    """Median position over the ballots, smallest first."""
 
     waives = {"condorcet_consistency": "half of the ballots decide the median, whatever the others say"}
 

@@ -25,7 +25,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Plurality(AddsVotes):
-    """Weight of the ballots that put the item first, shared equally by tied ones."""
+    """Weight of the ballots that rank the item first, shared equally in ties."""
 
     silence = "they are not put first"
     waives = {"condorcet_consistency": "it does not look below the first place"}

@@ -37,7 +37,7 @@ class Score(Method):
     waives = {"condorcet_consistency": "a few strong opinions can outweigh a majority"}
     aliases = {"range": {}, "range-voting": {}, "score-voting": {}}
 
-    total: str = param("sum", "whether ratings are added up or averaged", choices=("sum", "mean"))
+    total: str = param("sum", "sum or mean of the ratings", choices=("sum", "mean"))
 
     def scores(self, prefs: Preferences) -> Floats | Outcome:
         """Return the sum or mean of the ratings of every slot."""

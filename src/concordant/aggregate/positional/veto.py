@@ -26,7 +26,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Veto(Method):
-    """Fewest ballots that put the item last, shared equally by tied ones."""
+    """Weight of the ballots that rank the item last, shared equally in ties; smallest first."""
 
     silence = "they share the last place of the ballot"
     waives = {"condorcet_consistency": "it does not look above the last place"}

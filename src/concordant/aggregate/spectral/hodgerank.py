@@ -29,7 +29,7 @@ PRECISION = 1e-15  # of the steps, relative to the first residual
 
 @dataclass(frozen=True, kw_only=True)
 class HodgeRank(ExplainsPreferences):
-    """Least-squares scores on the comparison graph, with the share of preferences that run in cycles."""
+    """Least-squares scores on the comparison graph, with the cyclic share of the preferences."""
 
     residual = "cyclic_residual"
 

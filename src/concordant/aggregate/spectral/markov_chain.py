@@ -37,7 +37,7 @@ VARIANTS = ("mc1", "mc2", "mc3", "mc4")
 
 @dataclass(frozen=True, kw_only=True)
 class MarkovChain(Method):
-    """Time that a surfer who moves to better items spends at each."""
+    """Stationary distribution of a Markov chain that moves to preferred items."""
 
     matrices = 14
     by_parts = True
@@ -45,8 +45,8 @@ class MarkovChain(Method):
     waives = {"condorcet_consistency": "jumps to random items blur close majorities"}
     aliases = {variant: {"variant": variant} for variant in VARIANTS}
 
-    variant: str = param("mc4", "how the surfer moves", choices=VARIANTS)
-    teleport: float = param(0.05, "probability of a jump to any item", low=1e-6, high=1.0)
+    variant: str = param("mc4", "transition rule", choices=VARIANTS)
+    teleport: float = param(0.05, "probability of a jump to a random item", low=1e-6, high=1.0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the stationary distribution over the candidates of every instance."""

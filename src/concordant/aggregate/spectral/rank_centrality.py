@@ -36,14 +36,14 @@ from concordant.types import Floats, Int32s
 
 @dataclass(frozen=True, kw_only=True)
 class RankCentrality(Method):
-    """Logarithm of the time a walk from losers to winners spends at each item."""
+    """Log stationary distribution of a random walk from losers to winners."""
 
     matrices = 13
     by_parts = True
     silence = "they are not compared"
     waives = {"condorcet_consistency": "the size of majorities counts, not only their number"}
 
-    prior: float = param(1.0, "wins added to both sides of every compared pair", low=1e-6, high=1e9)
+    prior: float = param(1.0, "pseudo-wins added to both sides of every compared pair", low=1e-6, high=1e9)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return log(stationary probability x number of candidates) of every slot."""

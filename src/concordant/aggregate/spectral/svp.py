@@ -34,10 +34,10 @@ SAME_PLANE = 1e-15  # from which on another multiplication changes nothing
 
 @dataclass(frozen=True, kw_only=True)
 class SVP(ExplainsPreferences):
-    """Row means of the preferences completed to a matrix that one score per item explains."""
+    """Row means of the preference matrix completed at rank two by singular value projection."""
 
     counts: str = options.counts()
-    steps: int = param(1, "most steps of the completion", low=1, high=1e5)
+    steps: int = param(1, "maximum number of steps of the matrix completion", low=1, high=1e5)
 
     def explain(self, compared: Floats, mean: Floats, group: Int32s) -> Explained:
         """Complete the mean preferences at rank two; the score is the mean of a row."""

@@ -44,7 +44,7 @@ class ChoiceModel(Method):
     missing: str = options.missing_choices()
     style_control: bool = options.style_control()
     team_strength: str = options.team_strength()
-    errors: str = param("hessian", "where standard errors come from", choices=("hessian", "none"))
+    errors: str = param("hessian", "estimator of the standard errors", choices=("hessian", "none"))
     level: float = options.level()
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:

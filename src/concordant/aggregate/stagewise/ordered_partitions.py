@@ -34,14 +34,16 @@ from concordant.preferences import Preferences
 
 @dataclass(frozen=True, kw_only=True)
 class OrderedPartitions(ChoiceModel):
-    """Scores under which repeated choices of the best remaining tier most likely give the rankings with ties."""
+    """Maximum a posteriori scores for rankings with ties, as successive choices of the best remaining tier."""
 
     likelihood_of = "rankings of the items each ballot names, ties among them"
     waives = {"condorcet_consistency": "who comes first counts more than who beats whom"}
 
-    prior: float = param(0.1, "strength of the prior that keeps scores finite; 0 for plain likelihood", low=0.0)
-    prior_kind: str = param("gamma", "Gamma on worths, or normal on scores", choices=("gamma", "gaussian"))
-    seed: int | None = param(0, "seed of the draws behind the chance to be best", low=0)
+    prior: float = param(0.1, "strength of the prior (regularisation); 0: maximum likelihood", low=0.0)
+    prior_kind: str = param(
+        "gamma", "gamma prior on worths, or Gaussian prior on scores", choices=("gamma", "gaussian")
+    )
+    seed: int | None = param(0, "seed of the draws for the probability of being best", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors where they exist, fit and warnings."""

@@ -46,7 +46,7 @@ from concordant.ranking import Notice
 
 @dataclass(frozen=True, kw_only=True)
 class PlackettLuce(ChoiceModel):
-    """Scores under which repeated choices of the best remaining item most likely give the rankings."""
+    """Maximum a posteriori scores for rankings as successive choices of the best remaining item."""
 
     likelihood_of = "rankings of the items each ballot names"
     waives = {
@@ -59,10 +59,12 @@ class PlackettLuce(ChoiceModel):
     aliases = {"plackett-luce-topk": {"missing": "last-free"}}
 
     prior: float | str = param("auto", PRIOR_DOC, low=0.0, words=("auto",))
-    prior_kind: str = param("gaussian", "normal on scores, or Gamma on worths", choices=("gaussian", "gamma"))
-    ties: str = param("shuffle", "what is done with tied items", choices=("shuffle", "input", "partition"))
-    posterior: int = param(0, "draws from the posterior (needs the gamma prior); 0 for none", low=0, high=1e6)
-    seed: int | None = param(0, "seed of everything random", low=0)
+    prior_kind: str = param(
+        "gaussian", "Gaussian prior on scores, or gamma prior on worths", choices=("gaussian", "gamma")
+    )
+    ties: str = param("shuffle", "treatment of tied items", choices=("shuffle", "input", "partition"))
+    posterior: int = param(0, "number of posterior draws (needs the gamma prior); 0 for none", low=0, high=1e6)
+    seed: int | None = param(0, "seed of the random numbers", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors, rank intervals, fit and warnings."""

@@ -98,8 +98,8 @@ class SupervisedMethod(Method):
     }
     learns: ClassVar[Mapping[str, Kind]] = {"agents": labels("agents")}
 
-    unjudged: str = param("zero", "what candidates without a label are in labelled instances", choices=("zero", "skip"))
-    seed: int = param(0, "seed of all draws", low=0)
+    unjudged: str = param("zero", "treatment of unlabelled candidates in labelled instances", choices=("zero", "skip"))
+    seed: int = param(0, "seed of the random numbers", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels, *, validation: Validation = None) -> Self:
         """Return a copy that has learnt from labelled instances.

@@ -51,18 +51,21 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class CRF(SupervisedMethod):
-    """Weighted potentials of every agent's lists, learnt for the NDCG of orders drawn by them."""
+    """Conditional random field over rankings, trained to maximise expected NDCG."""
 
     silence = "a weight of its own says what it means that the agent left them out"
     learns = {**SupervisedMethod.learns, **dict.fromkeys(KINDS, ByLabel(of="agents"))}
 
-    counts: str = param("log", "how strongly a ballot prefers one item to another", choices=COUNTS)
-    cutoff: int | None = param(5, "places whose expected gain counts; all if not given", low=1)
+    counts: str = param("log", "strength of a ballot's preference between two items", choices=COUNTS)
+    cutoff: int | None = param(5, "rank cutoff of the expected gain; all ranks if not given", low=1)
     largest: int = param(
-        10, "candidates whose orders are all summed over; of more, so many are drawn", low=2, high=MAX_OBJECTS
+        10,
+        "maximum number of candidates whose orders are enumerated; larger sets are sampled to this size",
+        low=2,
+        high=MAX_OBJECTS,
     )
-    passes: int = param(80, "passes over the training instances", low=1)
-    learning_rate: float = param(0.03, "length of the steps", low=0.0)
+    passes: int = param(80, "number of passes over the training instances", low=1)
+    learning_rate: float = param(0.03, "learning rate", low=0.0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the sum of the weighted potentials of every slot; ``agents`` holds the pairwise weights of each

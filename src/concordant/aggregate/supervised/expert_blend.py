@@ -49,7 +49,7 @@ TIE = 1e-10  # scores this close, relative to the largest, are one score
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertBlend(SupervisedMethod):
-    """Rank by the mean of a linear ranker and boosted trees, trained on every expert's places."""
+    """Mean of a linear ranker and boosted trees, trained on each expert's ranks."""
 
     silence = "being left out by an expert has a learnt weight of its own"
     aliases = {"best": {}}
@@ -60,13 +60,13 @@ class ExpertBlend(SupervisedMethod):
         "scale": floats(2, low=SMALLEST),
     }
 
-    alpha: float = param(0.1, "ridge penalty on the linear model's weights, features having deviation 1", low=0.0)
-    bags: int = param(5, "boosted models, each on queries drawn with replacement", low=1)
-    trees: int = param(100, "trees of each", low=1)
-    leaves: int = param(7, "most leaves of a tree", low=2)
-    learning_rate: float = param(0.05, "share of every tree that is added", low=0.0)
-    columns: float = param(0.3, "share of the features every tree may use", low=0.01, high=1.0)
-    threads: int = param(1, "threads that grow trees; 0 for all processors", low=0)
+    alpha: float = param(0.1, "ridge (L2) penalty of the linear model, on standardised features", low=0.0)
+    bags: int = param(5, "number of boosted models, each on a bootstrap sample of the queries", low=1)
+    trees: int = param(100, "number of trees per boosted model", low=1)
+    leaves: int = param(7, "maximum number of leaves per tree", low=2)
+    learning_rate: float = param(0.05, "learning rate (shrinkage)", low=0.0)
+    columns: float = param(0.3, "share of the features sampled for each tree", low=0.01, high=1.0)
+    threads: int = param(1, "number of threads; 0 for all processors", low=0)
 
     def _parts(self, prefs: Preferences, labels: Labels, validation: Validation) -> tuple[Labelled, Labelled | None]:
         """Return all instances to learn from; none is held out, because nothing is chosen on it."""

@@ -56,7 +56,7 @@ SENTENCES = ("first", "last", "unranked")
 
 @dataclass(frozen=True, kw_only=True)
 class ExpertRanker(SupervisedMethod):
-    """Rank by what a learner, trained on labelled queries, makes of every expert's preferences."""
+    """Learning to rank on features of each expert's preferences, trained on labelled queries."""
 
     silence = "being left out by an expert has a learnt weight of its own"
     aliases = {
@@ -73,18 +73,18 @@ class ExpertRanker(SupervisedMethod):
         "curve": optional(floats("curve")),
     }
 
-    features: str = param("svd", "what documents are described by", choices=("svd", "fusion", "both"))
+    features: str = param("svd", "features of the documents", choices=("svd", "fusion", "both"))
     counts: str = experts.counts_param()
     components: int = experts.components_param()
     scope: str = experts.scope_param()
     min_preferences: int = experts.min_preferences_param()
     methods: str = fusion.methods_param()
-    learner: str = param("lambdarank", "ranker that is trained, by name")
-    settings: str = param("", 'its parameters, like "trees=500,leaves=8"')
-    target: str = param("ndcg", "lambdarank: metric whose change weighs the pairs", choices=("ndcg", "err", "ap"))
-    metric: str = param("ndcg@10", "metric watched on the validation queries")
-    passes: int = param(200, "lambdarank: passes over the training queries", low=1)
-    learning_rate: float = param(0.01, "lambdarank: length of a step", low=0.0)
+    learner: str = param("lambdarank", "name of the learner")
+    settings: str = param("", 'parameters of the learner, like "trees=500,leaves=8"')
+    target: str = param("ndcg", "lambdarank: metric whose change weights the pairs", choices=("ndcg", "err", "ap"))
+    metric: str = param("ndcg@10", "metric monitored on the validation queries")
+    passes: int = param(200, "lambdarank: number of passes over the training queries", low=1)
+    learning_rate: float = param(0.01, "lambdarank: learning rate", low=0.0)
 
     # ---- learning ----
     def fit(self, prefs: Preferences, labels: Labels, *, validation: Validation = None, ranker: object = None) -> Self:

@@ -51,17 +51,17 @@ TOLERANCE = 1e-5
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisedMarkovChain(SupervisedMethod):
-    """Time that a surfer spends who follows agents as far as labels show that they deserve it."""
+    """Stationary distribution of a Markov chain over agents' lists, with agent weights learnt from labels."""
 
     matrices = 14
     waives = {"anonymity": TRUST, "condorcet_consistency": TRUST}
     learns = {**SupervisedMethod.learns, "weight": ByLabel(of="agents", low=0, high=1)}
 
-    variant: str = param("mc3", "how the surfer moves on an agent's list", choices=VARIANTS)
-    missing: str = param("last", "where an agent has candidates it does not rank", choices=("last", "ignore"))
-    teleport: float = param(0.05, "probability of a jump to any item", low=1e-6, high=1.0)
-    prior: float = param(0.001, "strength of the pull towards equal weights", low=0.0)
-    max_iter: int = param(50, "most steps", low=1)
+    variant: str = param("mc3", "transition rule on an agent's list", choices=VARIANTS)
+    missing: str = param("last", "treatment of candidates that an agent does not rank", choices=("last", "ignore"))
+    teleport: float = param(0.05, "probability of a jump to a random item", low=1e-6, high=1.0)
+    prior: float = param(0.001, "strength of the regularisation towards equal weights", low=0.0)
+    max_iter: int = param(50, "maximum number of iterations", low=1)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the stationary distribution over the candidates of every instance."""

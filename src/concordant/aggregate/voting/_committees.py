@@ -99,13 +99,13 @@ class CommitteeRule(Method):
 
     renamed = {"output": "result"}
 
-    seats: int = param(1, "how many candidates to elect", low=1)
+    seats: int = param(1, "number of candidates to elect", low=1)
     cutoff: float | None = param(
-        None, "least approved rating, or last approved rank; none: approve above the ballot's last tier"
+        None, "lowest approved rating, or last approved rank; none: approve above the ballot's last tier"
     )
     result: str = param(
         "ranking",
-        "rank everybody, or only tell the committee from the others",
+        "rank all candidates, or only separate the committee from the rest",
         choices=("ranking", "committee"),
     )
 

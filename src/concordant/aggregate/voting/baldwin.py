@@ -31,7 +31,7 @@ from concordant.results.explanation import Reason
 
 @dataclass(frozen=True, kw_only=True)
 class Baldwin(BordaRounds):
-    """Elimination of the candidate with the fewest Borda points, counted anew in every round."""
+    """Elimination of the candidate with the lowest Borda score, recalculated in every round."""
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the round every slot goes out in, from 0."""

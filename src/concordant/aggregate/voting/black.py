@@ -29,7 +29,7 @@ from concordant.types import Bools
 
 @dataclass(frozen=True, kw_only=True)
 class Black(Method):
-    """The candidate that beats every other by majority, else the one with the most Borda points."""
+    """The Condorcet winner if there is one, otherwise the candidate with the highest Borda score."""
 
     matrices = 5
     by_parts = True

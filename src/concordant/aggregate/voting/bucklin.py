@@ -34,7 +34,7 @@ from concordant.types import Floats, Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class Bucklin(Method):
-    """First, second, third places added up until somebody has a majority."""
+    """Cumulative first, second, third, … preferences until a candidate has a majority."""
 
     silence = "the ballot never counts for them"
     waives = {"condorcet_consistency": "places that many ballots agree on count for more than duels"}

@@ -36,7 +36,7 @@ from concordant.types import Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class Condorcet(Method):
-    """Smallest sets of candidates that beat all others by majority, as tiers."""
+    """Iterated Smith sets: each tier is the smallest set that beats all candidates below it."""
 
     matrices = 5
     by_parts = True

@@ -33,7 +33,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class CondorcetFuse(Method):
-    """An order in which the majority puts nobody before the candidate right ahead."""
+    """Hamiltonian path of the majority graph: no candidate is beaten by the next one."""
 
     matrices = 4
     by_parts = True

@@ -32,7 +32,7 @@ from concordant.types import Bools, Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Coombs(Method):
-    """Elimination of the candidate with the most last places, until somebody has a majority of first places."""
+    """Elimination of the candidate with the most last places until one has a majority of first places."""
 
     silence = "they share the last place of the ballot"
     waives = {"condorcet_consistency": "a candidate whom most rank last goes out, though it may win every duel"}

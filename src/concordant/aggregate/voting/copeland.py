@@ -33,14 +33,14 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Copeland(Method):
-    """Number of opponents beaten by majority, with half a point for every tie."""
+    """Number of pairwise majority wins, with half a point for each tie."""
 
     matrices = 5
     by_parts = True
 
-    ties: float = param(0.5, "points for an opponent that is neither beaten nor lost to", low=0.0, high=1.0)
+    ties: float = param(0.5, "points for a tie with an opponent", low=0.0, high=1.0)
     missing: str = options.missing()
-    counts: str = options.counts("binary", "what a ballot says in a duel: who wins, or by how much")
+    counts: str = options.counts("binary", "strength of a ballot's preference: who wins, or by how much")
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the points of every slot."""

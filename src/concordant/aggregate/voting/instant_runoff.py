@@ -44,7 +44,7 @@ from concordant.types import Bools, Floats
 
 @dataclass(frozen=True, kw_only=True)
 class InstantRunoff(Method):
-    """Elimination of the candidate with the fewest first places, round by round."""
+    """Elimination of the candidate with the fewest first preferences in each round."""
 
     silence = "the ballot counts for nobody once all it names are out"
     waives = {"condorcet_consistency": "a candidate everybody likes second best goes out in the first round"}

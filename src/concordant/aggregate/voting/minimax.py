@@ -31,13 +31,15 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Minimax(Method):
-    """Smallest worst defeat against any single opponent."""
+    """Size of the worst pairwise defeat, smallest first."""
 
     aliases = {"simpson": {}, "simpson-kramer": {}}
     matrices = 5
     by_parts = True
 
-    strength: str = param("margins", "how a defeat is measured", choices=("margins", "winning-votes", "opposition"))
+    strength: str = param(
+        "margins", "measure of the size of a defeat", choices=("margins", "winning-votes", "opposition")
+    )
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Floats:

@@ -34,7 +34,7 @@ from concordant.types import Bools, Floats, Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class Nanson(BordaRounds):
-    """Elimination of all candidates with fewer Borda points than the mean, counted anew in every round."""
+    """Elimination of all candidates with a Borda score below the mean, recalculated in every round."""
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return how many tiers are below every slot: later rounds higher, within a round more points."""

@@ -47,12 +47,12 @@ MAX_TIED = 50  # optimal committees that are looked for
 
 @dataclass(frozen=True, kw_only=True)
 class PAV(CommitteeRule):
-    """The committee of the largest sum of 1 + 1/2 + … + 1/k over ballots that approve of k members, proven optimal."""
+    """Committee that maximises the sum of 1 + 1/2 + … + 1/k over ballots with k approved members, proven optimal."""
 
     aliases = {"proportional-approval-voting": {}}
     title = "PAV"
 
-    time_limit: float | None = param(30.0, "seconds after which the best committee known is taken", low=0)
+    time_limit: float | None = param(30.0, "time limit in seconds; then the best committee found is returned", low=0)
 
     def choose(self, ballots: Approvals) -> Chosen:
         """Find all optimal committees, and settle ties between them by approvals, then by the order of candidates."""

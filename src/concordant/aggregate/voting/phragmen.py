@@ -28,7 +28,7 @@ EQUAL = 1e-10  # loads this close, relative to the lightest, are one
 
 @dataclass(frozen=True, kw_only=True)
 class Phragmen(CommitteeRule):
-    """The committee that grows by the candidate whose seat puts the lightest load on those who approve."""
+    """Committee built sequentially by the candidate with the smallest maximum load on its supporters."""
 
     aliases = {"sequential-phragmen": {}, "seqphragmen": {}}
     title = "Phragmén's rule"

@@ -38,13 +38,13 @@ SHOWN = 15  # majorities that the explanation lists
 
 @dataclass(frozen=True, kw_only=True)
 class RankedPairs(Method):
-    """Majorities locked from the strongest to the weakest unless they contradict stronger ones."""
+    """Majorities locked in from strongest to weakest, skipping those that create a cycle."""
 
     aliases = {"tideman": {}}
     matrices = 9
     by_parts = True
 
-    strength: str = param("margins", "how the strength of a majority is measured", choices=("margins", "winning-votes"))
+    strength: str = param("margins", "measure of the strength of a majority", choices=("margins", "winning-votes"))
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Outcome:

@@ -35,14 +35,14 @@ from concordant.types import Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Schulze(Method):
-    """Strongest chains of majorities; candidates that nobody stands above share the first tier."""
+    """Strongest paths of majorities (beatpaths); undefeated candidates share the first tier."""
 
     aliases = {"beatpath": {}, "beat-path": {}}
     matrices = 8
     by_parts = True
 
     strength: str = param(
-        "winning-votes", "how the strength of a majority is measured", choices=("winning-votes", "margins")
+        "winning-votes", "measure of the strength of a majority", choices=("winning-votes", "margins")
     )
     missing: str = options.missing()
 

@@ -24,7 +24,7 @@ from concordant.types import Bools
 
 @dataclass(frozen=True, kw_only=True)
 class SequentialPAV(CommitteeRule):
-    """The committee that grows by the candidate whose approvals, less for ballots already served, are largest."""
+    """Committee built sequentially by approvals, with less weight for ballots already represented."""
 
     aliases = {"seqpav": {}, "thiele": {}}
     title = "sequential PAV"

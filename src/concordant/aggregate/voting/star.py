@@ -36,7 +36,7 @@ from concordant.types import Bools, Floats
 
 @dataclass(frozen=True, kw_only=True)
 class Star(Method):
-    """The two highest sums of ratings, then the majority between these two."""
+    """The two candidates with the highest total ratings, then a majority runoff between them."""
 
     silence = "they get 0 from the ballot"
     needs = frozenset({"values"})

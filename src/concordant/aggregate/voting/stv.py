@@ -57,7 +57,7 @@ MAX_VOTES = 2**62 // VALUE  # whose values fit into 64 bits
 
 @dataclass(frozen=True, kw_only=True)
 class STV(Method):
-    """Several seats by a quota of votes; surpluses and the votes of the excluded go on to the next preferences."""
+    """Multi-seat election by quota; surpluses and votes of excluded candidates transfer to next preferences."""
 
     needs = frozenset({"whole weights"})
     silence = "the ballot counts for nobody once all it names are elected or out"
@@ -70,8 +70,8 @@ class STV(Method):
         "meek-stv": {"rules": "meek"},
     }
 
-    seats: int = param(1, "how many candidates to elect", low=1)
-    rules: str = param("scottish", "how surpluses are transferred", choices=("scottish", "meek"))
+    seats: int = param(1, "number of candidates to elect", low=1)
+    rules: str = param("scottish", "rules for the transfer of surpluses", choices=("scottish", "meek"))
 
     def needed(self) -> frozenset[str]:
         """Return the needs: the Scottish rules need whole votes, because their quota is a whole number."""

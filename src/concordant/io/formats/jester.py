@@ -68,7 +68,7 @@ FORMATS = (
     Format(
         "jester",
         (),
-        "Jester ratings: a count, then one rating per joke, 99 = none",
+        "Jester ratings: a count, then one rating per joke, 99 if missing",
         (PREFERENCES,),
         module=__name__,
         sniff=_looks_like,

@@ -24,28 +24,28 @@ from concordant.tables.rows import InputTable
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
 FORMATS = (
-    Format("csv", (".csv",), "a table of text with commas (or ; | tab)", _HOLDS, True, __name__),
-    Format("tsv", (".tsv", ".tab"), "a table of text with tabs", _HOLDS, True, __name__),
+    Format("csv", (".csv",), "comma-separated table (or ; | tab)", _HOLDS, True, __name__),
+    Format("tsv", (".tsv", ".tab"), "tab-separated table", _HOLDS, True, __name__),
     Format(
-        *("jsonl", (".jsonl", ".ndjson"), "a table, one JSON object per line", _HOLDS, True, __name__),
+        *("jsonl", (".jsonl", ".ndjson"), "JSON Lines table, one object per line", _HOLDS, True, __name__),
         sniff=lambda head: head.lstrip()[:1] == b"{",
         borrows=(".json",),
     ),
     Format(
-        *("json", (".json",), "a table, one JSON list of objects", _HOLDS, True, __name__),
+        *("json", (".json",), "JSON list of objects", _HOLDS, True, __name__),
         sniff=lambda head: head.lstrip()[:1] == b"[",
         borrows=(".jsonl", ".ndjson"),
     ),
-    Format("parquet", (".parquet", ".pq"), "a table in columns", _HOLDS, True, __name__, b"PAR1"),
+    Format("parquet", (".parquet", ".pq"), "Parquet table", _HOLDS, True, __name__, b"PAR1"),
     Format(
-        *("arrow", (".arrow", ".feather", ".ipc"), "a table in Arrow memory layout (needs pyarrow)", _HOLDS, False),
+        *("arrow", (".arrow", ".feather", ".ipc"), "Arrow or Feather table (needs pyarrow)", _HOLDS, False),
         module=__name__,
         magic=b"ARROW1",
     ),
-    Format("xlsx", (".xlsx", ".xlsm"), "a sheet of an Excel workbook", _HOLDS, False, __name__),
-    Format("xlsb", (".xlsb",), "a sheet of a binary Excel workbook", _HOLDS, False, __name__),
-    Format("xls", (".xls",), "a sheet of an old Excel workbook", _HOLDS, False, __name__, OLE),
-    Format("ods", (".ods",), "a sheet of an OpenDocument workbook (LibreOffice)", _HOLDS, False, __name__),
+    Format("xlsx", (".xlsx", ".xlsm"), "sheet of an Excel workbook", _HOLDS, False, __name__),
+    Format("xlsb", (".xlsb",), "sheet of a binary Excel workbook", _HOLDS, False, __name__),
+    Format("xls", (".xls",), "sheet of an Excel 97-2003 workbook", _HOLDS, False, __name__, OLE),
+    Format("ods", (".ods",), "sheet of an OpenDocument workbook (LibreOffice)", _HOLDS, False, __name__),
 )
 
 

@@ -52,7 +52,7 @@ def _agree_with_ranks(reference: ArrayLike, ranks: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class Agree(DistanceMetric):
-    """Sum of the pair preferences that the order keeps.
+    """Sum of the pairwise preferences that agree with the ranking.
 
     A reference ranking prefers by 1 what it puts first, and by 1/2 each way what it ties.
     """

@@ -34,6 +34,6 @@ def discounted_error(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike 
 
 @dataclass(frozen=True)
 class DiscountedError(DistanceMetric):
-    """Footrule whose items count less the lower they truly rank."""
+    """Spearman's footrule with less weight for items of lower true rank."""
 
     function = staticmethod(discounted_error)

@@ -23,7 +23,7 @@ def footrule(reference: ArrayLike, ranks: ArrayLike, *, missing: str = "ignore")
 
 @dataclass(frozen=True)
 class Footrule(DistanceMetric):
-    """Sum over items of how far their positions lie apart (Spearman's footrule)."""
+    """Sum of the absolute differences between the items' positions (Spearman's footrule)."""
 
     function = staticmethod(footrule)
-    missing: str = param("ignore", "items one ranking leaves out: not compared, or last", choices=("ignore", "last"))
+    missing: str = param("ignore", "items missing from one ranking: not compared, or last", choices=("ignore", "last"))

@@ -16,7 +16,7 @@ from concordant.params import param
 from concordant.types import Floats, Int64s
 
 _MISSING = {"ignore": Missing.IGNORE, "last": Missing.LAST, "last-free": Missing.LAST_FREE}
-_MISSING_DOC = "items one ranking leaves out: not compared, last, or last at no cost among themselves"
+_MISSING_DOC = "items missing from one ranking: not compared, last, or last without cost among themselves"
 
 
 def kemeny(
@@ -77,6 +77,6 @@ class Kemeny(DistanceMetric):
     """Kendall's distance plus a penalty for each pair tied in exactly one of the two rankings."""
 
     function = staticmethod(kemeny)
-    p: float = param(0.5, "penalty of a pair tied in exactly one ranking", low=0, high=1)
+    p: float = param(0.5, "penalty for a pair tied in exactly one ranking", low=0, high=1)
     missing: str = param("ignore", _MISSING_DOC, choices=tuple(_MISSING))
     normalised: bool = param(False, "divide by the number of pairs that at least one ranking orders")

@@ -21,7 +21,7 @@ def kendall(reference: ArrayLike, ranks: ArrayLike, *, normalised: bool = False)
 
 @dataclass(frozen=True)
 class Kendall(DistanceMetric):
-    """Number of pairs of items that the two rankings order differently."""
+    """Number of discordant pairs: pairs that the two rankings order differently."""
 
     function = staticmethod(kendall)
     normalised: bool = param(False, "divide by the number of pairs that both rankings order")

@@ -29,6 +29,6 @@ def position_error(truth: ArrayLike, predicted: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class PositionError(DistanceMetric):
-    """Number of items predicted before the truly best one."""
+    """Number of items ranked above the true best item."""
 
     function = staticmethod(position_error)

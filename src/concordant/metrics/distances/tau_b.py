@@ -17,7 +17,7 @@ def tau_b(reference: ArrayLike, ranks: ArrayLike) -> float:
 
 @dataclass(frozen=True)
 class TauB(DistanceMetric):
-    """Kendall's rank correlation with the usual correction for ties, from -1 to 1."""
+    """Kendall's rank correlation tau-b, corrected for ties, from -1 to 1."""
 
     aliases = ("taub", "tau")
     higher_is_better = True

@@ -13,7 +13,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class Bpref(BinaryMetric):
-    """Share of judged irrelevant documents below each relevant one; unjudged documents do not count at all.
+    """Mean share of judged irrelevant documents below each relevant one; unjudged documents are ignored.
 
     ``1/R sum_r (1 - min(n_r, R)/min(R, N))`` for R relevant and N judged irrelevant documents, of which n_r stand
     above the relevant document r (Buckley and Voorhees 2004, as trec_eval counts). A negative label is unjudged.

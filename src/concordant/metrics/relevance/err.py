@@ -16,7 +16,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class ERR(CutMetric):
-    """Expected reciprocal of the place where a user stops who is satisfied by better labels sooner.
+    """Expected reciprocal rank at which a user stops, satisfied sooner by higher labels.
 
     The user stops at place i with probability ``V_i = (2^l_i - 1)/2^lmax``: the metric is
     ``sum_i (1/i) V_i prod_{j<i} (1 - V_j)``.
@@ -24,7 +24,7 @@ class ERR(CutMetric):
 
     measure = Measure.EXPECTED_RECIPROCAL_RANK
     lmax: float | None = param(
-        None, "the largest label of the scale; the data's if not given", low=0, high=LARGEST_LABEL
+        None, "maximum label of the scale; from the data if not given", low=0, high=LARGEST_LABEL
     )
 
     def row(self, largest_label: float) -> list[float]:

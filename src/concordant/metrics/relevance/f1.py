@@ -11,7 +11,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class F1(CutMetric, BinaryMetric):
-    """Harmonic mean of precision and recall of the best T; without T, of the whole list."""
+    """Harmonic mean of precision and recall in the top T; without T, in the whole list."""
 
     aliases = ("f", "set-f")
 

@@ -12,7 +12,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class Hit(CutMetric, BinaryMetric):
-    """Share of the queries with a relevant document among the best T."""
+    """Share of the queries with a relevant document in the top T."""
 
     aliases = ("hit-rate", "success")
     measure = Measure.HIT

@@ -14,7 +14,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class MAP(CutMetric, BinaryMetric):
-    """Mean precision at the places of the relevant documents, over all judged relevant ones."""
+    """Mean over all judged relevant documents of the precision at their ranks (average precision)."""
 
     aliases = ("ap",)
     measure = Measure.AVERAGE_PRECISION

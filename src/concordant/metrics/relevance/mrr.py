@@ -12,7 +12,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class MRR(CutMetric, BinaryMetric):
-    """Reciprocal of the place of the first relevant document; 0 if none is among the best T."""
+    """Reciprocal rank of the first relevant document; 0 if there is none in the top T."""
 
     aliases = ("rr", "recip-rank")
     measure = Measure.RECIPROCAL_RANK

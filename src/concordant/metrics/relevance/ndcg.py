@@ -15,7 +15,7 @@ from concordant.types import Floats, Int64s
 
 @dataclass(frozen=True)
 class NDCG(CutMetric):
-    """Discounted cumulative gain of the best T over that of the ideal order.
+    """Discounted cumulative gain of the top T, divided by that of the ideal order.
 
     ``sum_{i<=T} (2^l_i - 1)/D(i)``, with ``D(i) = log2(i+1)``, or in the LETOR convention ``D(1) = 1``,
     ``D(i) = log2(i)``, and 0 for a query with fewer than T documents (ranked or judged), as the script of LETOR 4.0
@@ -25,7 +25,9 @@ class NDCG(CutMetric):
     measure = Measure.NDCG
     explicit = ("gain",)
     discount: str = param(
-        "log2", "log2(i+1) at place i, or as LETOR's script: 0 if documents are too few", choices=("log2", "letor")
+        "log2",
+        "log2(i+1) at rank i, or as in the LETOR script: 0 if there are too few documents",
+        choices=("log2", "letor"),
     )
     gain: str = param("exponential", "2^label - 1, or the label itself", choices=("exponential", "linear"))
 

@@ -14,7 +14,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class P(CutMetric, BinaryMetric):
-    """Share of the best T places that hold a relevant document; without T, of the whole list."""
+    """Share of relevant documents in the top T; without T, in the whole list."""
 
     aliases = ("precision", "set-p")
     measure = Measure.PRECISION

@@ -14,12 +14,12 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class RBP(CutMetric, BinaryMetric):
-    """Expected share of relevant documents a user sees who goes on to the next with probability p.
+    """Expected share of relevant documents seen by a user who continues with probability p.
 
     ``(1 - p) sum_i p^(i-1) [l_i is relevant]`` (Moffat and Zobel 2008).
     """
 
-    p: float = param(0.8, "the chance that the user goes on to the next document", low=0, high=1)
+    p: float = param(0.8, "persistence: probability of continuing to the next document", low=0, high=1)
 
     def averaged(self, lists: Lists) -> Floats:
         """Return rank-biased precision, its mean over all orders inside ties."""

@@ -12,7 +12,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class Recall(CutMetric, BinaryMetric):
-    """Share of the judged relevant documents that are among the best T."""
+    """Share of the judged relevant documents in the top T."""
 
     aliases = ("set-recall",)
     measure = Measure.RECALL

@@ -12,7 +12,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class RPrec(BinaryMetric):
-    """Precision at R, the number of judged relevant documents of the query."""
+    """Precision at rank R, the number of judged relevant documents of the query."""
 
     aliases = ("r-precision",)
     measure = Measure.R_PRECISION

@@ -20,7 +20,7 @@ from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 
 MIN_LOG_WORTH = -320.0
 GOES_ON, CHOSEN, REST = 0, 1, 2
-PRIOR_DOC = "strength of the prior that keeps scores finite; auto chooses it by evidence, 0 is plain likelihood"
+PRIOR_DOC = "strength of the prior (regularisation); auto: by marginal likelihood, 0: maximum likelihood"
 
 
 @dataclass(frozen=True)

@@ -146,6 +146,20 @@ def test_an_error_says_where_and_which_parameter_mends_it(tmp_path: Path) -> Non
     assert InputError("No parameter.").parameter is None
 
 
+def test_what_is_no_method_is_refused() -> None:
+    prefs = cc.Preferences.from_rankings([["a", "b"]])
+    for odd in (5, cc.Borda):
+        with pytest.raises(cc.ParameterError, match="is not a method: give its name"):
+            cc.rank(prefs, odd)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="give a list of names"):
+        cc.compare(prefs, "borda")
+
+
+def test_a_column_of_teams_is_not_suggested_as_the_item() -> None:
+    with pytest.raises(InputError, match="say which with item='player' and team='team'"):
+        cc.read(ROOT / "examples" / "doubles.csv")
+
+
 # ---- the words of the library ----
 class Literals(ast.NodeVisitor):
     """What a module may say: every literal that is no docstring; a value in an f-string is {}."""

@@ -92,7 +92,7 @@ def described(**changes):
 @pytest.mark.parametrize(
     ("description", "reason"),
     [
-        ("no json", "no model"),
+        ("no json", "cannot be loaded"),
         ([1, 2], "no concordant model"),
         (described(format="something"), "no concordant model"),
         (described(version=2), "version 2"),
@@ -104,7 +104,7 @@ def described(**changes):
         (described(learnt={"fit": {"kind": "plain", "value": 1}}), "learns no 'fit'"),
         (described(learnt={"theta": {"kind": "magic"}}), "unknown way"),
         (described(learnt={"theta": {"kind": "mapping", "labels": ["x"]}}), "theta"),
-        (described(learnt=None), "no model"),
+        (described(learnt=None), "cannot be loaded"),
         ({"format": saving.FORMAT, "version": 1}, "method"),
     ],
 )

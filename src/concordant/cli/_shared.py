@@ -176,7 +176,7 @@ class MethodCommand(Command):
 
     default_method: str | None = None
     method_in_use: str | None = None
-    """The method named on the line or the default one, once the line is parsed."""
+    """The method named on the line, in any spelling, or the default one, once the line is parsed."""
     hints = {"method": ('--method NAME --help adds its options, "concordant methods" lists methods',)}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -192,7 +192,7 @@ class MethodCommand(Command):
                 declared = self.params_of(name)
             except ConcordantError as error:
                 raise click.UsageError(str(error), ctx) from None
-            self.method_in_use = declared_name(name)
+            self.method_in_use = name
             taken = {name for option in fixed for name in option.opts}
             added = method_options(declared, heading=f"options of {name}", rare=named is None)
             self.params = fixed + [option for option in added if not taken.intersection(option.opts)]
@@ -204,17 +204,6 @@ class MethodCommand(Command):
         from concordant.params import params_of
 
         return params_of(registry.load(registry.resolve(name)[0]))
-
-
-def declared_name(name: str) -> str:
-    """Return the name under which a method in any spelling is registered; a learner's as it is."""
-    from concordant import registry
-    from concordant.errors import ConcordantError
-
-    try:
-        return registry.resolve(name)[0]
-    except ConcordantError:
-        return name
 
 
 def named_method(args: Sequence[str]) -> str | None:

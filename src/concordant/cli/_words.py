@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from concordant.errors import ACTION, Reference, Words
+from concordant.errors import ACTION, Reference, UnknownNameError, Words
 
 # Parameters of Python whose option has another name, in the commands that have that option.
 CALLED = {"qid": "query", "folder": "data", "n_ballots": "ballots", "n": "number", "share": "validation"}
@@ -53,7 +53,7 @@ def option_words(command: click.Command | None) -> Words:
             return next((text for text in ACTIONS[name] if text is None or typed.issuperset(OPTION.findall(text))), "")
         if of in ("write", "sort", "evaluate"):
             option = others.get(ELSEWHERE.get((of, name), name))
-        elif of and of != getattr(command, "method_in_use", None):
+        elif of and not _is_in_use(command, of):
             return _of_method(reference, "" if "--method" in typed else "rank ")
         else:
             option = known.get(name) or known.get(CALLED.get(name, "")) or _of_a_default(command, name)
@@ -73,6 +73,17 @@ def _options(command: click.Command | None) -> Iterator[click.Option]:
 
 def _parameter(option: click.Option) -> str:
     return (option.name or "").removeprefix("read_").removeprefix("param_")
+
+
+def _is_in_use(command: click.Command | None, method: str) -> bool:
+    """Say whether the line of a command named this method, in any spelling."""
+    from concordant import registry
+
+    named = getattr(command, "method_in_use", None)
+    try:
+        return named == method or (named is not None and registry.resolve(named)[0] == method)
+    except UnknownNameError:  # a learner or a recommender
+        return False
 
 
 def _of_method(reference: Reference, command: str) -> str | None:

@@ -167,8 +167,11 @@ class Processes(Executor):
                 future.tries += 1
                 if future.tries > RETRIES:
                     raise WorkerError(
-                        "A worker process ended again and again, perhaps for lack of memory: use fewer workers, or "
-                        "allow each less with memory_limit."
+                        "A worker process ended again and again, perhaps for lack of memory: lower "
+                        + arg("workers")
+                        + " or "
+                        + arg("memory_limit")
+                        + "."
                     ) from None
                 self._begin(future)
 

@@ -35,7 +35,7 @@ class Choice(NamedTuple):
     reason: str = ""
 
 
-class Answer(NamedTuple):
+class RankedAnswer(NamedTuple):
     """A ranking, what was ranked (None where only sums were kept), what was understood of it, and the method."""
 
     ranking: Ranking
@@ -190,7 +190,7 @@ class Request:
         return method.of_everybody() if self.all_items else method
 
     # ---- the ranking ----
-    def run(self) -> Answer:
+    def run(self) -> RankedAnswer:
         """Read or reduce the source, choose the method and rank."""
         method, data, reduced = self.chosen_method, self.gather(), self._reduced
         few: tuple[str, ...] = ()
@@ -208,7 +208,7 @@ class Request:
             from concordant.ranking import Notice
 
             ranking = replace(ranking, notices=(Notice("few-ballots", few[-1]), *ranking.notices))
-        return Answer(ranking, prefs, self._whole.notes if reduced is None else reduced.notes, self.choice)
+        return RankedAnswer(ranking, prefs, self._whole.notes if reduced is None else reduced.notes, self.choice)
 
     def _ranked(self, method: Method, prefs: Preferences) -> Ranking:
         """Rank ballots, on the workers where there are any."""

@@ -113,7 +113,7 @@ def test_a_fused_ranking_prints_exports_and_joins_labels_as_any_other():
         ([{}, []], {}, "nothing to fuse"),
         ([["a"], ["b"]], {"weights": [1]}, "1 weights for 2 lists"),
         ([["a"]], {"weights": [-1]}, "0 or a number between 1e-50 and 9e15"),
-        ([["a"]], {"weights": ["x"]}, "no numbers"),
+        ([["a"]], {"weights": ["x"]}, "not numbers"),
         ([["a", 1.5]], {}, "1.5"),
     ],
 )

@@ -196,7 +196,7 @@ def test_an_explanation_is_no_csv(run: Run):
     for command in ("rank", "compare"):
         code, _, err = run(command, ELECTION, "--explain", "--csv")
         assert code != 0
-        assert "no table" in err
+        assert "cannot be combined with --csv" in err
 
 
 def test_files_that_would_be_reduced_to_sums_are_read_for_an_explanation(run: Run, tmp_path: Path):

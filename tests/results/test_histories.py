@@ -203,7 +203,7 @@ def test_rank_says_who_led_and_who_was_ever_best(run):
             ["-m", "elo", "--time", "date", "--history", "x.csv", "--history-items", "Nobody"],
             "There is no item 'Nobody'",
         ),
-        (["-m", "glicko2", "--period", "month"], "no dates"),
+        (["-m", "glicko2", "--period", "month"], "not dates"),
         (["-m", "glicko2", "--time", "date", "--period", "decade"], "decade"),
         (["-m", "elo", "--time", "date", "--best-of", "decade"], "day, week, month, quarter, year"),
     ],

@@ -23,7 +23,7 @@ WIDTH = 24  # of the column of options; a longer one has a line of its own
 _ALL = "concordant.cli.help_all"
 
 
-class Option(click.Option):
+class HelpOption(click.Option):
     """An option with the heading it stands under; a rare one is explained by ``--help-all`` only."""
 
     def __init__(self, *args: Any, heading: str = OTHERS, rare: bool = False, **more: Any) -> None:
@@ -33,7 +33,7 @@ class Option(click.Option):
 
 def option(*names: str, heading: str = OTHERS, rare: bool = False, **more: Any) -> Callable[[F], F]:
     """Declare an option of a command, as ``click.option`` does, with its heading."""
-    return click.option(*names, cls=Option, heading=heading, rare=rare, **more)
+    return click.option(*names, cls=HelpOption, heading=heading, rare=rare, **more)
 
 
 class Command(click.Command):
@@ -44,7 +44,7 @@ class Command(click.Command):
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
-        self._help_all = Option(
+        self._help_all = HelpOption(
             ["--help-all"],
             is_flag=True,
             is_eager=True,
@@ -81,7 +81,7 @@ class Command(click.Command):
             if record is not None:
                 heading = (
                     parameter.heading
-                    if isinstance(parameter, Option)
+                    if isinstance(parameter, HelpOption)
                     else HELP
                     if "--help" in parameter.opts
                     else OTHERS
@@ -137,7 +137,7 @@ def _write_end(formatter: click.HelpFormatter, rare: Sequence[str], hints: Seque
 
 
 def _is_rare(parameter: click.Parameter) -> bool:
-    return isinstance(parameter, Option) and parameter.rare and not parameter.hidden
+    return isinstance(parameter, HelpOption) and parameter.rare and not parameter.hidden
 
 
 def _shortened(epilog: str) -> str:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from concordant.cli import _options as options
-from concordant.cli._help import Command
-from concordant.cli._help import Option as HelpOption
+from concordant.cli._help import Command, HelpOption
 from concordant.cli._help import option as help_option
 from concordant.cli._options import complete as complete
 from concordant.cli._options import listed as listed

@@ -10,7 +10,7 @@ from concordant import kernels
 from concordant.ballots.vocabulary import Coded, shorten, vocabulary_of_bytes
 from concordant.errors import FormatError, InputError
 from concordant.io._source import Source
-from concordant.tables.bad_rows import Screen
+from concordant.tables.bad_rows import RowScreen
 from concordant.types import AnyArray, Bytes, Floats, Int64s
 
 
@@ -68,7 +68,7 @@ class Lines:
             self.data, np.ascontiguousarray(start, np.int64), np.ascontiguousarray(end, np.int64)
         )
 
-    def refuse_repeats(self, rows: Screen, key: Sequence[Coded], what: str) -> None:
+    def refuse_repeats(self, rows: RowScreen, key: Sequence[Coded], what: str) -> None:
         """Refuse rows with the same key as an earlier row; the last part of the key is the document."""
         codes, documents = key[-1]
         joined_key = np.zeros(len(codes), np.int64)

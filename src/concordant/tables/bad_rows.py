@@ -26,7 +26,7 @@ class HasLocation(Protocol):
         """Return the location of a row for messages: ``line 17``."""
 
 
-class Screen:
+class RowScreen:
     """Which rows are still good, and why the others are not."""
 
     def __init__(self, rows: HasLocation, count: int, options: Options) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from concordant.ballots.vocabulary import Coded, Vocabulary, renumber, shorten
 from concordant.errors import InputError, arg
 from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
-from concordant.tables.bad_rows import Screen
+from concordant.tables.bad_rows import RowScreen
 from concordant.tables.grades import means_missing, place_in, rate
 from concordant.tables.options import FEATURES, MATRICES, UNGROUPED, Options
 from concordant.tables.outcomes import read_flags
@@ -46,7 +46,7 @@ class InputTable(Protocol):
         """Return the location of a row for messages: ``line 17``."""
 
 
-class Rows(Screen):
+class Rows(RowScreen):
     """The fetched columns of a plan by role, and which rows are still good."""
 
     def __init__(self, table: InputTable, plan: Plan, options: Options, count: int = 0) -> None:

@@ -20,7 +20,7 @@ from concordant.io._formats import Format
 from concordant.io._source import OLE, Source
 from concordant.preferences import Preferences
 from concordant.support.limits import NUMBERS, bad_numbers
-from concordant.tables.bad_rows import Screen
+from concordant.tables.bad_rows import RowScreen
 from concordant.tables.options import PREFERENCES, Options
 from concordant.types import Bools, Floats
 
@@ -86,7 +86,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     is_workbook = source.head.startswith(OLE)
     rows: Any = _Workbook(source) if is_workbook else _table(source, options)
     matrix = rows.matrix if is_workbook else _matrix(rows)
-    screen = Screen(rows, len(matrix), options)
+    screen = RowScreen(rows, len(matrix), options)
     is_bad: Bools = np.any(bad_numbers(matrix), axis=1)
     screen.refuse(is_bad, f"a rating is not {NUMBERS}")
     rated = matrix[:, 1:] != NOT_RATED

@@ -29,7 +29,7 @@ from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.support import memory
 from concordant.support.limits import NUMBERS, bad_numbers
-from concordant.tables.bad_rows import Screen, refuse_lines
+from concordant.tables.bad_rows import RowScreen, refuse_lines
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
 from concordant.types import Int64s
 
@@ -182,7 +182,7 @@ def _sizes(path: str, data_source: Source) -> Int64s:
         return np.array(sizes, np.int64)
 
 
-class _Letor(Screen):
+class _Letor(RowScreen):
     """The parsed rows of some LETOR files."""
 
     def __init__(self, sources: Sequence[Source], options: Options) -> None:

@@ -37,7 +37,7 @@ from concordant.io._formats import Format, Writing
 from concordant.io._source import Source
 from concordant.preferences import Preferences
 from concordant.support.limits import bad_numbers
-from concordant.tables.bad_rows import STRICT_HINT, Screen, refuse_lines
+from concordant.tables.bad_rows import STRICT_HINT, RowScreen, refuse_lines
 from concordant.tables.options import PREFERENCES, Options
 from concordant.types import Bytes, Int32s, Int64s
 
@@ -119,7 +119,7 @@ class _Places:
         return f"line {int(self.line[row]) - self.shift}"
 
 
-class _File(Screen):
+class _File(RowScreen):
     """One file: its header fields, its alternatives, its orders."""
 
     def __init__(self, source: Source, options: Options) -> None:

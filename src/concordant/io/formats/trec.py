@@ -29,7 +29,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.registry import METHODS
 from concordant.support.limits import NUMBERS, bad_numbers
-from concordant.tables.bad_rows import Screen
+from concordant.tables.bad_rows import RowScreen
 from concordant.tables.options import LABELS, PREFERENCES, Options
 from concordant.types import AnyArray, Floats, Int64s
 from concordant.views import competition_ranks
@@ -106,7 +106,7 @@ def _gather(rows: _Fields, topic: Coded, document: Coded, agent: Coded, rank: An
     return build.gather_rows(document, score, scale="rating", agent=agent, instance=topic, level=rank)
 
 
-class _Fields(Screen):
+class _Fields(RowScreen):
     """Lines of a fixed number of fields."""
 
     def __init__(self, sources: Sequence[Source], width: int, layout: str, options: Options) -> None:

@@ -216,8 +216,8 @@ def described(**changes: Any) -> dict[str, Any]:
         (described(requests={"__init__": {"qid": True}}), "cannot ask for metadata"),
         (described(library="scikit-learn", name="Pipeline", params={"steps": [], "memory": "/tmp"}), "cache"),
         (described(params={"alpha": json.loads("[" * 100 + "]" * 100)}), "nested too deeply"),
-        (described(params=None), "no model"),
-        ({**described(), "estimator": []}, "no model"),
+        (described(params=None), "cannot be loaded"),
+        ({**described(), "estimator": []}, "cannot be loaded"),
     ],
 )
 def test_a_hostile_file_is_refused(description: Any, reason: str, tmp_path: Path) -> None:

@@ -85,3 +85,11 @@ def load_file(path: Path) -> ModuleType:
         patch.syspath_prepend(path.parent)
         spec.loader.exec_module(module)
     return module
+
+
+def data_folders(factory: pytest.TempPathFactory, *parts: str) -> tuple[Path, Path]:
+    """Make a folder of data sets and, below it, that of one set."""
+    root = factory.mktemp("data")
+    folder = root.joinpath(*parts)
+    folder.mkdir(parents=True)
+    return root, folder

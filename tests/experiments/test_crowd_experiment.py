@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.cases import data_folders
 from tests.cases import output_of as run
 
 from concordant.experiments import crowd
@@ -15,9 +16,7 @@ from concordant.experiments import crowd
 @pytest.fixture(scope="module")
 def votes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Ten topics of eight documents, five of them with gold labels; two good workers and two who guess."""
-    root = tmp_path_factory.mktemp("data")
-    folder = root / "trec2011-crowd" / "vuurens"
-    folder.mkdir(parents=True)
+    root, folder = data_folders(tmp_path_factory, "trec2011-crowd", "vuurens")
     rng = np.random.default_rng(0)
     own, others, gold = [], [], ["SetId\tTopicId\tDocId\tG-Truth"]
     for topic in range(20001, 20011):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cases import data_folders
 from tests.cases import output_of as run
 
 pytest.importorskip("sklearn", reason="the learn extra is not installed")
@@ -20,9 +21,7 @@ SYSTEMS = ("expert-ranker", "rrf", "best single run")
 @pytest.fixture(scope="module")
 def trec(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Twelve topics of thirty documents; one run is good, two are not."""
-    root = tmp_path_factory.mktemp("data")
-    folder = root / "trec-robust03" / "runs"
-    folder.mkdir(parents=True)
+    root, folder = data_folders(tmp_path_factory, "trec-robust03", "runs")
     rng = np.random.default_rng(0)
     label = rng.integers(0, 2, (12, 30))
     judged = [f"{q} 0 d{q}-{i} {label[q, i]}" for q in range(12) for i in range(30)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking, sizes
+from benchmarks.works.fuse import THREE
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
@@ -72,7 +73,7 @@ def fuse_queries(inputs: Inputs) -> Task:
 SHORT = Work(
     "users-fuse-3x10",
     "fuse three short lists",
-    sizes("lists length", tiny=(2, 3), small=(3, 10), full=(3, 10)),
+    THREE,
     make,
     fuse_lists,
     {"plain_python": None, "ranx": 10.0},

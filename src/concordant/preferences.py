@@ -435,7 +435,9 @@ class Preferences(Frozen):
         representative, group = equal_ballots(self, keep_agents)
         weight = sum_by(group, self.weight, len(representative))
         candidates = np.diff(self.slot_ptr)[self.instance_of_ballot[representative]]
-        weight = weight[(candidates > 0) | (np.diff(self.indptr)[representative] > 0)]  # subset drops the others
+        weight = weight[
+            (candidates > 0) | (np.diff(self.indptr)[representative] > 0)
+        ]  # subset drops empty ballots of instances without candidates
         changes: dict[str, Any] = {"weight": weight, "is_merged": True, "time": None, "is_dated": False}
         if not keep_agents:
             changes |= {"agents": None, "agent": None}

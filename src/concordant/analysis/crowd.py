@@ -94,7 +94,11 @@ def rank(
     validation: tuple[Preferences, Labels] | float | None = None,
     **params: Any,
 ) -> Ranking:
-    """Rank the documents of every topic; systems that learn do so from ``train``, judgements with gold labels."""
+    """Rank the documents of every topic; systems that learn do so from ``train``, judgements with gold labels.
+
+    ``validation`` (judgements and gold labels of other topics, or the share of ``train`` to hold out) chooses settings
+    of systems that have some to choose; the others ignore it.
+    """
     chosen: Any = method(system, **params)
     if _system(system).learns:
         if train is None:

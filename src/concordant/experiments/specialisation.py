@@ -212,7 +212,7 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
 
 
 def _draw_lines(axes: Any, rows: Sequence[Mapping[str, Any]], letter: str) -> None:
-    """Draw one metric at cutoffs 1 to 5, a line per method."""
+    """Draw one metric (``letter``: N for NDCG, P for precision) at cutoffs 1 to 5, a line per method."""
     columns = [f"{letter}@{k}" for k in range(1, 6)]
     for row, colour in zip(rows, COLOURS, strict=False):
         spread = None if row["spread"] is None else [row["spread"][column] for column in columns]

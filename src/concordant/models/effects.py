@@ -154,9 +154,9 @@ class Effects:
 
 
 def _as_they_are(prefs: Preferences) -> Contest:
-    """Return preferences as a contest whose contestants are the items."""
+    """Return preferences as a contest whose contestants are single items, without covariates."""
     n = prefs.n_slots
-    ptr = np.arange(n + 1)
+    ptr = np.arange(n + 1)  # one member per contestant
     design = Design(prefs.slot_ptr, prefs.slot_ptr, ptr, np.arange(n), np.ones(n), np.zeros((n, 0)))
     return Contest(prefs, design)
 

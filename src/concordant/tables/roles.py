@@ -374,7 +374,7 @@ class _Planner:
         return column
 
     def _either(self, role: str, found: Sequence[str]) -> Sentence:
-        """Name the role of a column of several that could have it, and of a column of teams its own role."""
+        """Return the options that settle which of several columns has the role; a column of teams gets its own."""
         teams = [name for name in found if normalise(name) == "team"] if role == "item" else []
         if not teams or len(found) == 1:
             return arg(role, found[0])

@@ -175,9 +175,11 @@ def learn_phi(
 def _step_features(
     prefs: Preferences, q: int, ballots: AnyArray, order: AnyArray, distance: str, where: Floats
 ) -> tuple[Floats, Int64s]:
-    """Return each agent's cost of every candidate at every step, the one placed first, and the candidates per step.
+    """Return each agent's cost of every candidate at every step, and the number of candidates per step.
 
-    ``order`` are the candidates of instance q in the drawn order, ``where`` is the position of every entry.
+    Rows are by step and candidate (the first row of a step is the candidate placed there), columns by agent; the costs
+    are those of ``cps``. ``order`` are the candidates of instance q in the drawn order, ``where`` the position of every
+    entry.
     """
     m = len(order)
     place_of = np.empty(m, np.int64)

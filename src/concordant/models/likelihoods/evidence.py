@@ -143,7 +143,9 @@ class PriorSearch:
     ) -> tuple[float, float]:
         """Return the strength with the highest evidence, and the variance of its logarithm.
 
-        ``evidence`` is given where it is a sum over parts of the instances; else it is that of the observations here.
+        ``times`` is how often each observation is in effect counted (dependence, dispersion), ``unit`` the number of
+        observations by which a mean likelihood was divided; the search starts at their ratio. ``evidence`` is given
+        where it is a sum over parts of the instances; else it is that of the observations here.
         """
         centre = times / unit
         evidence_of = evidence or (lambda strength: log_evidence(self.fitted(strength), times))

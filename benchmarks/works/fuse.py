@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking, sizes
+from benchmarks.works.users.lists import TEN, THREE
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
@@ -46,8 +47,6 @@ ONE = Work(
     {"plain_python": 1.0},
     is_same_ranking,
 )
-TEN = sizes("lists length", tiny=(3, 3), small=(10, 10), full=(10, 10))
-THREE = sizes("lists length", tiny=(2, 3), small=(3, 10), full=(3, 10))
 WORKS = (
     ONE,
     ONE.but("fuse-many", "the same for ten short lists", sizes=TEN, rivals={"plain_python": 1 / 1.5}),

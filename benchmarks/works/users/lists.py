@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from benchmarks.core import Answer, Inputs, Size, Task, Work, is_same_ranking, sizes
-from benchmarks.works.fuse import THREE
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
 
+THREE = sizes("lists length", tiny=(2, 3), small=(3, 10), full=(3, 10))
+TEN = sizes("lists length", tiny=(3, 3), small=(10, 10), full=(10, 10))
 MANY = sizes("runs queries documents", tiny=(3, 4, 20), small=(5, 200, 200), full=(10, 1000, 1000))
 LOOP = {"plain_python": 1.0}
 
@@ -81,7 +82,6 @@ SHORT = Work(
     budget=20e-6,
     first={"plain_python": None, "ranx": 3.0},
 )
-TEN = sizes("lists length", tiny=(3, 3), small=(10, 10), full=(10, 10))
 HUNDRED = sizes("lists length", tiny=(3, 5), small=(10, 100), full=(10, 100))
 STRINGS = SHORT.but(
     "users-rrf-strings",

@@ -24,7 +24,7 @@ Examples:
 def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> None:
     """Say what a data set is, what to watch out for, and which methods fit.
 
-    Findings in plain words: are all items linked by comparisons, is any item unbeaten, do majorities go in a circle,
+    Findings in plain words: are all items linked by comparisons, is any item unbeaten, are majorities cyclic,
     does any agent differ from all others, is the first item significantly ahead of the runner-up?
     """
     prefs = shared.read_preferences(file, options)

@@ -22,7 +22,7 @@ Examples:
   concordant train-fusion MQ2008-agg/A1.txt --labels MQ2008-agg/A1.txt --metrics ndcg@5:letor,map -o model.cc
   concordant fuse new/*.run --model model.cc -o fused.run
 
-Agents are told apart by the tags of their runs: new runs must carry the same.
+Agents are identified by the tags of their runs: new runs must carry the same tags.
 """
 DEFAULT = "expert-ranker"
 SHARE = 0.2

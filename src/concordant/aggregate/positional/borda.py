@@ -49,7 +49,7 @@ class Borda(Method):
         return _points(prefs) if missing == "last" else _share_won(prefs)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the points by the positions of the top items, or by their comparisons if missing items are ignored."""
+        """Explain the points by the positions of the top items, or by their comparisons if missing ones are ignored."""
         from concordant.aggregate.positional._places import places_reason
         from concordant.narrative.sentences import Scene, number
 

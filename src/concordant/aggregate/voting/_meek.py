@@ -80,8 +80,7 @@ def meek_count(election: Election, seats: int) -> Result:
 
 
 def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float, float, list[int]]:
-    """Iterate keep factors until elected candidates have exactly the quota, electing all who reach it; updates
-    ``keep``.
+    """Iterate keep factors until elected candidates have exactly the quota; elect all who reach it. Updates ``keep``.
 
     Returns votes, exhausted votes, quota and the candidates newly elected.
     """

@@ -35,8 +35,7 @@ class _Papers:
         return pieces
 
     def deal(self, ballot: Int64s, source: Int64s, value: Int64s, is_in: Bools) -> tuple[Int64s, Int64s]:
-        """Transfer pieces to the next continuing candidates, shared equally in ties; return moves and non-transferable
-        votes.
+        """Transfer pieces to the next continuing candidates, equally in ties; return moves and non-transferable votes.
 
         Moves are a matrix (source x candidate); pieces of a ballot with the same holder are merged.
         """

@@ -68,7 +68,7 @@ class Nanson(BordaRounds):
 
 
 def _rounds(prefs: Preferences, net: NetPoints) -> tuple[Int64s, Floats, list[Floats]]:
-    """Return the round of elimination of every slot (the last for survivors), its points then, and all points by round."""
+    """Return the round of elimination of every slot (the last for survivors), its points then, and all points."""
     is_left: Bools = np.ones(prefs.n_slots, bool)
     rounds, points = np.zeros(prefs.n_slots, np.int64), np.zeros(prefs.n_slots)
     columns: list[Floats] = []

@@ -67,7 +67,7 @@ class RankedPairs(Method):
         )
 
     def _locked(self, prefs: Preferences, majority: Majorities) -> tuple[Bytes, Int64s, Bytes]:
-        """Return the locked order (flat m x m, row above column), the number of pairs left out, and the candidates affected."""
+        """Return the locked order (flat m x m, row above column), the number of pairs left out, and affected slots."""
         strengths, borda = strength(majority, self.strength), borda_levels(prefs, self.missing)
         return kernels.lock_pairs(prefs.slot_ptr, strengths, majority.opposition, borda)
 

@@ -55,7 +55,7 @@ class Schulze(Method):
         return tiers_below(majority, path > opposite)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the order by the strongest paths between the top candidates, and against those that beat the winner."""
+        """Explain the order by the strongest paths between the top candidates and to those that beat the winner."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         chains = _Chains(contest, self.strength)
         return [

@@ -31,7 +31,7 @@ class SequentialPAV(CommitteeRule):
     principle = "Each seat goes to the candidate with the most votes; a ballot with k approved members counts 1/(k+1)."
 
     def choose(self, ballots: Approvals) -> Chosen:
-        """Elect candidates one by one, by the most approvals; ballots with k elected members have weight 1 / (1 + k)."""
+        """Elect candidates one by one, by approvals; a ballot with k elected members has weight 1 / (1 + k)."""
         served = np.zeros(len(ballots.weight))
 
         def best(is_left: Bools) -> tuple[Bools, float]:

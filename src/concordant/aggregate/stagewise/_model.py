@@ -58,7 +58,7 @@ class ChoiceModel(Method):
         return [*lead, choices_reason(Scene(prefs, ranking, self.missing), model.staging.stages(prefs))]
 
     def contest(self, prefs: Preferences) -> tuple[Preferences, Design | None]:
-        """Return the ballots over contestants and the design matrix of their strengths; None if contestants are items."""
+        """Return the ballots over contestants and the design of their strengths; None if contestants are items."""
         contest = contest_of(prefs, self.team_strength, self.style_control)
         if contest is None:
             return prefs, None
@@ -142,7 +142,7 @@ def prior_of(strength: float, kind: str, n_instances: int) -> Prior:
 def chosen_prior(
     stages: Stages, strength: float | str, kind: str, design: Design | None = None
 ) -> tuple[float, float, list[Fit] | None]:
-    """Return the prior's precision ("auto": by marginal likelihood), the variance of its logarithm, and an initial fit."""
+    """Return the prior ("auto": by marginal likelihood), the variance of its logarithm, and an initial fit."""
     if not isinstance(strength, str):
         return strength, 0.0, None
     search = search_of(stages, kind, design)

@@ -59,7 +59,9 @@ def test_a_circle_comes_back_to_where_it_began():
 def test_a_condorcet_winner_is_named_with_its_closest_duel():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"]] * 3 + [["b", "a", "c"]] * 2)
     for method in ("schulze", "ranked-pairs", "copeland", "minimax", "condorcet", "condorcet-fuse", "kemeny"):
-        assert "a beats every other candidate (a Condorcet winner). Its closest contest is 3-2 against b." in said(prefs, method), method
+        assert "a beats every other candidate (a Condorcet winner). Its closest contest is 3-2 against b." in said(
+            prefs, method
+        ), method
 
 
 def test_the_smith_set_and_its_circle_are_named(circle):
@@ -108,7 +110,7 @@ def test_equally_strong_majorities_in_a_circle_are_left_out():
 
 def test_copeland_and_minimax_tell_duels_and_the_worst_defeat(circle):
     assert "a has 2 points: it beats 2 opponents." in said(circle, "copeland")
-    assert table(circle, "copeland", "Duels")[0]["worst defeat"] == "by c 49-47"
+    assert table(circle, "copeland", "Head-to-head")[0]["worst defeat"] == "by c 49-47"
     assert "a: 2, against c (a loses to c 47-49)." in said(circle, "minimax")
     assert "a: 49, against c" in said(circle, "minimax", strength="winning-votes")
 
@@ -167,7 +169,7 @@ def test_borda_of_pairs_tells_the_share_of_comparisons_won():
 
 def test_median_rank_tells_the_middle():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"]])
-    assert [row["median position"] for row in table(prefs, "median-rank", "Where")] == ["1", "2", "2"]
+    assert [row["median position"] for row in table(prefs, "median-rank", "Positions")] == ["1", "2", "2"]
 
 
 @pytest.mark.parametrize("method", ["rrf", "combsum"])
@@ -236,7 +238,7 @@ def test_records_are_those_of_the_ballots():
     prefs = cc.Preferences.from_pairs(["a", "a", "b", "a"], ["b", "b", "a", "c"], tie=[False, False, False, True])
     rows = table(prefs, "bradley-terry", "Contributions to the score of a")
     assert {row["opponent"]: row["won-lost-tied"] for row in rows[:2]} == {"b": "2-1-0", "c": "0-0-1"}
-    assert rows[-1]["opponent"] == "all"
+    assert rows[-1]["opponent"] == "total"
 
 
 def test_an_item_with_stronger_opponents_may_stand_above_one_that_won_more():
@@ -261,13 +263,13 @@ def test_choices_expected_under_plain_likelihood_are_those_that_were_made():
     rng = np.random.default_rng(4)
     prefs = cc.Preferences.from_rankings([list(rng.permutation(list("abcde"))) for _ in range(60)])
     for method, params in (("plackett-luce", {"prior": 0}), ("ordered-partitions", {"prior": 0.0})):
-        for row in table(prefs, method, "How often", **params):
+        for row in table(prefs, method, "Numbers of choices", **params):
             assert float(row["expected"]) == pytest.approx(float(row["chosen"]), abs=0.06)
 
 
 def test_first_choices_are_counted():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"]] * 3 + [["b", "a", "c"]])
-    assert [row["first"] for row in table(prefs, "plackett-luce", "How often")] == ["3", "1", "0"]
+    assert [row["first"] for row in table(prefs, "plackett-luce", "Numbers of choices")] == ["3", "1", "0"]
 
 
 def test_net_wins_of_mpm_come_in_the_order_of_its_scores():
@@ -277,7 +279,7 @@ def test_net_wins_of_mpm_come_in_the_order_of_its_scores():
     net = [float(row["net wins"]) for row in table(prefs, "mpm", "Net wins")]
     assert net == sorted(net, reverse=True)
     assert sum(net) == 0
-    decided = table(prefs, "mpm", "Whose ballots", adherence=True)
+    decided = table(prefs, "mpm", "Agents that decide", adherence=True)
     assert {"agent", "adherence"} <= decided[0].keys()
 
 
@@ -285,7 +287,7 @@ def test_net_wins_of_mpm_come_in_the_order_of_its_scores():
 def test_the_last_game_leads_to_the_rating(method):
     prefs = cc.Preferences.from_pairs(["a", "b", "a"], ["b", "c", "c"], tie=[False, False, True])
     ranking = cc.rank(prefs, method)
-    rows = table(prefs, method, "The last games")
+    rows = table(prefs, method, "Most recent games")
     own = [row for row in rows if row["item"] == "a"]
     assert [row["result"] for row in own] == ["beat b", "drew with c"]
     score = float(ranking.scores[ranking.items.index("a")])

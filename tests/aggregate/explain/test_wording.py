@@ -67,8 +67,12 @@ def test_votes_are_told_with_the_lead():
 
 
 def test_eliminations_say_what_decided():
-    assert "Round 1: M is eliminated with 58 last places." in cc.rank(TENNESSEE, "coombs").explain().reasons[0].sentences
-    assert "Round 1: K goes out with -86 net points." in cc.rank(TENNESSEE, "baldwin").explain().reasons[0].sentences
-    assert "Round 1: M and K go out with points below the mean of 0." in (
+    assert (
+        "Round 1: M is eliminated with 58 last places." in cc.rank(TENNESSEE, "coombs").explain().reasons[0].sentences
+    )
+    assert (
+        "Round 1: K is eliminated with -86 net points." in cc.rank(TENNESSEE, "baldwin").explain().reasons[0].sentences
+    )
+    assert "Round 1: M and K are eliminated with net points below the mean of 0." in (
         cc.rank(TENNESSEE, "nanson").explain().reasons[0].sentences
     )

@@ -14,8 +14,7 @@ PLACES = 5  # that have a column of their own
 
 
 def places_reason(scene: Scene, sentences: Sequence[str], more: Sequence[tuple[str, Sequence[str]]]) -> Reason:
-    """List how many ballots rank each of the top items at each position; ``more`` are further columns (header, cells).
-"""
+    """List how many ballots rank each of the top items at each position; ``more`` are further columns (header, cells)."""
     prefs = scene.prefs
     place, is_named = views.competition_ranks(prefs), views.is_named(prefs)
     weight, total = views.weight_of_entry(prefs), float(prefs.weight.sum())
@@ -32,6 +31,4 @@ def places_reason(scene: Scene, sentences: Sequence[str], more: Sequence[tuple[s
         rows.append([str(scene.rank[slot]), scene.names[slot], *cells, *(column[row] for _, column in more)])
     header += [name for name, _ in more]
     caption = "Ballots are counted by weight; tied items share the better position."
-    return Reason(
-        "Positions on the ballots", [*sentences, caption], header, rows, frozenset(range(len(header))) - {1}
-    )
+    return Reason("Positions on the ballots", [*sentences, caption], header, rows, frozenset(range(len(header))) - {1})

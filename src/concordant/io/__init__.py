@@ -1,10 +1,11 @@
-"""Readers and writers: files of any known format in, preferences, labels or features out, and back.
+"""Read and write preferences, labels, features and rankings in all supported file formats.
 
-The format is recognised by name and content, compression (gz, xz, bz2, zst, zip) by content; column roles are guessed
-from names. What was understood is said in the ``notes`` of the result. Every file of ``formats`` holds the readers and
-writers of the formats it lists.
+The format is recognised by file name and content, and compression (gz, xz, bz2, zst, zip) by content. Column roles are
+inferred from column names. The ``notes`` of the result report how the file was interpreted. Each module in ``formats``
+reads and writes the formats that it lists.
 
-Every other room reads and writes through the functions of this module; the room imports tables, engine and below.
+Other packages read and write files only through the functions of this module. This package imports from ``tables``,
+``engine`` and lower layers.
 """
 
 from __future__ import annotations
@@ -102,9 +103,10 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
 
 @dataclass(frozen=True)
 class Preview:
-    """What the first rows of a file look like; of a format that is no table, the first lines.
+    """The first rows of a table, or the first lines of a file in another format.
 
-    ``plan`` is how it would be read, None where ``problem`` says why it cannot be, or the format has no columns.
+    ``plan`` assigns roles to the columns. It is None if the format has no columns, or if the file cannot be read; then
+    ``problem`` gives the reason.
     """
 
     format: str
@@ -115,7 +117,7 @@ class Preview:
 
 
 def preview(path: PathLike, n_rows: int = 8, **options: Any) -> Preview:
-    """Look at the first rows of a file, and at which column would be taken for what, without reading all of it."""
+    """Return the first rows of a file and the inferred column roles, without reading the rest."""
     from concordant.io._preview import preview as look
 
     return look(path, n_rows, options)
@@ -143,14 +145,14 @@ def write(
 
 
 def write_table(columns: Mapping[str, Any], path: PathLike, format: str | None = None) -> None:
-    """Write columns of text and numbers as a table; the file appears whole or not at all."""
+    """Write columns of text and numbers as a table. The file is written atomically."""
     from concordant.io._write import write as write_data
 
     write_data(columns, path, format)
 
 
 def list_formats() -> list[Format]:
-    """List the formats, also those other packages read: name, endings, doc, can_read, can_write."""
+    """List the formats, including those of plug-ins: name, endings, doc, can_read, can_write."""
     return all_formats()
 
 
@@ -165,7 +167,7 @@ def _read(what: str, path: Paths, options_given: Mapping[str, Any]) -> Any:
 
 
 def read_whole(path: Any, options: Options) -> Preferences:
-    """Read files as they are; where bad files are skipped, each is tried alone before all are read together."""
+    """Read whole files. If bad files are skipped, try each file alone before reading all files together."""
     paths, notes = expand(path), left_out(path, options)
     plain = options if options.reduce else replace(options, workers=None, cluster=None, skip_bad_files=False)
     bad: list[tuple[Any, str]] = []
@@ -181,13 +183,13 @@ def read_whole(path: Any, options: Options) -> Preferences:
     skipped = {file for file, _ in bad}
     good = [file for file in paths if file not in skipped]
     if not good:
-        raise InputError("No file could be read; the first: " + bad[0][1])
+        raise InputError("No file could be read. The first problem: " + bad[0][1])
     prefs: Preferences = read_files(PREFERENCES, good, plain)
     return prefs.noted(*notes_on_bad(bad), *notes) if bad or notes else prefs
 
 
 def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
-    """Read preferences, labels or features from files, whatever they hold."""
+    """Read preferences, labels or features from files in any format."""
     try:
         if options.reduce:
             from concordant.io._many import read_reduced
@@ -200,18 +202,18 @@ def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
     except (ConcordantError, OSError):
         raise
     except MemoryError:
-        raise FormatError("it does not fit into memory: read a part of it.", path=_shown(paths)) from None
+        raise FormatError("the file does not fit into memory: read a part of it.", path=_shown(paths)) from None
     except Exception as problem:  # the last line of defence: whatever a file holds, its reader says so in a sentence
         why = (str(problem).splitlines() or [""])[0][:100]
         raise FormatError(
-            f"the reader failed ({type(problem).__name__}: {why}): check the file and the options; "
-            "if they are sound, please report this.",
+            f"the reader failed ({type(problem).__name__}: {why}): check the file and the options, "
+            "and report this as a bug if they are correct.",
             path=_shown(paths),
         ) from problem
 
 
 def _noted_by_file(content: Any, names: Sequence[str]) -> Any:
-    """Return what was read with notes that name files without their folders, as notes appear in reports."""
+    """Return the content with file names in its notes stripped of folders, as reports show them."""
     notes = [without_folders(note, names) for note in getattr(content, "notes", ())]
     if hasattr(content, "with_notes"):
         return content.with_notes(notes)
@@ -221,48 +223,53 @@ def _noted_by_file(content: Any, names: Sequence[str]) -> Any:
 
 
 def _check_reduction(options: Options) -> None:
-    """Refuse options that only apply to a reduction where none was requested."""
+    """Reject options that only apply to a reduction if none was requested."""
     if not options.reduce:
         options_given = [name for name in ("workers", "cluster", "skip_bad_files") if getattr(options, name)]
         if options_given:
             raise InputError(
-                arg(options_given[0]) + " is for files that are reduced to counts: add " + arg("reduce", True) + "."
+                arg(options_given[0])
+                + " only applies to files that are reduced to counts: add "
+                + arg("reduce", True)
+                + "."
             )
 
 
 def _shown(paths: Sequence[Any]) -> str:
-    """Return the name of the first file for a message, with … where there are more."""
+    """Return the name of the first file for a message, followed by … if there are more."""
     first = paths[0]
     name = os.fspath(first) if isinstance(first, (str, os.PathLike)) else str(getattr(first, "name", "the open file"))
     return name if len(paths) == 1 else f"{name} …"
 
 
 def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
-    """Return the format of all files; refuse files of different formats."""
+    """Return the format of all files; reject files of different formats."""
     kinds = [recognise(source, format) for source in sources]
     for source, kind in zip(sources, kinds, strict=True):
         if kind != kinds[0]:
-            what = f"this looks like {kind.name}, the first file like {kinds[0].name}"
+            what = f"this looks like {kind.name}, but the first file looks like {kinds[0].name}"
             raise source.error(
-                what + ": " + clause("name the format of all with ", arg("format"), ", or ") + "read them apart."
+                what + ": " + clause("name the format of all with ", arg("format"), ", or ") + "read them separately."
             )
     return kinds[0]
 
 
 def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Options) -> Any:
-    """Read files of one format with its reader, refusing options that do not apply to it."""
+    """Read files of one format with its reader; reject options that do not apply to the format."""
     if not kind.reads:
-        raise sources[0].error(f"the format {kind.name} cannot be read: write another one.")
+        raise sources[0].error(
+            f"files of the format {kind.name} can be written but not read: save the data in another format."
+        )
     if what not in kind.reads:
-        holds = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
+        holds = f"this looks like {kind.name} ({kind.doc}), which does not contain {what}"
         function = FUNCTIONS[kind.reads[0]]
         instead = action(function, f"read it with {function}") + clause(", or name its format with ", arg("format"))
         raise sources[0].error(holds + ": " + instead + ".")
     if options.categories is not None and kind.name != "preflib" and not kind.is_table:
-        what = arg("categories") + " is for PrefLib's cat files and tables"
-        raise sources[0].error(what + f", this is {kind.name}: leave it out.")
+        what = arg("categories") + " only applies to PrefLib cat files and tables"
+        raise sources[0].error(what + f", and this is {kind.name}: leave it out.")
     if options.sheet is not None and kind.name not in WORKBOOKS:
-        raise sources[0].error(arg("sheet") + f" is for workbooks, this is {kind.name}: leave it out.")
+        raise sources[0].error(arg("sheet") + f" only applies to workbooks, and this is {kind.name}: leave it out.")
     if kind.is_table:  # all kinds of tables have one reader
         options = replace(options, format=kind.name)
     result = kind.function(FUNCTIONS[what])(sources, options)

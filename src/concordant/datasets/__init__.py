@@ -1,7 +1,8 @@
-"""Public data sets by name: where to get one, under which terms, and how to load it from a folder.
+"""Public data sets by name: their source and licence, and functions that load them from a folder.
 
-Nothing is bundled and nothing is downloaded: several sets forbid redistribution. Put the files of a set, as published
-or compressed, into a folder, name that folder or set ``CONCORDANT_DATA``, and load the set by name:
+Nothing is bundled and nothing is downloaded, because several data sets forbid redistribution. Put the files of a data
+set, as published or compressed, into a folder, pass that folder or set ``CONCORDANT_DATA``, and load the data set by
+name:
 
 >>> import concordant as cc
 >>> cc.datasets.names()[:3]
@@ -9,7 +10,7 @@ or compressed, into a folder, name that folder or set ``CONCORDANT_DATA``, and l
 >>> cc.datasets.describe("ml-100k").licence
 'research use, no redistribution, non-commercial'
 
-Experiments, benchmarks and users import from here; the room imports readers and everything below.
+Experiments, benchmarks and users import from here. This package imports ``io`` and lower layers.
 """
 
 from __future__ import annotations
@@ -94,18 +95,18 @@ def verify(name: str, folder: Folder = None) -> dict[str, bool]:
 
 
 def _part(known: Dataset, part: str | None) -> str | None:
-    """Return the part to load: the one asked for if the set has it, else the first."""
+    """Return the part to load: the requested one if the data set has it, else the first."""
     if part is None:
         return known.parts[0] if known.parts and not known.free_part else None
     if known.free_part or part in known.parts:
         return part
     if not known.parts:
-        raise InputError(f"The data set {known.name} comes in one part: leave " + arg("part") + " out.")
+        raise InputError(f"The data set {known.name} has only one part: leave out " + arg("part") + ".")
     raise UnknownNameError(f"The data set {known.name} has no part {part!r}: it has {', '.join(known.parts)}.")
 
 
 def _all_of(known: Dataset, files: tuple[tuple[str, ...], ...], folder: Folder, part: str | None) -> list[Path]:
-    """Return one path for every group of alternative names: that of the first name that exists."""
+    """Return one path for each group of alternative names: that of the first name that exists."""
     roots = _roots(known, folder)
     paths = []
     for group in files:
@@ -121,11 +122,11 @@ def _all_of(known: Dataset, files: tuple[tuple[str, ...], ...], folder: Folder, 
 
 
 def _roots(known: Dataset, folder: Folder) -> list[Path]:
-    """Return the folders in which the files of a set may be: the given one and the known ones inside."""
+    """Return the folders that may contain the files of a data set: the given one and known subfolders."""
     root_name = folder if folder is not None else os.environ.get("CONCORDANT_DATA")
     if not root_name:
         raise InputError(
-            f"Where is the data set {known.name}? Say "
+            f"The folder of the data set {known.name} is unknown: give "
             + arg("folder")
             + ", or set CONCORDANT_DATA to a folder of data sets. "
             f"Get it from {known.page} ({known.url}; {known.licence})."
@@ -135,7 +136,7 @@ def _roots(known: Dataset, folder: Folder) -> list[Path]:
 
 
 def _one_of(candidates: tuple[str, ...], roots: list[Path]) -> Path | None:
-    """Return the first of these files that exists in one of the folders, compressed or not; None without any."""
+    """Return the first of these files that exists in one of the folders, compressed or not; None if there is none."""
     for candidate in candidates:
         for root in roots:
             for packing in PACKINGS:

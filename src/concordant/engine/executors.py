@@ -150,7 +150,7 @@ class Processes(Executor):
         return self._begin(Held(self._worker_of(args), function, args))
 
     def hold(self, make: Callable[..., T], *args: Any) -> Held:
-        """Create an object in the process that holds an argument, or else in the next process in turn; it stays there."""
+        """Create an object that stays in the process that holds an argument, or else in the next process."""
         held = Held(self._worker_of(args), make, args, key=len(self._held))
         self._held.append(held)
         return self._begin(held)

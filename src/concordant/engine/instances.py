@@ -47,9 +47,7 @@ class Ranked(NamedTuple):
 
 
 def rank_in_chunks(method: Method, prefs: Preferences, executor: Executor, *, intervals: bool = True) -> Ranking:
-    """Rank each instance, in chunks on the workers, or in one call in this process if the method uses all instances
-    together.
-    """
+    """Rank all instances in chunks on the workers, or in one call if the method uses all instances together."""
     learns_jointly = bool(getattr(method, "adherence", False)) and prefs.agents is not None
     is_one = prefs.instances is None or prefs.n_instances < 2
     if isinstance(executor, Serial) or is_one or not (learns_jointly or method.ranks_apart(prefs)):
@@ -149,9 +147,7 @@ def _reported(ranking: Ranking, intervals: bool) -> Ranked:
 
 # ---- a prior for all ----
 def _settled(method: Any, prefs: Preferences, chunks: Sequence[Any], executor: Executor) -> Method:
-    """Return the method with the prior that maximises the total marginal likelihood of all chunks, if it has to choose
-    one.
-    """
+    """Return the method with the prior that maximises the marginal likelihood over all chunks, if it chooses one."""
     if not isinstance(getattr(method, "prior", None), str):
         return method  # type: ignore[no-any-return]
     search: PriorSearch = method.prior_search(prefs)

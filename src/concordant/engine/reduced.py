@@ -39,8 +39,9 @@ def statistic_for(method: Method) -> Statistic | None:
 
 
 def rank_sums(method: Method, tally: Tally, form: str) -> Ranking:
-    """Rank by a method that needs only sums (see ``statistic_for``); ``form`` is the form of the ballots, such as
-    "ratings".
+    """Rank by a method that needs only sums (see ``statistic_for``).
+
+    ``form`` is the form of the ballots, such as "ratings".
     """
     ordered = tally.sorted
     if method.name == "mean-rating":

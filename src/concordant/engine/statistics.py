@@ -64,8 +64,9 @@ class Statistic:
         return self.sql.format(sums=", ".join(exact_sum(self.terms[name]) for name in self.sums))
 
     def of_columns(self, columns: Sequence[Sequence[Any]]) -> Tally:
-        """Return the tally of a query's result, by column: texts (None for no label), whole numbers, three columns per
-        sum.
+        """Return the tally of a query's result.
+
+        The columns are texts (None for no label), whole numbers, and three columns per sum.
         """
         keys: dict[str, AnyArray] = {}
         labels: dict[str, Vocabulary] = {}
@@ -98,8 +99,9 @@ def exact_sum(term: str) -> str:
 
 # ---- pairs ----
 def pair_counts(prefs: Preferences, weight: Sums | None = None) -> Tally:
-    """Count ballots of two items each, the better first; ``weight`` holds exact weights, if floats are not exact
-    enough.
+    """Count ballots of two items each, the better first.
+
+    ``weight`` holds exact weights, if floats are not exact enough.
     """
     keys: dict[str, AnyArray] = {}
     labels = {"item": prefs.items}

@@ -232,8 +232,9 @@ def merge_all(tallies: Sequence[Tally]) -> Tally:
 
 
 def _in_order(vocabulary: Vocabulary, is_used: Bools) -> tuple[Int32s, Vocabulary]:
-    """Return the new code of each label when those in use are sorted (-1 for others and at the end), and the sorted
-    labels.
+    """Return the new code of each label, and the sorted labels in use.
+
+    The code is -1 for unused labels and at the end.
     """
     used = np.flatnonzero(is_used)
     texts = vocabulary.take(used)

@@ -72,8 +72,9 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
 
 
 def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32s, Vocabulary]:
-    """Create the dictionary ``d{k}`` of a column (codes from 1, 0 for missing); return our code for each entry, and the
-    labels.
+    """Create the dictionary ``d{k}`` of a column (codes from 1, 0 for missing).
+
+    Return our code for each entry, and the labels.
     """
     connection.execute(
         f"CREATE TEMP TABLE d{k} AS SELECT x, row_number() OVER (ORDER BY x) AS code "
@@ -87,11 +88,10 @@ def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32
 def _cut(
     connection: Any, table: DuckTable, names: list[str], sizes: list[int], weight: str | None
 ) -> tuple[int, Iterator[tuple[int, int]]]:
-    """Create the table ``numbered`` with one key per row; return its number of rows, and ranges of keys that cover
-    whole agents.
+    """Create the table ``numbered`` with one key per row.
 
-    A key is a mixed-radix number: the code of the agent first, then the codes of the other columns. The dictionaries
-    ``d0``, ``d1``, … are dropped.
+    Return its number of rows, and ranges of keys that cover whole agents. A key is a mixed-radix number: the code of
+    the agent first, then the codes of the other columns. The dictionaries ``d0``, ``d1``, … are dropped.
     """
     n_keys = 1
     for size in sizes:

@@ -79,9 +79,7 @@ def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) ->
 
 
 def wide_row(path: str, dialect: Dialect) -> tuple[int, int] | None:
-    """Return (line, number of fields) of the first row with far too many fields, which DuckDB would take hours to
-    reject.
-    """
+    """Return (line, number of fields) of the first row with so many fields that DuckDB would take hours."""
     max_fields, delimiter = len(dialect.columns) + FAR_TOO_MANY, dialect.delimiter.encode()
     with open(path, "rb") as file:
         if not any(len(line) > max_fields and line.count(delimiter) >= max_fields for line in file):

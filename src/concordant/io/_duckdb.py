@@ -383,8 +383,9 @@ class JsonTable(DuckTable):
         return self._not_objects() or _translated(self.source, error)
 
     def _not_objects(self) -> FormatError | None:
-        """Return the error for the first line that is not a JSON object; DuckDB's own line numbers can be off
-        by one.
+        """Return the error for the first line that is not a JSON object.
+
+        DuckDB's own line numbers can be off by one.
         """
         import json
 

@@ -70,8 +70,10 @@ class ReducedTable:
                 raise self.table.explained(connection, error) from None
 
     def _run(self, connection: Any, weight: str | None, only_good: bool = False) -> list[Any]:
-        """Return the key columns, and for each group: sum of weights (whole, high, low), number of usable weights,
-        smallest weight, number of rows.
+        """Return the key columns and the statistics of each group.
+
+        The statistics are the sum of weights (whole, high, low), the number of usable weights, the smallest weight and
+        the number of rows.
         """
         names = [f"k{k}" for k in range(len(self._keys))]
         chosen = [f"{self.table.text_of(key)} AS {name}" for key, name in zip(self._keys, names, strict=True)]
@@ -91,8 +93,9 @@ class ReducedTable:
         return self.table.stream(connection, query)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
-        """Return the columns of the groups; the weight column holds the numbers of the groups from 1 (see
-        ``weights_of``).
+        """Return the columns of the groups.
+
+        The weight column holds the numbers of the groups from 1 (see ``weights_of``).
         """
         rows = self._counted(self._groups)
         if self._has_odd_weights():

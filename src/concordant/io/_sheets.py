@@ -162,9 +162,7 @@ def _text(cell: object) -> str | None:
 
 
 def _filled(cells: Sequence[Row]) -> tuple[list[tuple[int, Row]], list[str]]:
-    """Return (number, row) of the rows that are not empty, without titles and empty columns, and a note on
-    the titles.
-    """
+    """Return (number, row) of the non-empty rows, without titles and empty columns, and a note on the titles."""
     rows = [(k, row) for k, row in enumerate(cells) if any(row)]
     n_titles = next((k for k, (_, row) in enumerate(rows) if not _is_title(row)), 0)
     titles = [shorten(str(row[0])) for _, row in rows[:n_titles]]

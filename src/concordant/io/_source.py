@@ -56,8 +56,9 @@ class Source(AbstractContextManager["Source"]):
         path: PathLike | IO[Any],
         options: Options = AS_IT_IS,
     ) -> None:
-        """Open an input: locate the file, detect compression and encoding, and read its head (or all of a small
-        uncompressed file).
+        """Open an input: locate the file, detect compression and encoding, and read its head.
+
+        A small uncompressed file is read completely.
         """
         if options.encoding is not None:
             _refuse_unknown_encoding(options.encoding)
@@ -167,9 +168,7 @@ class Source(AbstractContextManager["Source"]):
         return self.error("the text is not UTF-8: give its encoding, for example " + example + ".", line)
 
     def plain_path(self) -> str:
-        """Return the path of an uncompressed UTF-8 file, a temporary one if the input is compressed or encoded
-        differently.
-        """
+        """Return the path of an uncompressed UTF-8 file, which is temporary if the input is not such a file."""
         if self._plain is None:
             if self.compression is None and self.encoding is None:
                 self._plain = os.path.abspath(self.path)

@@ -96,8 +96,9 @@ def _summary(counted: _many.Counted, what: str, executor: Executor) -> str:
 
 
 def _needs_agents(method: Method) -> bool:
-    """Return whether a method uses the agents of pairs: it needs them, or its errors, adherence or weights are by
-    agent.
+    """Return whether a method uses the agents of pairs.
+
+    It does if it requires them, or if its errors, adherence or weights are by agent.
     """
     settings = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
     return "agents" in method.needs or settings[0] in ("sandwich", "bootstrap") or bool(settings[1]) or settings[2]

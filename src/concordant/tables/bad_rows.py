@@ -53,10 +53,9 @@ class RowScreen:
         column: str | None = None,
         item: Callable[[int], str] | None = None,
     ) -> None:
-        """Raise an error for the first bad row, or leave all of them out under this reason; ``explain(row)`` may add
-        details.
+        """Raise an error for the first bad row, or leave all of them out under this reason.
 
-        The error names the column and the item of the row, if they are given.
+        ``explain(row)`` may add details. The error names the column and the item of the row, if they are given.
         """
         rows = np.flatnonzero(bad & self.good)
         if not len(rows):
@@ -104,9 +103,7 @@ def left_out(reason: str, count: int, first: str) -> str:
 def refuse_lines(
     bad: Mapping[str, Sequence[int]], error: Callable[[str, int], InputError], options: Options
 ) -> list[str]:
-    """Raise an error at the first line that could not be parsed, or return a note per reason with its
-    number of lines.
-    """
+    """Raise an error at the first line that could not be parsed, or return a note per reason with its line count."""
     if bad and not options.skip_bad_rows:
         reason = min(bad, key=lambda one: min(bad[one]))
         raise error(reason + SKIP_HINT, min(bad[reason]))

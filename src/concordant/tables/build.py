@@ -124,10 +124,10 @@ def _side_by_words(rows: Rows) -> Floats:
 def _compared(
     rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
 ) -> Parts:
-    """Build comparisons; ``both`` alternates the codes of winners and losers, ``is_swapped`` marks wins of the right
-    side.
+    """Build comparisons.
 
-    Left is the side shown first (or the home side); winner and loser columns contain no such order.
+    ``both`` alternates the codes of winners and losers, ``is_swapped`` marks wins of the right side. Left is the side
+    shown first (or the home side); winner and loser columns contain no such order.
     """
     _refuse_themselves(rows, both, vocabulary)
     covariates = rows.covariates()

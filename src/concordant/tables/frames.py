@@ -30,8 +30,9 @@ def is_frame(given: object) -> bool:
 
 
 def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
-    """Return a DataFrame of these columns; ``backend`` is pandas, polars or pyarrow, by default the first one
-    installed.
+    """Return a DataFrame of these columns.
+
+    ``backend`` is pandas, polars or pyarrow, by default the first one installed.
     """
     import importlib.util
 

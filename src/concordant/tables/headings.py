@@ -61,8 +61,9 @@ def bracketed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
 
 
 def prefixed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return (column, item) by question, for columns like ``Rank the places.Sushi Bar``; empty unless all columns
-    match.
+    """Return (column, item) by question, for columns like ``Rank the places.Sushi Bar``.
+
+    Empty unless all columns match.
     """
     groups = _grouped(columns, _PREFIX)
     return groups if sum(map(len, groups.values())) == len(columns) else {}
@@ -94,8 +95,9 @@ def stems(plain: str) -> set[str]:
 
 
 def side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the columns of the two sides of a comparison, such as home and away, or model_a and model_b; None if
-    absent.
+    """Return the columns of the two sides of a comparison, such as home and away, or model_a and model_b.
+
+    None if absent.
     """
     for known_stems, words in ((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_SAID_STEMS, _SIDES)):
         for word_1, word_2 in words:  # model_a rather than what it said, response_a

@@ -233,8 +233,9 @@ class Options:
 
     @classmethod
     def of(cls, what: str, given: Mapping[str, Any]) -> Options:
-        """Validate the options for reading preferences, labels, features or a frame; separate columns from the other
-        options.
+        """Validate the options for reading preferences, labels, features or a frame.
+
+        Separate columns from the other options.
         """
         known = _by_name(what)
         fields, roles = {}, {}

@@ -26,8 +26,9 @@ _SIGNS = re.compile(r"[>=~,;|{}\[\]]|^\s|\s$|^$")
 
 @dataclass(frozen=True)
 class ParsedRankings:
-    """Parsed texts: text t names ``item[ptr[t]:ptr[t + 1]]`` in these tiers; ``problem[t]`` is the reason if it is
-    invalid.
+    """Parsed texts: text t names ``item[ptr[t]:ptr[t + 1]]`` in these tiers.
+
+    ``problem[t]`` is the reason if it is invalid.
     """
 
     items: Vocabulary

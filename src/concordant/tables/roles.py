@@ -255,9 +255,7 @@ class _Planner:
         return guesses
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
-        """Infer the columns of two items, as in files of model comparisons: model_a, model_b, and ``winner`` as the
-        outcome.
-        """
+        """Infer the columns of two items, as in model comparisons: model_a, model_b, and ``winner`` as the outcome."""
         sides = side_columns(plain)
         if sides and not {"left", "right"} & {*settled, *guesses}:
             guesses["left"], guesses["right"] = [sides[0]], [sides[1]]

@@ -196,9 +196,7 @@ class Rows(RowScreen):
         return columns | ({"weight": self.number("weight")} if self.has("weight") else {})
 
     def candidates(self) -> Candidates | None:
-        """Remove and return rows that only name a candidate: no rank or rating, no agent. None if there are no such
-        rows.
-        """
+        """Remove and return rows that only name a candidate: no rank or rating, no agent; None if there are none."""
         levels = [role for role in ("rank", "rating") if self.has(role)]
         is_candidate_only: Bools = np.logical_and.reduce([np.isnan(self.values(role)) for role in levels])
         if not is_candidate_only.any():

@@ -24,8 +24,9 @@ PART = "\x1f"  # between the players of a side that several columns name
 def gather_teams(
     matches: Iterable[Sequence[object]], rank: Sequence[Any] | None = None, time: object = None, **columns: object
 ) -> Parts:
-    """Return matches as parts: each is a list of teams, best first or in the order of their ranks (equal ranks are a
-    draw).
+    """Return matches as parts.
+
+    A match is a list of teams, best first or in the order of their ranks (equal ranks are a draw).
     """
     matches = list(matches)
     if rank is not None and len(rank) != len(matches):
@@ -161,9 +162,7 @@ def split_teams(parts: Parts, separator: str | None) -> Parts:
 
 
 def _of_first(covariate: Floats, size: Int64s) -> Floats:
-    """Assign the covariates of a whole side to its first player and 0 to the others, because models add up those of the
-    members.
-    """
+    """Assign the covariates of a side to its first player and 0 to the others, because models sum over members."""
     table = np.zeros((int(size.sum()), covariate.shape[1]))
     table[np.cumsum(size) - size] = covariate
     return table

@@ -474,7 +474,10 @@ def _all_ranked(by_person: Floats, has_names: bool) -> bool:
 
 
 def _ranked(by_person: Floats) -> tuple[Bools, Bools, Int64s]:
-    """Return, for each person, whether the numbers are exactly 1, …, k, whether they may be tied or gapped ranks, and k."""
+    """Return, for each person: exactly the ranks 1, …, k?.
+
+    Possibly ranks with ties or gaps?; k, the number of answers.
+    """
     count: Int64s = np.isfinite(by_person).sum(1)
     ordered = np.sort(by_person, 1)  # NaN goes last
     expected = np.arange(1, by_person.shape[1] + 1)

@@ -211,8 +211,9 @@ class _Letor(RowScreen):
         return self._bad + super().notes()
 
     def queries(self, required: bool = True) -> Any:
-        """Return the query of each row from its qid or from query size files; None if there are neither, unless
-        required.
+        """Return the query of each row from its qid or from query size files.
+
+        None if there are neither, unless required.
         """
         start, end = self._query
         if (start < 0).all():

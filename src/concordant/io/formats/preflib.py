@@ -123,9 +123,7 @@ class _File(RowScreen):
     """One file: its header fields, its alternatives, its orders."""
 
     def __init__(self, source: Source, options: Options) -> None:
-        """Parse a file with the kernel: header fields, names of alternatives, orders, and lines that could not be
-        parsed.
-        """
+        """Parse a file with the kernel: header fields, names of alternatives, orders, and invalid lines."""
         self.source, self.options = source, options
         content = source.read_text_bytes()
         self.header: dict[str, str] = {}

@@ -48,12 +48,44 @@ FEW = 20  # names that a message lists where none of them is like the one given
 
 
 def fold(name: str) -> str:
-    """Return a name without case, dashes, underscores and spaces."""
+    """Return a name in the form used for comparison: without case, dashes, underscores and spaces.
+
+    Parameters
+    ----------
+    name : str
+        Name in any spelling.
+
+    Returns
+    -------
+    str
+        The folded name.
+
+    Examples
+    --------
+    >>> fold("Plackett-Luce") == fold("plackett_luce")
+    True
+    """
     return name.replace("-", "").replace("_", "").replace(" ", "").lower()
 
 
 def summary_of(entry: object) -> str:
-    """Return the first paragraph of the documentation of a class, function or module, on one line."""
+    """Return the first paragraph of the documentation of a class, function or module, on one line.
+
+    Parameters
+    ----------
+    entry : object
+        Class, function or module.
+
+    Returns
+    -------
+    str
+        The summary.
+
+    Examples
+    --------
+    >>> summary_of(fold)
+    'Return a name in the form used for comparison: without case, dashes, underscores and spaces.'
+    """
     return _first_paragraph(getattr(entry, "doc", entry.__doc__) or "")
 
 
@@ -62,7 +94,23 @@ def _first_paragraph(text: str) -> str:
 
 
 def name_of_class(cls: type) -> str:
-    """Return the name of a class: that of its file, with dashes; for a class of a plug-in, its own name."""
+    """Return the registered name of a class.
+
+    Parameters
+    ----------
+    cls : type
+        Class of a method, learner or other entry.
+
+    Returns
+    -------
+    str
+        The name of the file with dashes; for a class of a plug-in, the class name in lower case with dashes.
+
+    Examples
+    --------
+    >>> name_of_class(METHODS.find("PlackettLuce"))
+    'plackett-luce'
+    """
     package, _, module = cls.__module__.rpartition(".")
     if package.startswith("concordant."):
         return module.replace("_", "-")
@@ -230,7 +278,28 @@ class Kind(Generic[Entry]):
 
     @cache  # noqa: B019
     def resolve(self, name: str) -> Resolved:
-        """Return the entry and parameters for a name in any spelling, or raise UnknownNameError."""
+        """Return the entry for a name in any spelling.
+
+        Parameters
+        ----------
+        name : str
+            Name or alias in any spelling.
+
+        Returns
+        -------
+        Resolved
+            The registered name, and the parameters set by an alias.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such entry; the message suggests similar names.
+
+        Examples
+        --------
+        >>> METHODS.resolve("Plackett Luce").name
+        'plackett-luce'
+        """
         spellings = []
         for spelling, target in self._spellings():
             if fold(spelling) == fold(name):
@@ -282,7 +351,32 @@ class Kind(Generic[Entry]):
         return self.load(self.resolve(name).name)
 
     def make(self: Kind[type[Made]], name: str, **params: object) -> Made:
-        """Return an instance of the class with this name, in any spelling, with these hyper-parameters."""
+        """Create an instance of the class with this name.
+
+        Parameters
+        ----------
+        name : str
+            Name or alias in any spelling.
+        **params
+            Hyper-parameters.
+
+        Returns
+        -------
+        object
+            The instance.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such entry.
+        ParameterError
+            The class has no such hyper-parameter, or the value is invalid.
+
+        Examples
+        --------
+        >>> METHODS.make("borda")
+        Borda(missing='auto')
+        """
         known, preset = self.resolve(name)
         cls = self.load(known)
         try:

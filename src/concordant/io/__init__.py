@@ -50,23 +50,61 @@ Paths = PathLike | IO[Any] | Sequence[PathLike]
 
 @takes_options(PREFERENCES)
 def read(path: Paths, **options: Any) -> Preferences:
-    """Read preferences from a file (``"-"`` is standard input); several tables, TREC runs or LETOR files are one.
+    """Read preferences from one or more files.
 
-    Roles name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``;
-    ``instance=None`` says that no column is the instance, whatever its name, and likewise for every other role.
-    ``layout`` says how the table is meant where its columns allow several readings. The first row that cannot be used
-    is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
-    also what is otherwise tolerated with a note. ``time`` names a column of dates to sort pairs or ballots by.
-    ``covariate`` names columns of numbers beside the items (``"length_a,length_b"``, a list for several), ``team`` the
-    column of teams, ``team_separator`` what stands between the players of a side.
+    Several tables, TREC runs or LETOR files are read as one data set. The format, the compression and the column roles
+    are recognised automatically; the options override them. ``notes`` of the result reports how the data were read.
 
-    ``merge`` joins equal ballots and adds their weights while reading, so that a table of pairs may be larger than
-    memory; the order of events is lost, and the agents of pairs are kept only where ``agent=`` names their column.
-    ``reduce`` does the same file by file and keeps nothing but counts: names may be folders and patterns
-    (``"votes/*.parquet"``), ``workers`` processes or the workers of a Dask ``cluster`` share the files, and
-    ``memory_limit`` bounds what counting takes.
-    ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
-    a compressed file may unpack into.
+    Parameters
+    ----------
+    path : str, path, open file or list of these
+        File, or several files. ``"-"`` is standard input. Folders and patterns (``"votes/*.parquet"``) are expanded.
+    winner, loser, item, rank, agent, ... : str, int or None
+        Column of a role: its name, or its position from 1. ``None`` means that no column has the role, whatever its
+        name. ``places`` and ``covariate`` take several columns.
+    layout : str
+        Meaning of the rows of a table, if its columns allow several layouts.
+    time : str or int
+        Column of dates or numbers by which pairs or ballots are sorted.
+    covariate : str or list of str
+        Numeric columns that describe the compared items: ``"length_a,length_b"``, or a list of several covariates.
+    team, team_separator : str
+        Column of teams, or the separator between the players of a side in one cell.
+    categories : list of str
+        Labels of a rating scale, or categories of a PrefLib cat file, best first.
+    merge : bool, default=False
+        Merge equal ballots and add their weights while reading, so that a table of pairs may be larger than memory.
+        The order of events is lost, and the agents of pairs are kept only if ``agent`` names their column.
+    reduce : bool, default=False
+        Keep only pairwise counts, file by file. ``workers`` processes or the workers of a Dask ``cluster`` share the
+        files, and ``memory_limit`` limits the memory used for counting.
+    skip_bad_rows : bool, default=False
+        Leave out rows that cannot be used and count them in the notes, instead of raising an error at the first one.
+    strict : bool, default=False
+        Reject input that is otherwise accepted with a note.
+    max_bytes, max_ratio : number
+        Maximum uncompressed size of a file, and maximum ratio of uncompressed to compressed size.
+    **options
+        All other reading options; the signature lists them.
+
+    Returns
+    -------
+    Preferences
+        The ballots of all files.
+
+    Raises
+    ------
+    FormatError
+        A file cannot be read; the message names the file and the line.
+    InputError
+        The columns or options are ambiguous or contradictory.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> cc.read(io.StringIO("winner,loser\\nann,bob\\nann,cy\\nbob,cy\\n"))
+    Preferences(3 ballots (pairs), 3 items)
     """
     reading = Options.of(PREFERENCES, options)
     _check_reduction(reading)
@@ -75,21 +113,79 @@ def read(path: Paths, **options: Any) -> Preferences:
 
 @takes_options(LABELS)
 def read_labels(path: Paths, **options: Any) -> Labels:
-    """Read known relevance: qrels, the labels of LETOR files, or a table with item, label and perhaps instance."""
+    """Read relevance judgements: qrels, the labels of LETOR files, or a table with item, label and optionally instance.
+
+    Parameters
+    ----------
+    path : str, path, open file or list of these
+        File, or several files of the same format.
+    item, label, instance : str, int or None
+        Columns of a table: names, or positions from 1.
+    **options
+        All other reading options; the signature lists them.
+
+    Returns
+    -------
+    Labels
+        The label of each item by instance (query, topic).
+
+    Raises
+    ------
+    FormatError
+        A file cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> labels = cc.read_labels(io.StringIO("topic,item,label\\n7,a,2\\n7,b,0\\n"))
+    >>> list(labels.items)
+    ['a', 'b']
+    """
     labels: Labels = _read(LABELS, path, options)
     return labels
 
 
 @takes_options(FEATURES)
 def read_features(path: Paths | Any, **options: Any) -> Features:
-    """Read feature rows: the tuple (X dense, y, query code of every row in order of appearance), with names and notes.
+    """Read feature rows with labels and queries for learning to rank.
 
-    LETOR and svmlight files are read as they are: absent features are 0, ``NULL`` is NaN, several files are one set.
-    Of a table (csv, jsonl, parquet, …) or a DataFrame, ``label`` and ``query`` name the columns where their names do
-    not say it, ``item`` the documents, ``weight`` the weight of every row (only where asked for), ``features`` the
-    columns to learn from (by default all other columns of numbers); empty cells are NaN. ``label=False`` reads rows
-    without labels, ``label="?"`` takes them where there are any. ``n_features`` fixes the width, so that parts of a
-    set agree.
+    In LETOR and svmlight files, absent features are 0 and ``NULL`` is NaN. In tables (csv, jsonl, parquet, …) and
+    DataFrames, empty cells are NaN.
+
+    Parameters
+    ----------
+    path : str, path, open file, list of these, or DataFrame
+        File, several LETOR files that are read as one data set, or a DataFrame.
+    label : str, int or bool
+        Column of the label. ``False`` reads rows without labels, ``"?"`` reads labels only if there are any.
+    query, item, weight : str or int
+        Columns of the query, the document and the row weight. A weight column is never inferred.
+    features : list of str
+        Feature columns; by default all other numeric columns.
+    n_features : int
+        Number of features, so that several parts of a data set have the same width.
+    **options
+        All other reading options; the signature lists them.
+
+    Returns
+    -------
+    Features
+        The tuple ``(X, y, query)`` with attributes such as ``names``, ``queries`` and ``notes``. ``query`` numbers the
+        queries in order of appearance.
+
+    Raises
+    ------
+    FormatError
+        A file cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> X, y, query = cc.read_features(io.StringIO("2 qid:1 1:0.5 2:1\\n0 qid:1 1:0.2\\n"))
+    >>> X.shape, y.tolist(), query.tolist()
+    ((2, 2), [2.0, 0.0], [0, 0])
     """
     if isinstance(path, (str, os.PathLike, list, tuple)) or hasattr(path, "read"):
         features: Features = _read(FEATURES, path, options)
@@ -132,12 +228,45 @@ def write(
     tag: str | None = None,
     spreadsheet: bool = False,
 ) -> list[str]:
-    """Write preferences, a ranking or labels; the format and compression follow the name, ``"-"`` is standard output.
+    """Write preferences, a ranking or labels to a file.
 
-    Tables take the layout that carries everything (pairs, ranks, ratings or rankings), or the ``layout`` asked for.
-    The file appears whole or not at all. ``spreadsheet`` puts an apostrophe before csv cells that begin with a sign of
-    a formula (``=``, ``+``, ``-``, ``@``), so that a spreadsheet shows and does not run them. Returned are sentences on
-    what the format cannot carry.
+    The file is written atomically: an error leaves the existing file unchanged.
+
+    Parameters
+    ----------
+    data : Preferences, Ranking or Labels
+        Data to write.
+    path : str, path or open file
+        Destination; ``"-"`` is standard output. Its ending determines the format and the compression.
+    format : str, optional
+        Name of the format, if the ending does not determine it.
+    layout : str, optional
+        Layout of a table of preferences. By default, one that represents all ballots (pairs, ranks, ratings or
+        rankings).
+    tag : str, optional
+        Tag of a TREC run.
+    spreadsheet : bool, default=False
+        Put an apostrophe before csv cells that begin with ``=``, ``+``, ``-`` or ``@``, so that a spreadsheet does not
+        run them as formulas.
+
+    Returns
+    -------
+    list of str
+        Notes on information that the format cannot represent.
+
+    Raises
+    ------
+    InputError
+        The format cannot represent the data, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import concordant as cc
+    >>> cc.write(cc.Preferences.from_rankings([["a", "b"]]), sys.stdout, format="csv", layout="rankings")
+    ranking
+    a > b
+    []
     """
     from concordant.io._write import write as write_data
 

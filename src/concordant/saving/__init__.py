@@ -37,7 +37,33 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 
 def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -> None:
-    """Save a method, recommender or estimator, fitted or not, to a file; ``about`` is plain data to keep with it."""
+    """Save a method, recommender or estimator, fitted or not, to a file.
+
+    The file is a zip archive of JSON and numeric arrays. It contains no code, so it is safe to load.
+
+    Parameters
+    ----------
+    model : Method, Recommender or estimator
+        Model to save. Estimators of ``concordant.learn`` and many scikit-learn estimators and pipelines are supported.
+    path : str, path or binary file
+        Destination.
+    about : mapping, optional
+        Plain data to store with the model; ``concordant.saving.read_about`` returns it.
+
+    Raises
+    ------
+    InputError
+        The model cannot be represented by plain data.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> file = io.BytesIO()
+    >>> cc.save(cc.Borda(), file)
+    >>> cc.load(file)
+    Borda(missing='auto')
+    """
     arrays: dict[str, AnyArray] = {}
     try:
         description = _describe(model, arrays)
@@ -65,7 +91,32 @@ def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -
 
 
 def load(path: File) -> Any:
-    """Load a method or an estimator that ``save`` wrote."""
+    """Load a model that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        Saved model.
+
+    Returns
+    -------
+    Method, Recommender or estimator
+        The model with its parameters and learnt values.
+
+    Raises
+    ------
+    FormatError
+        The file is not a saved model, is damaged, or needs a package that is not installed.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> file = io.BytesIO()
+    >>> cc.save(cc.Copeland(), file)
+    >>> type(cc.load(file)).__name__
+    'Copeland'
+    """
     return _opened(path, _rebuild)
 
 

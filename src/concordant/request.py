@@ -187,7 +187,7 @@ class Request:
         if method is None or isinstance(method, str):
             method = registry.make(self.choice.name, **self.chosen_params)
         elif self.params:
-            raise InputError("Hyper-parameters cannot be combined with a method object: set them on the object.")
+            raise InputError("Hyper-parameters cannot be combined with a method object: set them when you create it.")
         return method.of_everybody() if self.all_items else method
 
     # ---- the ranking ----

@@ -61,7 +61,7 @@ def test_a_pipe_is_ranked_once_it_is_reduced(pipe: Path) -> None:
     writer = written(pipe, TEXT)
     assert cc.rank(pipe, "borda", reduce=True).items == ["a", "b", "c"]
     writer.join()
-    with pytest.raises(InputError, match="pipes and open files stay in this process"):
+    with pytest.raises(InputError, match="pipes and open files can only be read in this process"):
         cc.read(pipe, reduce=True, workers=2)
 
 
@@ -176,7 +176,9 @@ def test_a_file_that_changes_between_the_first_look_and_the_reading_is_refused(
         return opened(source)
 
     monkeypatch.setattr(Source, "__enter__", change)
-    with pytest.raises(FormatError, match="the file changed while it was read: read it again when it is complete"):
+    with pytest.raises(
+        FormatError, match="the file changed while it was being read: read it again when it is complete"
+    ):
         cc.read(path)
 
 
@@ -191,7 +193,7 @@ def test_a_file_that_changes_between_planning_and_counting_is_refused(
         return count(*args, **options)
 
     monkeypatch.setattr(_many, "count_files", grow_first)
-    with pytest.raises(FormatError, match="changed while it was read"):
+    with pytest.raises(FormatError, match="changed while it was being read"):
         cc.rank(tmp_path, "borda")
 
 

@@ -270,12 +270,12 @@ def _unwritten_labels(prefs: Preferences, layout: str) -> list[str]:
     is_written[prefs.instance_of_ballot[np.diff(prefs.indptr) > 0]] = True
     is_written[segment_index(prefs.slot_ptr)[written]] = True
     counts = {
-        "candidates that nobody ranked": len(_unranked(prefs)) - len(written),
+        "unranked candidates": len(_unranked(prefs)) - len(written),
         "items that are not candidates": prefs.n_items - len(np.unique(prefs.slot_item)),
         "instances without ballots": 0 if prefs.instances is None else int((~is_written).sum()),
         "agents without ballots": 0 if prefs.agent is None else len(prefs.agents or ()) - len(np.unique(prefs.agent)),
     }
-    return [f"{count:,} {what} are not written" for what, count in counts.items() if count]
+    return [f"{what} not written: {count:,}" for what, count in counts.items() if count]
 
 
 def left_behind(prefs: Preferences, layout: str) -> list[str]:

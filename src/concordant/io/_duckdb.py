@@ -246,7 +246,7 @@ class CsvTable(DuckTable):
             options |= {"null_padding": "true", "parallel": "false"}
         if self.skip:
             if wide_row := _csv.wide_row(self.source.plain_path(), self.dialect):
-                what = f"the row has {wide_row[1]:,} fields, but the table has {len(self.columns)}"
+                what = f"the row has {wide_row[1]:,} fields, but the table has {len(self.columns)} columns"
                 raise self.source.error(f"{what}: correct the row.", wide_row[0])
             options["store_rejects"] = "true"
         return f"read_csv({quoted(self.path())}, {', '.join(f'{k}={v}' for k, v in options.items())})"

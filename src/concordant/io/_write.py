@@ -48,7 +48,7 @@ def _kind(name: str | None, format: str | None) -> tuple[str | None, Format]:
     else:
         by_name = by_ending(os.path.splitext(stem.lower())[1])
         if by_name is None:
-            what = f"The name {name} does not say its format"
+            what = f"The name {name} does not determine its format"
             raise InputError(
                 what + ": use a file ending such as .csv or .run, or give " + arg("format", of="write") + "."
             )

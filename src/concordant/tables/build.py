@@ -31,7 +31,7 @@ from concordant.tables.teams import Sides, shown_side, split_teams
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 RATED = ("ratings", "rating-matrix")  # layouts with words for ratings, perhaps
-_NO_WORDS = arg("categories") + " only applies to PrefLib cat files and to ratings in words, but these are"
+_NO_WORDS = arg("categories") + " only applies to PrefLib cat files and to ratings in words, but the layout is"
 
 
 def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None) -> Parts:

@@ -125,14 +125,14 @@ class FrameTable:
             which = ", ".join(re.findall(r"- (.*) \d+ times", str(problem)))
             raise InputError(f"{name} has several columns with the same name ({which}): rename all but one.") from None
         except TypeError:
-            raise InputError(f"A {type(frame).__name__} is not a DataFrame: use pandas, polars or pyarrow.") from None
+            raise InputError(f"Expected a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}.") from None
         self.frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
         self.name = name
         names = list(self.frame.columns)
         self.columns = [str(column) for column in names]
         twice = [column for column in dict.fromkeys(self.columns) if self.columns.count(column) > 1]
         if twice:
-            raise InputError(f"{name} has several columns of one name ({twice[0]!r}): rename all but one.")
+            raise InputError(f"{name} has several columns with the same name ({twice[0]!r}): rename all but one.")
         self._original = dict(zip(self.columns, names, strict=True))
         self.notes: list[str] = []
 

@@ -233,7 +233,8 @@ class _Letor(RowScreen):
         for k, (source, size) in enumerate(zip(self.lines.sources, sizes, strict=True)):
             if size is not None and size.sum() != (file == k).sum():
                 raise source.error(
-                    f"the sizes of queries beside it add up to {int(size.sum()):,}, it has {int((file == k).sum()):,} "
+                    f"the query sizes next to it add up to {int(size.sum()):,}, but the file has "
+                    f"{int((file == k).sum()):,} "
                     "rows: check that the two files belong together."
                 )
         joined = np.concatenate([size for size in sizes if size is not None])

@@ -7,9 +7,9 @@ names in lower case. Several files read at once are several instances, named by 
 soc, soi, toc, toi
     orders without or with ties (in braces), complete or incomplete.
 cat
-    one category after the other; a category is a tier (an empty one leaves a gap), ``meta["categories"]`` names them,
-    best first. They count as listed best first, unless the first says no and the last says yes; ``categories=``
-    settles it, and leaves out the categories it does not name.
+    categories in order; a category is a tier (an empty one leaves a gap), and ``meta["categories"]`` names them, best
+    first. The listed order is taken as best first, unless the first category means no and the last means yes.
+    ``categories=`` overrides the order, and leaves out the categories that it does not name.
 wmd
     one line ``vertex, vertex, weight`` per edge: the first vertex is an agent who rates the second.
 

@@ -143,7 +143,7 @@ class _Fields(RowScreen):
 
 
 def _agents(rows: _Fields) -> Coded:
-    """Return the agent of every line: its tag, or its file where several files share a tag."""
+    """Return the agent of each line: its tag, or its file if several files share a tag."""
     tag, tags = rows.text(5)
     if len(rows.lines.sources) == 1:
         return tag, tags

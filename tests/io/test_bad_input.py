@@ -58,7 +58,7 @@ def test_a_duplicate_item_in_a_wide_ballot(make: Any, backend: str) -> None:
 def test_a_duplicate_item_in_rows_names_both_lines(make: Any, backend: str) -> None:
     path = make("user,item,rating\nu,x,1\nv,x,2\nu,x,3\n")
     assert complaint(path).startswith(
-        "votes.csv, line 4: the item 'x' is given twice for agent 'u' (first in line 2), keep one of them"
+        "votes.csv, line 4: the item 'x' is given twice for agent 'u' (first in line 2); keep one of these rows"
     )
     prefs = cc.read(path, skip_bad_rows=True)
     assert prefs.value is not None

@@ -137,13 +137,13 @@ ADDRESSES = ["https://127.0.0.1:9/votes.csv", "https://127.0.0.1:9/votes.csv?pag
 @pytest.mark.parametrize("name", [*ADDRESSES, "file:///votes.csv"])
 def test_an_address_is_refused_and_nothing_is_asked_for(name: str, run: Run, tmp_path: Path) -> None:
     for read in (cc.read, cc.read_labels, cc.read_features, cc.rank):
-        with pytest.raises(FormatError, match="this is an address: name a file on this machine"):
+        with pytest.raises(FormatError, match="this is a URL: download the file first"):
             read(name)
-    with pytest.raises(InputError, match="is an address: name a file on this machine"):
+    with pytest.raises(InputError, match="is a URL: name a file on this machine"):
         cc.write(EXPECTED, name, format="csv")
     code, _, err = run("rank", name)
     assert code == 1
-    assert "this is an address" in err
+    assert "this is a URL" in err
 
 
 # ---- files that change ----

@@ -378,7 +378,10 @@ def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
         if kind != kinds[0]:
             what = f"this looks like {kind.name}, but the first file looks like {kinds[0].name}"
             raise source.error(
-                what + ": " + clause("name the format of all with ", arg("format"), ", or ") + "read them separately."
+                what
+                + ": "
+                + clause("give the format of all files with ", arg("format"), ", or ")
+                + "read them separately."
             )
     return kinds[0]
 

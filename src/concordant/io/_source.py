@@ -261,7 +261,7 @@ class Source(AbstractContextManager["Source"]):
         if stat.S_ISDIR(mode):
             raise self.error("this is a folder: name a file in it.")
         if not mode and is_address(path):
-            raise self.error("this is an address: name a file on this machine.")
+            raise self.error("this is a URL: download the file first, and name the copy.")
         if not mode and not os.fspath(path):
             raise self.error("The file name is empty: name a file.")
         if not mode:

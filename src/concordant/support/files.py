@@ -37,7 +37,7 @@ def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
     except OSError as problem:
         folder = os.path.dirname(target)
         if is_address(shown):
-            raise InputError(f"{shown} is an address: name a file on this machine.") from None
+            raise InputError(f"{shown} is a URL: name a file on this machine.") from None
         if not os.path.isdir(folder):
             raise InputError(
                 f"{shown} cannot be written: the folder {folder} does not exist, create it first."

@@ -226,10 +226,10 @@ def _long_ballots(rows: Rows) -> Parts:
         rows.refuse_differing("time", time, rows.key(ballot_roles), "ballot")
     parts, row = _gather_long(rows)
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
-        advice = "keep one of them"
+        advice = "keep one of these rows"
         if not rows.has("agent") and not rows.has("ballot"):
-            advice += " or name the agent column with " + arg("agent")
-            advice += ", or the match or race column with " + arg("ballot")
+            advice += ", name the agent column with " + arg("agent")
+            advice += ", or name the match or race column with " + arg("ballot")
         rows.refuse_repeated_items([*ballot_roles, "item"], "given twice{where}", advice)
         parts, row = _gather_long(rows)
     row = np.flatnonzero(rows.good)[row]

@@ -283,7 +283,7 @@ class Rows(RowScreen):
             labels = [label(role, row) for role in roles if role != "item" and self.has(role)]
             where = f" for {', '.join(labels)}" if labels else ""
             first = f"(first in {self.table.place(earlier)})"
-            return f"the {label('item', row)} is {what.format(where=where)} {first}, " + advice
+            return f"the {label('item', row)} is {what.format(where=where)} {first}; " + advice
 
         reason = "the item occurs twice in one ballot"
         self.refuse_repeats(self.key(roles), reason, explain, lambda row: name("item", row))

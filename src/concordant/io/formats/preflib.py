@@ -378,8 +378,8 @@ def _refusal(kind: str) -> str:
             f"PrefLib's {kind} files hold data as collected, without a fixed layout (ballots that name a "
             "candidate twice, tables): read the derived soi, toi or cat file."
         )
-    what = f"the data type {kind!r} is" if kind else "the header has no data type; it should be"
-    return f"{what} none of {', '.join(TYPES)}: correct '# DATA TYPE'."
+    what = f"unknown data type {kind!r}" if kind else "the header has no data type"
+    return f"{what}: set '# DATA TYPE' to one of {', '.join(TYPES)}."
 
 
 # ---- several files ----

@@ -67,7 +67,7 @@ def test_what_could_not_be_made_says_why_to_whoever_names_it(executor: Executor)
 
 @pytest.mark.parametrize("workers", [0, -1, "two", True, 1.5])
 def test_a_number_of_workers_must_be_one(workers: object) -> None:
-    with pytest.raises(InputError, match="is not a number of processes"), running_on(workers):
+    with pytest.raises(InputError, match="must be a whole number"), running_on(workers):
         pass
 
 

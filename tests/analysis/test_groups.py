@@ -282,7 +282,7 @@ def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path: Path) -> Non
         cc.rank_groups(path, by="genre", instance="none")
     with pytest.raises(cc.InputError, match="All ballots are in one group"):
         cc.rank_groups(path, by="query")
-    with pytest.raises(cc.InputError, match=r"has no column 'genr' to be the group\. Did you mean genre"):
+    with pytest.raises(cc.InputError, match=r"has no column 'genr' for the role group\. Did you mean genre"):
         cc.rank_groups(path, by="genr")
     with pytest.raises(cc.InputError, match="by='language', for example"):
         cc.rank_groups(path)

@@ -169,7 +169,11 @@ def test_edges_are_ratings_of_vertices_by_vertices(make: MakeFile) -> None:
     assert prefs.agents.labels == ["Ada", "Cy"]
     assert ballots(prefs) == [[["Cy"], ["Ben"]], [["Ada"]]]
     assert prefs.value.tolist() == [2.0, 0.5, 1.0]
-    for bad, said in (("1, 9, 1", "the header does not name"), ("1, 2", "is not 'vertex"), ("1, 2, 7", "already occurs in")):
+    for bad, said in (
+        ("1, 9, 1", "the header does not name"),
+        ("1, 2", "is not 'vertex"),
+        ("1, 2, 7", "already occurs"),
+    ):
         with pytest.raises(FormatError, match=rf"line 10: .*{said}"):
             cc.read(make(WMD + bad, "kidney.wmd"))
 

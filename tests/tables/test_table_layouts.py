@@ -224,5 +224,5 @@ def test_whole_numbers_are_labels(frame: Any) -> None:
 
 
 def test_something_else_is_no_frame() -> None:
-    with pytest.raises(InputError, match="Expected a DataFrame .* got list"):
+    with pytest.raises(InputError, match=r"Expected a DataFrame .* got list"):
         cc.Preferences.from_frame([1, 2])

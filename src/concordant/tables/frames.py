@@ -125,7 +125,9 @@ class FrameTable:
             which = ", ".join(re.findall(r"- (.*) \d+ times", str(problem)))
             raise InputError(f"{name} has several columns with the same name ({which}): rename all but one.") from None
         except TypeError:
-            raise InputError(f"Expected a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}.") from None
+            raise InputError(
+                f"Expected a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}."
+            ) from None
         self.frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
         self.name = name
         names = list(self.frame.columns)

@@ -33,7 +33,7 @@ class Stack:
         return int(self.slots.shape[1])
 
     def take(self, flat: Floats) -> Floats:
-        """Return the matrices of these instances (instances x m x m) from a flat array; a view for a single instance."""
+        """Return the matrices of these instances (instances x m x m) from a flat array; a view for a single one."""
         m = self.size
         if len(self.cells) == 1:
             return flat[self.cells[0] : self.cells[0] + m * m].reshape(1, m, m)

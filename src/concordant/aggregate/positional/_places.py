@@ -14,7 +14,7 @@ PLACES = 5  # that have a column of their own
 
 
 def places_reason(scene: Scene, sentences: Sequence[str], more: Sequence[tuple[str, Sequence[str]]]) -> Reason:
-    """List how many ballots rank each of the top items at each position; ``more`` are further columns (header, cells)."""
+    """List how many ballots rank each top item at each position; ``more`` are further columns (header, cells)."""
     prefs = scene.prefs
     place, is_named = views.competition_ranks(prefs), views.is_named(prefs)
     weight, total = views.weight_of_entry(prefs), float(prefs.weight.sum())

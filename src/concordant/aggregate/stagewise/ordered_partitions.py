@@ -40,6 +40,7 @@ class OrderedPartitions(ChoiceModel):
 
     likelihood_of = "rankings of the items each ballot names, including ties"
     waives = {"condorcet_consistency": "top positions count more than pairwise majorities"}
+    aliases = {"pmop": {}}
 
     prior: float = param(0.1, "strength of the prior (regularisation); 0: maximum likelihood", low=0.0)
     prior_kind: str = param(

@@ -86,7 +86,7 @@ def test_schulze_never_puts_below_whom_it_says_stands_above():
             text = ranking.explain().to_text()
             rank = dict(zip(ranking.items, ranking.ranks.tolist(), strict=True))
             for one, two in pairwise(ranking.items[:6]):
-                if f"{one} stands above {two}:" in " ".join(text.split()):
+                if f"{one} defeats {two}:" in " ".join(text.split()):
                     assert rank[one] < rank[two]
 
 

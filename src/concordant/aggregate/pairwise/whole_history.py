@@ -81,7 +81,7 @@ class WholeHistory(OverTime):
     )
     period: float | str = param(
         "auto",
-        "period of constant scores: day, week, month, quarter, year, or a number (of days, where there are dates)",
+        "period of constant scores: day, week, month, quarter, year, or a number (of days, if times are dates)",
         low=0.0,
         words=("auto", *CALENDAR),
     )

@@ -61,7 +61,7 @@ class WindowedBradleyTerry(OverTime):
     since: str | None = options.since("the last window")
     window: float | str = param(
         "auto",
-        "length of the window: day, week, month, quarter, year, or a number (of days, where there are dates); "
+        "length of the window: day, week, month, quarter, year, or a number (of days, if times are dates); "
         "auto is a year, or a tenth of the time span",
         low=0.0,
         words=("auto", *CALENDAR),
@@ -72,7 +72,7 @@ class WindowedBradleyTerry(OverTime):
         low=0.0,
         words=("auto", *CALENDAR),
     )
-    half_life: float | None = param(None, "half-life of a result's weight (in days, where there are dates)", low=1e-9)
+    half_life: float | None = param(None, "half-life of a result's weight (in days, if times are dates)", low=1e-9)
     prior: float | str = param(
         "auto",
         "precision of the prior (regularisation); auto: by marginal likelihood",

@@ -210,7 +210,7 @@ class SupervisedMethod(Method):
                 f"The model was trained on other agents ({named(self.known_agents, 3)}) than these "
                 f"({named(unknown, 3)}): use the same names."
             )
-        text = f"{named(unknown, 3)} not in the training data: their ballots are ignored"
+        text = f"agents that are not in the training data are ignored: {named(unknown, 3)}"
         return (Notice("unknown-agents", text),)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from concordant import api, io, laws, learn, metrics, registry
 from concordant.errors import UnknownNameError
 from concordant.method import NEEDS, Method
-from concordant.params import Param, params_of
+from concordant.params import Param, params_of, written_doc
 from concordant.support.memory import shown
 from concordant.tables.options import FEATURES, FRAME, LABELS, PREFERENCES, options_of
 
@@ -115,7 +115,7 @@ def method_page(name: str, cls: type[Method]) -> str:
     lines += ["```console", f"$ concordant rank FILE --method {name}", "```", ""]
     home = "concordant" if name in registry.modules() else cls.__module__
     lines += ["```{eval-rst}", f".. autoclass:: {home}.{cls.__name__}", "   :no-members:", "```", ""]
-    lines += ["## Parameters", "", *_parameters(params_of(cls)), ""]
+    lines += [*_options(params_of(cls)), ""]
     if cls.aliases:
         rows = [[f"`{alias}`", _preset(preset)] for alias, preset in cls.aliases.items()]
         lines += ["## Other names", "", *_table(["name", "stands for"], rows), ""]
@@ -163,7 +163,7 @@ def learner_page(name: str, cls: type) -> str:
     )
     lines += ["```{eval-rst}", f".. autoclass:: concordant.learn.{cls.__name__}", "   :members:"]
     lines += ["   :inherited-members: BaseEstimator, TransformerMixin", f"   :exclude-members: {hidden}", "```", ""]
-    return "\n".join([*lines, "## Parameters", "", *_parameters(params_of(cls)), ""])
+    return "\n".join([*lines, *_options(params_of(cls)), ""])
 
 
 def recommenders_index(classes: dict[str, type]) -> str:
@@ -183,16 +183,9 @@ def recommender_page(name: str, cls: type) -> str:
     """Return the page of one recommender: its docstring, how to train it, its parameters, its functions."""
     lines = [f"# {name}", "", *_prose(inspect.getdoc(sys.modules[cls.__module__]) or _first_line(cls)), ""]
     lines += ["```console", f"$ concordant recommend train FILE --method {name} -o model.zip", "```", ""]
-    lines += ["## Parameters", "", *_parameters(params_of(cls)), ""]
-    lines += [
-        "## In Python",
-        "",
-        "```{eval-rst}",
-        f".. autoclass:: concordant.recommend.{cls.__name__}",
-        "   :members:",
-    ]
+    lines += ["```{eval-rst}", f".. autoclass:: concordant.recommend.{cls.__name__}", "   :members:"]
     lines += ["   :inherited-members:", "   :exclude-members: with_learnt, summary, learnt, name, to_dict", "```", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_options(params_of(cls)), ""])
 
 
 def _first_line(cls: type) -> str:
@@ -210,7 +203,7 @@ def metrics_page() -> str:
         for one in (d for d in described if d.kind == kind):
             cls = type(metrics.parse(one.name))
             also = f" (also `{'`, `'.join(cls.aliases)}`)" if cls.aliases else ""
-            lines += [f"### {one.name}", "", *_prose(inspect.getdoc(cls) or one.doc), ""]
+            lines += [f"### {one.name}", "", *_prose(written_doc(cls) or one.doc), ""]
             lines += [f"Higher is {'better' if cls.higher_is_better else 'worse'}{also}.", ""]
             lines += [*_parameters(one.options), ""]
     return "\n".join(lines)
@@ -278,21 +271,21 @@ def _markdown(text: str) -> str:
     return "".join(word for pair in zip(plain, [*code, ""], strict=True) for word in pair)
 
 
-def _parameters(declared: tuple[Param, ...]) -> list[str]:
+def _options(declared: tuple[Param, ...]) -> list[str]:
+    """Return the command-line options of the parameters, which the docstring of the class describes."""
     if not declared:
         return ["It has no parameters."]
-    return _table(["parameter", "option", "default", "allowed", "what"], [_parameter(p) for p in declared])
+    return ["On the command line, the parameters are the options " + ", ".join(f"`{p.option}`" for p in declared) + "."]
+
+
+def _parameters(declared: tuple[Param, ...]) -> list[str]:
+    if not declared:
+        return ["It has no options."]
+    return _table(["option", "type", "default", "description"], [_parameter(p) for p in declared])
 
 
 def _parameter(p: Param) -> list[str]:
-    allowed = ", ".join(f"`{choice}`" for choice in p.choices)
-    if not allowed and p.kind in (int, float):
-        has_range = p.low is not None or p.high is not None
-        allowed = p.range_text() if has_range else "any number"
-    elif not allowed:
-        allowed = "true or false" if p.kind is bool else "text"
-    allowed += ", or nothing" if p.optional else ""
-    return [f"`{p.name}`", f"`{p.option}`", f"`{p.default}`", allowed, _cell(p.doc)]
+    return [f"`{p.name}`", _cell(f"`{p.type_text()}`"), f"`{p.default!r}`", _cell(p.section()[1].strip())]
 
 
 def _laws(cls: type[Method]) -> list[str]:

@@ -14,7 +14,7 @@ import click
 from concordant.cli import _learners as learners
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command
-from concordant.params import Param, params_of
+from concordant.params import Param, params_of, written_doc
 
 if TYPE_CHECKING:
     from concordant.registry import Kind, Listed
@@ -106,7 +106,7 @@ class ListCommand(Command):
         return {}
 
     def _documentation(self, entry: Any) -> str:
-        return inspect.getdoc(sys.modules[entry.__module__]) or inspect.getdoc(entry) or ""
+        return inspect.getdoc(sys.modules[entry.__module__]) or written_doc(entry)
 
     def _before(self, listed: Listed) -> list[str]:
         aliases = getattr(listed.entry, "aliases", ())
@@ -235,7 +235,7 @@ A metric is written NAME[@CUTOFF][:OPTION…]:
         return super()._line(p).replace(p.option, p.name, 1)
 
     def _documentation(self, entry: Any) -> str:
-        return inspect.getdoc(entry) or ""
+        return written_doc(entry)
 
 
 class Formats(ListCommand):

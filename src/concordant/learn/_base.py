@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.learn import _data
 from concordant.learn._data import Rows, Validation
-from concordant.params import check_params, params_of
+from concordant.params import check_params, document, params_of
 from concordant.scorers.base import Matrix
 from concordant.solvers.lbfgs import Function, Minimum, minimise
 from concordant.support.limits import NUMBERS, has_beyond
@@ -39,6 +39,10 @@ class Learner(BaseEstimator):  # type: ignore[misc]
     }
     """What ``fit`` adds, by name, each declared with ``concordant.support.state``; a model file is compared with it."""
     _takes_sparse: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        document(cls)
 
     @property
     def _takes_missing(self) -> bool:

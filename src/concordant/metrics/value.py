@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from concordant.errors import ParameterError, Reference, UnknownNameError, in_words, suggest
 from concordant.metrics.tools import translated
-from concordant.params import Param, check_params, params_of, values_of
+from concordant.params import Param, check_params, document, params_of, values_of
 from concordant.registry import METRICS, name_of_class
 
 _TEXT = re.compile(r"\s*(?P<name>[a-z][a-z0-9-]*)\s*(?:@\s*(?P<cutoff>[^:,\s]*))?\s*(?::(?P<options>.*))?", re.DOTALL)
@@ -39,7 +39,8 @@ class Metric:
     """Options that a heading always names, because other tools mean something else by the same name."""
 
     def __init_subclass__(cls) -> None:
-        """Name the metric."""
+        """Name the metric after its file, and add its options to its docstring."""
+        document(cls)
         if "name" not in vars(cls):
             cls.name = name_of_class(cls)
 

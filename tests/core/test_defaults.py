@@ -67,7 +67,7 @@ A_FILE_OF_EACH_KIND = [
     ("pairs", "", "winner,loser", [("a", "b")] * 3 + [("b", "c"), ("a", "c")]),
     (
         "pairs",
-        "more than 5% tie",
+        "more than 5% of the pairs are ties",
         "left,right,outcome",
         [("a", "b", "left")] * 3 + [("b", "c", "tie"), ("b", "c", "left")],
     ),

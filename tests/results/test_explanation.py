@@ -142,7 +142,7 @@ def test_several_instances_have_no_single_explanation():
 
 def test_a_ranking_without_its_ballots_says_so():
     fused = cc.fuse([["a", "b"], ["b", "c"]])
-    with pytest.raises(cc.ConcordantError, match="does not know the ballots"):
+    with pytest.raises(cc.ConcordantError, match="ballots behind this ranking are not available"):
         fused.explain()
 
 
@@ -208,7 +208,7 @@ def test_files_that_would_be_reduced_to_sums_are_read_for_an_explanation(run: Ru
 
 def test_sums_alone_cannot_be_explained(tmp_path: Path):
     (tmp_path / "a.csv").write_text((ROOT / "examples" / "ratings.csv").read_text())
-    with pytest.raises(cc.ConcordantError, match="does not know the ballots"):
+    with pytest.raises(cc.ConcordantError, match="ballots behind this ranking are not available"):
         cc.rank(f"{tmp_path}/*.csv", "mean-rating").explain()
 
 

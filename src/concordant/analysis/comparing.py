@@ -218,11 +218,40 @@ def compare(
     min_ballots: float | None = None,
     **reading: object,
 ) -> Comparison:
-    """Rank preferences, a DataFrame or files by every method and measure how closely the rankings agree.
+    """Rank by several methods and measure how closely the rankings agree.
 
-    With ``folds`` the ballots are split at random into that many parts, and each part is predicted from the others.
-    With ``min_ballots`` items on fewer ballots are left out first. Further arguments say how to read a DataFrame or
-    files, as in ``cc.rank``.
+    Parameters
+    ----------
+    prefs : Preferences, DataFrame, str, path or list of paths
+        What to rank, as in ``cc.rank``.
+    methods : sequence of str or Method
+        The methods, by name or as objects.
+    folds : int, optional
+        Number of folds of a cross-validation over ballots, which measures how well each method predicts held-out
+        ballots; none if not given.
+    seed : int, default 0
+        Seed of the random split into folds.
+    min_ballots : float, optional
+        Minimum number of ballots, by weight, that must mention an item; other items are left out.
+    **reading : object
+        Options of reading a DataFrame or files, as in ``cc.rank``. Give hyper-parameters to method objects.
+
+    Returns
+    -------
+    Comparison
+        The rankings, their agreement with each other and with the ballots, and the results of the cross-validation.
+
+    Raises
+    ------
+    InputError
+        If no method is named, or an argument is not an option of reading.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
+    >>> cc.compare(prefs, ["borda", "copeland"]).names
+    ('borda', 'copeland')
     """
     if isinstance(methods, str):
         raise InputError(arg("methods", methods) + f" is text: give a list of names, for example [{methods!r}].")

@@ -96,12 +96,39 @@ def report(
     made: Making | None = None,
     **params: object,
 ) -> Report:
-    """Make a report of preferences, a DataFrame or files, and write it to ``path`` as one self-contained HTML file.
+    """Create an HTML report on preferences.
 
-    ``method`` and its ``params`` rank, by default one that fits. ``methods`` are compared, by default some that fit
-    (``[]``: none). With ``by``, groups are compared as ``cc.rank_groups`` does. With ``labels`` every ranking is
-    evaluated by ``metrics`` and tested against the others. Tables show ``top`` rows, what they leave out is said and
-    embedded as csv.
+    Parameters
+    ----------
+    prefs : Preferences, DataFrame, str, path or list of paths
+        What to rank, as in ``cc.rank``.
+    path : str or path, optional
+        File to write the report to, as one self-contained HTML file.
+    by : str, int, iterable or mapping, optional
+        Groups of ballots to compare, as in ``cc.rank_groups``.
+    method : str or Method, optional
+        Name of a method or a method object; by default, one that suits the form of the data.
+    methods : sequence of str, optional
+        Methods to compare; by default, some that suit the data. ``[]`` compares none.
+    labels : Labels, optional
+        Relevance judgements, against which every ranking is evaluated and tested.
+    metrics : str or sequence of str, default ('ndcg@10', 'map')
+        Metrics of the evaluation.
+    title : str, default ''
+        Title of the report; by default, a description of the data.
+    top : int, default 100
+        Maximum number of rows in a table. The full table is embedded as CSV.
+    min_ballots : float, optional
+        Minimum number of ballots, by weight, that must mention an item; other items are left out.
+    made : Making, optional
+        How the report was made, such as the command line; shown in its last section.
+    **params : object
+        Hyper-parameters of the method, and options of reading a DataFrame or files, as in ``cc.rank``.
+
+    Returns
+    -------
+    Report
+        The report; ``to_html()`` returns it as text and ``write(path)`` saves it.
     """
     if top < 1:
         raise InputError(arg("top", shown=str(top)) + " shows nothing: give 1 or more.")

@@ -50,15 +50,44 @@ def rank_groups(
     min_ballots: float | None = None,
     **params: Any,
 ) -> GroupComparison:
-    """Rank all ballots and those of every group, and test which differences between groups are no luck.
+    """Rank each group of ballots separately and test its differences from the other groups for significance.
 
-    Of files and DataFrames, ``by`` is the column of groups. Of preferences it is a group per ballot, a mapping from
-    agents to groups, or nothing where their instances are the groups. ``method`` and its ``params`` rank, by default
-    one that fits; of files and DataFrames, other ``params`` say how to read.
+    Parameters
+    ----------
+    prefs : Preferences, DataFrame, str, path or list of paths
+        What to rank, as in ``cc.rank``.
+    by : str, int, iterable or mapping, optional
+        For files and DataFrames, the column of groups. For preferences, the group of every ballot, or a mapping from
+        agents to groups; if not given, the instances are the groups.
+    method : str or Method, optional
+        Name of a method or a method object; by default, one that suits the form of the data.
+    alpha : float, default 0.05
+        Significance level. A difference is significant if its p-value, corrected for all groups and items, is below it.
+    test : {'auto', 'errors', 'permutation'}, default 'auto'
+        Test by the standard errors of the method or by permutation of the groups. ``"auto"`` uses standard errors if
+        they are also valid for few ballots and ``permutations`` is not given.
+    permutations : int, optional
+        Number of random permutations.
+    seed : int, default 0
+        Seed of the permutations.
+    min_ballots : float, optional
+        Minimum number of ballots, by weight, that must mention an item; other items are left out.
+    **params : object
+        Hyper-parameters of the method, and options of reading a DataFrame or files, as in ``cc.rank``.
 
-    ``test`` is ``"errors"`` for methods with standard errors, ``"permutation"`` for any (``permutations`` draws with
-    this ``seed``), by default the first where these errors hold for few ballots, too, unless ``permutations`` are asked
-    for. A difference holds where its p-value, corrected for all groups and items, is below ``alpha``.
+    Returns
+    -------
+    GroupComparison
+        The ranking of all ballots, the ranking of each group, and the difference of each item in each group with its
+        p-value.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b"], ["a", "b"], ["b", "a"], ["b", "a"]])
+    >>> groups = cc.rank_groups(prefs, ["x", "x", "y", "y"], "borda", permutations=100)
+    >>> groups.names
+    ['x', 'y']
     """
     _check(alpha, test, permutations)
     request = Request.of(prefs, method, params, min_ballots=min_ballots)

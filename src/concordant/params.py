@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from concordant.errors import ParameterError, arg, suggest
 
 T = TypeVar("T")
+_TITLE = "\nParameters\n----------"
 _KINDS = {"bool": bool, "int": int, "float": float, "str": str}
 
 
@@ -158,13 +159,13 @@ def document(cls: type) -> None:
 
 
 def with_parameters(text: str, declared: Sequence[Param]) -> str:
-    """Return a docstring with a numpydoc section of these parameters, inserted before its other sections."""
+    """Return a docstring with a numpydoc section of these parameters, after parameters that it describes itself."""
     text = inspect.cleandoc(text)
     if not declared:
         return text
     head, line, sections = text.partition("\n\nExamples\n---")
-    lines = ["", "", "Parameters", "----------", *(line for one in declared for line in one.section())]
-    return head + "\n".join(lines) + line + sections
+    title = [] if _TITLE in head else _TITLE.split("\n")
+    return "\n".join([head, *title, *(line for one in declared for line in one.section())]) + line + sections
 
 
 def written_doc(entry: object) -> str:

@@ -236,7 +236,7 @@ class Preferences(Frozen):
 
     @cached_property
     def indptr(self) -> Int64s:
-        """Bounds of the ballots: ballot b holds entries ``indptr[b]:indptr[b + 1]``; plain pairs compute it when needed."""
+        """Bounds of the ballots: ballot b holds entries ``indptr[b]:indptr[b + 1]``; computed lazily for pairs."""
         return _bounds_of_pairs(len(self.item))
 
     @cached_property

@@ -494,8 +494,8 @@ class Ranking(FrozenParts):
         self._single("explain()")
         if self.why is None:
             raise ConcordantError(
-                "The ballots behind this ranking are not available (it was loaded, merged or computed from counts), so it "
-                "cannot be explained: rank the preferences themselves with cc.rank(prefs, method).explain()."
+                "The ballots behind this ranking are not available (it was loaded, merged or computed from counts), so "
+                "it cannot be explained: rank the preferences themselves with cc.rank(prefs, method).explain()."
             )
         return self.why(self)
 

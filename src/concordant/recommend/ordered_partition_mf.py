@@ -1,20 +1,19 @@
-"""Ordered-partition matrix factorisation: hidden factors that explain in which order an agent's tiers were chosen.
+"""Ordered-partition matrix factorisation: latent factors that explain the ranking with ties of each agent.
 
-f(u, i) = mean + b_u + c_i + p_u · q_i. The items an agent rates alike form sets X_1 > X_2 > …, chosen one after the
-other from those that remain, a set with chances in proportion to the mean worth exp(f) of its members:
+f(u, i) = mean + b_u + c_i + p_u · q_i. The items that an agent rates equally form sets X_1 > X_2 > …, chosen one after
+the other from the remaining items, each with a probability in proportion to the mean worth exp(f) of its members:
 
     L_u = sum_k log(sum_{X_k} exp(f)) - log(sum_{R_k} exp(f))
 
-Minimised is -beta L + (1 - beta) / 2 sum (r - f)² + ridge / 2 (|p|² + |q|²), by quadratics that bound L from below, one
-side after the other; per agent the sums run backwards over its tiers, linear in the number of its ratings. Ties are no
-noise here, as they are for Plackett and Luce, and no order is invented inside them.
+The objective -beta L + (1 - beta) / 2 sum (r - f)² + ridge / 2 (|p|² + |q|²) is minimised by quadratic bounds of L,
+alternating between the two sides; the sums of an agent run backwards over its tiers, in time linear in its ratings.
+Unlike in the Plackett-Luce model, ties are modelled, and no order is imposed within them.
 
-One ridge serves both sides: with ridges l and m on p and q, making one side larger and the other smaller leads to the
-same scores as their geometric mean on both.
-
-By default (``ridge="auto"``) strengths of priors and noise are found from the data, and scores are means over what is
-uncertain of both sides (variational Bayes); L then counts beta / (1 - beta) times beside the likelihood of the ratings.
-A given ``ridge`` fits the mode. beta=1 needs no ratings, only an order with ties; the published beta is 0.01.
+Both sides share one ridge: ridges l and m on p and q give the same scores as their geometric mean on both, because the
+scale of one side can be moved to the other. By default (``ridge="auto"``), the precisions of priors and noise are
+estimated from the data, and scores are posterior means (variational Bayes); L then has the weight beta / (1 - beta)
+relative to the likelihood of the ratings. A numeric ``ridge`` gives the posterior mode. beta=1 needs no ratings, only
+an order with ties; the published beta is 0.01.
 
 Cost: per sweep O(ratings · factors² + (agents + items) · factors³). Reference: T. Tran, D. Phung and S. Venkatesh,
 Modelling human preferences for ranking and collaborative filtering: a probabilistic ordered partition approach,
@@ -50,7 +49,7 @@ class OrderedPartitionMF(AlternatingRecommender):
         return super()._centre if self.beta < 1 else lambda _: 0.0
 
     def _loss(self, noise: float) -> Loss:
-        """Return the loss; of a variational fit squared errors are weighted by the noise precision."""
+        """Return the loss; in a variational fit, squared errors are weighted by the noise precision."""
         squared, listwise = 1 - self.beta, self.beta
         if self.ridge == "auto" and squared:
             squared, listwise = noise, listwise / squared

@@ -2,7 +2,7 @@
 
 >>> from concordant.learn import RankNet
 >>> X, y, qid = [[0.1], [0.9], [0.2], [0.8]], [0, 1, 0, 1], [1, 1, 2, 2]
->>> RankNet().fit(X, y, qid=qid).predict([[0.3], [0.7]]).argmax()
+>>> int(RankNet().fit(X, y, qid=qid).predict([[0.3], [0.7]]).argmax())
 1
 
 Every estimator has its own file in this folder and is found by its name, like a method of ``aggregate``. Custom rankers

@@ -1,4 +1,4 @@
-"""``cc.rank`` and the choice of a default method."""
+"""The function rank and the choice of a default method."""
 
 from __future__ import annotations
 

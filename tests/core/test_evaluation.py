@@ -48,7 +48,7 @@ def test_ranked_instances_without_labels_do_not_count_and_are_named() -> None:
 
 
 def test_instances_named_differently_are_refused() -> None:
-    with pytest.raises(cc.InputError, match=r"'q1'.*'301'.*alike"):
+    with pytest.raises(cc.InputError, match=r"'q1'.*'301'.*same instance names"):
         cc.evaluate(cc.rank(RUNS, "rrf"), cc.Labels(["301"], ["d1"], [1]), "map")
 
 

@@ -66,7 +66,7 @@ class RankSVM(GradientRanker):
         "support_": optional(whole("weights")),
     }
 
-    C: float = param(10.0, "inverse regularisation strength: weight of the mean pair loss against |w|^2 / 2", low=0)
+    C: float = param(10.0, "inverse regularisation strength: weight of the mean pair loss", low=0)
     loss: str = param("hinge", "loss of a pair inside the margin", choices=("hinge", "squared-hinge"))
     solver: str = param(
         "auto",

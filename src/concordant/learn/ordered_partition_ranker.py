@@ -19,7 +19,7 @@ ordered partitions with applications in document ranking and collaborative filte
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +42,8 @@ MEANS = ("arithmetic", "maximum", "minimum", "geometric", "harmonic")
 @dataclass(eq=False, repr=False)
 class OrderedPartitionRanker(PairProbabilities):
     """Probabilistic model in which rows with equal labels are chosen together, best level first."""
+
+    aliases: ClassVar = ("pmop",)
 
     mean: str = param("arithmetic", "type of mean that gives the worth of a set of rows", choices=MEANS)
     rank_weighting: bool = param(False, "weight the choice of level r by 1 + log r, and of level 0 by 0")

@@ -58,6 +58,8 @@ class PairwiseRanker(Ranker):
         Any scikit-learn classifier; logistic regression if None.
     """
 
+    aliases: ClassVar = ("cohen",)
+
     takes: ClassVar[tuple[str, ...]] = ("pairs",)
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,

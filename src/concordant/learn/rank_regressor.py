@@ -8,6 +8,7 @@ Modelling human preferences for ranking and collaborative filtering, 2013, secti
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from concordant.learn._gradient import RidgeRanker
 from concordant.losses.rank_regress import RankRegressLoss
@@ -16,6 +17,8 @@ from concordant.losses.rank_regress import RankRegressLoss
 @dataclass(eq=False, repr=False)
 class RankRegressor(RidgeRanker):
     """Least squares on pairwise differences."""
+
+    aliases: ClassVar = ("rank-regress",)
 
     def _loss(self) -> RankRegressLoss:
         return RankRegressLoss()

@@ -28,9 +28,17 @@ DOCUMENTED = (registry.METHODS, registry.LEARNERS, registry.LOSSES, registry.REC
 WITH_MEMBERS = (registry.LEARNERS, registry.RECOMMENDERS, registry.SIMULATORS)  # whose pages list all functions
 MODULES = ("analysis.crowd", "metrics", "simulate", "views")
 # These have sentences, but not yet sections.
-EXEMPT = tuple(f"concordant.{name}" for name in ("features", "io", "saving", "results", "analysis.groups.comparison"))
+EXEMPT = tuple(f"concordant.{name}" for name in ("features", "results", "analysis.groups.comparison"))
 PACKAGES = ("", "learn", "metrics", "metrics.distances", "metrics.relevance", "recommend", "simulate")
-FURTHER = ("analysis.comparing", "analysis.crowd", "analysis.fusing", "analysis.groups.rank_groups")
+FURTHER = (
+    "datasets",
+    "io",
+    "saving",
+    "analysis.comparing",
+    "analysis.crowd",
+    "analysis.fusing",
+    "analysis.groups.rank_groups",
+)
 
 
 def named(dotted: str) -> Any:
@@ -100,7 +108,12 @@ def parameters(function: Callable[..., Any]) -> set[str]:
     code = function.__code__
     n_named = code.co_argcount + code.co_kwonlyargcount
     n_more = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return set(code.co_varnames[: n_named + n_more]) - {"self", "cls"}
+    documented_apart = {
+        "self",
+        "cls",
+        *(["options"] if hasattr(function, "__signature__") else []),
+    }  # by ``takes_options``
+    return set(code.co_varnames[: n_named + n_more]) - documented_apart
 
 
 def gaps(function: Callable[..., Any]) -> set[str]:
@@ -171,6 +184,7 @@ def folder_of(package: str) -> Any:
     return importlib.import_module(f"concordant.{package}".rstrip(".")).__path__
 
 
+@pytest.mark.once
 def test_examples_of_docstrings_run() -> None:
     tried = 0
     for name in modules_with_examples():

@@ -300,7 +300,7 @@ def test_bad_rows_are_refused_in_one_sentence(score, label, group, words):
         ([0, 1, 2], [0, 2], "2 ranked lists but 1"),
         ([0, 3], [0, 2], "rise from 0 to 2"),
         ([0, 2, 1, 2], [0, 2, 2, 2], "rise from 0"),
-        ([0], [0, 2], "names no query"),
+        ([0], [0, 2], "is empty"),
         ([1, 2], [0, 2], "rise from 0"),
     ],
 )

@@ -268,7 +268,7 @@ def test_going_on_ranks_no_worse(model: Any) -> None:
 
 @pytest.mark.parametrize("start", [PMF(factors=2), BPR(factors=2).fit(planted_prefs(n_agents=5, n_items=5))])
 def test_a_fit_goes_on_from_a_fitted_model_of_its_class_only(start: Recommender) -> None:
-    with pytest.raises(cc.InputError, match="goes on from a fitted pmf only"):
+    with pytest.raises(cc.InputError, match="can only continue from a fitted pmf"):
         PMF(factors=2).fit(planted_prefs(n_agents=5, n_items=5), start=start)
 
 

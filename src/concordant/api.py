@@ -108,7 +108,7 @@ def rank(
     **params : object
         Hyper-parameters of the method (``prior=1.0``). If ``prefs`` is a DataFrame or files, arguments that are
         options of ``Preferences.from_frame`` or ``cc.read`` (``winner="chosen"``, ``format="trec"``, ``workers=4``)
-        control reading instead. A name that is both is a hyper-parameter of the method, unless ``method`` is not named.
+        control reading instead. A name that is both belongs to the method if ``method`` is given by name.
 
     Returns
     -------

@@ -28,6 +28,7 @@ from concordant.types import Floats, Int64s
 Scored: TypeAlias = Mapping[str, Mapping[str, float]] | Mapping[str, float]
 # A tie matters if it contains items of different relevance; a few such ties need no warning.
 _MANY_TIES = 0.1
+TIES = ("order", "average", "input")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +146,10 @@ def evaluate(
         ``trec_eval -c``), or those that are both judged and ranked.
     unjudged : {'zero', 'skip'}, default 'zero'
         Treat unjudged items as irrelevant, or remove them from the lists.
-    ties : {'order', 'average'}, default 'order'
-        Break ties by input order (in runs by document ID, as trec_eval does), or average over all orders of tied
-        items.
+    ties : {'order', 'average', 'input'}, default 'order'
+        ``"order"`` breaks ties by input order and, in runs, by document ID, as trec_eval does. ``"average"`` averages
+        over all orders of tied items. ``"input"`` breaks ties by input order in runs as well, and their scores keep
+        double precision: a ranking that was written to a file and read again has the same values.
 
     Returns
     -------
@@ -171,9 +173,9 @@ def evaluate(
     """
     _check_choice("queries", queries, ("judged", "shared"))
     _check_choice("unjudged", unjudged, ("zero", "skip"))
-    _check_choice("ties", ties, ("order", "average"))
+    _check_choice("ties", ties, TIES)
     wanted = [metrics] if isinstance(metrics, str) else list(metrics)
-    ranking, labels = _as_ranking(ranking), _as_labels(labels)
+    ranking, labels = _as_ranking(ranking, ties), _as_labels(labels)
     ptr, item, label, instance_of_labels = labels.aligned(ranking.instances, ranking.vocabulary)
     n_items = len(ranking.vocabulary) + len(labels.items)
     ranked_label = kernels.join_labels(ranking.slot_ptr, ranking.ranked_item, ptr, item, label, n_items)
@@ -251,11 +253,12 @@ def _paired(results: Mapping[str, Evaluation], metric: str) -> dict[str, Floats]
     return {name: value[has_value] for name, value in values.items()}
 
 
-def ranking_of_run(prefs: Preferences) -> Ranking:
+def ranking_of_run(prefs: Preferences, ties: str = "order") -> Ranking:
     """Sort a search run as trec_eval does: by score in single precision, then by document ID, both descending.
 
-    Preferences with ranks instead of scores are sorted by rank. The run must come from a single agent and contains only
-    the documents that it returned.
+    With ``ties="input"``, scores have double precision and ties keep the order of the input. Preferences with ranks
+    instead of scores are sorted by rank. The run must come from a single agent and contains only the documents that it
+    returned.
     """
     if prefs.n_agents is not None and prefs.n_agents > 1:
         raise InputError(
@@ -272,31 +275,31 @@ def ranking_of_run(prefs: Preferences) -> Ranking:
     labels = prefs.items.labels
     place_of_item = np.empty(len(labels), np.int64)
     place_of_item[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
-    order = np.lexsort((place_of_item[prefs.item], instance))
+    order = np.lexsort((np.arange(len(instance)) if ties == "input" else place_of_item[prefs.item], instance))
     instances, size = np.unique(instance, return_counts=True)
     return Ranking(
         vocabulary=prefs.items,
         slot_ptr=pointer(size),
         slot_item=prefs.item[order],
-        score=score[order].astype(np.float32).astype(np.float64),
+        score=score[order] if ties == "input" else score[order].astype(np.float32).astype(np.float64),
         instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(instances)),
         method="run",
     )
 
 
-def _as_ranking(run: object) -> Ranking:
+def _as_ranking(run: object, ties: str) -> Ranking:
     """Return a ranking from a Ranking, a run as preferences, or ``{query: {document: score}}``."""
     if isinstance(run, Ranking):
         return run
     if isinstance(run, Preferences):
-        return ranking_of_run(run)
+        return ranking_of_run(run, ties)
     if not isinstance(run, Mapping):
         raise InputError(
             f"evaluate() takes a Ranking, a run as Preferences or {{query: {{document: score}}}}, not "
             f"{type(run).__name__}: make a ranking with cc.rank(…) or read a run with cc.read(path)."
         )
     instance, item, score = _columns(run, "run", "score")
-    return ranking_of_run(Preferences.from_ratings(["run"] * len(item), item, score, instance=instance))
+    return ranking_of_run(Preferences.from_ratings(["run"] * len(item), item, score, instance=instance), ties)
 
 
 def _as_labels(labels: object) -> Labels:

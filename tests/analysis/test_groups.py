@@ -364,7 +364,7 @@ def test_the_command_line_shows_groups_beside_the_whole(run: Run) -> None:
     code, out, err = run("rank", ARENA, "--by", "language")
     assert code == 0
     assert "German (161)" in out
-    assert "German: wren-mini scores 1.40 higher than elsewhere" in out
+    assert "German: wren-mini scores 1.40 higher than in the other groups" in out
     assert "by = language" in err
     assert "small-groups" in err
     code, out, _ = run("rank", ARENA, "--by", "language", "--top", "2", "--csv")
@@ -412,7 +412,7 @@ def test_the_report_has_groups(run: Run, tmp_path: Path) -> None:
     code, _, err = run("report", ARENA, "--by", "language", "--methods", "none", "-o", tmp_path / "r.html")
     assert code == 0
     assert "Groups by language" in err
-    assert "wren-mini scores 1.40 higher than elsewhere" in (tmp_path / "r.html").read_text()
+    assert "wren-mini scores 1.40 higher than in the other groups" in (tmp_path / "r.html").read_text()
 
 
 FORM = """Timestamp,Your name,Age group,Rank [Sushi Bar],Rank [Taco Place],Rank [Pho Corner]

@@ -41,7 +41,7 @@ from concordant.labels import Labels
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.support.text import align
+from concordant.support.text import align, interval_cells, interval_heading
 from concordant.types import Floats
 
 CLASSES = "there are more than two values, so a judgement is right where it equals the gold label: give {} for yes/no"
@@ -250,19 +250,40 @@ class Reliability:
         columns: dict[str, Any] = {"agent": [self.agents[k] for k in order.tolist()]}
         return columns | {name: getattr(self, name)[order].tolist() for name in names}
 
-    def __str__(self) -> str:
+    def written(self) -> dict[str, list[str]]:
+        """Return the table for people, column by column: whole counts, shares with two decimals, 95% CI."""
         columns = self.columns()
-        lines = [[str(agent), *cells] for agent, *cells in zip(columns["agent"], *written(columns), strict=True)]
-        return "\n".join(align([list(columns), *lines], right=set(range(1, len(columns)))))
+        low, high = (
+            np.where(np.isnan(columns["accuracy"]), np.nan, columns.pop(end)).tolist() for end in ("low", "high")
+        )
+        interval = interval_cells(low, high, "{:.2f}".format)
+        cells = {HEADINGS[name]: [_cell(name, value) for value in column] for name, column in columns.items()}
+        first, rest = list(cells.items())[:4], list(cells.items())[4:]
+        return dict([*first, (interval_heading(), interval), *rest])
+
+    def __str__(self) -> str:
+        columns = self.written()
+        return "\n".join(
+            align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(1, len(columns))))
+        )
 
 
-def written(columns: Mapping[str, Any]) -> list[list[str]]:
-    """Return the numbers of a table of agents as text, column by column: counts whole, shares to two places."""
-    return [
-        [f"{x:.0f}" if name in ("judged", "on_gold") else "" if np.isnan(x) else f"{x:.2f}" for x in column]
-        for name, column in columns.items()
-        if name != "agent"
-    ]
+HEADINGS = {
+    "agent": "agent",
+    "judged": "judgements",
+    "on_gold": "with gold label",
+    "accuracy": "accuracy",
+    "relevant": "on relevant",
+    "irrelevant": "on irrelevant",
+    "estimated": "Dawid-Skene",
+}  # of the table for people; the interval comes after the accuracy
+
+
+def _cell(name: str, value: Any) -> str:
+    """Return a cell of the table for people."""
+    if name == "agent":
+        return str(value)
+    return f"{value:.0f}" if name in ("judged", "on_gold") else "" if np.isnan(value) else f"{value:.2f}"
 
 
 def reliability(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command, option
 from concordant.tables.options import UNRATED
+
+if TYPE_CHECKING:
+    from concordant.analysis.crowd import Reliability
 
 EPILOG = """\b
 Examples:
@@ -52,7 +55,7 @@ def command(
     output.show(
         data=lambda: {"agents": _rows(columns), "agreement": agreement},
         columns=lambda: columns,
-        text=lambda: output.table(list(columns), _lines(columns), set(range(1, len(columns)))),
+        text=lambda: _table(reliability, output),
     )
     if output.format == "text":
         shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
@@ -74,7 +77,7 @@ def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _lines(columns: dict[str, Any]) -> list[list[str]]:
-    from concordant.analysis.crowd import written
-
-    return [[str(agent), *cells] for agent, *cells in zip(columns["agent"], *written(columns), strict=True)]
+def _table(reliability: Reliability, output: shared.Output) -> str:
+    """Return the table for people."""
+    columns = reliability.written()
+    return output.table(list(columns), list(zip(*columns.values(), strict=True)), set(range(1, len(columns))))

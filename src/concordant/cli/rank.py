@@ -252,7 +252,7 @@ def _data(ranking: Any, explanations: list[Any] | None) -> dict[str, Any]:
 
 def _text(ranking: Any, explanations: list[Any], output: shared.Output) -> str:
     """Return a table per instance, covariate effects, explanations if asked for, and the verdict."""
-    from concordant.results.coefficients import HEADER, rows_of
+    from concordant.results.coefficients import header_of, rows_of
 
     texts = []
     for part, explanation in zip_longest(ranking, explanations):
@@ -261,7 +261,7 @@ def _text(ranking: Any, explanations: list[Any], output: shared.Output) -> str:
         rows = list(zip(*columns.values(), strict=True))
         texts.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
         if part.coefficients:
-            effects = rows_of(part.coefficients)
-            texts.append(output.table(HEADER, effects, set(range(1, len(HEADER))), "what covariates are worth"))
+            header, effects = header_of(part.params.get("level")), rows_of(part.coefficients)
+            texts.append(output.table(header, effects, set(range(1, len(header))), "covariate effects"))
         texts += [] if explanation is None else [explanation.to_text(shared.words())]
     return "\n\n".join([*texts, *([ranking.verdict] if ranking.verdict else [])])

@@ -24,7 +24,8 @@ from concordant.reporting.sections import (
     Track,
 )
 from concordant.reporting.study import Study
-from concordant.results.coefficients import HEADER, rows_of
+from concordant.results.coefficients import header_of, rows_of
+from concordant.results.rendering import interval_column
 from concordant.types import Floats
 
 LABEL = 120  # characters of a label that a table shows; the csv file has all
@@ -81,7 +82,7 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
     header, cells = ["rank", "item"], [columns["rank"], [shorten(label, LABEL) for label in ranking.items[:n]]]
     right = {0}
     if "rank_low" in ranking.details:
-        header.append(f"{_level(ranking)} CI of rank")
+        header.append(f"{interval_column(ranking)} of rank")
         cells.append(_ranges(ranking.detail("rank_low")[:n], ranking.detail("rank_high")[:n]))
         right.add(len(header) - 1)
     header.append("score")
@@ -89,9 +90,9 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
     right.add(len(header) - 1)
     header.append(scale.title)
     cells.append(tracks)  # type: ignore[arg-type]
-    if "interval" in columns:
-        header.append(f"{_level(ranking)} CI")
-        cells.append(columns["interval"])
+    if (interval := interval_column(ranking)) in columns:
+        header.append(interval)
+        cells.append(columns[interval])
         right.add(len(header) - 1)
     if "p_best" in ranking.details:
         header.append("P(best)")
@@ -110,8 +111,8 @@ def coefficient_table(ranking: Ranking) -> list[Part]:
     if not ranking.coefficients:
         return []
     rows = tuple(tuple(row) for row in rows_of(ranking.coefficients))
-    right = frozenset(range(1, len(HEADER)))
-    return [ReportTable("What covariates are worth", HEADER, rows, right, frozenset([0]))]
+    header = header_of(ranking.params.get("level"))
+    return [ReportTable("Covariate effects", header, rows, frozenset(range(1, len(header))), frozenset([0]))]
 
 
 def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
@@ -124,15 +125,10 @@ def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
         title = "score, drawn"
         tracks = [Track(value) for value in score.tolist()]
     else:
-        title = f"{_level(ranking)} CI, drawn"
+        title = f"{interval_column(ranking)}, drawn"
         each = zip(score.tolist(), low.tolist(), high.tolist(), strict=True)
         tracks = [Track(value, a, b) for value, a, b in each]
     return tracks, Scale(lowest, highest if highest > lowest else lowest + 1.0, title)
-
-
-def _level(ranking: Ranking) -> str:
-    level = ranking.params.get("level", 0.95)
-    return f"{level:.0%}" if isinstance(level, float) else "95%"
 
 
 def dot_plot(ranking: Ranking, top: int) -> DotPlot:

@@ -12,7 +12,8 @@ import numpy as np
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
-from concordant.support.text import align, format_p
+from concordant.results.rendering import interval_column
+from concordant.support.text import align, p_value
 from concordant.types import Floats
 
 SHOWN = 8  # groups that a table has room for
@@ -127,33 +128,34 @@ class GroupComparison:
         smallest_p = min(
             (difference.p_adjusted for difference in self.differences if difference.p_adjusted is not None), default=1.0
         )
-        shown = f"smallest adjusted p-value {smallest_p:#.3g}, {self.correction}"
-        return [f"no difference between groups is significant ({shown})"]
+        return [
+            f"no difference between groups is significant: smallest adjusted {p_value(smallest_p, self.correction)}"
+        ]
 
     def _sentence(self, row: GroupDifference) -> str:
         """Return a significant difference as a sentence."""
         assert row.difference is not None
         assert row.p_adjusted is not None
         direction = "higher" if row.difference > 0 else "lower"
-        places = f"rank {row.rank} there, {row.rank_in_whole} of all"
-        p = f"p {'' if (text := format_p(row.p_adjusted)).startswith('<') else '= '}{text} after {self.correction}"
+        places = f"rank {row.rank} in the group, {row.rank_in_whole} overall"
+        p = p_value(row.p_adjusted, self.correction)
         amount = self._write(abs(row.difference)).removeprefix("+")
         who = f"{shorten(row.group, 40)}: {shorten(row.item, 40)}"
-        return f"{who} scores {amount} {direction} than elsewhere ({places}; {p})"
+        return f"{who} scores {amount} {direction} than in the other groups, {p}; {places}"
 
     @property
     def legend(self) -> str:
         """What the columns of groups show."""
         return (
-            f"groups: rank there, difference of the score from all other groups, {UP} {DOWN} where the difference is "
-            f"significant ({self.tested})"
+            f"groups: rank in the group, score in the group minus score in all other groups; {UP} {DOWN} mark "
+            f"significant differences ({self.tested})"
         )
 
     def written(self, n: int | None = None, most: int = SHOWN) -> dict[str, list[str]]:
         """Return the columns of the table of the best ``n`` items, as text: the whole, then the largest groups."""
         n = len(self.whole.items) if n is None else min(n, len(self.whole.items))
         columns = self.whole.written(n)
-        columns.pop("interval", None)
+        columns.pop(interval_column(self.whole), None)
         for name in self.names[:most]:
             head = f"{shorten(name, LABEL)} ({self.sizes[name]:,.6g})"
             columns[head if head not in columns else f"{name} ({self.sizes[name]:,.6g})"] = self._column(name, n)

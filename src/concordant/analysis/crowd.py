@@ -1,20 +1,21 @@
-"""Judgements of a crowd: who is right how often, and what the documents really are.
+"""Crowdsourced judgements: annotator reliability, and rankings and labels of the documents.
 
-A judgement says what an agent (a worker) thinks of a document of a topic, 1 for relevant and 0 for not, or a grade;
-gold labels are known for some documents. All that turns judgements into rankings and labels is reachable from here:
+A judgement is the label that an agent (an annotator or worker) gives a document of a topic: 1 for relevant and 0 for
+irrelevant, or a grade. Gold labels are the true labels of some documents. These systems turn judgements into rankings
+and labels:
 
 ===============  ===========================================================================================
 majority-vote    judgements for a document minus those against it
-condorcet        duels of documents, won by whom agents judge higher in total (Copeland's points)
-dawid-skene      what a document is and how each agent errs, found together without gold labels
-theta-mpm        agents count by how well they agree with the gold labels of other topics
+condorcet        pairwise contests of documents by total judgement (Copeland score)
+dawid-skene      labels and confusion matrices of the agents, estimated by EM without gold labels
+theta-mpm        agents weighted by their agreement with the gold labels of other topics
 consensus        a ranker trained on the summed preferences of all agents
-hybrid           a ranker that knows every agent with at least ``min_preferences`` judgements by itself,
-                 all others by their sum
+hybrid           a ranker with separate features for agents with at least ``min_preferences``
+                 judgements; the others are summed
 ===============  ===========================================================================================
 
-The last three learn from gold labels. ``rank`` ranks by any of them, ``decide`` gives labels to all documents,
-``reliability`` says how often each agent is right.
+The last three learn from gold labels. ``rank`` ranks by any of them, ``decide`` labels all documents, and
+``reliability`` measures the accuracy of each agent.
 
 >>> from concordant import crowd
 >>> prefs = crowd.judgements(["ann", "bob", "eve"] * 2, ["t1"] * 6, ["d1"] * 3 + ["d2"] * 3, [1, 1, 0, 0, 0, 1])
@@ -44,17 +45,17 @@ from concordant.ranking import Ranking
 from concordant.support.text import align, interval_cells, interval_heading
 from concordant.types import Floats
 
-CLASSES = "there are more than two values, so a judgement is right where it equals the gold label: give {} for yes/no"
+CLASSES = "there are more than two values, so a judgement is correct if it equals the gold label: give {} for yes/no"
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
 
 
 class System(NamedTuple):
-    """A way from judgements to a ranking: a method with the settings it has for judgements."""
+    """A method of ranking documents from judgements, with its settings."""
 
     method: str
     params: Mapping[str, Any] = {}
     learns: bool = False
-    """Whether it learns from gold labels."""
+    """Whether the system learns from gold labels."""
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -68,20 +69,22 @@ SYSTEMS: Mapping[str, System] = {
 
 
 def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Preferences:
-    """Make preferences of a table of judgements, a row each; of an agent's repeated judgements the first counts."""
+    """Build preferences from a table of judgements, one per row; if an agent judges a document again, the first
+    counts.
+    """
     columns = [encode(column, name)[0] for column, name in ((agent, "agent"), (topic, "topic"), (document, "document"))]
     if len({len(column) for column in columns}) > 1:
-        raise InputError("agent, topic and document differ in length: give one of each per judgement.")
+        raise InputError("agent, topic and document have different lengths: give one of each per judgement.")
     _, first = np.unique(np.stack(columns), axis=1, return_index=True)
     first.sort()
     kept = [np.asarray(column)[first] for column in (agent, document, judgement, topic)]
     prefs = Preferences.from_ratings(*kept[:3], instance=kept[3])
     left_out = len(columns[0]) - len(first)
-    return prefs.noted(f"left out {left_out:,} judgements of a document the agent judged before") if left_out else prefs
+    return prefs.noted(f"left out {left_out:,} repeated judgements by the same agent") if left_out else prefs
 
 
 def method(system: str, **params: Any) -> Method:
-    """Return the method of a system, with other parameters where given."""
+    """Return the method of a system, with these parameters."""
     chosen = _system(system)
     return registry.make(chosen.method, **{**chosen.params, **params})
 
@@ -94,10 +97,10 @@ def rank(
     validation: tuple[Preferences, Labels] | float | None = None,
     **params: Any,
 ) -> Ranking:
-    """Rank the documents of every topic; systems that learn do so from ``train``, judgements with gold labels.
+    """Rank the documents of each topic; supervised systems learn from ``train``, judgements with gold labels.
 
-    ``validation`` (judgements and gold labels of other topics, or the share of ``train`` to hold out) chooses settings
-    of systems that have some to choose; the others ignore it.
+    ``validation`` (judgements and gold labels of other topics, or the share of ``train`` to hold out) is used for model
+    selection by systems that support it; the others ignore it.
     """
     chosen: Any = method(system, **params)
     if _system(system).learns:
@@ -112,10 +115,10 @@ def rank(
 
 
 def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
-    """Return the smallest value that is a yes where judgements (and gold labels) are yes and no; None for classes.
+    """Return the threshold of a positive judgement if judgements and gold labels are binary; None for classes.
 
-    Judgements of 0 and 1 are no and yes, and gold grades of at least 1 mean yes. Of any two other values the larger
-    one is a yes. More than two values are classes.
+    Judgements of 0 and 1 are negative and positive, and gold grades of at least 1 are positive. Of any two other values
+    the larger one is positive. More than two values are classes.
     """
     return _yes_among(_values(prefs), gold)
 
@@ -125,7 +128,7 @@ def _values(prefs: Preferences) -> Floats:
 
 
 def _yes_among(values: Floats, gold: Labels | None) -> float | None:
-    """Return the smallest of these values that is a yes; None where there are more than two."""
+    """Return the smallest of these values that is positive; None if there are more than two."""
     if np.isin(values, (0.0, 1.0)).all():
         return 1.0
     if gold is not None:
@@ -134,10 +137,10 @@ def _yes_among(values: Floats, gold: Labels | None) -> float | None:
 
 
 class Decided(Labels):
-    """Labels that ``decide`` gave, with their convention.
+    """Labels from ``decide``, with their convention.
 
-    ``least`` is the least judgement that is a yes, None where labels are classes; ``values`` are the values of the
-    judgements where ``least`` was found from them, None where it was given.
+    ``least`` is the smallest positive judgement, None if labels are classes. ``values`` are the values of the
+    judgements if ``least`` was derived from them, None if it was given.
     """
 
     least: float | None
@@ -151,14 +154,14 @@ class Decided(Labels):
 
 
 def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float | str | None = "auto") -> Decided:
-    """Decide for every judged document whether it is relevant, 1 or 0: a judgement of at least ``relevant`` is a yes.
+    """Label every judged document as relevant (1) or irrelevant (0); judgements of at least ``relevant`` are positive.
 
-    With ``relevant=None`` (by default where judgements have more than two values, see ``yes_from``) the label is the
-    class. By ``majority-vote`` more agents must say yes than no, or the class with most votes is taken (the lowest of
-    several); by ``dawid-skene`` a yes must be more likely than a no, or the most likely class is taken.
+    With ``relevant=None`` (the default for judgements with more than two values, see ``yes_from``) the label is a
+    class. ``majority-vote`` needs more positive than negative judgements, or takes the class with the most votes (the
+    lowest if tied); ``dawid-skene`` takes the most probable label.
     """
     if system not in ("majority-vote", "dawid-skene"):
-        raise ParameterError(f"{system!r} gives no labels: decide by majority-vote or dawid-skene.")
+        raise ParameterError(f"{system!r} does not assign labels: use majority-vote or dawid-skene.")
     min_yes: Any = yes_from(prefs) if relevant == "auto" else relevant
     if min_yes is None:
         decided = _classes(prefs, system)
@@ -174,7 +177,7 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
 
 
 def _classes(prefs: Preferences, system: str) -> Floats:
-    """Return the most frequent (or most likely) class of every slot."""
+    """Return the most frequent (or most probable) class of each slot."""
     if system == "dawid-skene":
         model: Any = rank(prefs, system).model
         return np.asarray(model.categories[model.posterior.argmax(axis=1)])
@@ -185,17 +188,17 @@ def _classes(prefs: Preferences, system: str) -> Floats:
 
 
 def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "auto") -> float:
-    """Return the share of gold labels that agree with the decided labels; labels of at least ``relevant`` are a yes.
+    """Return the share of gold labels that equal the decided labels; labels of at least ``relevant`` are positive.
 
-    By default the convention is that of ``decide``; where it was found from the judgements, gold labels count as in
-    ``yes_from``. Of labels from elsewhere the larger is a yes where decided and gold labels together have at most two
-    values. With ``relevant=None``, and otherwise, classes must be equal.
+    By default the convention is that of ``decide``; if it was derived from the judgements, gold labels are read as in
+    ``yes_from``. For other labels, the larger value is positive if decided and gold labels together have at most two
+    values. Otherwise, and with ``relevant=None``, classes must be equal.
     """
     topic = np.repeat(np.arange(gold.n_instances), np.diff(gold.ptr))
     decided_label = decided.for_items(topic, gold.instances, gold.items, gold.item)
     is_known = np.isfinite(decided_label)
     if not is_known.any():
-        raise InputError("No document has both a decided and a gold label: check that they name topics alike.")
+        raise InputError("No document has both a decided and a gold label: check that both use the same topic names.")
     min_yes: Any = relevant
     if relevant == "auto":
         decided_label, min_yes = _as_judged(decided, gold, decided_label)
@@ -206,7 +209,7 @@ def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "
 
 
 def _as_judged(decided: Labels, gold: Labels, decided_label: Floats) -> tuple[Floats, float | None]:
-    """Return decided labels as values of the judgements where these are known, and the smallest value that is a yes."""
+    """Return decided labels as values of the judgements if these are known, and the smallest positive value."""
     if not isinstance(decided, Decided):
         values = np.union1d(*(labels[np.isfinite(labels)] for labels in (decided_label, gold.label)))
         return decided_label, float(values[-1]) if len(values) <= 2 else None
@@ -217,7 +220,7 @@ def _as_judged(decided: Labels, gold: Labels, decided_label: Floats) -> tuple[Fl
 
 
 def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
-    """Return whether decided labels are 0 and 1 for no and yes, not values to compare with the smallest yes."""
+    """Return whether decided labels are 0 (negative) and 1 (positive), not values to compare with a threshold."""
     if not isinstance(decided, Decided):
         return relevant != "auto" and bool(np.isin(decided.label, (0.0, 1.0)).all())
     return decided.least is not None and (relevant != "auto" or decided.values is None)
@@ -225,11 +228,11 @@ def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
 
 @dataclass(frozen=True)
 class Reliability:
-    """How often agents are right, a row per agent: ``accuracy`` is NaN for one without judgements of gold documents.
+    """The reliability of each agent: ``accuracy`` is NaN for agents without judgements of gold documents.
 
-    ``low`` and ``high`` hold the chance to be right with 95% (Wilson's interval). ``relevant`` and ``irrelevant`` are
-    the shares of right answers on documents of either kind (NaN where labels are classes), ``estimated`` is what
-    Dawid-Skene makes of the agent without looking at gold labels, for yes and no or for classes as ``accuracy``.
+    ``low`` and ``high`` are the 95% confidence interval of the accuracy (Wilson). ``relevant`` and ``irrelevant`` are
+    the accuracies on relevant and irrelevant documents (NaN if labels are classes). ``estimated`` is the accuracy that
+    Dawid-Skene estimates without gold labels.
     """
 
     agents: tuple[str, ...]
@@ -244,7 +247,7 @@ class Reliability:
     notes: tuple[str, ...] = field(default=())
 
     def columns(self) -> dict[str, Any]:
-        """Return the table by column, most judgements first."""
+        """Return the table by column, agents with most judgements first."""
         order = np.lexsort((np.arange(len(self.agents)), -self.judged))
         names = ("judged", "on_gold", "accuracy", "low", "high", "relevant", "irrelevant", "estimated")
         columns: dict[str, Any] = {"agent": [self.agents[k] for k in order.tolist()]}
@@ -289,14 +292,14 @@ def _cell(name: str, value: Any) -> str:
 def reliability(
     prefs: Preferences, gold: Labels | None = None, *, relevant: float | str | None = "auto"
 ) -> Reliability:
-    """Compare every agent's judgements with gold labels; a judgement or label of at least ``relevant`` is a yes.
+    """Compare each agent's judgements with gold labels; a judgement or label of at least ``relevant`` is positive.
 
-    With ``relevant=None`` (by default where there are more than two values, see ``yes_from``) a judgement is right
-    where its class is that of the gold label.
+    With ``relevant=None`` (the default for more than two values, see ``yes_from``) a judgement is correct if it equals
+    the gold label.
     """
     if prefs.agents is None or prefs.agent is None or prefs.value is None:
         raise NeedError(
-            "Every judgement needs an agent and a rating: name their columns with "
+            "Each judgement needs an agent and a rating: name their columns with "
             + arg("agent")
             + " and "
             + arg("rating")
@@ -333,8 +336,8 @@ def reliability(
 
 
 def _estimated(prefs: Preferences, min_yes: float | None) -> Floats:
-    """Return, for every agent, the probability of a right answer by Dawid-Skene: Σ shares_k confusions_akl
-    over l right for k.
+    """Return each agent's probability of a correct answer by Dawid-Skene: Σ shares_k confusions_akl over l correct for
+    k.
     """
     model: Any = rank(prefs, "dawid-skene").model
     kind = np.arange(len(model.categories)) if min_yes is None else model.categories >= min_yes
@@ -346,7 +349,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 def _wilson(right: Floats, total: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's 95% score interval of a share; [0, 1] where the total is 0."""
+    """Return Wilson's 95% score interval of a share; [0, 1] if the total is 0."""
     n = np.where(total > 0, total, 1.0)
     share, square = right / n, LEVEL**2  # z²
     middle = (share + square / (2 * n)) / (1 + square / n)
@@ -358,7 +361,7 @@ def _wilson(right: Floats, total: Floats) -> tuple[Floats, Floats]:
 
 def _system(name: str) -> System:
     if name not in SYSTEMS:
-        raise ParameterError(f"There is no system {name!r} for judgements: use one of {', '.join(SYSTEMS)}.")
+        raise ParameterError(f"There is no system {name!r}: use one of {', '.join(SYSTEMS)}.")
     return SYSTEMS[name]
 
 

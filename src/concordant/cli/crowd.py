@@ -1,4 +1,4 @@
-"""``concordant crowd``: how reliable the agents are who judged documents."""
+"""``concordant crowd``: annotator reliability."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Examples:
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @_options.labels()
-@option("--relevant", type=float, metavar="X", heading="method", help="Minimum relevant judgement or label; by "
-        "default the larger of two values; more than two are classes.")  # fmt: skip
+@option("--relevant", type=float, metavar="X", heading="method", help="Minimum judgement or label that "
+        "counts as relevant; by default the larger of two values; more than two values are classes.")  # fmt: skip
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences", hidden={*UNRATED, "rank", "ranking"})
 def command(
     file: tuple[str, ...], labels: str | None, relevant: float | None, output: shared.Output, **options: Any
 ) -> None:
-    """Estimate how reliable each annotator is.
+    """Estimate the reliability of each annotator.
 
-    The table of judgements has a row for each: agent, topic (instance), document (item) and judgement (rating). For
-    each agent: judgements, those of documents with a gold label, the share that is right with its 95% interval, the
-    shares on relevant and on irrelevant documents, and what Dawid-Skene estimates without looking at gold labels. With
-    gold labels it also says how often majority vote and Dawid-Skene agree with them; "concordant rank --method
-    dawid-skene" shows what they make of the documents.
+    The input has one judgement per row: agent (annotator), topic (instance), document (item) and judgement (rating).
+    The table shows for each agent the number of judgements, the number with a gold label, the accuracy on those with
+    its 95% confidence interval, the accuracy on relevant and on irrelevant documents, and the accuracy that Dawid-Skene
+    estimates without gold labels. With gold labels, the accuracy of majority vote and of Dawid-Skene is shown as well.
+    "concordant rank --method dawid-skene" ranks the documents.
     """
     from concordant.analysis import crowd
     from concordant.io import read_labels
@@ -63,14 +63,14 @@ def command(
 
 
 def _notes(notes: tuple[str, ...]) -> list[str]:
-    """Return the notes with the option in place of the argument."""
+    """Return the notes with the command-line option instead of the argument."""
     from concordant.analysis.crowd import CLASSES
 
     return [CLASSES.format("--relevant") if note == CLASSES.format("relevant") else note for note in notes]
 
 
 def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row per agent; what is not known is None."""
+    """Return one row per agent; unknown values are None."""
     lines = zip(*columns.values(), strict=True)
     return [
         {name: None if value != value else value for name, value in zip(columns, line, strict=True)} for line in lines

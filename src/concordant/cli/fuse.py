@@ -1,4 +1,4 @@
-"""``concordant fuse``: TREC runs in, one TREC run out."""
+"""``concordant fuse``: fuse TREC runs into one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Examples:
 
 
 class FuseCommand(shared.MethodCommand):
-    """The fuse command, whose method is RRF unless another is named."""
+    """The fuse command; its default method is RRF."""
 
     default_method = "rrf"
 
@@ -73,7 +73,7 @@ def command(
 
 
 def _name(ranking: Any, model: str | None, weights: str | None) -> str:
-    """Return the name of a fused run: the method with its settings or the file of its model, and the weights."""
+    """Return the name of a fused run: the method with its settings, or its model file, and the weights."""
     import re
     from pathlib import Path
 
@@ -85,17 +85,17 @@ def _name(ranking: Any, model: str | None, weights: str | None) -> str:
 
 
 def _loaded(path: str, has_params: bool) -> Any:
-    """Return the method saved in a file; refuse other models, and options that the model already fixes."""
+    """Return the method saved in a file; reject other models, and options that the model already fixes."""
     from concordant.method import Method
     from concordant.saving import load
 
     source = click.get_current_context().get_parameter_source("method")
     if has_params or (source is not None and source.name != "DEFAULT"):
-        raise click.UsageError("A model has its method and settings in it: leave out --method and its options.")
+        raise click.UsageError("The model includes the method and its settings: leave out --method and its options.")
     loaded = load(path)
     if not isinstance(loaded, Method):
         raise click.BadParameter(
-            f'{path} holds a ranker of feature rows: use "concordant predict" with it.', param_hint="--model"
+            f'{path} contains a ranker of feature rows: use it with "concordant predict".', param_hint="--model"
         )
     return loaded
 
@@ -109,7 +109,7 @@ def _weighted(prefs: Any, text: str) -> Any:
     try:
         weight = np.array([float(part) for part in text.split(",")])
     except ValueError:
-        raise click.BadParameter(f"{text!r} are no numbers, separated by commas.", param_hint="--weights") from None
+        raise click.BadParameter(f"{text!r} is not a list of numbers.", param_hint="--weights") from None
     if len(weight) != len(prefs.agents) or bad_weights(weight).any() or not weight.any():
         known = ", ".join(prefs.agents)
         raise click.BadParameter(

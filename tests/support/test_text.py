@@ -113,7 +113,7 @@ def test_a_table_fits_the_terminal_and_breaks_no_word(monkeypatch: pytest.Monkey
 def test_columns_without_room_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not shown" not in drawn(monkeypatch, 160, HEADER, ROW, {1, 2, 3, 4})
     narrow = drawn(monkeypatch, 60, HEADER, ROW, {1, 2, 3, 4})
-    assert "not shown, for lack of room: tau instant-runoff, tau schulze" in narrow
+    assert "columns not shown, because the terminal is too narrow: tau instant-runoff, tau schulze" in narrow
     assert "0.600" not in narrow
 
 

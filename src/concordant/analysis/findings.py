@@ -79,7 +79,7 @@ def connection(prefs: Preferences, group_of_slot: Int32s) -> Finding:
     n_seen = int((np.diff(prefs.slot_ptr) > 0).sum())
     n_groups = len(np.unique(group_of_slot))
     if n_groups <= n_seen:
-        return Finding("connected", True, "All items are connected by comparisons, so their scores are comparable.")
+        return Finding("connected", True, "Comparisons link all items, so their scores are comparable.")
     instance = views.instance_of_slot(prefs)
     split_instances = np.flatnonzero(np.bincount(instance[np.unique(group_of_slot, return_index=True)[1]]) > 1)
     where = f"In {len(split_instances):,} of {n_seen:,} instances the items" if prefs.n_instances > 1 else "The items"

@@ -60,7 +60,7 @@ class Ranking(FrozenParts):
     ran: str = ""
     """Where it was computed, if elsewhere than in this process or from counts; empty else."""
     why: Callable[[Ranking], Explanation] | None = None
-    """Says why the ranking of one instance came out so, where the ballots behind it are still at hand."""
+    """Explains the ranking of one instance, if its ballots are available."""
     past: Callable[[], History] | None = None
     """Finds how the scores moved over time, of methods that follow it."""
     beside: Mapping[str, AnyArray] = field(default_factory=dict)

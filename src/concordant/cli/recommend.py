@@ -24,7 +24,7 @@ EPILOG = """\b
 Examples:
   concordant recommend train ratings.csv -o model.zip
   concordant recommend for model.zip ann bob -n 5
-  concordant recommend for model.zip --ratings newcomer.csv
+  concordant recommend for model.zip --ratings new-user.csv
   concordant recommend evaluate model.zip later-ratings.csv
 """
 TRAIN_EPILOG = """\b
@@ -40,7 +40,7 @@ Examples:
   concordant recommend for model.zip ann
   concordant recommend for model.zip ann bob --number 5 --csv -o lists.csv
   concordant recommend for model.zip --all --json -o lists.json
-  concordant recommend for model.zip --ratings newcomer.csv
+  concordant recommend for model.zip --ratings new-user.csv
   concordant recommend for model.zip --like "Casablanca"
 """
 EVALUATE_EPILOG = """\b

@@ -120,7 +120,7 @@ def test_a_description_names_options(run: Run, tmp_path: Path) -> None:
     assert "elects several (seats=) by proportional representation" in str(cc.read(path).describe())
     _, out, _ = run("describe", str(path))
     assert "elects several (rank --method stv --seats) by proportional" in " ".join(out.split())
-    assert "voting rules rank unlisted items last; score models ignore them" in " ".join(out.split())
+    assert "ranked last by voting rules, ignored by score models" in " ".join(out.split())
 
 
 # ---- every option that is named exists ----

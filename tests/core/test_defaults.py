@@ -260,7 +260,7 @@ def test_description_does_not_contradict_itself() -> None:
     text = str(prefs.describe())
     assert text.count("connected") == 1
     assert "above and below others" not in text
-    assert "rank unlisted items last" in text
+    assert "ranked last by voting rules" in text
 
 
 def test_nobody_dislikes_what_they_did_not_rate() -> None:

@@ -20,8 +20,8 @@ from concordant.types import Bools, Int32s, Int64s
 
 SHOWN, SHOWN_ITEMS = 3, 8  # ballots, and items of each, that are shown as they were understood
 MISSING = {
-    "last": "voting rules rank unlisted items last; score models ignore them",
-    "ignore": "unlisted items are not compared",
+    "last": "ranked last by voting rules, ignored by score models",
+    "ignore": "not compared",
 }
 
 

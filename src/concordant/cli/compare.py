@@ -95,7 +95,7 @@ def _text(names: list[str], result: Any, output: shared.Output) -> str:
     """Return the table of methods, with notes on its columns if any method is a statistical model."""
     columns, firsts = result.columns(), result.firsts()
     rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
-    header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]
+    header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "top items"]
     table = output.table(header, rows, set(range(1, len(header) - 1)))
     are_rules = all(value is None for value in [*result.pair_log_likelihood, *result.log_likelihood])
     return table if are_rules else "\n\n".join([table, "\n".join(result.notes())])

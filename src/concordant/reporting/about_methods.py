@@ -67,7 +67,7 @@ def _tables(compared: Comparison) -> list[Part]:
     """Return the table of fit and the table of agreement."""
     n, columns, firsts = len(compared.names), compared.columns(), compared.firsts()
     fit, tau = columns[:-n], columns[-n:]
-    header = ("method", *(text for text, _ in fit), "first")
+    header = ("method", *(text for text, _ in fit), "top items")
     rows = tuple((name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(compared.names))
     title = "Fit of each method to the ballots"
     fits = ReportTable(title, header, rows, frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))

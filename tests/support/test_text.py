@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 import concordant as cc
 from concordant.cli import _shared as shared
 from concordant.metrics import compare_systems
-from concordant.support.text import format_p, interval_cells, interval_heading, number_format, p_value, text_width
+from concordant.support.text import (
+    format_p,
+    interval_cells,
+    interval_heading,
+    number_format,
+    p_value,
+    short_number,
+    text_width,
+)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +70,12 @@ def test_ends_of_intervals_do_not_add_digits() -> None:
 )
 def test_the_heading_of_intervals_names_their_level(level: object, heading: str) -> None:
     assert interval_heading(level) == heading
+
+
+def test_a_number_in_a_sentence_has_four_digits_and_votes_have_all() -> None:
+    values = (1944.0, 1834.5, 12345.678, 0.599739, -0.0, 250.0, 1e-9, 0.0000123456, float("nan"))
+    shown = ["1,944", "1,834.5", "12,346", "0.5997", "0", "250", "1e-09", "0.00001235", "nan"]
+    assert [short_number(value) for value in values] == shown
 
 
 def test_a_p_value_in_a_sentence_names_the_correction() -> None:

@@ -72,8 +72,17 @@ def interval_cells(low: Sequence[float], high: Sequence[float], write: Callable[
 
 def plain_number(value: float, decimals: int = 5) -> str:
     """Write one number for a sentence: with thousands separators and without trailing zeros."""
-    text = f"{round(value, decimals) + 0.0:,.{decimals}f}".rstrip("0").rstrip(".")
-    return text or "0"
+    text = f"{round(value, decimals) + 0.0:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def short_number(value: float, digits: int = _DIGITS) -> str:
+    """Write one number for a sentence: four significant digits, but whole and half numbers (votes) in full."""
+    if not math.isfinite(value) or (value and not 1e-6 <= abs(value) < 1e15):
+        return f"{value:.{digits}g}"
+    if float(2 * value).is_integer():
+        return plain_number(value, 1)
+    return plain_number(value, max(digits - 1 - math.floor(math.log10(abs(value))), 0))
 
 
 def format_p(p: float) -> str:

@@ -1,4 +1,4 @@
-"""Numbers, lines and columns as people read them: one format per column, one width for all text."""
+"""Format numbers, lines and columns for people: one format per column, one width for all text."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def p_value(p: float, correction: str = "") -> str:
 
 
 def text_width(default: int = 100) -> int:
-    """Return how wide text may be: what COLUMNS says, else the terminal, else ``default``."""
+    """Return the maximum width of text: COLUMNS if set, else the width of the terminal, else ``default``."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns):
         return int(columns)
@@ -105,15 +105,15 @@ def text_width(default: int = 100) -> int:
 
 
 def visible(text: str, *, colours: bool = True) -> str:
-    """Return text for a terminal with its control signs written out: a label must not move the cursor or ring.
+    """Return text for a terminal with escaped control characters: a label must not move the cursor or ring the bell.
 
-    ``colours`` lets the sequences through that only colour, which tables are drawn with.
+    ``colours`` keeps sequences that only set colours, which tables use.
     """
     return _CONTROLS.sub(lambda found: found[0] if colours and found[1] else ascii(found[0])[1:-1], text)
 
 
 def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
-    """Return rows of cells as lines with aligned columns; the columns in ``right`` are flush right."""
+    """Return rows of cells as lines with aligned columns; the columns in ``right`` are right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -128,11 +128,10 @@ def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
 def fitting_columns(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], width: int, edge: int = 3
 ) -> dict[int, int]:
-    """Return the columns that fit into a table of this width, with the width of each; ``edge`` is the
-    border per column.
+    """Return the columns that fit into a table of this width, with the width of each.
 
-    Columns of numbers (``right``) are never broken, others at words. Where that is too wide, columns of numbers are
-    dropped, the last first; the first of them next to the row's name stays.
+    ``edge`` is the border per column. Numeric columns (``right``) are never wrapped, others are wrapped at words. If
+    the table is still too wide, numeric columns are dropped from the last on; the first one stays.
     """
     columns = [[header[c], *(row[c] for row in rows)] for c in range(len(header))]
     natural = [max(map(len, cells)) for cells in columns]

@@ -271,11 +271,10 @@ def _new_users(path: str, options: dict[str, Any]) -> Preferences:
 
 def _loaded(path: str) -> Any:
     """Load a trained recommender; reject other files."""
-    from concordant import saving
+    from concordant.cli._models import load_model
     from concordant.errors import InputError
-    from concordant.recommend import Recommender
 
-    model = saving.load(path)
-    if not isinstance(model, Recommender) or not model.learnt:
+    model = load_model(path, "recommender")
+    if not model.learnt:
         raise InputError(f"{path} is not a trained recommender: use a file saved by `concordant recommend train`.")
     return model

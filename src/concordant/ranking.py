@@ -507,7 +507,8 @@ class Ranking(FrozenParts):
                 f"{self.method or 'This method'} gives one score for all time, so it has no history: use a method that "
                 "follows items over time, such as elo, glicko2 or trueskill."
             )
-        return self.past()
+        history, level = self.past(), self.params.get("level")
+        return replace(history, level=level) if isinstance(level, float) else history
 
     # ---- pictures ----
     def plot(self, path: str | None = None, *, top: int = 30) -> Any:

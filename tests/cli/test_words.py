@@ -117,10 +117,10 @@ def test_labels_that_look_like_parameters_stay_as_they_are(run: Run, tmp_path: P
 def test_a_description_names_options(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "ballots.csv"
     path.write_text("ranking\na > b > c\nb > c\na\nc > a\n")
-    assert "elects several (seats=) in proportion" in str(cc.read(path).describe())
+    assert "elects several (seats=) by proportional representation" in str(cc.read(path).describe())
     _, out, _ = run("describe", str(path))
-    assert "elects several (rank --method stv --seats) in proportion" in " ".join(out.split())
-    assert "ranked below the named items by the rules; score models leave them out" in " ".join(out.split())
+    assert "elects several (rank --method stv --seats) by proportional" in " ".join(out.split())
+    assert "ranked last by voting rules, ignored by score models" in " ".join(out.split())
 
 
 # ---- every option that is named exists ----

@@ -1,20 +1,21 @@
-"""Judgements of a crowd: who is right how often, and what the documents really are.
+"""Crowdsourced judgements: annotator reliability, and rankings and labels of the documents.
 
-A judgement says what an agent (a worker) thinks of a document of a topic, 1 for relevant and 0 for not, or a grade;
-gold labels are known for some documents. All that turns judgements into rankings and labels is reachable from here:
+A judgement is the label that an agent (an annotator or worker) gives a document of a topic: 1 for relevant and 0 for
+irrelevant, or a grade. Gold labels are the true labels of some documents. These systems turn judgements into rankings
+and labels:
 
 ===============  ===========================================================================================
 majority-vote    judgements for a document minus those against it
-condorcet        duels of documents, won by whom agents judge higher in total (Copeland's points)
-dawid-skene      what a document is and how each agent errs, found together without gold labels
-theta-mpm        agents count by how well they agree with the gold labels of other topics
+condorcet        pairwise contests of documents by total judgement (Copeland score)
+dawid-skene      labels and confusion matrices of the agents, estimated by EM without gold labels
+theta-mpm        agents weighted by their agreement with the gold labels of other topics
 consensus        a ranker trained on the summed preferences of all agents
-hybrid           a ranker that knows every agent with at least ``min_preferences`` judgements by itself,
-                 all others by their sum
+hybrid           a ranker with separate features for agents with at least ``min_preferences``
+                 judgements; the others are summed
 ===============  ===========================================================================================
 
-The last three learn from gold labels. ``rank`` ranks by any of them, ``decide`` gives labels to all documents,
-``reliability`` says how often each agent is right.
+The last three learn from gold labels. ``rank`` ranks by any of them, ``decide`` labels all documents, and
+``reliability`` measures the accuracy of each agent.
 
 >>> from concordant import crowd
 >>> prefs = crowd.judgements(["ann", "bob", "eve"] * 2, ["t1"] * 6, ["d1"] * 3 + ["d2"] * 3, [1, 1, 0, 0, 0, 1])
@@ -41,20 +42,20 @@ from concordant.labels import Labels
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.support.text import align
+from concordant.support.text import align, interval_cells, interval_heading
 from concordant.types import Floats
 
-CLASSES = "there are more than two values, so a judgement is right where it equals the gold label: give {} for yes/no"
+CLASSES = "there are more than two values, so a judgement is correct if it equals the gold label: give {} for yes/no"
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
 
 
 class System(NamedTuple):
-    """A way from judgements to a ranking: a method with the settings it has for judgements."""
+    """A method of ranking documents from judgements, with its settings."""
 
     method: str
     params: Mapping[str, Any] = {}
     learns: bool = False
-    """Whether it learns from gold labels."""
+    """Whether the system learns from gold labels."""
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -97,13 +98,13 @@ def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Prefere
     """
     columns = [encode(column, name)[0] for column, name in ((agent, "agent"), (topic, "topic"), (document, "document"))]
     if len({len(column) for column in columns}) > 1:
-        raise InputError("agent, topic and document differ in length: give one of each per judgement.")
+        raise InputError("agent, topic and document have different lengths: give one of each per judgement.")
     _, first = np.unique(np.stack(columns), axis=1, return_index=True)
     first.sort()
     kept = [np.asarray(column)[first] for column in (agent, document, judgement, topic)]
     prefs = Preferences.from_ratings(*kept[:3], instance=kept[3])
     left_out = len(columns[0]) - len(first)
-    return prefs.noted(f"left out {left_out:,} judgements of a document the agent judged before") if left_out else prefs
+    return prefs.noted(f"left out {left_out:,} repeated judgements by the same agent") if left_out else prefs
 
 
 def method(system: str, **params: Any) -> Method:
@@ -249,7 +250,7 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
     [1.0]
     """
     if system not in ("majority-vote", "dawid-skene"):
-        raise ParameterError(f"{system!r} gives no labels: decide by majority-vote or dawid-skene.")
+        raise ParameterError(f"{system!r} does not assign labels: use majority-vote or dawid-skene.")
     min_yes: Any = yes_from(prefs) if relevant == "auto" else relevant
     if min_yes is None:
         decided = _classes(prefs, system)
@@ -303,7 +304,7 @@ def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "
     decided_label = decided.for_items(topic, gold.instances, gold.items, gold.item)
     is_known = np.isfinite(decided_label)
     if not is_known.any():
-        raise InputError("No document has both a decided and a gold label: check that they name topics alike.")
+        raise InputError("No document has both a decided and a gold label: check that both use the same topic names.")
     min_yes: Any = relevant
     if relevant == "auto":
         decided_label, min_yes = _as_judged(decided, gold, decided_label)
@@ -379,30 +380,46 @@ class Reliability:
         columns: dict[str, Any] = {"agent": [self.agents[k] for k in order.tolist()]}
         return columns | {name: getattr(self, name)[order].tolist() for name in names}
 
-    def __str__(self) -> str:
+    def written(self) -> dict[str, list[str]]:
+        """Return the table as text.
+
+        Returns
+        -------
+        dict of str to list of str
+            Cells by heading: counts as integers, shares with two decimals, 95% confidence intervals.
+        """
         columns = self.columns()
-        lines = [[str(agent), *cells] for agent, *cells in zip(columns["agent"], *written(columns), strict=True)]
-        return "\n".join(align([list(columns), *lines], right=set(range(1, len(columns)))))
+        low, high = (
+            np.where(np.isnan(columns["accuracy"]), np.nan, columns.pop(end)).tolist() for end in ("low", "high")
+        )
+        interval = interval_cells(low, high, "{:.2f}".format)
+        cells = {HEADINGS[name]: [_cell(name, value) for value in column] for name, column in columns.items()}
+        first, rest = list(cells.items())[:4], list(cells.items())[4:]
+        return dict([*first, (interval_heading(), interval), *rest])
+
+    def __str__(self) -> str:
+        columns = self.written()
+        return "\n".join(
+            align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(1, len(columns))))
+        )
 
 
-def written(columns: Mapping[str, Any]) -> list[list[str]]:
-    """Format the numbers of a reliability table: counts as integers, shares with two decimals.
+HEADINGS = {
+    "agent": "agent",
+    "judged": "judgements",
+    "on_gold": "with gold label",
+    "accuracy": "accuracy",
+    "relevant": "on relevant",
+    "irrelevant": "on irrelevant",
+    "estimated": "Dawid-Skene",
+}  # of the table for people; the interval comes after the accuracy
 
-    Parameters
-    ----------
-    columns : mapping of str to list
-        Columns of the table.
 
-    Returns
-    -------
-    list of list of str
-        Texts, column by column, without the column of agents.
-    """
-    return [
-        [f"{x:.0f}" if name in ("judged", "on_gold") else "" if np.isnan(x) else f"{x:.2f}" for x in column]
-        for name, column in columns.items()
-        if name != "agent"
-    ]
+def _cell(name: str, value: Any) -> str:
+    """Return a cell of the table for people."""
+    if name == "agent":
+        return str(value)
+    return f"{value:.0f}" if name in ("judged", "on_gold") else "" if np.isnan(value) else f"{value:.2f}"
 
 
 def reliability(
@@ -432,7 +449,7 @@ def reliability(
     """
     if prefs.agents is None or prefs.agent is None or prefs.value is None:
         raise NeedError(
-            "Every judgement needs an agent and a rating: name their columns with "
+            "Each judgement needs an agent and a rating: name their columns with "
             + arg("agent")
             + " and "
             + arg("rating")
@@ -469,8 +486,8 @@ def reliability(
 
 
 def _estimated(prefs: Preferences, min_yes: float | None) -> Floats:
-    """Return, for every agent, the probability of a right answer by Dawid-Skene: Σ shares_k confusions_akl
-    over l right for k.
+    """Return each agent's probability of a correct answer by Dawid-Skene: Σ shares_k confusions_akl over l correct for
+    k.
     """
     model: Any = rank(prefs, "dawid-skene").model
     kind = np.arange(len(model.categories)) if min_yes is None else model.categories >= min_yes
@@ -482,7 +499,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 def _wilson(right: Floats, total: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's 95% score interval of a share; [0, 1] where the total is 0."""
+    """Return Wilson's 95% score interval of a share; [0, 1] if the total is 0."""
     n = np.where(total > 0, total, 1.0)
     share, square = right / n, LEVEL**2  # z²
     middle = (share + square / (2 * n)) / (1 + square / n)
@@ -494,7 +511,7 @@ def _wilson(right: Floats, total: Floats) -> tuple[Floats, Floats]:
 
 def _system(name: str) -> System:
     if name not in SYSTEMS:
-        raise ParameterError(f"There is no system {name!r} for judgements: use one of {', '.join(SYSTEMS)}.")
+        raise ParameterError(f"There is no system {name!r}: use one of {', '.join(SYSTEMS)}.")
     return SYSTEMS[name]
 
 

@@ -34,7 +34,7 @@ def load_model(path: str, kind: str) -> Any:
 
 
 def model_method(path: str, params: Iterable[str] = ()) -> Any:
-    """Load the method of ``--model``; refuse ``--method`` and options that the model contains."""
+    """Load the method of ``--model``; reject ``--method`` and options that the model contains."""
     source = click.get_current_context().get_parameter_source("method")
     if source is not None and source.name != "DEFAULT":
         raise click.UsageError(

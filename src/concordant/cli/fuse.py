@@ -1,4 +1,4 @@
-"""``concordant fuse``: rankings of several systems in, one TREC run out."""
+"""``concordant fuse``: fuse rankings of several systems into one TREC run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Examples:
 
 
 class FuseCommand(shared.MethodCommand):
-    """The fuse command, whose method is RRF unless another is named."""
+    """The fuse command; its default method is RRF."""
 
     default_method = "rrf"
 
@@ -81,7 +81,7 @@ def command(
 
 
 def _name(ranking: Any, model: str | None, weights: str | None) -> str:
-    """Return the name of a fused run: the method with its settings or the file of its model, and the weights."""
+    """Return the name of a fused run: the method with its settings, or its model file, and the weights."""
     import re
     from pathlib import Path
 
@@ -101,7 +101,7 @@ def _weighted(prefs: Any, text: str) -> Any:
     try:
         weight = np.array([float(part) for part in text.split(",")])
     except ValueError:
-        raise click.BadParameter(f"{text!r} are no numbers, separated by commas.", param_hint="--weights") from None
+        raise click.BadParameter(f"{text!r} is not a list of numbers.", param_hint="--weights") from None
     if len(weight) != len(prefs.agents) or bad_weights(weight).any() or not weight.any():
         known = ", ".join(prefs.agents)
         raise click.BadParameter(

@@ -1,4 +1,4 @@
-"""``concordant train-fusion``: runs and judgements in, a model that fuses such runs out."""
+"""``concordant train-fusion``: train a fusion model on runs and relevance judgements."""
 
 from __future__ import annotations
 
@@ -59,13 +59,12 @@ def command(
     output: str | None,
     **options: Any,
 ) -> None:
-    """Learn from judged topics how to fuse runs.
+    """Train a fusion model on judged topics.
 
-    RUN is TREC runs (topic Q0 document rank score tag), LETOR files, or any other file of rankings by named agents.
-    --labels may be repeated; without it, the judgements in the LETOR files are used. Some of the judged topics are set
-    aside to choose the best state of training, unless --valid names others; the table compares the model with
-    reciprocal rank fusion and the best single run on both parts. The model is used by "concordant rank --model" and
-    "concordant fuse --model".
+    RUN is a TREC run (topic Q0 document rank score tag), a LETOR file, or any other file of rankings by named agents.
+    --labels may be repeated; without it, the judgements in the LETOR files are used. Some of the judged topics are held
+    out for model selection, unless --valid names others; the table compares the model with reciprocal rank fusion and
+    the best single run on both parts. Use the model with "concordant rank --model" and "concordant fuse --model".
     """
     from concordant import registry
     from concordant.errors import InputError
@@ -77,7 +76,7 @@ def command(
     learners.refuse_early(output, plot)
     unfitted: Any = registry.make(method, **params)
     if not hasattr(unfitted, "fit"):
-        raise InputError(f"{unfitted.name} learns nothing from labels: use {DEFAULT}, or another method that does.")
+        raise InputError(f"{unfitted.name} does not learn from labels: use {DEFAULT} or another supervised method.")
     reading = shared.pop_reading_options(options)
     prefs, known = (
         Request(runs, reading=reading).read(),
@@ -109,7 +108,7 @@ def command(
 
 
 def _judgements(paths: tuple[str, ...], files: list[str], reading: dict[str, Any]) -> Labels:
-    """Read the judgements: the files that were named, or else those that hold the rankings."""
+    """Read the judgements from the named files, or from the files of rankings."""
     from concordant.errors import ConcordantError, InputError
     from concordant.io import read_labels
 
@@ -124,7 +123,7 @@ def _judgements(paths: tuple[str, ...], files: list[str], reading: dict[str, Any
 
 
 def _check_validated(method: Any) -> None:
-    """Refuse validation topics for a method that does not use any."""
+    """Reject validation topics for a method that does not use them."""
     if not getattr(method, "takes_validation", False):
         raise click.UsageError(f"{method.name} does not use validation topics: leave out --valid.")
 
@@ -136,7 +135,7 @@ def _unjudged(prefs: Preferences, *parts: Preferences | None) -> list[str]:
 
 
 def _share(method: Any, share: float | None) -> float:
-    """Return the share of topics to validate on: the given one, or by default some where the method can use them."""
+    """Return the share of topics for validation: the given one, or by default some if the method can use them."""
     if share is not None:
         return share
     return SHARE if getattr(method, "takes_validation", False) else 0.0
@@ -151,7 +150,7 @@ def _parts(prefs: Preferences, labels: Labels, share: float, seed: int) -> tuple
     judged = [] if labels.instances is None or prefs.instances is None else labels.instances.labels
     topics = sorted(set(judged).intersection(prefs.instances.labels if prefs.instances is not None else ()))
     if not topics:
-        raise InputError("The runs and the judgements share no topic: check that they name topics alike.")
+        raise InputError("The runs and the judgements have no common topic: check that both use the same topic names.")
     count = round(share * len(topics)) if share else 0
     if not count:
         return prefs.select(instances=topics), None
@@ -184,7 +183,7 @@ def _trust(model: Any, prefs: Preferences) -> dict[str, float]:
 
 
 def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any]) -> None:
-    """Save the model and draw its weights, where requested."""
+    """Save the model and plot its weights, if requested."""
     from concordant import saving
     from concordant.errors import InputError
 
@@ -192,12 +191,12 @@ def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any
         saving.save(model, output, about=about)
     if plot is not None:
         if not hasattr(model, "plot_experts"):
-            raise InputError(f"{model.name} has no picture of its experts: leave out --plot.")
+            raise InputError(f"{model.name} has no plot of its experts: leave out --plot.")
         model.plot_experts(plot)
 
 
 def _text(table: dict[str, Any], metrics: list[str], trust: dict[str, float], name: str) -> str:
-    """Return the table of metrics by set and system, and that of the weights of runs."""
+    """Return the table of metrics by set and system, and the table of the weights of runs."""
     rows = [
         [
             part if k == 0 else "",

@@ -1,10 +1,10 @@
-"""Do groups judge alike? The ranking of every group beside that of all, and the differences that are no luck.
+"""Rank groups of ballots separately and test which differences from the rest are statistically significant.
 
-A group is a property of ballots: the language of a prompt, the country or the age class of a voter. All ballots
-together are ranked first (``whole``), then those of every group, by the same method with the hyper-parameters that the
-whole chose (one prior for all). Every score of a group is compared with that of the ballots which are not in the group,
-and ``holds`` says which differences stay after correcting for all comparisons; ``contrasts`` has the formulas. Items
-that no ballot of a group names are left out there, unless the method reads silence as a low place.
+A group is a property of ballots, such as the language of a prompt or the country or age group of a voter. All ballots
+together are ranked first (``whole``), then those of each group, by the same method with the hyper-parameters fitted on
+all ballots (one prior for all). Each score of a group is compared with the score from the ballots outside the group,
+and ``holds`` marks the differences that are significant after correction for multiple testing; ``contrasts`` has the
+formulas. Items on no ballot of a group are left out there, unless the method ranks unlisted items last.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def compare_groups(
     has_errors = "stderr" in whole.details
     if test == "errors" and not has_errors:
         raise InputError(
-            f"{method.name} gives no standard errors here: use " + arg("test", "permutation") + ", or leave it out."
+            f"{method.name} has no standard errors here: use " + arg("test", "permutation") + ", or leave it out."
         )
     is_by_errors = has_errors and (
         test == "errors" or (test == "auto" and permutations is None and method.errors_by_ballots)
@@ -153,7 +153,7 @@ def compare_groups(
 
 
 def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, silence: bool) -> Contrasts | None:
-    """Test by standard errors; None where a group or its rest has none."""
+    """Test by standard errors; None if a group or its rest has none."""
     if "stderr" not in groups.details:
         return None
     rests = method.rank(contrasts.in_rests(grouped, silence))
@@ -161,7 +161,7 @@ def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, sile
 
 
 def _settled(method: Method, whole: Ranking) -> Method:
-    """Return the method with the hyper-parameters fitted on the whole, so that all groups are ranked by the same."""
+    """Return the method with the hyper-parameters fitted on all ballots, which are used for all groups."""
     fit = whole.fit or {}
     fitted = {
         declared.name: fit[declared.name]
@@ -175,7 +175,7 @@ def _settled(method: Method, whole: Ranking) -> Method:
 
 
 def _rows(whole: Ranking, groups: Ranking, tested: Contrasts, alpha: float) -> tuple[GroupDifference, ...]:
-    """Return a row per group and item that it has, items in the order of the whole."""
+    """Return one row per group and item, items in the overall order."""
     place = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
     code = {label: code for code, label in enumerate(whole.vocabulary.labels)}
     rows = []
@@ -215,7 +215,7 @@ def _small(sizes: Mapping[str, float]) -> tuple[Notice, ...]:
     if not small:
         return ()
     named = ", ".join(small[:8]) + (f" and {len(small) - 8:,} more" if len(small) > 8 else "")
-    text = f"groups of fewer than {SMALL:g} ballots show only large differences, and their ranks are luck: {named}"
+    text = f"ranks in groups of fewer than {SMALL:g} ballots are unreliable, and tests have little power: {named}"
     return (Notice("small-groups", text),)
 
 
@@ -224,30 +224,30 @@ def grouped_preferences(request: Request, by: By) -> Preferences:
     """Return the preferences of a request with the groups as their instances."""
     if request.has_columns:
         if not isinstance(by, (str, int)):
-            raise InputError("Say which column holds the groups: " + arg("by", "language") + ", for example.")
+            raise InputError("Name the column of groups: " + arg("by", "language") + ", for example.")
         return _checked(replace(request, reading={**request.reading, "by": by}, min_ballots=None).read())
     prefs: Preferences = replace(request, min_ballots=None).read()
     if by is None or (isinstance(by, str) and by == "instance"):
         if prefs.instances is None:
             raise InputError(
                 phrase(
-                    "These preferences name no groups: give {} a group per ballot or a mapping from agents to groups, "
-                    "or read them with {}.",
+                    "These preferences have no groups: set {} to a group per ballot or a mapping from agents to "
+                    "groups, or read them with {}.",
                     *(arg("by"), arg("by", shown="COLUMN")),
                 )
             )
         return _checked(prefs)
     if prefs.n_instances > 1:
         raise InputError(
-            f"These preferences have {prefs.n_instances:,} instances, and groups are compared within one"
+            f"These preferences have {prefs.n_instances:,} instances, but groups are compared within one"
             + action("select_one", ": take one with select(instances=…)")
             + "."
         )
     if isinstance(by, (str, int)):
         raise InputError(
             phrase(
-                "{} names a column, which files and DataFrames have: of preferences, give a group per ballot or a "
-                "mapping from agents to groups, or read them with {}.",
+                "{} names a column, but preferences have no columns: give a group per ballot or a mapping from agents "
+                "to groups, or read the data with {}.",
                 *(arg("by", by), arg("by", shown="COLUMN")),
             )
         )
@@ -262,13 +262,13 @@ def _labels(prefs: Preferences, by: Iterable[object] | Mapping[Any, object]) -> 
     if isinstance(by, Mapping):
         if prefs.agents is None or prefs.agent is None:
             raise InputError(
-                "A mapping from agents to groups needs preferences that say who cast each ballot: build them with "
+                "A mapping from agents to groups needs preferences with agents: build them with "
                 + arg("agent")
                 + ", or give a group per ballot."
             )
         named = {str(agent): group for agent, group in by.items()}
         if not set(named) & set(prefs.agents.labels):
-            raise InputError("The mapping names no agent of these preferences: its keys must be their labels.")
+            raise InputError("The mapping contains no agent of these preferences: its keys must be labels of agents.")
         of_agent = [named.get(agent) for agent in prefs.agents.labels]
         return [of_agent[k] for k in prefs.agent.tolist()]
     listed = list(by)
@@ -282,27 +282,27 @@ def _is_missing(label: object) -> bool:
 
 
 def _checked(grouped: Preferences) -> Preferences:
-    """Refuse a single group, too many groups, and groups without a common item."""
+    """Reject a single group, too many groups, and groups without a common item."""
     n = len(np.unique(grouped.instance_of_ballot))
     if n < 2:
         raise InputError("All ballots are in one group, so there is nothing to compare: name another column.")
     if n > MAX_GROUPS:
         raise InputError(
-            f"There are {n:,} groups, and more than {MAX_GROUPS} cannot be compared: name a coarser column (language, "
-            "country, age class), or join rare groups."
+            f"There are {n:,} groups, and at most {MAX_GROUPS} can be compared: name a coarser column (language, "
+            f"country, age group), or merge small groups."
         )
     group = np.repeat(grouped.instance_of_ballot.astype(np.int64), np.diff(grouped.indptr))
     item_of_pair = np.unique(group * grouped.n_items + grouped.item) % max(grouped.n_items, 1)
     if np.bincount(item_of_pair, minlength=1).max() < 2:
         raise InputError(
-            "No item stands in two groups, so they cannot be compared: a group is a property of ballots (language, "
-            "country, age class), not of items."
+            "No item occurs in two groups, so they cannot be compared: a group is a property of ballots (language, "
+            "country, age group), not of items."
         )
     return grouped
 
 
 def by_size(grouped: Preferences) -> Preferences:
-    """Return the same preferences with the largest group first, and ballots without a group last."""
+    """Return the preferences with the largest group first, and ballots without a group last."""
     sizes = _sizes(grouped)
     order = sorted(sizes, key=lambda name: (name == UNGROUPED, -sizes[name]))
     assert grouped.instances is not None
@@ -313,7 +313,7 @@ def by_size(grouped: Preferences) -> Preferences:
 
 
 def _sizes(grouped: Preferences) -> dict[str, float]:
-    """Return the weight of the ballots of every group that has any."""
+    """Return the total weight of the ballots of each non-empty group."""
     assert grouped.instances is not None
     weight = np.bincount(grouped.instance_of_ballot, grouped.weight, len(grouped.instances))
     return {name: size for name, size in zip(grouped.instances.labels, weight.tolist(), strict=True) if size > 0}

@@ -289,7 +289,7 @@ def test_settings_that_know_no_covariates_say_so(method: str, params: dict[str, 
 
 def test_a_name_cannot_be_both_of_items_and_of_what_was_compared() -> None:
     method = cc.BradleyTerry().with_covariates({f"m{k}": {"length": float(k)} for k in range(6)})
-    with pytest.raises(InputError, match="'length' is a covariate of items"):
+    with pytest.raises(InputError, match="'length' names both an item covariate"):
         method.rank(Arena(50).prefs)
     both = cc.BradleyTerry().with_covariates({f"m{k}": {"size": float(k)} for k in range(6)}).rank(Arena(300).prefs)
     assert list(both.model.coefficients) == ["size", "length", "lists"]

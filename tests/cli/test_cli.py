@@ -382,7 +382,7 @@ def test_kemeny_says_whether_its_ranking_is_proven(run: Run, tmp_path: Path) -> 
     _, out, err = run("rank", simulated, "--method", "kemeny", "--time-limit", 0)
     assert re.search(r"within \d[.\d]*% of the smallest total distance", out)
     assert "stopped before the proof" in err
-    assert "--time-limit gives more seconds" in err
+    assert "--time-limit extends the search" in err
 
 
 def test_a_terminal_shows_how_far_kemeny_has_come(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
-"""Fitted models: questions a table of scores cannot answer, asked in the same way of every model.
+"""Fitted models: win probabilities, log-likelihoods and samples, with the same interface for every model.
 
-All have ``p_beats``, ``p_tie``, ``matrix``, ``difference``, ``log_likelihood`` and ``sample`` from the base class; a
-model adds the chances of its outcomes, its likelihood, and how its ballots arise. With several instances a question
-names one (``instance=``).
+All have ``p_beats``, ``p_tie``, ``matrix``, ``difference``, ``log_likelihood`` and ``sample`` from the base class. A
+model adds its outcome probabilities, its likelihood and its sampler. With several instances, name one with
+``instance=``.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Seed: TypeAlias = "int | np.random.Generator | None"  # text: naming the class w
 
 
 class HasCovariance(Protocol):
-    """What knows how sure scores are, and finds it out when asked."""
+    """An object that computes the covariance of scores on request."""
 
     def covariance(self, instance: int) -> Floats | None:
-        """Return the covariance of the scores of an instance; None where it was not kept."""
+        """Return the covariance of the scores of an instance; None if it was not kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,19 +50,19 @@ class FittedModel:
     score: Floats
     errors: HasCovariance | None = field(default=None, kw_only=True)
     coefficients: Mapping[str, float] = field(default_factory=dict, kw_only=True)
-    """What a unit of each covariate is worth, of the items or of what was compared."""
+    """The effect of one unit of each covariate, of items or of comparisons."""
     effects: Effects | None = field(default=None, kw_only=True)
-    """Of teams, and of covariates of what was compared."""
+    """The effects of teams and of covariates of comparisons."""
 
     @classmethod
     def of(cls, prefs: Preferences, score: Floats, /, **more: Any) -> Self:
-        """Return the model of the candidates of preferences; ``more`` are further fields."""
+        """Return the model for the candidates of these preferences; ``more`` are additional fields."""
         return cls(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item, score, **more)
 
     # ---- what a model adds ----
     @abstractmethod
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties."""
+        """Return the probabilities that the first slot of each pair wins, loses and ties."""
 
     @abstractmethod
     def log_likelihood(self, prefs: Preferences) -> float:
@@ -71,7 +71,7 @@ class FittedModel:
     def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
         """Return the log-probability of the strict pairs of other preferences, given no tie, and their total weight.
 
-        Every model answers it, so that models can be compared: given that one of two items is ahead, which one?
+        Every model has this conditional log-likelihood, so models with and without ties can be compared by it.
         """
         if self.effects is not None:
             model, over = self.effects.lifted(self, prefs)
@@ -83,11 +83,11 @@ class FittedModel:
 
     @property
     def _counting(self) -> Counting:
-        """How ballots are counted into pairs when models are compared: every pair once."""
+        """The rule for counting pairs when models are compared: every pair once."""
         return Counting()
 
     def _at(self, first: Int64s, second: Int64s, duels: Duels, known: Bools) -> tuple[Floats, Floats, Floats]:
-        """Return the chances of win, loss and tie for pairs of slots: the ``known`` rows of ``duels``."""
+        """Return the probabilities of win, loss and tie for pairs of slots: the ``known`` rows of ``duels``."""
         return self.chances(first, second)
 
     @abstractmethod
@@ -119,22 +119,22 @@ class FittedModel:
         """The ranking by the same method without covariates."""
         if self.effects is None or self.effects.uncorrected is None:
             raise InputError(
-                "Nothing was corrected: these preferences have no covariates, or "
+                "There is no uncorrected ranking: these preferences have no covariates, or "
                 + arg("style_control", False)
                 + " was given."
             )
         return self.effects.uncorrected
 
     def p_beats(self, a: object, b: object, instance: object = None) -> float:
-        """Return the chance that ``a`` beats ``b``."""
+        """Return the probability that ``a`` beats ``b``."""
         return float(self.chances(*self._pair(a, b, instance))[0][0])
 
     def p_tie(self, a: object, b: object, instance: object = None) -> float:
-        """Return the chance that ``a`` and ``b`` tie; 0 for models without ties."""
+        """Return the probability that ``a`` and ``b`` tie; 0 for models without ties."""
         return float(self.chances(*self._pair(a, b, instance))[2][0])
 
     def matrix(self, instance: object = None) -> Floats:
-        """Return the chances that the row's candidate beats the column's (input order); the diagonal is 1/2."""
+        """Return the probabilities that the row's candidate beats the column's (input order); the diagonal is 1/2."""
         slots = self.slots(instance)
         m = len(slots)
         p_wins = self.chances(np.repeat(slots, m), np.tile(slots, m))[0].reshape(m, m)
@@ -142,7 +142,7 @@ class FittedModel:
         return p_wins
 
     def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
-        """Return the score of ``a`` less that of ``b``, and its standard error."""
+        """Return the score of ``a`` minus that of ``b``, and the standard error of this difference."""
         first, second = self._pair(a, b, instance)
         q = self._instance(instance)
         block = None if self.errors is None else self.errors.covariance(q)
@@ -179,7 +179,7 @@ class FittedModel:
 
     # ---- which slots ----
     def slots(self, instance: object = None) -> Int64s:
-        """Return the slots of an instance; it must be named where there are several."""
+        """Return the slots of an instance; the name is required if there are several."""
         q = self._instance(instance)
         return np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
 
@@ -192,7 +192,7 @@ class FittedModel:
         return int(slots[place[0]])
 
     def slots_of(self, prefs: Preferences) -> Int64s:
-        """Return this model's slot for every slot of other preferences, -1 where it has none.
+        """Return this model's slot for every slot of other preferences, -1 if it has none.
 
         Slots are matched by the key instance * n_items + item.
         """
@@ -215,9 +215,7 @@ class FittedModel:
         return np.where(is_known, order[place], -1)
 
     def known_part(self, prefs: Preferences) -> tuple[Preferences, Int64s]:
-        """Return the part of other preferences whose candidates this model knows, and this model's slot of each
-        slot.
-        """
+        """Return the preferences restricted to candidates this model knows, and this model's slot of each slot."""
         slot = self.slots_of(prefs)
         if (slot < 0).any():
             prefs = Preferences(**parts_of_subset(prefs, np.ones(prefs.n_ballots, bool), slot >= 0))
@@ -240,7 +238,7 @@ class FittedModel:
 def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Floats) -> tuple[float, float]:
     """Return the log-probability of wins and losses given that no pair is tied, and their total weight.
 
-    ``chances`` are those of a win, a loss and a tie of every pair.
+    ``chances`` are the probabilities of a win, a loss and a tie of every pair.
     """
     up, down, _ = chances
     p_decided, tiny = np.maximum(up + down, np.finfo(float).tiny), np.finfo(float).tiny
@@ -249,10 +247,10 @@ def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Flo
 
 
 def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
-    """Return the number of the instance that a question names; it must be named where there are several."""
+    """Return the number of the named instance; the name is required if there are several."""
     if instance is None:
         if n_instances > 1:
-            raise InputError("This model covers several instances: name one with " + arg("instance") + " to say which.")
+            raise InputError("This model has several instances: name one with " + arg("instance") + " to say which.")
         return 0
     if instances is None:
         raise InputError("This model has a single, unnamed instance: leave " + arg("instance") + " out.")
@@ -262,13 +260,13 @@ def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance:
 # ---- comparisons ----
 @dataclass(frozen=True, eq=False)
 class ComparisonModel(FittedModel):
-    """A model of comparisons two by two."""
+    """A model of pairwise comparisons."""
 
     counting: Counting = field(default=Counting(), kw_only=True)
 
     @property
     def has_ties(self) -> bool:
-        """Whether the model has ties; else a tie counts as half a win each way."""
+        """Whether the model has a tie outcome; otherwise a tie counts as half a win for each item."""
         return True
 
     @property
@@ -280,7 +278,7 @@ class ComparisonModel(FittedModel):
 
     @abstractmethod
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties; ``order`` is 1 if shown first."""
+        """Return win, loss and tie probabilities of the first slot of each pair; ``order`` is 1 if shown first."""
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
@@ -300,7 +298,7 @@ class ComparisonModel(FittedModel):
         return float((value + np.where(tied > 0, tied * np.log(np.maximum(even, tiny)), 0.0)).sum())
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw n comparisons of uniformly random pairs, nobody shown first: winner first, tiers 0, 1 (0, 0 if tied)."""
+        """Draw n comparisons of random pairs, without position bias: winner first, tiers 0, 1 (0, 0 if tied)."""
         first = rng.integers(0, len(slots), n)
         second = rng.integers(0, len(slots) - 1, n)
         second += second >= first
@@ -313,7 +311,7 @@ class ComparisonModel(FittedModel):
 
 @dataclass(frozen=True, eq=False)
 class PairModel(ComparisonModel):
-    """Scores of a model of comparisons, ready for questions.
+    """A fitted model of pairwise comparisons (Bradley-Terry, Thurstone, Davidson, Rao-Kupper).
 
     >>> import concordant as cc
     >>> votes = cc.Preferences.from_pairs(["a", "a", "b"], ["b", "b", "a"])
@@ -324,7 +322,7 @@ class PairModel(ComparisonModel):
 
     link: int
     advantage: Floats
-    """Of the item shown first, by instance."""
+    """The position bias (advantage of the item shown first), by instance."""
     tie: Floats
     """The tie parameter, by instance."""
 
@@ -335,25 +333,25 @@ class PairModel(ComparisonModel):
 
     @property
     def has_ties(self) -> bool:
-        """Whether the model has ties; else a tie counts as half a win each way."""
+        """Whether the model has a tie outcome; otherwise a tie counts as half a win for each item."""
         return links.has_tie_parameter(self.link)
 
     def p_beats(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
-        """Return the chance that ``a`` beats ``b``; ``first`` names the one shown first, where that matters."""
+        """Return the probability that ``a`` beats ``b``; ``first`` is the item shown first (position bias)."""
         return self._between(a, b, instance, first)[0]
 
     def p_tie(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
-        """Return the chance that ``a`` and ``b`` tie; 0 for models without ties."""
+        """Return the probability that ``a`` and ``b`` tie; 0 for models without ties."""
         return self._between(a, b, instance, first)[2]
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties; ``order`` is 1 if shown first."""
+        """Return win, loss and tie probabilities of the first slot of each pair; ``order`` is 1 if shown first."""
         instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
         lead = self.score[first] - self.score[second] + order * self.advantage[instance]
         return links.chances(self.link, lead, self.tie[instance])
 
     def _between(self, a: object, b: object, instance: object, first: object) -> tuple[float, float, float]:
-        """Return the chances that ``a`` wins, loses and ties against ``b``; ``first`` is the one shown first."""
+        """Return the probabilities that ``a`` wins, loses and ties against ``b``; ``first`` is the item shown first."""
         if first is not None and str(first) not in (str(a), str(b)):
             raise InputError(arg("first", first) + " is neither of the two items compared.")
         order = 0.0 if first is None else (1.0 if str(first) == str(a) else -1.0)
@@ -362,7 +360,7 @@ class PairModel(ComparisonModel):
 
 
 def share_discordant(duels: Duels, score: Floats) -> float:
-    """Return the share of decided duels that a ranking by these scores reverses; ties of the ranking count half."""
+    """Return the share of decided duels that are discordant with a ranking by these scores; its ties count half."""
     lead = np.sign(score[duels.first] - score[duels.second])
     decided = float((duels.won + duels.lost).sum())
     discordant = float((duels.won * (1 - lead) + duels.lost * (1 + lead)).sum()) / 2
@@ -372,17 +370,17 @@ def share_discordant(duels: Duels, score: Floats) -> float:
 # ---- choices ----
 @dataclass(frozen=True, eq=False)
 class StageModel(FittedModel):
-    """A fitted stagewise model: the chance of an item to be chosen from a set."""
+    """A fitted stagewise model (Plackett-Luce): the probability that an item is chosen from a set."""
 
     staging: Staging
 
     def p_first(self, items: Sequence[object], *, instance: object = None) -> Floats:
-        """Return the chance of each of these items to be ranked above all the others."""
+        """Return, for each of these items, the probability that it is ranked above all the others."""
         worth = worths(self.score[[self.slot(item, instance) for item in items]])
         return np.asarray(worth / worth.sum())
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair is ranked above the second, below it, and tied (0)."""
+        """Return the probabilities that the first slot of each pair ranks above or below the second, or ties (0)."""
         return links.chances(links.BRADLEY_TERRY, self.score[first] - self.score[second], np.zeros(len(first)))
 
     def log_likelihood(self, prefs: Preferences) -> float:
@@ -416,11 +414,10 @@ class MPMModel(FittedModel):
     variance: Floats
     counts: str
     theta: Mapping[str, float] | None = None
-    """The adherence of every agent, where it is not 1."""
+    """The adherence of every agent, if it is not 1."""
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that a preference between the slots of a pair is for the first, the second, or tied
-        (0).
+        """Return the probabilities that a preference between two slots is for the first, for the second, or a tie (0).
         """
         return links.chances(links.BRADLEY_TERRY, 2 * self._exponent(first, second), np.zeros(len(first)))
 

@@ -32,7 +32,7 @@ class Step(NamedTuple):
 class Loss(ABC):
     """A function of scores, summed over queries with their weights. Subclasses are frozen dataclasses of settings.
 
-    ``own`` is the number of parameters of the loss that are learnt with the scores (such as a tie parameter).
+    ``own`` are the parameters of the loss that are learnt with the scores (such as a tie parameter).
     """
 
     name: ClassVar[str]
@@ -48,9 +48,7 @@ class Loss(ABC):
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian at ``scores`` times ``direction``, per position."""
-        raise NeedError(
-            f"The {self.name} loss has no Hessian: use " + arg("solver", "lbfgs") + " instead."
-        )
+        raise NeedError(f"The {self.name} loss has no Hessian: use " + arg("solver", "lbfgs") + " instead.")
 
     def evaluate_pairs(self, scores: Floats, pairs: Pairs, own: Floats = NOTHING) -> Evaluation:
         """Return the weighted sum of the losses of explicit pairs; scores and gradient are per row."""
@@ -64,8 +62,7 @@ class Loss(ABC):
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
         """Return the probabilities of a win, a tie and a loss at margins d = f_i - f_j: n x 3."""
-        raise NeedError(f"The {self.name} loss does not define probabilities: use RankNet, DavidsonRanker or
-        RaoKupperRanker.")
+        raise NeedError(f"The {self.name} loss does not define probabilities: use DavidsonRanker or RankNet.")
 
     def fitted_to(self, queries: Queries) -> Loss:
         """Return the loss with settings taken from all of the data, because later calls may see only parts of it."""

@@ -54,8 +54,7 @@ class ExpectedNdcgLoss(Loss):
             )
         if not 2 <= self.largest <= MAX_OBJECTS:
             raise ParameterError(
-                arg("largest", shown=str(self.largest))
-                + f" is out of range: give 2 to {MAX_OBJECTS} objects."
+                arg("largest", shown=str(self.largest)) + f" is out of range: give 2 to {MAX_OBJECTS} objects."
             )
         object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
 
@@ -63,8 +62,7 @@ class ExpectedNdcgLoss(Loss):
         """Return the loss with a new random generator; reject data in which all orders have the same NDCG."""
         best, worst = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
         if not ((best > 0) & (best > worst) & (queries.weight > 0)).any():
-            raise InputError("All orders of these queries have the same NDCG: give different labels, some of them above
-            0.")
+            raise InputError("All orders of these queries have the same NDCG: give different labels, some above 0.")
         return ExpectedNdcgLoss(self.cutoff, self.largest, self.seed)
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:

@@ -63,10 +63,8 @@ class LambdaRankLoss(Loss):
         highest, lowest = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
         differs = (highest >= 1) & (lowest < 1) if self.target == "ap" else (highest > 0) & (highest > lowest)
         if not (differs & (queries.weight > 0)).any():
-            needed = "at least 1 for relevant rows and less for others" if self.target == "ap" else "above 0 for gains"
-            raise InputError(
-                f"All orders of these queries have the same {self.target}: give labels {needed}."
-            )
+            needed = "of 1 or more to relevant rows only" if self.target == "ap" else "that differ, some above 0"
+            raise InputError(f"All orders of these queries have the same {self.target}: give labels {needed}.")
         return self if self.largest is not None else replace(self, largest=float(queries.label.max(initial=0.0)))
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:

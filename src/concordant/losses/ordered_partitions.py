@@ -142,7 +142,7 @@ class OrderedPartitionLoss(Loss):
 
 @dataclass(frozen=True)
 class MeanPartitionLoss(OrderedPartitionLoss):
-    """The worth of a set is the arithmetic mean of its members' worths. A bias on sizes changes the likelihood by constants only."""
+    """Sets with the arithmetic mean of their members' worths. A bias on sizes adds only constants to the likelihood."""
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian times ``direction``."""

@@ -46,7 +46,7 @@ class SizeBias(ABC):
 
 @dataclass(frozen=True)
 class TieOdds(SizeBias):
-    """g(m) = odds^(m - 1): every additional member multiplies a set's weight by odds; 1 is no bias, 0 allows no ties."""
+    """g(m) = odds^(m - 1): each additional member multiplies a set's weight; 1 is no bias, 0 allows no ties."""
 
     odds: float = 1.0
 

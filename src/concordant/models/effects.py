@@ -103,8 +103,8 @@ class Effects:
         """Return notices on coefficients that only the prior determines, and on items that the data cannot separate."""
         notices, unknown, constant = [], set(), set()
         if self.design.inseparable.any():
-            text = "these items were always in the same teams, so the data cannot separate them and they have equal
-            scores" notices.append(notice_on(self.prefs, "inseparable", text, self.design.inseparable))
+            text = "these items were always in the same teams, so the data cannot separate them: their scores are equal"
+            notices.append(notice_on(self.prefs, "inseparable", text, self.design.inseparable))
         for part in (fit for fit in self.fits if fit.observed.total[0] > 0):
             share = ON_COEFFICIENTS * np.diag(_among_coefficients(part))
             for name, of_prior, spread in zip(self.design.names, share, self.design.spread, strict=True):
@@ -118,8 +118,8 @@ class Effects:
         if unknown:
             text = (
                 "only a weak prior keeps the coefficients of these covariates finite: they explain every outcome, do "
-                "not differ, or are made up of each other or of the items, so neither they nor the corrected scores "
-                "mean much"
+                "not differ, or are collinear with each other or with the items, so neither they nor the corrected "
+                "scores are reliable"
             )
             notices.append(Notice("undecided-covariate", f"{text}: {named(sorted(unknown))}"))
         return notices
@@ -149,8 +149,7 @@ class Effects:
                 column = place[name]
                 out[:, k] = by_instance[instance, column] / unit[column] * design.spread[k]
             elif name != TEAM_SIZE:
-                raise InputError(f"This model was fitted without the covariate {name!r}: leave it out, or refit the
-                model.")
+                raise InputError(f"This model was fitted without the covariate {name!r}: omit it, or refit.")
         return out
 
 

@@ -22,11 +22,9 @@ from concordant.errors import InputError, arg
 from concordant.kernels import links
 from concordant.models.effects import Effects
 from concordant.models.observations.duels import Counting, Duels
-from concordant.models.observations.preference_counts import agent_of_ballot, count
 from concordant.models.observations.stages import Staging, worths
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.support import memory
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 Seed: TypeAlias = "int | np.random.Generator | None"  # text: naming the class would load the generators
@@ -41,7 +39,17 @@ class HasCovariance(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A score per candidate of every instance, ready for questions."""
+    """Base class of fitted models: a score per candidate of every instance.
+
+    Attributes
+    ----------
+    items, instances : Vocabulary
+        The labels of items and instances (None for a single unnamed instance).
+    slot_ptr, slot_item : array
+        The candidates (slots) of instance q are ``slot_item[slot_ptr[q]:slot_ptr[q + 1]]``.
+    score : array
+        The score of every slot; higher is better.
+    """
 
     items: Vocabulary
     instances: Vocabulary | None
@@ -66,12 +74,33 @@ class FittedModel:
 
     @abstractmethod
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        """Return the log-likelihood of other preferences; candidates unknown to this model are left out.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The held-out preferences.
+
+        Returns
+        -------
+        float
+            The log-likelihood, which is comparable between fits of the same model.
+        """
 
     def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
         """Return the log-probability of the strict pairs of other preferences, given no tie, and their total weight.
 
         Every model has this conditional log-likelihood, so models with and without ties can be compared by it.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The held-out preferences.
+
+        Returns
+        -------
+        tuple of float
+            The log-probability and the total weight of the pairs; their ratio is the mean log-probability.
         """
         if self.effects is not None:
             model, over = self.effects.lifted(self, prefs)
@@ -126,15 +155,52 @@ class FittedModel:
         return self.effects.uncorrected
 
     def p_beats(self, a: object, b: object, instance: object = None) -> float:
-        """Return the probability that ``a`` beats ``b``."""
+        """Return the probability that ``a`` beats ``b``.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        float
+            The probability, from 0 to 1.
+        """
         return float(self.chances(*self._pair(a, b, instance))[0][0])
 
     def p_tie(self, a: object, b: object, instance: object = None) -> float:
-        """Return the probability that ``a`` and ``b`` tie; 0 for models without ties."""
+        """Return the probability that ``a`` and ``b`` tie; 0 for models without ties.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        float
+            The probability, from 0 to 1.
+        """
         return float(self.chances(*self._pair(a, b, instance))[2][0])
 
     def matrix(self, instance: object = None) -> Floats:
-        """Return the probabilities that the row's candidate beats the column's (input order); the diagonal is 1/2."""
+        """Return the probabilities that the row's candidate beats the column's; the diagonal is 1/2.
+
+        Parameters
+        ----------
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        array of shape (candidates, candidates)
+            Win probabilities, with candidates in input order.
+        """
         slots = self.slots(instance)
         m = len(slots)
         p_wins = self.chances(np.repeat(slots, m), np.tile(slots, m))[0].reshape(m, m)
@@ -142,7 +208,20 @@ class FittedModel:
         return p_wins
 
     def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
-        """Return the score of ``a`` minus that of ``b``, and the standard error of this difference."""
+        """Return the score of ``a`` minus that of ``b``, and the standard error of this difference.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        tuple of float
+            The difference and its standard error.
+        """
         first, second = self._pair(a, b, instance)
         q = self._instance(instance)
         block = None if self.errors is None else self.errors.covariance(q)
@@ -156,7 +235,22 @@ class FittedModel:
         return float(self.score[first[0]] - self.score[second[0]]), float(np.sqrt(max(variance, 0.0)))
 
     def sample(self, n: int, seed: Seed = 0, instance: object = None) -> Preferences:
-        """Draw ``n`` ballots from this model over the candidates of an instance."""
+        """Draw ``n`` ballots from this model over the candidates of an instance.
+
+        Parameters
+        ----------
+        n : int
+            Number of ballots.
+        seed : int or numpy.random.Generator, default 0
+            Seed or random generator.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        Preferences
+            The simulated ballots.
+        """
         slots = self.slots(instance)
         if n < 0 or len(slots) < 2:
             raise InputError(
@@ -281,7 +375,7 @@ class ComparisonModel(FittedModel):
         """Return win, loss and tie probabilities of the first slot of each pair; ``order`` is 1 if shown first."""
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        """Return the log-likelihood of other preferences; candidates unknown to this model are left out."""
         if self.effects is not None:
             model, over = self.effects.lifted(self, prefs)
             return model.log_likelihood(over)
@@ -337,7 +431,29 @@ class PairModel(ComparisonModel):
         return links.has_tie_parameter(self.link)
 
     def p_beats(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
-        """Return the probability that ``a`` beats ``b``; ``first`` is the item shown first (position bias)."""
+        """Return the probability that ``a`` beats ``b``.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+        first : label, optional
+            The item shown first (or playing at home), for models with position bias; by default neither.
+
+        Returns
+        -------
+        float
+            The probability, from 0 to 1.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> votes = cc.Preferences.from_pairs(["a", "a", "b"], ["b", "b", "a"])
+        >>> round(cc.rank(votes, "bradley-terry", prior=0).model.p_beats("a", "b"), 3)
+        0.667
+        """
         return self._between(a, b, instance, first)[0]
 
     def p_tie(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
@@ -375,7 +491,20 @@ class StageModel(FittedModel):
     staging: Staging
 
     def p_first(self, items: Sequence[object], *, instance: object = None) -> Floats:
-        """Return, for each of these items, the probability that it is ranked above all the others."""
+        """Return, for each of these items, the probability that it is ranked above all the others.
+
+        Parameters
+        ----------
+        items : sequence of labels
+            The items that are compared.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        array
+            The probabilities in the order of ``items``; they sum to 1.
+        """
         worth = worths(self.score[[self.slot(item, instance) for item in items]])
         return np.asarray(worth / worth.sum())
 
@@ -384,7 +513,7 @@ class StageModel(FittedModel):
         return links.chances(links.BRADLEY_TERRY, self.score[first] - self.score[second], np.zeros(len(first)))
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        """Return the log-likelihood of other preferences; candidates unknown to this model are left out."""
         if self.effects is not None:
             model, over = self.effects.lifted(self, prefs)
             return model.log_likelihood(over)
@@ -403,88 +532,3 @@ class StageModel(FittedModel):
         """Draw n rankings of all candidates by Gumbel noise (Plackett-Luce), without ties."""
         order = np.argsort(-(self.score[slots] + rng.gumbel(size=(n, len(slots)))), axis=1)
         return slots[order], np.tile(np.arange(len(slots)), (n, 1))
-
-
-# ---- preferences drawn from all pairs at once ----
-@dataclass(frozen=True, eq=False)
-class MPMModel(FittedModel):
-    """A fitted multinomial preference model: every preference is a draw from one distribution over all pairs."""
-
-    prefs: Preferences
-    variance: Floats
-    counts: str
-    theta: Mapping[str, float] | None = None
-    """The adherence of every agent, if it is not 1."""
-
-    def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the probabilities that a preference between two slots is for the first, for the second, or a tie (0).
-        """
-        return links.chances(links.BRADLEY_TERRY, 2 * self._exponent(first, second), np.zeros(len(first)))
-
-    def distribution(self, instance: object = None) -> Floats:
-        """Return the consensus distribution: P(the next preference is row over column), summing to 1."""
-        weight = np.exp(self._log_weights(self.slots(instance), 1.0))
-        return np.asarray(weight / max(float(weight.sum()), 1e-300))
-
-    def average_variance(self, instance: object = None) -> float:
-        """Return the mean variance of an instance's candidates: the uncertainty of the whole ranking."""
-        return float(self.variance[self.slots(instance)].mean())
-
-    def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences, without the multinomial coefficients.
-
-        Log Z depends only on the instance and on the adherence: it is computed once for all ballots that share both.
-        """
-        prefs, slot = self.known_part(prefs)
-        corpus, adherence = count(prefs, self.counts), self._adherence(prefs)
-        gain = corpus.gains(self.score[slot], None if (self.variance == 0.5).all() else self.variance[slot])
-        value = float((prefs.weight * adherence * gain).sum())
-        counted = np.flatnonzero(corpus.weighted_total > 0)  # ballots that prefer something to something
-        first_slot = slot[prefs.slot_ptr[prefs.instance_of_ballot[counted]]]
-        instance = np.searchsorted(self.slot_ptr, first_slot, side="right") - 1  # of this model
-        keys = np.stack([instance.astype(np.float64), adherence[counted]], 1)
-        distinct, key_of_ballot = np.unique(keys, axis=0, return_inverse=True)
-        for k, (q, theta) in enumerate(distinct.tolist()):
-            log_z = self._log_z(np.arange(self.slot_ptr[int(q)], self.slot_ptr[int(q) + 1]), theta)
-            value -= log_z * float(corpus.weighted_total[counted[key_of_ballot.reshape(-1) == k]].sum())
-        return value
-
-    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw n preferences of an agent with adherence 1: pairs (preferred slot, other slot)."""
-        log_weight = self._log_weights(slots, 1.0).reshape(-1)
-        cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
-        cell = np.minimum(
-            np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right"), len(log_weight) - 1
-        )
-        return slots[np.stack(np.divmod(cell, len(slots)), 1)], np.tile([0, 1], (n, 1))
-
-    def _exponent(self, first: Int64s, second: Int64s) -> Floats:
-        """Return (score difference) / (sum of the variances) for pairs of slots."""
-        return np.asarray((self.score[first] - self.score[second]) / (self.variance[first] + self.variance[second]))
-
-    def _log_z(self, slots: Int64s, theta: float) -> float:
-        """Return log Z, the log of the sum of exp(theta x) over all ordered pairs of distinct slots.
-
-        With all variances 1/2 the sum over pairs is the product of sum(exp(theta s)) and sum(exp(-theta s)) less the m
-        pairs of a slot with itself.
-        """
-        if (self.variance[slots] == 0.5).all():
-            scaled = theta * self.score[slots]
-            up, down = np.logaddexp.reduce(scaled), np.logaddexp.reduce(-scaled)
-            return float(up + down + np.log1p(-len(slots) * np.exp(-up - down)))
-        return float(np.logaddexp.reduce(self._log_weights(slots, theta), axis=None))
-
-    def _log_weights(self, slots: Int64s, theta: float) -> Floats:
-        """Return theta times the exponent of every ordered pair of slots (m x m); -inf on the diagonal."""
-        m = len(slots)
-        memory.require(32.0 * m**2, f"The distribution over all pairs of {m:,} items", "select fewer items")
-        logs = theta * self._exponent(np.repeat(slots, m), np.tile(slots, m)).reshape(m, m)
-        np.fill_diagonal(logs, -np.inf)
-        return logs
-
-    def _adherence(self, prefs: Preferences) -> Floats:
-        """Return the adherence of every ballot: that of its agent, or the mean adherence for an agent without one."""
-        if not self.theta or prefs.agents is None:
-            return np.ones(prefs.n_ballots)
-        usual = sum(self.theta.values()) / max(len(self.theta), 1)
-        return np.array([self.theta.get(label, usual) for label in prefs.agents.labels])[agent_of_ballot(prefs)]

@@ -1,4 +1,4 @@
-"""What covariates are worth: coefficients with their errors, as a table and as plain data."""
+"""Covariate effects: coefficients with their standard errors, as a table and as plain data."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 from concordant.support.text import format_p, number_format
 
 HEADER = ("covariate", "coefficient", "stderr", "interval", "z", "p", "per deviation")
-"""Of the table of coefficients; all but the first are numbers."""
+"""The header of the table of coefficients; all columns but the first are numbers."""
 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """What one unit of a covariate adds to the strength of what bears it, on the scale of the scores.
+    """The effect of one unit of a covariate on the strength of an item or answer, on the scale of the scores.
 
-    ``spread`` is its standard deviation inside ballots, in its own unit (0: it never differs); errors are None where
-    none were asked for. Every instance has coefficients of its own.
+    ``spread`` is the standard deviation of the covariate within ballots, in its own unit (0: it never differs); errors
+    are None if they were not requested. Every instance has separate coefficients.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Coefficient:
 
     @property
     def z(self) -> float | None:
-        """The coefficient over its standard error."""
+        """The z statistic: the coefficient divided by its standard error."""
         return self.value / self.stderr if self.stderr else None
 
     @property
@@ -50,7 +50,7 @@ class Coefficient:
 
 
 def rows_of(coefficients: Sequence[Coefficient]) -> list[list[str]]:
-    """Return the rows of the table; each coefficient is rounded by its own error."""
+    """Return the rows of the table; each coefficient is rounded according to its standard error."""
     rows = []
     for coefficient in coefficients:
         write = number_format(

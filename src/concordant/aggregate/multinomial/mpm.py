@@ -48,7 +48,7 @@ from concordant.errors import InputError, NeedError
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
 from concordant.models.adherence import adherence_of, has_preference
-from concordant.models.fitted import MPMModel
+from concordant.models.fitted_multinomial import MPMModel
 from concordant.models.multinomial_errors import MPMErrors
 from concordant.models.observations.preference_counts import Corpus, count
 from concordant.models.solve.multinomial import Ask, Part, Solution, Solver, largest_of, learn_adherence

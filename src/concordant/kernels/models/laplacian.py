@@ -32,8 +32,7 @@ def matrix_product(matrix: Floats, x: Floats) -> Floats:
 
 
 def sign_sums(first: Int32s, second: Int32s, root: Floats, bits: AnyArray, n_slots: int) -> Floats:
-    """Return 64 columns of sums by slot: a row adds ±root (by its bits) to its first slot, the opposite to its second.
-    """
+    """Return 64 columns of sums by slot: row r adds ±root[r] to its first slot and the opposite to its second."""
     columns = []
     for c in range(64):
         value = np.where(bits >> np.uint64(c) & np.uint64(1), -root, root)

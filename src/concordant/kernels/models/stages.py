@@ -71,8 +71,7 @@ def stage_hessian(stages: StageRows, worth: Floats) -> Floats:
 
 
 def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> Floats:
-    """Return the matrix of ``stage_hessian`` times the columns of ``x``; ``rate`` is that of ``stage_sums`` minus gain.
-    """
+    """Return ``stage_hessian`` times the columns of ``x``; ``rate`` is rate minus gain of ``stage_sums``."""
     worth_x = worth[:, None] * x
     product = rate[:, None] * worth_x
     for ballots, entries in _equal_lengths(stages.indptr, len(worth)):

@@ -133,8 +133,7 @@ class PriorSearch:
         return self._known[strength]
 
     def dispersion(self, unit: float = 1.0) -> float:
-        """Return the ratio of the variance of comparisons to the model's variance: below 1 if ties count as half wins.
-        """
+        """Return the ratio of the variance of comparisons to the model's: below 1 if ties count as half wins."""
         return dispersion(self.fitted(strength(0, 1 / unit))) if has_half_wins(self.observed) else 1.0
 
     def best(

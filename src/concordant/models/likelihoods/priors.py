@@ -50,8 +50,7 @@ class Prior:
         return replace(self, ridge=self.ridge[instances], ridge_extra=self.ridge_extra[instances], basis=basis)
 
     def alone(self, m: int, n_extra: int = 1, n_coefficients: int = 0) -> LargePrior:
-        """Return the prior of a single instance, with Hessian products; its last parameters are coefficients.
-        """
+        """Return the prior of a single instance, with Hessian products; its last parameters are coefficients."""
         return LargePrior(self, m, n_extra, n_coefficients)
 
     def pull(self, score: Floats, slot_ptr: Int64s) -> Floats:

@@ -183,8 +183,7 @@ def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bo
         )
     if has_teams and team_strength == "sum" and _differs_inside(size, units.indptr):
         if TEAM_SIZE in names:
-            raise InputError(f"A covariate is called {TEAM_SIZE!r}, which is reserved for the size of summed teams:
-            rename it.")
+            raise InputError(f"A covariate is called {TEAM_SIZE!r}, a name reserved for the size of teams: rename it.")
         columns.append(size[:, None].astype(np.float64))
         names = (*names, TEAM_SIZE)
     x = np.concatenate(columns, axis=1) if columns else np.zeros((len(size), 0))

@@ -92,8 +92,7 @@ class Designed(Observed):
 
     def batch(self, belief: Belief, warm_start: WarmStart, small_step: float, with_errors: bool) -> Fitted:
         """Raise an error: the batch kernel fits scores only."""
-        raise ParameterError("Teams and covariates cannot be fitted by the strategy 'batch': use 'matrix' or 'products',
-        or leave it open.")
+        raise ParameterError("Teams and covariates cannot be fitted in batches: do not set the strategy.")
 
     def alone(self) -> DesignLikelihood:
         """Return the likelihood of the only instance."""
@@ -101,8 +100,7 @@ class Designed(Observed):
 
     @cached_property
     def differences(self) -> Any:
-        """A sparse row per duel: shares of the first team's members minus those of the second; None for single items.
-        """
+        """A sparse row per duel: member shares of the first team minus those of the second; None for single items."""
         if self.design.is_single or not isinstance(self.inner, ObservedDuels):
             return None
         from scipy.sparse import csr_array
@@ -241,8 +239,7 @@ def draws_noise(likelihood: LargeLikelihood) -> bool:
 
 # ---- which items can be compared ----
 def duel_standing_of(design: Design, duels: Duels) -> Standing:
-    """Find the components of items connected by duels of contestants: all members of the winner beat all of the loser.
-    """
+    """Find the components of items connected by duels: all members of the winner beat all of the loser."""
     if design.is_single:
         return duel_standing(item_duels(design, duels))
     n, rows = design.n_slots, np.arange(len(duels.first))

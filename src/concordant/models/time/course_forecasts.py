@@ -57,10 +57,7 @@ def rolling(
         was_past = past
         if drift is None or prior is None:
             if not len(past_nodes):
-                raise ParameterError(
-                    "There are no comparisons before " + arg("since") + ", so drift and prior cannot be chosen: give
-                    them."
-                )
+                raise ParameterError("There are no comparisons before " + arg("since") + ", so give drift and prior.")
             walk = fitted(past_nodes, drift, prior, score[past])
             drift, prior = walk.drift, walk.prior
         else:
@@ -120,8 +117,7 @@ class Beliefs:
         return _logistic(lead / sqrt(1 + pi / 8 * (self.variance[a] + self.variance[b])))
 
     def learn(self, a: int, b: int, result: float, weight: float) -> None:
-        """Update both scores to their posterior mode given a result (1 if a won, 1/2 for a tie, 0), by Newton's method.
-        """
+        """Update both scores to their posterior mode given a result (1, 1/2 or 0 for a), by Newton's method."""
         lead, total = self.mean[a] - self.mean[b], self.variance[a] + self.variance[b]
         mode = lead
         for _ in range(MODE_STEPS):

@@ -226,8 +226,7 @@ class Courses:
         return np.asarray(variance)
 
     def _joint(self, around: Interpolation) -> Floats:
-        """Return the joint covariance of candidates at given times (a linear solve each), without the bridge variances.
-        """
+        """Return the joint covariance of candidates at given times (a linear solve each), without bridge variances."""
         joint = np.zeros((len(around.own), len(around.own)))
         for row, left, right, share in zip(
             np.flatnonzero(around.known).tolist(), around.left, around.right, around.share, strict=True
@@ -378,13 +377,43 @@ class CourseModel(ComparisonModel):
         return up, 1 - up, np.zeros(len(up))
 
     def p_beats(self, a: object, b: object, instance: object = None, *, time: object = None) -> float:
-        """Return the probability that ``a`` beats ``b``, at a given time or at the end of the data."""
+        """Return the probability that ``a`` beats ``b``, at a given time or at the end of the data.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+        time : date or number, optional
+            The time; by default the end of the data.
+
+        Returns
+        -------
+        float
+            The probability, averaged over the uncertainty of the scores.
+        """
         first, second = self._pair(a, b, instance)
         when = self.courses.end[first] if time is None else self._moment(time)
         return float(self.chances_at(first, second, when)[0][0])
 
     def score_at(self, item: object, time: object, instance: object = None) -> tuple[float, float]:
-        """Return the score of an item at a given time, and its standard error."""
+        """Return the score of an item at a given time, and its standard error.
+
+        Parameters
+        ----------
+        item : label
+            The item.
+        time : date or number
+            The time.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        tuple of float
+            The score and its standard error.
+        """
         mean, doubt = self.courses.at(np.array([self.slot(item, instance)]), self._moment(time))
         return float(mean[0]), float(np.sqrt(doubt[0]))
 

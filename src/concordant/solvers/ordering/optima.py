@@ -188,7 +188,7 @@ class Optima:
         improve = search.improve
 
         def improve_unseen(tier: Int64s) -> tuple[Int64s, float]:
-            """Improve a ranking, unless the result is in ``known``: then return it unchanged (cost inf if it is known)."""
+            """Improve a ranking, unless the result is in ``known``: then return it unchanged (cost inf if known)."""
             better, total = improve(tier)
             if better.tobytes() not in known_bytes:
                 return better, total

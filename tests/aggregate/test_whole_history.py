@@ -335,7 +335,7 @@ def test_forecasts_are_better_than_those_of_elo():
 
 
 def test_strengths_cannot_be_chosen_without_a_past(games):
-    with pytest.raises(cc.ParameterError, match="Nothing happened before"):
+    with pytest.raises(cc.ParameterError, match="There are no comparisons before"):
         cc.WholeHistory().forecasts(games, -1.0)
     assert np.isnan(cc.WholeHistory().forecasts(games, 99.0)).all()
 

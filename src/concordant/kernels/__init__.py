@@ -29,7 +29,7 @@ def _choose() -> ModuleType:
     choice = os.environ.get("CONCORDANT_KERNELS", "auto").lower() or "auto"
     if choice not in ("auto", "numpy", "compiled", "checked"):
         raise ConcordantError(
-            f"CONCORDANT_KERNELS is {choice!r}, which is not a back end: use  'auto', 'numpy', 'compiled' or 'checked'."
+            f"CONCORDANT_KERNELS is {choice!r}, which is not a back end: use 'auto', 'numpy', 'compiled' or 'checked'."
         )
     if choice != "numpy":
         try:

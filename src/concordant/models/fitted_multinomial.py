@@ -1,7 +1,7 @@
 """The fitted multinomial preference model: a probability distribution over all ordered pairs of items.
 
-P(row over column) is proportional to exp(theta (s_row - s_column) / (variance_row + variance_column)), where theta is the
-adherence of the agent.
+P(row over column) is proportional to exp(theta (s_row - s_column) / (variance_row + variance_column)), where theta is
+the adherence of the agent.
 """
 
 from __future__ import annotations

@@ -59,5 +59,6 @@ def _moved(ranking: Ranking) -> str:
     if not moved_most:
         return "Controlling for covariates changes no rank."
     moves = [f"{shorten(labels[k], 30)} from {before[k]} to {after[k]}" for k in moved_most[:SHOWN]]
-    and_more = f" and {len(moved_most) - SHOWN:,} more items" if len(moved_most) > SHOWN else ""
+    n_more = len(moved_most) - SHOWN
+    and_more = f" and {n_more:,} more item{'s' * (n_more > 1)}" if n_more > 0 else ""
     return f"Controlling for covariates changes these ranks: {', '.join(moves)}{and_more}."

@@ -364,7 +364,7 @@ class DuelLikelihood:
         return kernels.sign_sums(d.first, d.second, np.sqrt(self.terms.curve), bits, self.m)
 
     def _by_slot(self, by_row: Floats) -> Floats:
-        """Return, by slot, the sum of a value over the rows where it is first less the sum where it is second."""
+        """Return, by slot, the sum of a value over the rows where it is first minus the sum where it is second."""
         d = self.duels
         return np.asarray(np.bincount(d.first, by_row, self.m) - np.bincount(d.second, by_row, self.m))
 

@@ -74,7 +74,7 @@ class Prior:
 
 
 def relative(score: Floats, instance: Int64s, size: Int64s) -> Floats:
-    """Return scores less the logarithm of the mean worth exp(score) of their instance; ``instance`` is by slot."""
+    """Return scores minus the logarithm of the mean worth exp(score) of their instance; ``instance`` is by slot."""
     worth = np.bincount(instance, np.exp(np.clip(score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
     return np.asarray(score - np.log(worth[instance]))
 

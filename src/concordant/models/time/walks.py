@@ -170,7 +170,7 @@ class Walk:
         return out
 
     def _by_node(self, by_row: Floats) -> Floats:
-        """Return, by node, the sum of a value over the duels where it is first less the sum where it is second."""
+        """Return, by node, the sum of a value over the duels where it is first minus the sum where it is second."""
         n = len(self.nodes)
         return np.asarray(np.bincount(self.nodes.first, by_row, n) - np.bincount(self.nodes.second, by_row, n))
 

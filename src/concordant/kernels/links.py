@@ -5,7 +5,7 @@ With the score difference d, the first item wins, loses or ties with
     bradley-terry   P(win) = 1 / (1 + e^-d)                                     a tie is half a win each way
     thurstone       P(win) = Phi(d)                                             a tie is half a win each way
     davidson        P(win) : P(loss) : P(tie) = e^(d/2) : e^(-d/2) : e^x
-    rao-kupper      P(win) = 1 / (1 + e^(c - d)), P(loss) = 1 / (1 + e^(c + d)), c = log(1 + e^x); P(tie): what is left
+    rao-kupper      P(win) = 1 / (1 + e^(c - d)), P(loss) = 1 / (1 + e^(c + d)), c = log(1 + e^x); P(tie): the rest
 
 These formulas are defined only here and, compiled, in duels.hpp. The fitted models, clustered standard errors and the
 losses of learning to rank use them.

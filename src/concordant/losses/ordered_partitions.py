@@ -9,7 +9,7 @@ Phi(S) is a mean of the worths exp(f) of the members and g an optional bias on t
 
     arithmetic mean    Z_k = C_k sum_{R_k} exp(f), C_k = T(N_k) / N_k: linear time
     maximum            Z_k = sum_n M(N_k - n) exp(f_(n)), f_(1) the best in R_k: one sort, then a pass per stage
-    minimum            the same from the worst on
+    minimum            the same from the worst object on
 
 with N_k objects in R_k, T and M of ``set_sizes``. (A pass stops when the remaining terms do not change the sum: for the
 maximum after about sixty objects.) Geometric and harmonic mean are sampled: ``subset_sampling``.

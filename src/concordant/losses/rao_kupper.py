@@ -1,6 +1,6 @@
 """Rao and Kupper's model of pairs with ties, with d = f_i - f_j and a learnt threshold theta = 1 + e^alpha.
 
-    P(i over j) = 1 / (1 + theta e^-d)     P(j over i) = 1 / (1 + theta e^d)     P(tie): what is left
+    P(i over j) = 1 / (1 + theta e^-d)     P(j over i) = 1 / (1 + theta e^d)     P(tie): the rest
 
 Objects whose scores differ by less than about log theta tend to tie. The loss is the negative log-likelihood of all
 pairs of a query, where pairs with equal labels are ties. With c = log theta, P(tie) = (theta^2 - 1) P(i over j) P(j

@@ -96,7 +96,7 @@ class _Levels:
 
     @classmethod
     def of(cls, corpus: Corpus, n_agents: int) -> _Levels:
-        """Gather the levels of all entries: ratings as they are, else net wins per item, standardised by agent."""
+        """Collect the levels of all entries: ratings unchanged, otherwise net wins per item, standardised by agent."""
         prefs = corpus.prefs
         assert prefs.agent is not None
         size = np.diff(prefs.indptr)

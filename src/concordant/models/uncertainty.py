@@ -225,7 +225,7 @@ def rank_intervals(part: Fit, level: float) -> tuple[Int32s, Int32s]:
 
 
 def simultaneous(level: float, n: int = 1) -> float:
-    """Return the two-sided normal critical value at which n intervals hold at once with this confidence (Šidák)."""
+    """Return the two-sided normal critical value for n simultaneous intervals at this confidence level (Šidák)."""
     return -NormalDist().inv_cdf(max(-math.expm1(math.log(level) / max(n, 1)) / 2, 1e-16))
 
 

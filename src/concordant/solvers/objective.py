@@ -116,8 +116,8 @@ class Objective:
         """
         if not self.scorer.is_linear or self.loss.own_start:
             raise NeedError(
-                "Newton's method needs second derivatives, which are known for linear models and kernels and for "
-                "losses without parameters of their own: use " + arg("solver", "lbfgs") + " instead."
+                "Newton's method needs a Hessian, which is available for linear models and kernels with losses that "
+                "have no parameters: use " + arg("solver", "lbfgs") + " instead."
             )
         layouts = [_as_queries(block) for block in self.blocks]
         scores = [self.scorer.scores(self._features(block), theta)[block.place] for block in layouts]

@@ -83,6 +83,6 @@ def _tiers(first: Int64s, step: Floats) -> tuple[Int64s, Int64s]:
 
 
 def _normalised(x: Floats, group: Int64s, n: int) -> tuple[Floats, Floats]:
-    """Divide the part of every group by its Euclidean length; return the lengths as well."""
+    """Divide the part of every group by its Euclidean norm; return the norms as well."""
     length = np.sqrt(np.bincount(group, x * x, minlength=n))
     return np.divide(x, length[group], out=np.zeros(len(x)), where=length[group] > 0), length

@@ -297,8 +297,7 @@ class Courses:
     def errors_of_differences(self, slot: int) -> Floats:
         """Return the standard errors at the end of the differences between a slot and all candidates of its instance.
 
-        Exact for the candidates with the closest scores; the others are estimated from draws where there are many
-        nodes.
+        Exact for the candidates with the closest scores; with many nodes the others are estimated from draws.
         """
         q = int(np.searchsorted(self.slot_ptr, slot, side="right")) - 1
         slots = np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])

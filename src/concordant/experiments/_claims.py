@@ -1,6 +1,6 @@
 """The claims of a paper and whether a run supports them: verdicts computed from results, in one table.
 
-Every experiment defines ``claims(result)``, a list of ``Claim``; ``tables(result)`` ends with ``claims_table`` of it and
+Every experiment defines ``claims(result)``, a list of ``Claim``. ``tables(result)`` ends with its ``claims_table``, and
 ``plain(result)`` has it as ``claims``. A verdict is computed, never written down:
 
 - ``verdict(outcomes)`` combines the parts of a claim (data sets, metrics, baselines): it holds if every part does, does

@@ -6,7 +6,7 @@ Every experiment defines ``claims(result)``, a list of ``Claim``. ``tables(resul
 - ``verdict(outcomes)`` combines the parts of a claim (data sets, metrics, baselines): it holds if every part does, does
   not hold if none does, and holds in part otherwise. ``None`` is a part that was not run.
 - ``is_above`` and ``is_below`` decide a part by a difference and its p-value, ``is_level`` says that two are not
-  significantly different.
+  significantly different, ``in_direction`` looks at the sign and at the significance.
 - ``untestable`` is for claims about data that are not public.
 """
 
@@ -26,6 +26,7 @@ VERDICTS = (HOLDS, PARTLY, FAILS, UNTESTABLE, NOT_RUN)
 
 TITLE = "Claims of the paper"
 OWN_TITLE = "Questions of this experiment (not claims of a paper)"
+OWN = "own question, not a claim of a paper"
 HEADER = ("claim", "verdict", "numbers", "rule", "source")
 
 
@@ -63,7 +64,8 @@ class Difference(NamedTuple):
         return cls(float(test["difference"]), float(test["p"]))
 
     def __str__(self) -> str:
-        return f"{self.difference:+.3g} ({shown_p(self.p)})"
+        digits = ".2f" if abs(self.difference) >= 0.1 else ".2g"
+        return f"{self.difference:+{digits}} ({shown_p(self.p)})"
 
 
 def verdict(outcomes: Iterable[bool | None]) -> str:
@@ -87,6 +89,15 @@ def is_below(test: Difference | None) -> bool | None:
 def is_level(test: Difference | None) -> bool | None:
     """Return whether a difference is not significant; None if it was not computed."""
     return None if test is None else test.p >= LEVEL
+
+
+def in_direction(tests: Iterable[Difference | None]) -> list[bool | None]:
+    """Return, for every difference, whether it is positive and whether it is significantly so.
+
+    For claims that one thing is better without a word on significance: a positive difference that is not significant
+    supports the claim in part.
+    """
+    return [outcome for test in tests for outcome in (None if test is None else test.difference > 0, is_above(test))]
 
 
 def shown_p(p: float) -> str:

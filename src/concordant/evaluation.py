@@ -28,6 +28,7 @@ from concordant.types import Floats, Int64s
 Scored: TypeAlias = Mapping[str, Mapping[str, float]] | Mapping[str, float]
 # A tie matters where relevant items share it with less relevant ones; a few such ties are no news.
 _MANY_TIES = 0.1
+TIES = ("order", "average", "input")
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,13 +110,14 @@ def evaluate(
     over all judged instances (one that is not ranked scores 0, as ``trec_eval -c`` counts), ``"shared"`` over those
     that are ranked, too. ``unjudged="skip"`` leaves unjudged items out of the lists instead of counting them as
     irrelevant. Ties are broken by input order, in runs by document id as trec_eval does; with ``ties="average"``
-    every value is the mean over all orders inside ties.
+    every value is the mean over all orders inside ties. With ``ties="input"``, ties of runs are also broken by input
+    order, and their scores keep double precision: a ranking that was written and read again has the same values.
     """
     _check_choice("queries", queries, ("judged", "shared"))
     _check_choice("unjudged", unjudged, ("zero", "skip"))
-    _check_choice("ties", ties, ("order", "average"))
+    _check_choice("ties", ties, TIES)
     wanted = [metrics] if isinstance(metrics, str) else list(metrics)
-    ranking, labels = _as_ranking(ranking), _as_labels(labels)
+    ranking, labels = _as_ranking(ranking, ties), _as_labels(labels)
     ptr, item, label, instance_of_labels = labels.aligned(ranking.instances, ranking.vocabulary)
     n_items = len(ranking.vocabulary) + len(labels.items)
     ranked_label = kernels.join_labels(ranking.slot_ptr, ranking.ranked_item, ptr, item, label, n_items)
@@ -195,11 +197,12 @@ def _paired(results: Mapping[str, Evaluation], metric: str) -> dict[str, Floats]
     return {name: value[has_value] for name, value in values.items()}
 
 
-def ranking_of_run(prefs: Preferences) -> Ranking:
+def ranking_of_run(prefs: Preferences, ties: str = "order") -> Ranking:
     """Order a search run the way trec_eval does: by score in single precision, then by document id, descending.
 
-    Preferences with ranks instead of scores are ordered by rank. One agent only: a run is one system's answer, and
-    holds only what that system returned.
+    With ``ties="input"``, scores have double precision and ties keep the order of the input. Preferences with ranks
+    instead of scores are ordered by rank. One agent only: a run is one system's answer, and holds only what that system
+    returned.
     """
     if prefs.n_agents is not None and prefs.n_agents > 1:
         raise InputError(
@@ -216,31 +219,31 @@ def ranking_of_run(prefs: Preferences) -> Ranking:
     labels = prefs.items.labels
     place_of_item = np.empty(len(labels), np.int64)
     place_of_item[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
-    order = np.lexsort((place_of_item[prefs.item], instance))
+    order = np.lexsort((np.arange(len(instance)) if ties == "input" else place_of_item[prefs.item], instance))
     instances, size = np.unique(instance, return_counts=True)
     return Ranking(
         vocabulary=prefs.items,
         slot_ptr=pointer(size),
         slot_item=prefs.item[order],
-        score=score[order].astype(np.float32).astype(np.float64),
+        score=score[order] if ties == "input" else score[order].astype(np.float32).astype(np.float64),
         instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(instances)),
         method="run",
     )
 
 
-def _as_ranking(run: object) -> Ranking:
+def _as_ranking(run: object, ties: str) -> Ranking:
     """Return a ranking from a Ranking, a run as preferences, or {query: {document: score}}."""
     if isinstance(run, Ranking):
         return run
     if isinstance(run, Preferences):
-        return ranking_of_run(run)
+        return ranking_of_run(run, ties)
     if not isinstance(run, Mapping):
         raise InputError(
             f"evaluate() takes a Ranking, a run as Preferences or {{query: {{document: score}}}}, not "
             f"{type(run).__name__}: make a ranking with cc.rank(…) or read a run with cc.read(path)."
         )
     instance, item, score = _columns(run, "run", "score")
-    return ranking_of_run(Preferences.from_ratings(["run"] * len(item), item, score, instance=instance))
+    return ranking_of_run(Preferences.from_ratings(["run"] * len(item), item, score, instance=instance), ties)
 
 
 def _as_labels(labels: object) -> Labels:

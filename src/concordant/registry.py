@@ -395,6 +395,7 @@ LEARNERS: Kind[type[Any]] = Kind(
     "learn",
     "learners",
     what="rankers that learn from features",
+    has_aliases=True,
     base="sklearn.base:BaseEstimator",
     libraries={"sklearn": "Learning needs scikit-learn: install it with pip install 'concordant[learn]'."},
 )

@@ -259,7 +259,7 @@ def test_a_method_of_aggregation_is_no_ranker_of_rows(run: Run, tmp_path: Path) 
     cc.save(cc.Borda(), tmp_path / "borda.zip")
     code, _, err = run("predict", tmp_path / "borda.zip", HOTELS)
     assert code == 1
-    assert "which does not score rows" in err
+    assert "an aggregation method (borda): use it with `concordant rank --model`" in err
     cc.save(learn.RankNet(), tmp_path / "raw.zip")
     assert "before it was fitted" in run("predict", tmp_path / "raw.zip", HOTELS)[2]
 

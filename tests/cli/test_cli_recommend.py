@@ -136,7 +136,7 @@ def test_mistakes_get_one_sentence(run: Run, model: Path, tmp_path: Path) -> Non
     cc.save(cc.Borda(), method)
     code, _, err = run("recommend", "for", method, "u01")
     assert code == 1
-    assert "no trained recommender" in err
+    assert "an aggregation method (borda): use it with `concordant rank --model`" in err
 
 
 def test_recommenders_are_listed_and_explained(run: Run) -> None:

@@ -78,10 +78,10 @@ def test_a_parameter_is_the_option_to_type_where_there_is_one(sentence: Sentence
         ("describe", arg("seats", of="stv"), "rank --method stv --seats"),
         ("evaluate", arg("ties", "average", of="evaluate"), "--ties average"),
         ("report", clause("x: ", arg("ties", "average", of="evaluate"), "."), ""),
-        ("fuse", clause(", or use ", arg("skip_bad_rows", True)), ""),
+        ("evaluate", clause(", or use ", arg("skip_bad_rows", True)), ""),
         ("rank", clause(", or use ", arg("skip_bad_rows", True), "!"), ", or use --skip-bad-rows!"),
         ("rank", action("values", "use from_ranks"), "name their column with --rating or --rank"),
-        ("fuse", action("values", "use from_ranks"), "use ratings or ranks"),
+        ("evaluate", action("values", "use from_ranks"), "use ratings or ranks"),
     ],
 )
 def test_options_have_the_names_of_their_command(command: str, sentence: Sentence, words: str) -> None:

@@ -76,15 +76,21 @@ def requested(
     seed: int | None,
     min_ballots: float | None,
     options: dict[str, Any],
+    model: str | None = None,
 ) -> Request:
     """Return the request of a command; removes the options of methods and of reading from ``options``."""
     from concordant.request import Request
 
-    given = shared.pop_params(options)
+    given, reading = shared.pop_params(options), shared.pop_reading_options(options)
+    if model is not None:
+        from concordant.cli._models import model_method
+
+        is_of_method = seed is not None and "by" not in reading
+        return Request(file, model_method(model, [*given, *["seed"] * is_of_method]), {}, reading, min_ballots)
 
     def params(name: str) -> dict[str, Any]:
         method_params = given if method is not None else _settled(command, name, given)
         has_seed = any(declared.name == "seed" for declared in command.params_of(name))
         return method_params | ({"seed": seed} if seed is not None and has_seed else {})
 
-    return Request(file, method, params, shared.pop_reading_options(options), min_ballots)
+    return Request(file, method, params, reading, min_ballots)

@@ -51,8 +51,9 @@ def show(
         comparison.plot(path)
     draw(comparison.whole, whole.read(), pictures)
     comparison = comparison if top is None else comparison.head(top)
+    takes_options = request.method is None or isinstance(request.method, str)
     if output.format == "text":
-        shared.tell([*grouped.notes, *why(whole.choice), *learnt(comparison.whole)], "note: ")
+        shared.tell([*grouped.notes, *why(whole.choice), *learnt(comparison.whole, takes_options)], "note: ")
     output.show(data=comparison.to_dict, columns=comparison.columns, text=lambda: text(comparison, output))
     if output.format != "json":
         shared.tell(comparison.warnings, "warning: ")

@@ -77,10 +77,18 @@ def metrics(default: str) -> Callable[[F], F]:
     )
 
 
-def labels(*names: str, required: bool = False) -> Callable[[F], F]:
-    """Declare the file of relevance judgements."""
+def labels(*names: str, required: bool = False, multiple: bool = False) -> Callable[[F], F]:
+    """Declare the file of relevance judgements; ``multiple`` takes several."""
     text = "Relevance judgements (gold): qrels or a table."
-    return option("--labels", "-l", *names, required=required, metavar="FILE", heading="input", help=text)
+    return option(
+        *("--labels", "-l", *names), required=required, multiple=multiple, metavar="FILE", heading="input", help=text
+    )
+
+
+def model() -> Callable[[F], F]:
+    """Declare the saved model to rank with."""
+    text = 'Model of "concordant train-fusion" to apply.'
+    return option("--model", metavar="FILE", heading="method", help=text)
 
 
 def validation(default: float | None = None, shown: bool | str = True) -> Callable[[F], F]:
@@ -111,6 +119,7 @@ def to(*formats: str) -> Callable[[F], F]:
     return option("--to", type=kind, metavar="NAME", heading="output", help=text)
 
 
+valid = option("--valid", metavar="FILE", heading="input", help="Validation data, to choose the best iteration.")
 metric = option(
     *("--metric", "-k", "wanted"),
     multiple=True,

@@ -20,7 +20,10 @@ ACTIONS: dict[str, tuple[str | None, ...]] = {
         "; rows of features are read by `concordant train` and `concordant predict`, relevance judgements by "
         "`concordant evaluate`",
     ),
-    "fit": ("train it with `concordant train-fusion`, and rank with `concordant fuse` and its option for models",),
+    "fit": (
+        "train it with `concordant train-fusion`, and apply the saved model with --model",
+        "train it with `concordant train-fusion`, and apply the saved model with `concordant rank`",
+    ),
     "judgements": ("",),
     "list": (None,),
     "no_teams": ("",),

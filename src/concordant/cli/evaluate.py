@@ -30,8 +30,9 @@ lacks counts as an empty list (trec_eval -c). Metrics: concordant metrics
         help="Count unjudged items as irrelevant, or leave them out.")  # fmt: skip
 @option("--queries", heading="method", type=click.Choice(["judged", "shared"]), default="judged", show_default=True,
         help="Average over all judged instances, or those every system answered.")  # fmt: skip
-@option("--ties", heading="method", type=click.Choice(["order", "average"]), default="order", show_default=True,
-        help="Break ties by document id, or average over all orders.")  # fmt: skip
+@option("--ties", heading="method", type=click.Choice(["order", "average", "input"]), default="order",
+        show_default=True,
+        help="Break ties by document ID, average over all orders, or keep the order of the file.")  # fmt: skip
 @option("--per-instance", heading="output", is_flag=True, help="Show each instance as well as the means.")
 @option("--baseline", heading="method", metavar="NAME", help="Baseline system for significance tests.")
 @option("--test", heading="method", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
@@ -58,7 +59,7 @@ def command(
     labels = read_labels(labels_path)
     metrics = list(wanted) or ["ndcg@10", "map"]
     test = {"test": how.pop("test"), "seed": how.pop("seed")}
-    systems = _systems(runs)
+    systems = _systems(runs, how["ties"])
     _check_baseline(baseline, systems)
     results = on_shared_instances(
         {name: evaluate(ranking, labels, metrics, **how) for name, ranking in systems.items()}
@@ -118,7 +119,7 @@ def _tell(results: dict[str, Any], n_judged: int) -> None:
         shared.tell([warning], "warning: " if len(names) == len(results) > 1 else f"warning: {', '.join(names)}: ")
 
 
-def _systems(runs: tuple[str, ...]) -> dict[str, Any]:
+def _systems(runs: tuple[str, ...], ties: str) -> dict[str, Any]:
     """Return the ranking of every system by its name: the tag of a run, or the name of a file without agents."""
     from pathlib import Path
 
@@ -137,7 +138,7 @@ def _systems(runs: tuple[str, ...]) -> dict[str, Any]:
                     f"{path_of[name]} and {path} both hold a system named {name!r}: give one of them another tag (the "
                     'last column; "concordant fuse --tag NAME" writes it), or evaluate them one by one.'
                 )
-            systems[name], path_of[name] = ranking_of_run(part), path
+            systems[name], path_of[name] = ranking_of_run(part, ties), path
     return systems
 
 

@@ -79,17 +79,12 @@ def command(
 
 def _loaded(path: str) -> Any:
     """Load a fitted ranker; refuse other files."""
-    from concordant import saving
-    from concordant.cli._postponed import lean_scikit_learn
+    from concordant.cli._models import load_model
     from concordant.errors import FormatError
 
-    with lean_scikit_learn():
-        saving.import_classes(path)
-    ranker = saving.load(path)
+    ranker = load_model(path, "ranker")
     if not hasattr(ranker, "predict"):
         raise FormatError(f"this holds {type(ranker).__name__}, which does not score rows: train a ranker.", path=path)
-    if hasattr(ranker, "recommend"):
-        raise FormatError("this model recommends items: use `concordant recommend` with it.", path=path)
     if not hasattr(ranker, "n_features_in_"):
         raise FormatError("the model was saved before it was fitted: train it first.", path=path)
     return ranker

@@ -32,6 +32,7 @@ Examples:
   concordant rank season-*.csv --instance none
   concordant rank ratings.csv --method mean-rating --min-ballots 5
   concordant rank matches.csv --sort low --top 10
+  concordant rank test.txt --model model.zip --csv
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank games.csv --time date --method glicko2 --history ratings.csv --plot-history ratings.svg
   concordant rank ballots.csv --method borda --missing ignore --json
@@ -48,6 +49,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 @click.command(cls=DefaultCommand, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @_options.method()
+@_options.model()
 @_options.top()
 @_options.min_ballots
 @option(
@@ -84,6 +86,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 def command(
     file: tuple[str, ...],
     method: str | None,
+    model: str | None,
     top: int | None,
     min_ballots: float | None,
     sort: str,
@@ -104,7 +107,7 @@ def command(
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     over_time = OverTime.taken(options)
     over_time.check(output)
-    request = requested(command, file, method, seed, min_ballots, options)
+    request = requested(command, file, method, seed, min_ballots, options, model)
     if "by" in request.reading:
         if explain or explain_picture or any(over_time):
             raise click.UsageError(
@@ -133,7 +136,9 @@ def command(
         ranking = ranking.head(top)
     if output.format == "text":
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*answer.notes, *ran, *why(answer.choice), *learnt(ranking), *certain, *over.notes], "note: ")
+        shared.tell(
+            [*answer.notes, *ran, *why(answer.choice), *learnt(ranking, model is None), *certain, *over.notes], "note: "
+        )
     explanations = [part.explain() for part in islice(ranking, EXPLAINED)] if explain else []
     output.show(
         data=lambda: _data(ranking, explanations if explain else None) | over.to_dict(),
@@ -151,11 +156,11 @@ def why(choice: Any) -> list[str]:
     return [f"{choice.reason}; --method takes another"] if choice.reason else []
 
 
-def learnt(ranking: Any) -> list[str]:
+def learnt(ranking: Any, takes_options: bool = True) -> list[str]:
     """Return notes on what the method chose itself: the prior, and the advantage of the first side."""
     notes, fit = [], ranking.fit or {}
     if ranking.params.get("prior") == "auto" and "prior" in fit:
-        notes.append(f"prior {fit['prior']:g}, chosen by evidence; --prior takes another")
+        notes.append(f"prior {fit['prior']:g}, chosen by evidence" + "; --prior takes another" * takes_options)
     if "order_effect" in fit:
         error = fit["order_effect_stderr"]
         notes.append(f"order effect {fit['order_effect']:.3g}" + (f" (standard error {error:.3g})" if error else ""))

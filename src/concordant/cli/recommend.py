@@ -270,11 +270,10 @@ def _new_users(path: str, options: dict[str, Any]) -> Preferences:
 
 def _loaded(path: str) -> Any:
     """Load a trained recommender; refuse other files."""
-    from concordant import saving
+    from concordant.cli._models import load_model
     from concordant.errors import InputError
-    from concordant.recommend import Recommender
 
-    model = saving.load(path)
-    if not isinstance(model, Recommender) or not model.learnt:
+    model = load_model(path, "recommender")
+    if not model.learnt:
         raise InputError(f"{path} holds no trained recommender: use a file that `concordant recommend train` wrote.")
     return model

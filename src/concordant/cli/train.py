@@ -53,7 +53,7 @@ class Trained:
 @click.command(cls=TrainCommand, epilog=EPILOG)
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
 @_options.method("learners", DEFAULT)
-@option("--valid", metavar="FILE", heading="input", help="Validation rows, to choose the best iteration.")
+@_options.valid
 @option("--test", metavar="FILE", heading="input", help="Test rows, for evaluation only.")
 @option("--scale/--no-scale", default=None, heading="method", help="Same as --standardise; no effect on trees.")
 @option("--second-order", is_flag=True, heading="method", help="Add products of features correlated with the label.")

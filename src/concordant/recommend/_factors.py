@@ -184,8 +184,7 @@ class AlternatingRecommender(FactorRecommender):
             rating = observed.ratings(self.name)
             noise = 1 / max(float(np.average((rating - centre) ** 2, weights=observed.weight_by_entry)), 1e-12)
         scale = noise**-0.25  # of factors whose products have the size of the ratings
-        items = self._first_rows(rng, len(observed.items), 0.1 * scale)
-        agents: AnyArray = np.zeros((len(observed.agents), self._width), self._dtype)
+        agents, items = self._first_sides(rng, observed, 0.1 * scale)
         ridges = [self._ridge_by_column(noise)] * 2
         if start is not None:
             agents = self._carried(agents, start, "of_agent", "agents")
@@ -194,6 +193,11 @@ class AlternatingRecommender(FactorRecommender):
                 ridges, noise = [start._known("agent_ridge"), start._known("item_ridge")], start._known("noise")
         nothing: list[AnyArray] = [np.zeros((len(rows), 0), self._dtype) for rows in (agents, items)]
         return State(Half(agents, nothing[0], ridges[0]), Half(items, nothing[1], ridges[1]), centre, noise)
+
+    def _first_sides(self, rng: np.random.Generator, observed: Observed, scale: float) -> tuple[AnyArray, AnyArray]:
+        """Return the rows of agents and items to start from: zeros, and random factors of this standard deviation."""
+        agents: AnyArray = np.zeros((len(observed.agents), self._width), self._dtype)
+        return agents, self._first_rows(rng, len(observed.items), scale)
 
     def _is_continued(self, start: Any) -> bool:
         """Return whether a variational fit continues an earlier one, with its priors."""

@@ -35,7 +35,7 @@ distinct theta. Reference: M. Volkovs and R. Zemel, A flexible generative model 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +50,7 @@ from concordant.method import NEEDS, Method, Outcome
 from concordant.models.adherence import adherence_of, has_preference
 from concordant.models.fitted import MPMModel
 from concordant.models.multinomial_errors import MPMErrors
+from concordant.models.notices import unknown_agents
 from concordant.models.observations.preference_counts import Corpus, count
 from concordant.models.solve.multinomial import Ask, Part, Solution, Solver, largest_of, learn_adherence
 from concordant.params import param
@@ -75,6 +76,7 @@ class MPM(Method):
     aliases = {
         "mpm-variances": {"variances": "learnt"},
         "multinomial-preference-model": {},
+        "theta-mpm": {"adherence": True},
     }
     learns = {
         "theta": optional(ByLabel(low=0, high=1)),
@@ -114,14 +116,17 @@ class MPM(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with variances, adherences, fit and warnings."""
         solver = self.solver_of(prefs)
-        if self.adherence:
+        if self.adherence and "theta" not in self.learnt:
             return self._learnt_outcome(solver, prefs)
         theta = self.starting_adherences(prefs)
         solution = solver.solve(theta if prefs.agent is None else theta[prefs.agent])
         by_agent = None
         if prefs.agents is not None and "theta" in self.learnt:
             by_agent = dict(zip(prefs.agents.labels, theta.tolist(), strict=True))
-        return self.outcome_of(solver, solution, by_agent)
+        outcome = self.outcome_of(solver, solution, by_agent)
+        known = self.learnt.get("theta")
+        strangers = () if known is None else unknown_agents(prefs, known)
+        return replace(outcome, warnings=(*outcome.warnings, *strangers))
 
     def _learnt_outcome(self, solver: Solver, prefs: Preferences) -> Outcome:
         """Return the outcome with adherences learnt from all ballots."""
@@ -171,7 +176,7 @@ class MPM(Method):
 
     def ranks_apart(self, prefs: Preferences) -> bool:
         """Return whether instances can be ranked separately: not where adherences are learnt from all of them."""
-        return not self.adherence
+        return not self.adherence or "theta" in self.learnt
 
     def outcome_of(
         self, solver: Solver, solution: Solution, by_agent: dict[str, float] | None, has_converged: bool = True

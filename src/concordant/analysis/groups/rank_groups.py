@@ -142,7 +142,7 @@ def _settled(method: Method, whole: Ranking) -> Method:
     settle = getattr(method, "settled", None)
     if "prior" in fitted and settle is not None:
         method = cast("Method", settle(fitted.pop("prior"), getattr(whole.uncertainty, "doubt", 0.0)))
-    return replace(method, **fitted) if fitted else method
+    return replace(method, **fitted).with_learnt(**method.learnt) if fitted else method
 
 
 def _rows(whole: Ranking, groups: Ranking, tested: Contrasts, alpha: float) -> tuple[GroupDifference, ...]:

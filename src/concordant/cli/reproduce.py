@@ -198,7 +198,10 @@ def run_all(data: str | None, html: str, only: list[str], quick: bool) -> None:
     for name in _checked(only):
         outcome = _run_one(name, data, quick)
         shared.tell([_described(outcome)], "")
-        (done if isinstance(outcome, ExperimentRun) else others).append(outcome)  # type: ignore[arg-type]
+        if isinstance(outcome, NotRun):
+            others.append(outcome)
+        else:
+            done.append(outcome)
         write_pages(html, done, others)
     shared.tell([os.path.join(html, "index.html")], "wrote ")
     if any(one.is_failure for one in others):

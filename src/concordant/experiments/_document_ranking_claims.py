@@ -289,4 +289,4 @@ def _stationary(moves: Floats) -> Floats:
     """Return the stationary distribution of a transition matrix."""
     n = len(moves)
     system = np.vstack([moves.T - np.eye(n), np.ones(n)])
-    return np.linalg.lstsq(system, np.append(np.zeros(n), 1.0), rcond=None)[0]
+    return np.asarray(np.linalg.lstsq(system, np.append(np.zeros(n), 1.0), rcond=None)[0], np.float64)

@@ -170,7 +170,7 @@ def _lr_claims(values: Mapping[str, ByMethod]) -> list[Claim]:
 
 
 def _of_five_points(tests: Mapping[tuple[str, str], Mapping[str, Difference] | None]) -> Claim:
-    largest = {}
+    largest: dict[str, float] = {}
     for (dataset, _), by_column in tests.items():
         if by_column is not None:
             gaps = [by_column[column].difference for column in COLUMNS[NDCG]]

@@ -21,7 +21,8 @@ from concordant import learn, metrics
 from concordant.errors import InputError, UnknownNameError, suggest
 from concordant.experiments import _frame as frame
 from concordant.experiments._claims import as_rows, claims_table
-from concordant.experiments._document_ranking_claims import ORDERS, PUBLISHED, TESTED, claims, comparisons
+from concordant.experiments._document_ranking_claims import ORDERS as ORDERS
+from concordant.experiments._document_ranking_claims import PUBLISHED, TESTED, claims, comparisons
 from concordant.experiments._document_ranking_data import DataSet, Fold, Rows, find
 from concordant.experiments._document_ranking_models import MODELS, standardiser
 from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, Row, silent

@@ -25,15 +25,26 @@ import numpy as np
 
 from concordant import registry, views
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, ResultTable, silent
+from concordant.experiments._claims import Claim, as_rows, claims_table
+from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, silent
+from concordant.experiments._movielens_claims import MIDDLE_FILMS
+from concordant.experiments._movielens_claims import claims as claims_of
 from concordant.experiments._movielens_descent import descend, net_shares
 from concordant.io import read
+from concordant.metrics.significance import paired_t_test
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.recommend.pmf import PMF
 from concordant.types import Floats, Int64s
 
 TITLE = "Consensus of the MovieLens 100K users"
+ABOUT = About(
+    paper="M. Volkovs and R. Zemel, A flexible generative model for preference aggregation, WWW 2012 (section 6, "
+    "tables 2 and 3, figures 4 and 5).",
+    setting="Each method makes one ranking of the films from the ratings of all users. The rankings are evaluated by "
+    "NDCG for every user, missing ratings imputed by matrix factorisation or by a constant.",
+    data="MovieLens 100K: 943 users, 1,682 films, 100,000 ratings.",
+)
 # Name here -> method and settings. Bradley-Terry and MPM see rating differences, Plackett-Luce sorted ratings.
 METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "bradley-terry": ("bradley-terry", {"counts": "difference", "errors": "none", "prior": 55.0}),
@@ -41,6 +52,7 @@ METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "mpm": ("mpm", {"prior": 0.1}),
     "mpm-variances": ("mpm", {"variances": "learnt", "prior": 1e-4}),
 }
+FIGURE_5 = "Figure 5: learnt variance of every film against its number of ratings and its rank"
 DESCENT = "mpm-descent"  # plain gradient steps instead of an optimum
 STEPS, RATE = 100, 24.0
 BASELINES = ("bradley-terry", "plackett-luce")
@@ -134,6 +146,13 @@ def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -
     for has_biases in (True, False):
         completed[has_biases] = complete(observed, replace(settings, biases=has_biases))
         progress(f"matrix factorisation {'with' if has_biases else 'without'} biases")
+    filled = {
+        constant: {
+            name: ndcg(np.where(np.isnan(observed), constant, observed), order, (1, 5, 10))
+            for name, order in orders.items()
+        }
+        for constant in CONSTANTS
+    }
     by_reading = {
         reading: {name: ndcg(completed[has_biases], order, DEPTHS, later) for name, order in orders.items()}
         for reading, (later, has_biases) in READINGS.items()
@@ -147,15 +166,12 @@ def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -
         },
         "significant": {reading: _significance(values_of) for reading, values_of in by_reading.items()},
         "constants": {
-            name: {
-                constant: (
-                    100 * ndcg(np.where(np.isnan(observed), constant, observed), order, (1, 5, 10)).mean(0)
-                ).tolist()
-                for constant in CONSTANTS
-            }
-            for name, order in orders.items()
+            name: {constant: (100 * filled[constant][name].mean(axis=0)).tolist() for constant in CONSTANTS}
+            for name in orders
         },
-        "variances": _variances(prefs, rankings["mpm-variances"]),
+        "constant tests": {constant: _constant_tests(values_of) for constant, values_of in filled.items()},
+        "sparsity": float(np.isnan(observed).mean()),
+        "variances": _variances(prefs, titles, rankings["mpm-variances"]),
     }
 
 
@@ -257,8 +273,17 @@ def _significance(values: Mapping[str, Floats]) -> dict[str, list[int]]:
     }
 
 
-def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
-    """Return the learnt variances with numbers of ratings and ranks, and their Spearman correlation with the former."""
+def _constant_tests(values: Mapping[str, Floats]) -> list[float]:
+    """Return, for every depth, the p-value of the model against the better baseline (paired t-test over users)."""
+    by_depth = {name: metric.T for name, metric in values.items()}
+    return [
+        paired_t_test(by_depth["mpm"][c] - by_depth[frame.best_baseline(by_depth, BASELINES, c)][c])
+        for c in range(len(by_depth["mpm"]))
+    ]
+
+
+def _variances(prefs: Preferences, titles: Mapping[str, str], ranking: Ranking) -> dict[str, Any]:
+    """Return the learnt variances with numbers of ratings and ranks, their correlation, and some films' places."""
     from scipy.stats import spearmanr
 
     variance = np.asarray(ranking.details["variance"])
@@ -267,8 +292,25 @@ def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
         "variance": variance,
         "ratings": users,
         "rank": ranking.rank_by_slot,
+        "films": {
+            title: _standing(prefs, titles, title, ranking.rank_by_slot, variance, users) for title in MIDDLE_FILMS
+        },
         "spearman": float(spearmanr(variance, users).statistic),
     }
+
+
+def _standing(
+    prefs: Preferences, titles: Mapping[str, str], title: str, rank: Any, variance: Floats, users: Any
+) -> dict[str, float]:
+    """Return the rank and the variance of a film as shares of all films; of equal titles the most rated one."""
+    slots = [s for s, code in enumerate(prefs.slot_item) if titles[prefs.items[code]].rpartition(" (")[0] == title]
+    slot = max(slots, key=lambda s: int(users[s]))
+    return {"rank": float(rank[slot] / len(rank)), "variance": float((variance < variance[slot]).mean())}
+
+
+def claims(result: Mapping[str, Any]) -> list[Claim]:
+    """Return the claims of section 6 with their verdicts."""
+    return claims_of(result, {"counts": PUBLISHED_COUNTS, "ends": PUBLISHED_ENDS})
 
 
 # ---- report ----
@@ -313,7 +355,8 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     header = ["method", "", *(f"{c:g}" for c in CONSTANTS)]
     all_tables.append(ResultTable("Figure 4: NDCG, missing ratings set to a constant", header, rows))
     spearman = [["Spearman(variance, number of ratings)", f"{result['variances']['spearman']:.3f}"]]
-    return [*all_tables, ResultTable("Figure 5: learnt variances", ["", ""], spearman)]
+    all_tables.append(ResultTable("Figure 5: learnt variances", ["", "value"], spearman))
+    return [*all_tables, claims_table(claims(result))]
 
 
 NOTES = """
@@ -347,7 +390,9 @@ def plain(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result as plain data for JSON."""
     variances = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in result["variances"].items()}
     constants = {name: {str(c): v for c, v in values.items()} for name, values in result["constants"].items()}
-    return {**result, "variances": variances, "constants": constants}
+    tests = {str(c): v for c, v in result["constant tests"].items()}
+    changed = {"variances": variances, "constants": constants, "constant tests": tests}
+    return {**result, **changed, "claims": as_rows(claims(result))}
 
 
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
@@ -360,7 +405,8 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
         panel.set_title(f"NDCG@{depth}", fontsize=10)
     axes[0].set_ylabel("NDCG, percent")
     axes[0].legend(fontsize=7, frameon=False)
-    files = [frame.save_figure(drawn, folder, "movielens-figure-4")]
+    caption = "Figure 4: NDCG when missing ratings are set to a constant"
+    files = [frame.save_figure(drawn, folder, "movielens-figure-4", caption)]
     variances = result["variances"]
     drawn, axes = frame.figure(2, 8, 3.4)
     for panel, column, name in zip(axes, ("ratings", "rank"), ("number of ratings", "rank of the film"), strict=True):
@@ -368,4 +414,4 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
         panel.set_xlabel(name)
     axes[0].set_ylabel("learnt variance")
     axes[0].set_title(f"Spearman {variances['spearman']:.3f}", fontsize=10)
-    return [*files, frame.save_figure(drawn, folder, "movielens-figure-5")]
+    return [*files, frame.save_figure(drawn, folder, "movielens-figure-5", FIGURE_5)]

@@ -51,6 +51,9 @@ def test_all_systems_are_scored_and_the_data_counted(votes):
     assert found["counts"]["here"]["gold"] == 50
     assert {row["baseline"] for row in found["tests"]} == set(crowd.BASELINES)
     assert found["workers"]["majority-vote"] > 0.6
+    verdicts = [claim.verdict for claim in crowd.claims(found)]
+    assert len(verdicts) == 6
+    assert verdicts[-1] == "cannot be tested with the data available"
     page = crowd.to_markdown(found)
     assert "lr-unlabeled" in page
     assert "not public" in page

@@ -54,7 +54,7 @@ def test_tables_and_pictures_are_written(monkeypatch, tmp_path):
     result = CliRunner().invoke(cli, [*arguments, "--markdown", str(page), "--plots", str(plots), "--json"])
     assert result.exit_code == 0, result.output
     shown = json.loads(result.stdout)
-    assert {"simulation", "recovery"} == set(shown)
+    assert {"simulation", "recovery", "claims"} == set(shown)
     assert "| lehmer-mode |" in page.read_text()
     assert len(list(plots.glob("*.svg"))) == 2
 

@@ -88,7 +88,13 @@ class ResultTable(NamedTuple):
         """Return the table in Markdown, without its title."""
         rule = ["---" if c < self.n_text else "---:" for c in range(len(self.header))]
         lines = [self.header, rule, *self.rows]
-        return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+        return "\n".join("| " + " | ".join(map(_markdown_cell, line)) + " |" for line in lines)
+
+
+def _markdown_cell(cell: str) -> str:
+    """Return a cell for Markdown; indented ones, such as published figures, are in italics."""
+    text = cell.replace("|", "\\|")
+    return f"*{text.strip()}*" if text.startswith("  ") else text
 
 
 def with_published(

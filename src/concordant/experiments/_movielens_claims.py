@@ -108,8 +108,8 @@ def _of_table_2(reading: str, result: Mapping[str, Any]) -> Claim:
         f"{SECTION}.1, table 2",
         [bool((lead[1:] > 0).all()), deep <= set(better)],
         f"differences {' '.join(f'{gap:+.2f}' for gap in lead)}; significant at {_listed(better) or 'no depth'}",
-        "above Plackett-Luce at all depths from 2; significant at all depths from 5 against the better baseline, paired "
-        f"t-test over users, level {LEVEL:g}",
+        "above Plackett-Luce at all depths from 2; significant at all depths from 5 against the better baseline, "
+        f"paired t-test over users, level {LEVEL:g}",
     )
 
 

@@ -292,7 +292,7 @@ def test_all_experiments_are_run_and_those_without_data_are_skipped(letor, tmp_p
     assert sorted(path.name for path in folder.iterdir()) == ["adherence.html", "index.html"]
     index = (folder / "index.html").read_text()
     assert 'href="adherence.html"' in index
-    assert "the first three engines switch from on" in index
+    assert "The first three engines switch from on" in index
     assert "trec2011-crowd is missing" in index
 
 

@@ -34,7 +34,7 @@ def test_a_page_shows_setting_claims_tables_notes_and_how_it_was_run() -> None:
     text = pages.experiment_page(RUN).to_html()
     for shown in (
         "A paper.",
-        "a &lt; b &amp; c",
+        "A &lt; b &amp; c",
         "Does not hold.",
         "Not run.",
         "1 min 15 s",
@@ -43,7 +43,7 @@ def test_a_page_shows_setting_claims_tables_notes_and_how_it_was_run() -> None:
     ):
         assert shown in text, shown
     assert "<small>" not in text
-    assert "Of 5 claims, 1 hold, 1 hold in part, 1 do not hold, 1 cannot be tested with the data available" in text
+    assert "5 claims: 1 holds, 1 holds in part, 1 does not hold, 1 cannot be tested with the data available" in text
 
 
 def test_published_rows_stay_below_their_method() -> None:

@@ -14,7 +14,7 @@ from concordant.metrics.significance import paired_t_test
 from concordant.narrative.plots import panels
 from concordant.types import Floats
 
-COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e")
+COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e", "#b0453f", "#5d6b75")
 LEVEL = 0.05
 _DATA = arg("data", shown="DIR")
 DataFolder = str | os.PathLike[str] | None

@@ -203,7 +203,12 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
         for c, panel in enumerate(axes):
             gains = [row["difference"][c] for row in rows]
             panel.plot(
-                [row["size"] for row in rows], gains, "o-", color=frame.COLOURS[k % 4], markersize=3, label=dataset
+                [row["size"] for row in rows],
+                gains,
+                "o-",
+                color=frame.COLOURS[k % len(frame.COLOURS)],
+                markersize=3,
+                label=dataset,
             )
     for panel, column in zip(axes, COLUMNS, strict=True):
         panel.axhline(0, color="#8a97a1", linewidth=0.8)

@@ -435,13 +435,14 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
     shown = [name for name in PUBLISHED if any(row["method"] == name for row in result["rows"])]
     here = {row["method"]: [row[column] for column in COLUMNS] for row in result["rows"]}
     for k, name in enumerate(shown):
-        style = {"color": frame.COLOURS[k % 4], "marker": "os^Dv"[k], "markersize": 3, "label": name}
+        style = {"color": frame.COLOURS[k % len(frame.COLOURS)], "marker": "os^Dv"[k], "markersize": 3, "label": name}
         axes[0].plot(CUTOFFS, here[name], **style)
         axes[1].plot(CUTOFFS, PUBLISHED[name], **style)
     for panel, title in zip(axes, ("votes of task 1", "published, task 2"), strict=True):
         panel.set_title(title, loc="left", fontsize=10)
         panel.set_xlabel("cutoff")
     axes[0].set_ylabel("NDCG, percent")
-    axes[1].legend(frameon=False, fontsize=7)
+    axes[1].set_ylim(bottom=20)
+    axes[1].legend(frameon=False, fontsize=7, loc="lower right", ncols=2)
     caption = "NDCG by cutoff on the votes of task 1 (here) and of task 2 (published)"
     return [frame.save_figure(drawn, folder, "crowd", caption)]

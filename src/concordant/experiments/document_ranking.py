@@ -310,7 +310,13 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
             sizes = [column for column in row if column != "model"]
             style = "-" if row["model"] in EXACT else "--"
             values = [max(row[size], 1e-3) for size in sizes]
-            axes.plot([int(size) for size in sizes], values, style, color=frame.COLOURS[k % 4], label=row["model"])
+            axes.plot(
+                [int(size) for size in sizes],
+                values,
+                style,
+                color=frame.COLOURS[k % len(frame.COLOURS)],
+                label=row["model"],
+            )
         axes.set(xscale="log", yscale="log", xlabel="rows per query", ylabel="CPU seconds")
         axes.legend(fontsize=7, frameon=False)
         caption = "CPU seconds of training by query size; solid lines are exact list models"

@@ -352,7 +352,7 @@ def draw(results: Mapping[str, Sequence[Row]], folder: str) -> list[str]:
         shown = ("lehmer-mode", "lehmer-median", "fas-pivot", "insertion-sort", "footrule")
         for k, row in enumerate(row for row in results["simulation"] if row["method"] in shown):
             shares = [row[f"{lam:.1f}"] for lam in LAMBDAS]
-            axes.plot(LAMBDAS, shares, label=row["method"], color=frame.COLOURS[k % 4], lw=1 + k // 4)
+            axes.plot(LAMBDAS, shares, label=row["method"], color=frame.COLOURS[k % len(frame.COLOURS)], lw=1.5)
         axes.set(xlabel="lambda", ylabel="total distance / FASLP-Pivot")
         axes.legend(fontsize=8, frameon=False)
         caption = "Total distance relative to FASLP-Pivot, by lambda"
@@ -365,7 +365,9 @@ def draw(results: Mapping[str, Sequence[Row]], folder: str) -> list[str]:
             for k, row in enumerate(without_ties[statistic]):
                 style = "-" if row["in range"] else "--"
                 shares = [row[str(n)] for n in GROWTH]
-                axes.plot(GROWTH, shares, style, color=frame.COLOURS[k % 4], label=f"lambda {row['lambda']}")
+                axes.plot(
+                    GROWTH, shares, style, color=frame.COLOURS[k % len(frame.COLOURS)], label=f"lambda {row['lambda']}"
+                )
             title = f"{statistic} (dashed: out of range)"
             axes.set(xscale="log", xlabel="rankings", ylabel="centre found", title=title)
             axes.legend(fontsize=8, frameon=False)
@@ -382,7 +384,14 @@ def _draw_data(results: Mapping[str, Sequence[Row]], folder: str) -> str:
     for k, (part, rows) in enumerate(results.items()):
         ratios = {row["method"]: row["ratio"] for row in rows}
         points = [ratios[name] for name in names]
-        axes.plot(points, range(len(names)), "os^D"[k % 4], color=frame.COLOURS[k % 4], markersize=5, label=part)
+        axes.plot(
+            points,
+            range(len(names)),
+            "os^D"[k % 4],
+            color=frame.COLOURS[k % len(frame.COLOURS)],
+            markersize=5,
+            label=part,
+        )
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.set_xlabel("mean distance / best")

@@ -356,7 +356,7 @@ def to_markdown(result: Mapping[str, Any]) -> str:
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
     """Draw both figures into a folder; return the files."""
     sets = list(dict.fromkeys(row["dataset"] for row in result["rows"]))
-    figure, axes = frame.figure(2 * len(sets), 4.0 * 2 * len(sets), 3.4)
+    figure, axes = frame.figure(2 * len(sets), 2.7 * 2 * len(sets), 2.8)
     for k, dataset in enumerate(sets):
         for letter, panel in zip("NP", axes[2 * k : 2 * k + 2], strict=True):
             _draw_lines(panel, [row for row in result["rows"] if row["dataset"] == dataset], letter)

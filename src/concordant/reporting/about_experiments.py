@@ -21,6 +21,13 @@ from concordant.reporting.sections import Code, Facts, Message, Messages, Part, 
 
 TONES = {_claims.HOLDS: "fine", _claims.PARTLY: "attention", _claims.FAILS: "warning"}
 INDEX = "index.html"
+SUMMED_UP = {  # one, several
+    _claims.HOLDS: ("holds", "hold"),
+    _claims.PARTLY: ("holds in part", "hold in part"),
+    _claims.FAILS: ("does not hold", "do not hold"),
+    _claims.UNTESTABLE: ("cannot be tested with the data available",) * 2,
+    _claims.NOT_RUN: ("was not run", "were not run"),
+}
 
 
 @dataclass(frozen=True)
@@ -107,17 +114,17 @@ def _setting(run: ExperimentRun) -> tuple[Part, ...]:
 def summary(claims: Sequence[Claim]) -> str:
     """Return how many claims hold, hold in part, and so on, as a sentence."""
     counts = Counter(claim.verdict for claim in claims)
-    words = {_claims.HOLDS: "hold", _claims.PARTLY: "hold in part", _claims.FAILS: "do not hold"}
-    words |= {_claims.UNTESTABLE: "cannot be tested with the data available", _claims.NOT_RUN: "were not run"}
-    found = [f"{counts[verdict]} {words[verdict]}" for verdict in _claims.VERDICTS if counts[verdict]]
-    return f"Of {len(claims)} claims, {', '.join(found)}." if claims else "No claims."
+    found = [f"{counts[verdict]} {SUMMED_UP[verdict][counts[verdict] > 1]}" for verdict in SUMMED_UP if counts[verdict]]
+    return f"{len(claims)} claim{'s' if len(claims) > 1 else ''}: {', '.join(found)}." if claims else "No claims."
 
 
 def claim_messages(claims: Iterable[Claim]) -> Messages:
     """Return claims as messages: the claim, its verdict, the numbers, the rule and the source."""
     return Messages(
         tuple(
-            Message(claim.claim, f"{_upper(claim.verdict)}. {_details(claim)}", TONES.get(claim.verdict, "neutral"))
+            Message(
+                _upper(claim.claim), f"{_upper(claim.verdict)}. {_details(claim)}", TONES.get(claim.verdict, "neutral")
+            )
             for claim in claims
         )
     )
@@ -198,19 +205,20 @@ def index_page(runs: Sequence[ExperimentRun], others: Sequence[NotRun]) -> Repor
 
 
 def _overview(runs: Sequence[ExperimentRun]) -> ReportTable:
-    """Return a row per experiment: its claims by verdict, its CPU time, what was reduced."""
+    """Return a row per experiment: its claims by verdict and its CPU time."""
+    known = [verdict for verdict in _claims.VERDICTS if any(c.verdict == verdict for run in runs for c in run.claims)]
     short = {_claims.UNTESTABLE: "cannot be tested"}
-    header = ("experiment", *(short.get(verdict, verdict) for verdict in _claims.VERDICTS), "CPU time", "quick run")
+    header = ("experiment", *(short.get(verdict, verdict) for verdict in known), "CPU time")
     rows = []
     for run in runs:
         counts = Counter(claim.verdict for claim in run.claims)
-        numbers = (str(counts[verdict] or "") for verdict in _claims.VERDICTS)
-        rows.append((run.title, *numbers, shown_time(run.seconds), run.reduced))
+        title = f"{run.title} (quick run)" if run.reduced else run.title
+        rows.append((title, *(str(counts[verdict] or "") for verdict in known), shown_time(run.seconds)))
     return ReportTable(
         "Claims by verdict",
         header,
         tuple(rows),
-        right=frozenset(range(1, len(header) - 1)),
+        right=frozenset(range(1, len(header))),
         labels=frozenset([0]),
         links=tuple(f"{run.name}.html" for run in runs),
     )
@@ -232,8 +240,8 @@ def _all_claims(runs: Sequence[ExperimentRun]) -> ReportTable:
     rows = [(run, claim) for run in runs for claim in run.claims]
     return ReportTable(
         "Claims of all experiments",
-        ("experiment", "claim", "verdict", "numbers", "source"),
-        tuple((run.name, claim.claim, claim.verdict, claim.numbers, claim.source) for run, claim in rows),
+        ("claim", "verdict", "experiment", "numbers"),
+        tuple((_upper(claim.claim), claim.verdict, run.name, claim.numbers) for run, claim in rows),
         labels=frozenset([0]),
         links=tuple(f"{run.name}.html" for run, _ in rows),
     )

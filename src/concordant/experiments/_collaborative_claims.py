@@ -86,6 +86,6 @@ def _of_order(result: Mapping[str, Any]) -> Claim:
 def _of_data(result: Mapping[str, Any]) -> Claim:
     claim, source = "21,649 users and 5,247 films remain of MovieLens 10M", f"{SOURCE[:-2]}.1"
     if PAPER_SET not in result:
-        return untestable(claim, source, "MovieLens 10M was not run; give --set ml-10m where its files are")
+        return untestable(claim, source, "MovieLens 10M (ml-10m) was not run")
     size = (result[PAPER_SET]["agents"], result[PAPER_SET]["items"])
     return Claim.of(claim, source, [size == PAPER_SIZE], f"{size[0]:,} users, {size[1]:,} films", "the same numbers")

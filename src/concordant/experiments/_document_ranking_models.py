@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from concordant import learn, metrics
+from concordant.errors import OneQueryWarning
 from concordant.experiments._document_ranking_data import Rows
 from concordant.types import AnyArray, Floats
 
@@ -123,6 +124,7 @@ def _fit(name: str, settings: Settings, is_watched: bool, train: Rows, valid: Ro
     watched = {"valid": tuple(valid)} if is_watched else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 100 iterations are the paper's rule
+        warnings.simplefilter("ignore", OneQueryWarning)  # training time is also measured with one large query
         ranker.fit(train.X, train.y, qid=train.query, **watched)
     if "qid" in inspect.signature(ranker.predict).parameters:
         return lambda rows: ranker.predict(rows.X, qid=rows.query)

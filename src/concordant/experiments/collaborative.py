@@ -55,7 +55,7 @@ ABOUT = About(
     setting="50 ratings of every user are for training, the rest for testing; settings are chosen on 10 of the 50. "
     "ERR, NDCG@1 and NDCG@5 on the test ratings, and the log-likelihood of test films.",
     data="MovieLens 1M and 100K, ratings rounded, the half of the films with the lower rating entropy removed, users "
-    "with at least 60 ratings. The paper uses MovieLens 10M, which runs with --set ml-10m.",
+    "with at least 60 ratings. The paper uses MovieLens 10M (ml-10m), which runs in the same way.",
 )
 SETS = ("ml-1m", "ml-100k", "ml-10m")
 DEFAULT_SETS = ("ml-1m", "ml-100k")

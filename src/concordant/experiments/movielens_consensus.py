@@ -1,15 +1,15 @@
 """Consensus of the MovieLens 100K users (Volkovs and Zemel 2012: tables 2 and 3, figures 4 and 5).
 
-943 users rate 1,682 films. Each method makes one ranking of the films from all ratings. Table 3 lists the films at
-both ends with how many users rated them and how many pairwise contests they won and lost: Bradley-Terry and
-Plackett-Luce put films at the ends that hardly anybody has seen, the multinomial preference model does not. Table 2
-scores the rankings by NDCG (log2 discount) per user, missing ratings completed by matrix factorisation; figure 4 by
-filling them with a constant. Figure 5 shows the learnt variances against the number of ratings and the rank.
+943 users rate 1,682 films. Each method makes one ranking of the films from all ratings. Table 3 lists the films at both
+ends with the number of users who rated them and of pairwise contests won and lost: Bradley-Terry and Plackett-Luce put
+rarely rated films at the ends, the multinomial preference model does not. Table 2 evaluates the rankings by NDCG (log2
+discount) per user, with missing ratings imputed by matrix factorisation; figure 4 imputes a constant. Figure 5 shows
+the learnt variances against the number of ratings and the rank.
 
-Conventions found by trying: Plackett-Luce sees ratings sorted with ties by film number; the published table 2 falls so
-steeply with depth that places 2, 3, … must carry half weight in the ranking and full weight in the ideal one (an
-inference: the paper prints the usual formula); its Bradley-Terry row needs a completion without biases, which leaves
-rarely rated films near the mean.
+Conventions inferred from the figures: Plackett-Luce sees the ratings sorted, ties by film number. The published table 2
+falls so steeply with depth that ranks 2, 3, … must have half weight in the ranking and full weight in the ideal ranking
+(the paper prints the usual formula); its Bradley-Terry row requires a factorisation without biases, which leaves rarely
+rated films near the mean.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ STEPS, RATE = 100, 24.0
 BASELINES = ("bradley-terry", "plackett-luce")
 DEPTHS = tuple(range(1, 11))
 CONSTANTS = tuple(k / 2 for k in range(8))
-# Ways to compute table 2: weight of places 2, 3, … in the ranking, and whether the completion has biases.
+# Definitions of table 2: weight of ranks 2, 3, … in the ranking, and whether the factorisation has biases.
 READINGS = {
     "formula as printed": (1.0, True),
-    "half weight after the first place": (0.5, True),
-    "half weight, completed without biases": (0.5, False),
+    "half weight after the first rank": (0.5, True),
+    "half weight, imputed without biases": (0.5, False),
 }
 N_STEPS = len(METHODS) + 4
 
@@ -345,7 +345,7 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
             }
             for name, values in values_of.items()
         ]
-        title = f"Table 2: NDCG, missing ratings completed, {reading}"
+        title = f"Table 2: NDCG, missing ratings imputed, {reading}"
         all_tables.append(ResultTable(title, ["method", *columns], frame.with_published(figures, columns)))
     rows = [
         [name, f"N@{depth}", *(f"{values[c][k]:.2f}" for c in CONSTANTS)]
@@ -360,23 +360,20 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
 
 
 NOTES = """
-- Counts: a film wins a contest for every other film the same user rated lower. All published counts come out exactly.
-- bradley-terry: the ridge of 55 stands for the paper's 100 gradient steps. It was chosen because with it all ten
-  published films come out in the published order; with hardly any prior the ends go to films that one user rated.
-- plackett-luce: ratings sorted, ties by film number (a stable sort of the file's columns), ridge 4: all ten published
-  films come out in the published order.
+- Counts: a film wins a contest for every film that the same user rated lower. All published counts are reproduced.
+- bradley-terry: a ridge penalty of 55 replaces the paper's 100 gradient steps. It was chosen because it gives all ten
+  published films in order; with a weak prior, films rated by a single user are at the ends.
+- plackett-luce: ratings sorted, ties by film number (a stable sort of the file's columns), ridge penalty 4: all ten
+  published films in order.
 - mpm: no single fit gives both published ends. The top five are those of the optimum with equal variances (mpm); the
-  bottom five, in the printed order, are those of 100 plain gradient steps on scores and variances that have not
-  converged (mpm-descent; the step, which the paper does not give, is one that leads there). The optimum with learnt
-  variances and next to no prior (mpm-variances) has the same five last films in another order.
+  bottom five, in the printed order, are those of 100 plain gradient steps on scores and variances without convergence
+  (mpm-descent; the paper does not give the step size, so one was chosen that reproduces them). The optimum with learnt
+  variances and a weak prior (mpm-variances) has the same bottom five films in another order.
 - Bottom lists start with the worst film, as in the paper.
-- Table 2: by the formula as printed the figures would hardly fall with depth. The published ones fall as if places
-  2, 3, … carried half weight in the ranking and full weight in the ideal one; that is an inference from the figures. So
-  read, the multinomial model comes within 1.6 of every published figure. Plackett-Luce is up to 3.2 above its row, and
-  Bradley-Terry's row only fits a completion without biases, which predicts the mean for films hardly anybody rated.
-- The claim that the multinomial model beats both baselines at depths 5 to 10 depends on the completion: without biases
-  it does at every depth; with them Plackett-Luce is ahead of the model with equal variances at every depth, and only
-  the one with learnt variances is significantly better, from depth 8 or 9 on.
+- Table 2: with the formula as printed, the figures would hardly fall with depth. The published ones fall as if ranks 2,
+  3, … had half weight in the ranking and full weight in the ideal ranking; this is an inference. With that definition,
+  the multinomial model is within 1.6 of every published figure and Plackett-Luce at most 3.2 above its row.
+  Bradley-Terry's row requires a factorisation without biases, which predicts the mean for rarely rated films.
 - `*`: better than the better of the two baselines, paired t-test over users, level 0.05.
 """
 

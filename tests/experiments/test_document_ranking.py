@@ -229,6 +229,16 @@ def test_the_command_prints_tables_and_writes_a_page(letor, tmp_path, capsys):
     assert "| *other programs* |" in page
 
 
+def test_models_and_training_time_are_drawn(letor, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = experiment.run(letor, ["ranknet", "listnet"], folds=["1"], speed=False)
+    result["speed"] = experiment.run_speed(sizes=(5, 50), n_rows=200)
+    assert [Path(path).name for path in experiment.draw(result, tmp_path)] == [
+        "document-ranking.svg",
+        "document-ranking-time.svg",
+    ]
+
+
 def test_the_command_prints_json(letor, capsys):
     args = ("reproduce", "document-ranking", "--data", letor, "--models", "pmop-arithmetic", "--folds", "1", "--json")
     result = json.loads(run(capsys, *args, "--features", "second", "--no-speed"))

@@ -84,3 +84,6 @@ def test_real_data_gives_a_table(part, n_items, monkeypatch, data_folder):
     rows = lehmer.run([part], data_folder, repeats=1)[part]
     assert all(0 < row["50"] < n_items**2 / 2 for row in rows)
     assert min(row["ratio"] for row in rows) == 1
+    verdicts = {claim.claim: claim.verdict for claim in lehmer.claims({part: rows})}
+    assert verdicts["the footrule is a 2-approximation and Borda a 5-approximation"] == "holds"
+    assert verdicts["FASLP-Pivot always has the smallest distance"] == "not run"

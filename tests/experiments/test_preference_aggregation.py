@@ -12,6 +12,7 @@ from tests.cases import output_of as run
 import concordant as cc
 from concordant.cli.__main__ import main
 from concordant.experiments import (
+    _frame,
     _metasearch_claims,
     _metasearch_methods,
     _movielens_descent,
@@ -207,6 +208,7 @@ def test_specialisation_compares_own_with_summed_features(letor, tmp_path, capsy
     assert "individual" in out
     assert "combined" in out
     assert (figures / "specialisation-figure-3.svg").is_file()
+    assert "combined features are comparable to reciprocal rank fusion" in out
     assert "Figure 3" in page.read_text()
 
 
@@ -365,6 +367,24 @@ def test_every_experiment_ends_with_its_claims_in_tables_and_json(letor):
         assert json.loads(json.dumps(module.plain(result)))["claims"][0]["claim"] == found[0].claim
 
 
+def test_metasearch_and_calibrated_fusion_are_drawn(letor, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = metasearch.run(letor, ["MQ2008-agg"], ["rrf", "theta-mpm", "borda"])
+    (path,) = metasearch.draw(result, tmp_path)
+    assert "hollow circles are the published figures" in _frame.caption_of(Path(path).read_text())
+    assert [row["learnt"] for row in result["times"]] == ["scores", "scores and variances"]
+    (path,) = calibrated_fusion.draw(calibrated_fusion.run(letor, ["MQ2008-agg"], [5, 10]), tmp_path)
+    assert Path(path).stat().st_size > 1000
+
+
+@pytest.mark.data
+def test_the_claims_on_adherence_are_answered(data_folder):
+    first, second = adherence.claims(adherence.run(data_folder))
+    assert first.verdict == "holds"
+    assert second.verdict == "does not hold"
+    assert second.numbers.startswith("engine 1: 0.17 to 0.71")
+
+
 def test_an_unknown_set_is_refused():
     with pytest.raises(cc.InputError, match="MQ2009"):
         adherence.run(None, "MQ2009")
@@ -494,6 +514,10 @@ def test_the_consensus_of_movielens_is_the_published_one(data_folder, tmp_path):
     bare = result["ndcg"]["half weight, imputed without biases"]["bradley-terry"]
     np.testing.assert_allclose(bare, movielens_consensus.PUBLISHED_NDCG["bradley-terry"], atol=2.7)
     assert "differs" not in movielens_consensus.to_markdown(result)
+    verdicts = [claim.verdict for claim in movielens_consensus.claims(result)]
+    assert verdicts[:5] == ["holds", "holds in part", "holds in part", "holds", "holds"]
+    assert verdicts[5:8] == ["does not hold", "does not hold", "holds"]  # three definitions of table 2
+    assert verdicts[8:] == [*["holds"] * 5, "does not hold", "does not hold"]
     json.dumps(movielens_consensus.plain(result), allow_nan=False)
     pytest.importorskip("matplotlib")
     assert len(movielens_consensus.draw(result, tmp_path)) == 2

@@ -94,7 +94,7 @@ def test_a_method_says_what_it_needs() -> None:
         cc.rank(prefs, "combsum")
     with pytest.raises(cc.InputError, match="nothing to rank"):
         cc.rank(cc.Preferences.from_rankings([]), "borda")
-    with pytest.raises(cc.InputError, match="Preferences, a DataFrame or names of files are needed, not list"):
+    with pytest.raises(cc.InputError, match="The data must be preferences, a DataFrame or file names, not list"):
         cc.rank([["a"]])  # type: ignore[arg-type]
 
 

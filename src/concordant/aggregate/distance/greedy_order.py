@@ -54,4 +54,4 @@ def preference_shares(costs: PairCosts) -> Floats:
     """Return, for every two candidates, the share of the comparing ballots that prefer the first, ties one half."""
     prefer_row, prefer_column = kernels.transpose_matrices(costs.slot_ptr, costs.before), costs.before
     total = prefer_row + prefer_column
-    return np.divide(prefer_row, total, out=np.full(len(total), 0.5), where=total > 0)
+    return np.asarray(np.divide(prefer_row, total, out=np.full(len(total), 0.5), where=total > 0))

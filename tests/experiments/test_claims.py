@@ -34,6 +34,14 @@ def test_a_difference_counts_only_if_it_is_significant() -> None:
     assert claims.is_level(None) is None
 
 
+def test_a_direction_counts_in_part_only_if_it_is_the_same_everywhere() -> None:
+    up, clear, down = Difference(1.0, 0.2), Difference(1.0, 0.01), Difference(-1.0, 0.2)
+    assert claims.verdict(claims.in_direction([clear, clear])) == claims.HOLDS
+    assert claims.verdict(claims.in_direction([up, up, None])) == claims.PARTLY
+    assert claims.verdict(claims.in_direction([up, down])) == claims.FAILS
+    assert claims.verdict(claims.in_direction([None])) == claims.NOT_RUN
+
+
 def test_the_claims_table_has_a_row_per_claim_and_json_has_the_same() -> None:
     rows = [
         Claim.of("a beats b", "table 1", [True, False], ["one set +1", "", "other set -1"], "paired t-test"),

@@ -6,7 +6,7 @@ Every experiment defines ``claims(result)``, a list of ``Claim``. ``tables(resul
 - ``verdict(outcomes)`` combines the parts of a claim (data sets, metrics, baselines): it holds if every part does, does
   not hold if none does, and holds in part otherwise. ``None`` is a part that was not run.
 - ``is_above`` and ``is_below`` decide a part by a difference and its p-value, ``is_level`` says that two are not
-  significantly different, ``in_direction`` looks at the sign and at the significance.
+  significantly different, ``in_direction`` at their sign and significance.
 - ``untestable`` is for claims about data that are not public.
 """
 
@@ -92,12 +92,13 @@ def is_level(test: Difference | None) -> bool | None:
 
 
 def in_direction(tests: Iterable[Difference | None]) -> list[bool | None]:
-    """Return, for every difference, whether it is positive and whether it is significantly so.
+    """Return whether all differences are positive, and for each whether it is significantly so.
 
-    For claims that one thing is better without a word on significance: a positive difference that is not significant
-    supports the claim in part.
+    For claims that one thing is better without a word on significance: differences that are all positive, but not
+    significant, support the claim in part.
     """
-    return [outcome for test in tests for outcome in (None if test is None else test.difference > 0, is_above(test))]
+    known = [test for test in tests if test is not None]
+    return [all(test.difference > 0 for test in known), *map(is_above, known)] if known else []
 
 
 def shown_p(p: float) -> str:

@@ -136,7 +136,7 @@ def test_the_head_of_many_equal_scores_is_the_head_of_the_items() -> None:
 
 
 def test_an_unknown_agent_is_named(fitted: PMF) -> None:
-    with pytest.raises(cc.UnknownNameError, match="no agent 'nobody' here"):
+    with pytest.raises(cc.UnknownNameError, match="no agent 'nobody'"):
         fitted.recommend("nobody")
     with pytest.raises(cc.UnknownNameError, match="no agent 'nobody' here"):
         fitted.recommend(["u1", "nobody"])

@@ -112,6 +112,13 @@ def test_the_table_holds_the_ranking_with_its_intervals_and_chances() -> None:
     assert sum(float(row[6].rstrip("%")) for row in table.rows) == pytest.approx(100, abs=1)
 
 
+def test_the_table_holds_learnt_variances() -> None:
+    page = cc.report(cc.read(EXAMPLES / "ratings.csv"), "mpm", variances="learnt", methods=[])
+    table = next(part for section in page.sections for part in section.parts if isinstance(part, ReportTable))
+    assert table.header[-1] == "variance"
+    assert float(str(table.rows[0][-1])) == pytest.approx(0.42277, rel=1e-2)
+
+
 def test_the_heat_map_counts_wins_in_the_order_of_the_ranking() -> None:
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
     (heat,) = parts_of(cc.report(prefs, method="borda"), HeatMap)

@@ -5,8 +5,8 @@ Every experiment defines ``claims(result)``, a list of ``Claim``. ``tables(resul
 
 - ``verdict(outcomes)`` combines the parts of a claim (data sets, metrics, baselines): it holds if every part does, does
   not hold if none does, and holds in part otherwise. ``None`` is a part that was not run.
-- ``is_above`` and ``is_below`` decide a part by a difference and its p-value, ``is_level`` says that two are not
-  significantly different, ``in_direction`` at their sign and significance.
+- ``is_above`` and ``is_below`` decide a part by a difference and its p-value; ``is_level`` means that two are not
+  significantly different. ``in_direction`` combines the signs and the significance of several differences.
 - ``untestable`` is for claims about data that are not public.
 """
 

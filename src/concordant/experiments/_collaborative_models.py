@@ -56,12 +56,13 @@ OURS: Mapping[str, tuple[str, list[dict[str, object]]]] = {
 }
 MAIN, AS_PUBLISHED = "ordered-partition-mf", "pmop"
 DESCRIBED = {
-    "cofi-regression": "cofi-regression, 100 factors, mean rating subtracted",
-    "cofi-ordinal": "cofi-ordinal, 100 factors, squared hinge",
-    "cofi-ndcg": "cofi-ndcg, 100 factors, subgradients",
-    "pmop": "pmop, the published model (100 factors, beta 0.01, point estimate)",
-    "ordered-partition-mf": "ordered-partition-mf, variational",
-    "pmf": "pmf, point estimate",
+    "cofi-regression": "cofi-regression (mean subtracted)",
+    "cofi-ordinal": "cofi-ordinal (squared hinge)",
+    "cofi-ndcg": "cofi-ndcg (subgradients)",
+    "pmf": "pmf (point estimate)",
+    "pmf-variational": "pmf (variational)",
+    "pmop": "pmop (as published)",
+    "ordered-partition-mf": "ordered-partition-mf (variational)",
 }
 """How tables name the models that differ from others of the same name, or from the published ones."""
 

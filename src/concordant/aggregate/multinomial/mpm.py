@@ -198,6 +198,7 @@ class MPM(Method):
             warnings=notices(corpus, solution, by_agent, has_converged),
             uncertainty=MPMErrors(corpus, solution, solver.prior_by_instance, cautious, self.level, details),
             model=MPMModel.of(prefs, score, prefs=prefs, variance=variance, counts=self.counts, theta=by_agent),
+            beside=details,
         )
 
     def starting_adherences(self, prefs: Preferences) -> Floats:

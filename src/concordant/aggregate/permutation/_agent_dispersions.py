@@ -1,0 +1,185 @@
+"""The dispersion of every agent in a model of orders around several lists: from labels, or from the lists alone.
+
+Both ways look at no more than ``EXACT`` candidates per instance, so that all sums over orders are exact; of a larger
+instance that many are drawn at random, and lists are restricted to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from concordant import views
+from concordant.aggregate.permutation._dispersion import log_kendall, mean_kendall
+from concordant.aggregate.permutation._pair_energies import EXACT, FORBIDDEN, summed
+from concordant.ballots.segments import number_inside, sum_by
+from concordant.preferences import Preferences
+from concordant.types import Floats, Int64s
+
+MAX_THETA = 20.0  # of an agent that is never wrong
+START = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Sheets:
+    """Lists over few candidates per instance: a row of ranks per ballot, NaN for what is not ranked.
+
+    ``slot`` has the candidates of every instance, -1 beyond its last.
+    """
+
+    slot: Int64s
+    rank: Floats
+    instance: Int64s
+    agent: Int64s
+    weight: Floats
+    n_agents: int
+    missing: str
+
+    @classmethod
+    def of(cls, prefs: Preferences, agent: Int64s, n_agents: int, missing: str, rng: np.random.Generator) -> Sheets:
+        """Draw the candidates of larger instances, and lay out all ballots."""
+        size, inside = np.diff(prefs.slot_ptr), number_inside(prefs.slot_ptr)
+        width = min(int(size.max(initial=1)), EXACT)
+        instance = views.instance_of_slot(prefs)
+        drawn = np.lexsort((np.where(size[instance] > EXACT, rng.random(prefs.n_slots), inside), instance))
+        column = np.full(prefs.n_slots, -1)
+        column[drawn] = np.where(inside < width, inside, -1)
+        slot = np.full((prefs.n_instances, width), -1)
+        kept = np.flatnonzero(column >= 0)
+        slot[instance[kept], column[kept]] = kept
+        rank = np.full((prefs.n_ballots, width), np.nan)
+        entry = np.flatnonzero(column[prefs.entry_slot] >= 0)
+        rank[views.ballot_of_entry(prefs)[entry], column[prefs.entry_slot[entry]]] = prefs.tier[entry]
+        return cls(slot, rank, prefs.instance_of_ballot.astype(np.int64), agent, prefs.weight, n_agents, missing)
+
+    @cached_property
+    def own(self) -> Floats:
+        """By ballot: 1 where it has the column before the row, 1/2 where it ties them, over the items it ranks."""
+        row, column = self.rank[:, :, None], self.rank[:, None, :]
+        return np.asarray(((column < row) + 0.5 * (column == row)) * ~np.eye(self.rank.shape[1], dtype=bool))
+
+    @cached_property
+    def before(self) -> Floats:
+        """The same with items that a ballot does not rank behind those it ranks, unless missing is "ignore"."""
+        if self.missing == "ignore":
+            return self.own
+        is_free = np.isnan(self.rank) & (self.slot >= 0)[self.instance]
+        return np.asarray(self.own + (is_free[:, :, None] & ~np.isnan(self.rank)[:, None, :]))
+
+    def costs(self, theta: Floats, before: Floats) -> Floats:
+        """Return the costs of all instances (instances x m x m) under these dispersions of the agents."""
+        n, width = self.slot.shape
+        by_ballot = (theta[self.agent] * self.weight)[:, None] * before.reshape(-1, width * width)
+        total = np.zeros((n, width * width))
+        np.add.at(total, self.instance, by_ballot)
+        return total.reshape(n, width, width)
+
+    def distances(self, p_before: Floats, before: Floats) -> Floats:
+        """Return, by ballot, the expected number of discordant pairs."""
+        return np.asarray(np.einsum("bij,bij->b", before, p_before[self.instance]))
+
+
+def log_likelihood(sheets: Sheets, theta: Floats, label: Floats) -> tuple[float, Floats]:
+    """Return the log-probability of the labels (one per candidate, laid out as ``slot``), and its gradient in theta.
+
+    The probability of labels is that of all orders that contradict no label.
+    """
+    cost = sheets.costs(theta, sheets.before)
+    is_wrong = label[:, :, None] < label[:, None, :]
+    log_z, p_free = summed(cost)
+    log_z_labelled, p_labelled = summed(np.where(is_wrong, FORBIDDEN, cost))
+    gap = sheets.weight * sheets.distances(p_free - p_labelled, sheets.before)
+    return float((log_z_labelled - log_z).sum()), sum_by(sheets.agent, gap, sheets.n_agents)
+
+
+def fit_to_labels(sheets: Sheets, label: Floats) -> Floats:
+    """Return the theta >= 0 of every agent under which the labels are most likely."""
+
+    def mean(theta: Floats) -> tuple[float, Floats]:
+        return _scaled(log_likelihood(sheets, theta, label), len(label))
+
+    return _maximum(mean, np.full(sheets.n_agents, 0.1))
+
+
+def fit_to_lists(sheets: Sheets, prior: float) -> Floats:
+    """Return the theta of every agent under which its lists are most likely.
+
+    A list, over the items it ranks, is a Mallows draw around the unknown order of its instance with the dispersion of
+    its agent; orders are summed over. First all agents share one theta. Then each has its own, under a conjugate prior
+    worth ``prior`` lists with the expected distance of the common theta.
+    """
+    together = fit_marginal(Marginal.of(sheets, np.zeros(sheets.n_agents, np.int64)), np.full(1, START))
+    start = np.repeat(together, sheets.n_agents)
+    if sheets.n_agents == 1:
+        return start
+    return fit_marginal(Marginal.of(sheets, np.arange(sheets.n_agents), prior, together[0]), start)
+
+
+@dataclass(frozen=True, eq=False)
+class Marginal:
+    """The marginal log-likelihood of lists, the orders summed over, as a function of theta by group of agents."""
+
+    sheets: Sheets
+    group: Int64s
+    """By agent."""
+    lists: Floats
+    owner: Int64s
+    length: Int64s
+    """Lists of a length by a group: how many, which group, which length."""
+    prior: Floats
+    distance: float
+    lengths: Int64s
+    """The prior: for each of these lengths so many lists, with this expected distance in all."""
+
+    @classmethod
+    def of(cls, sheets: Sheets, group: Int64s, prior: float = 0.0, theta: float = 0.0) -> Marginal:
+        """Count lists by group and length; lists of one item say nothing."""
+        ranked, width = (~np.isnan(sheets.rank)).sum(axis=1), sheets.rank.shape[1] + 1
+        has_pairs = ranked > 1
+        key, place = np.unique((group[sheets.agent] * width + ranked)[has_pairs], return_inverse=True)
+        lists = sum_by(place.reshape(-1), sheets.weight[has_pairs], len(key))
+        owner, length = np.divmod(key, width)
+        lengths, place = np.unique(length, return_inverse=True)
+        share = sum_by(place.reshape(-1), lists, len(lengths)) * prior / max(float(lists.sum()), 1e-300)
+        distance = float(mean_kendall(np.full(1, theta), np.zeros(len(lengths), np.int64), lengths) @ share)
+        return cls(sheets, group, lists, owner, length, share, distance, lengths)
+
+    def __call__(self, theta: Floats) -> tuple[float, Floats]:
+        """Return the value and the gradient, the prior included."""
+        sheets, n = self.sheets, len(theta)
+        log_z, p_before = summed(sheets.costs(theta[self.group], sheets.own))
+        observed = sum_by(self.group[sheets.agent], sheets.weight * sheets.distances(p_before, sheets.own), n)
+        every, lengths = np.repeat(np.arange(n), len(self.lengths)), np.tile(self.lengths, n)
+        share, normalise, expect = np.tile(self.prior, n), log_kendall, mean_kendall
+        value = log_z.sum() - self.lists @ normalise(theta, self.owner, self.length)
+        value -= share @ normalise(theta, every, lengths) + self.distance * theta.sum()
+        gradient = sum_by(self.owner, self.lists * expect(theta, self.owner, self.length), n) - observed
+        gradient += sum_by(every, share * expect(theta, every, lengths), n) - self.distance
+        return float(value), gradient
+
+
+def fit_marginal(marginal: Marginal, start: Floats) -> Floats:
+    """Return the theta at a maximum of the marginal likelihood."""
+    total = max(float(marginal.lists.sum()), 1.0)
+    if not len(marginal.lists):
+        return start
+    return _maximum(lambda theta: _scaled(marginal(theta), total), start)
+
+
+def _scaled(found: tuple[float, Floats], total: float) -> tuple[float, Floats]:
+    return found[0] / total, found[1] / total
+
+
+def _maximum(function: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
+    """Return where a function (value and gradient) of theta in [0, MAX_THETA] has a maximum, from a start."""
+    from scipy.optimize import minimize
+
+    def loss(theta: Floats) -> tuple[float, Floats]:
+        value, gradient = function(theta)
+        return -value, -gradient
+
+    bounds, options = [(0.0, MAX_THETA)] * len(start), {"ftol": 1e-14, "gtol": 1e-9, "maxiter": 200}
+    return np.asarray(minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options).x)

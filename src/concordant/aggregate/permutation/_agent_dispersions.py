@@ -1,7 +1,7 @@
 """The dispersion of every agent in a model of orders around several lists: from labels, or from the lists alone.
 
-Both ways look at no more than ``EXACT`` candidates per instance, so that all sums over orders are exact; of a larger
-instance that many are drawn at random, and lists are restricted to them.
+All sums over orders are exact: candidates of an instance with more than ``EXACT`` are dealt at random into blocks of
+that many, and lists are restricted to each block.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ import numpy as np
 from concordant import views
 from concordant.aggregate.permutation._dispersion import log_kendall, mean_kendall
 from concordant.aggregate.permutation._pair_energies import EXACT, FORBIDDEN, summed
-from concordant.ballots.segments import number_inside, sum_by
+from concordant.ballots.segments import number_inside, pointer, sum_by
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s
 
 MAX_THETA = 20.0  # of an agent that is never wrong
 START = 0.5
+MAX_BLOCKS = 1000  # that dispersions are estimated from
 
 
 @dataclass(frozen=True, eq=False)
 class Sheets:
-    """Lists over few candidates per instance: a row of ranks per ballot, NaN for what is not ranked.
+    """Lists over blocks of few candidates: a row of ranks per list and block, NaN for what is not ranked.
 
-    ``slot`` has the candidates of every instance, -1 beyond its last.
+    ``slot`` has the candidates of every block, -1 beyond its last; ``block``, ``agent`` and ``weight`` are by row.
     """
 
     slot: Int64s
     rank: Floats
-    instance: Int64s
+    block: Int64s
     agent: Int64s
     weight: Floats
     n_agents: int
@@ -40,46 +41,64 @@ class Sheets:
 
     @classmethod
     def of(cls, prefs: Preferences, agent: Int64s, n_agents: int, missing: str, rng: np.random.Generator) -> Sheets:
-        """Draw the candidates of larger instances, and lay out all ballots."""
-        size, inside = np.diff(prefs.slot_ptr), number_inside(prefs.slot_ptr)
-        width = min(int(size.max(initial=1)), EXACT)
-        instance = views.instance_of_slot(prefs)
-        drawn = np.lexsort((np.where(size[instance] > EXACT, rng.random(prefs.n_slots), inside), instance))
-        column = np.full(prefs.n_slots, -1)
-        column[drawn] = np.where(inside < width, inside, -1)
-        slot = np.full((prefs.n_instances, width), -1)
-        kept = np.flatnonzero(column >= 0)
-        slot[instance[kept], column[kept]] = kept
-        rank = np.full((prefs.n_ballots, width), np.nan)
-        entry = np.flatnonzero(column[prefs.entry_slot] >= 0)
-        rank[views.ballot_of_entry(prefs)[entry], column[prefs.entry_slot[entry]]] = prefs.tier[entry]
-        return cls(slot, rank, prefs.instance_of_ballot.astype(np.int64), agent, prefs.weight, n_agents, missing)
+        """Deal candidates into blocks (some of them at random, if there are many), and lay out the lists."""
+        block_of_slot, column, n_blocks = _dealt(prefs, rng)
+        slot = np.full((n_blocks, int(column.max(initial=0)) + 1), -1)
+        kept = np.flatnonzero(block_of_slot >= 0)
+        slot[block_of_slot[kept], column[kept]] = kept
+        entry = np.flatnonzero(block_of_slot[prefs.entry_slot] >= 0)
+        entry_slot, ballot = prefs.entry_slot[entry], views.ballot_of_entry(prefs)[entry]
+        key, row = np.unique(ballot * n_blocks + block_of_slot[entry_slot], return_inverse=True)
+        rank = np.full((len(key), slot.shape[1]), np.nan)
+        rank[row.reshape(-1), column[entry_slot]] = prefs.tier[entry]
+        ballot, block = np.divmod(key, max(n_blocks, 1))
+        return cls(slot, rank, block, agent[ballot], prefs.weight[ballot], n_agents, missing)
+
+    def labels(self, label: Floats) -> Floats:
+        """Return the labels of slots laid out as ``slot``, NaN beyond the last candidate of a block."""
+        return np.where(self.slot >= 0, label[np.maximum(self.slot, 0)], np.nan)
 
     @cached_property
     def own(self) -> Floats:
-        """By ballot: 1 where it has the column before the row, 1/2 where it ties them, over the items it ranks."""
+        """By row: 1 where the list has the column before the row, 1/2 where it ties them, over what it ranks."""
         row, column = self.rank[:, :, None], self.rank[:, None, :]
         return np.asarray(((column < row) + 0.5 * (column == row)) * ~np.eye(self.rank.shape[1], dtype=bool))
 
     @cached_property
     def before(self) -> Floats:
-        """The same with items that a ballot does not rank behind those it ranks, unless missing is "ignore"."""
+        """The same with items that a list does not rank behind those it ranks, unless missing is "ignore"."""
         if self.missing == "ignore":
             return self.own
-        is_free = np.isnan(self.rank) & (self.slot >= 0)[self.instance]
+        is_free = np.isnan(self.rank) & (self.slot >= 0)[self.block]
         return np.asarray(self.own + (is_free[:, :, None] & ~np.isnan(self.rank)[:, None, :]))
 
     def costs(self, theta: Floats, before: Floats) -> Floats:
-        """Return the costs of all instances (instances x m x m) under these dispersions of the agents."""
+        """Return the costs of all blocks (blocks x m x m) under these dispersions of the agents."""
         n, width = self.slot.shape
-        by_ballot = (theta[self.agent] * self.weight)[:, None] * before.reshape(-1, width * width)
+        by_row = (theta[self.agent] * self.weight)[:, None] * before.reshape(-1, width * width)
         total = np.zeros((n, width * width))
-        np.add.at(total, self.instance, by_ballot)
+        np.add.at(total, self.block, by_row)
         return total.reshape(n, width, width)
 
     def distances(self, p_before: Floats, before: Floats) -> Floats:
-        """Return, by ballot, the expected number of discordant pairs."""
-        return np.asarray(np.einsum("bij,bij->b", before, p_before[self.instance]))
+        """Return, by row, the expected number of discordant pairs."""
+        return np.asarray(np.einsum("bij,bij->b", before, p_before[self.block]))
+
+
+def _dealt(prefs: Preferences, rng: np.random.Generator) -> tuple[Int64s, Int64s, int]:
+    """Return the block of every slot (-1: none), its column there, and the number of blocks."""
+    size, inside, instance = np.diff(prefs.slot_ptr), number_inside(prefs.slot_ptr), views.instance_of_slot(prefs)
+    drawn = np.lexsort((np.where(size[instance] > EXACT, rng.random(prefs.n_slots), inside), instance))
+    place = np.empty(prefs.n_slots, np.int64)
+    place[drawn] = inside
+    first = pointer(-(-size // EXACT))
+    n_blocks = int(first[-1])
+    block = first[:-1][instance] + place // EXACT
+    if n_blocks > MAX_BLOCKS:
+        number = np.full(n_blocks, -1)
+        number[np.sort(rng.choice(n_blocks, MAX_BLOCKS, replace=False))] = np.arange(MAX_BLOCKS)
+        block, n_blocks = number[block], MAX_BLOCKS
+    return block, place % EXACT, n_blocks
 
 
 def log_likelihood(sheets: Sheets, theta: Floats, label: Floats) -> tuple[float, Floats]:
@@ -107,7 +126,7 @@ def fit_to_labels(sheets: Sheets, label: Floats) -> Floats:
 def fit_to_lists(sheets: Sheets, prior: float) -> Floats:
     """Return the theta of every agent under which its lists are most likely.
 
-    A list, over the items it ranks, is a Mallows draw around the unknown order of its instance with the dispersion of
+    A list, over the items it ranks, is a Mallows draw around the unknown order of its block with the dispersion of
     its agent; orders are summed over. First all agents share one theta. Then each has its own, under a conjugate prior
     worth ``prior`` lists with the expected distance of the common theta.
     """

@@ -18,8 +18,8 @@ The dispersions are learnt
   it ranks. A conjugate prior, worth ``prior`` lists with the common dispersion of all, keeps the likelihood from
   trusting a single agent alone. Where agents are not known, all ballots share one dispersion.
 
-Both look at no more than 8 candidates per instance, drawn at random from larger ones, so that their sums over orders
-are exact: for larger instances this is a composite likelihood. Ties count half. Candidates that a list does not rank
+Their sums over orders are exact: candidates of larger instances are dealt at random into blocks of 8 (at most 1,000
+blocks), which makes it a composite likelihood there. Ties count half. Candidates that a list does not rank
 follow ``missing``: behind the list without an order among themselves (the mean over the list's completions, as in the
 paper), or ignored.
 
@@ -94,8 +94,7 @@ class Cranking(Method):
         assert prefs.agents is not None
         assert prefs.agent is not None
         sheets = Sheets.of(prefs, prefs.agent.astype(np.int64), len(prefs.agents), missing, rng)
-        laid_out = np.where(sheets.slot >= 0, label[np.maximum(sheets.slot, 0)], np.nan)
-        theta = fit_to_labels(sheets, laid_out)
+        theta = fit_to_labels(sheets, sheets.labels(label))
         return self.with_learnt(theta=dict(zip(prefs.agents.labels, theta.tolist(), strict=True)))
 
     def scores(self, prefs: Preferences) -> Outcome:

@@ -34,6 +34,8 @@ class Param:
     words: tuple[str, ...] = ()
     """Words that may stand instead of a number, such as "auto"."""
     optional: bool = False
+    objects: bool = False
+    """Whether Python may give an object (an estimator) instead of a name."""
 
     @property
     def option(self) -> str:
@@ -42,7 +44,7 @@ class Param:
 
     def check(self, value: object) -> None:
         """Raise ParameterError unless ``value`` may stand here."""
-        if value is None and self.optional:
+        if (value is None and self.optional) or (self.objects and not isinstance(value, str)):
             return
         if self.choices:
             if value not in self.choices:
@@ -84,13 +86,15 @@ def param(
     low: float | None = None,
     high: float | None = None,
     words: Sequence[str] = (),
+    objects: bool = False,
 ) -> T:
     """Declare a hyper-parameter as a dataclass field with its documentation, choices and range.
 
     ``words`` may stand instead of a number: ``prior: float | str = param("auto", …, low=0.0, words=("auto",))``.
+    With ``objects``, Python may give an object instead of one of the choices.
     """
-    metadata = {"param": {"doc": doc, "choices": tuple(choices), "low": low, "high": high, "words": tuple(words)}}
-    return dataclasses.field(default=default, metadata=metadata)
+    declared = {"doc": doc, "choices": tuple(choices), "low": low, "high": high, "words": tuple(words)}
+    return dataclasses.field(default=default, metadata={"param": {**declared, "objects": objects}})
 
 
 def params_of(cls: type[Any]) -> tuple[Param, ...]:

@@ -1,10 +1,10 @@
 """Ordered partitions: Plackett-Luce for rankings with ties, in linear time.
 
-A ranking with ties is a sequence of tiers; each is chosen as a whole from all items that remain. A set is worth the
-mean of its members' worths exp(s), so P(ranking) = prod_k sum_{tier k} exp(s) / sum_{remaining at k} exp(s), up to a
-constant: every stage costs time linear in its items although it chooses among 2^n sets. Without ties it is exactly
-Plackett-Luce. Use it for ratings, graded judgements and ballots with ties, where breaking ties by chance would add
-noise.
+A ranking with ties is a sequence of tiers; each is chosen as a whole from all sets of items that remain. By default, a
+set is worth the arithmetic mean of its members' worths exp(s), so
+P(ranking) = prod_k sum_{tier k} exp(s) / sum_{remaining at k} exp(s), up to a constant: every stage costs time linear
+in its items although it chooses among 2^n sets. Without ties it is exactly Plackett-Luce. Use it for ratings, graded
+judgements and ballots with ties, where breaking ties by chance would add noise.
 
 With ties the log-likelihood is not concave. The default prior is a Gamma distribution on worths (each item is chosen
 from all ``prior`` times beforehand), which gives tied items equal scores; a Gaussian one on scores need not. Newton
@@ -12,6 +12,19 @@ steps are replaced, where the second derivative is indefinite, by those of a con
 ascends. Standard errors are given where the second derivative is definite at the optimum, and their absence is told.
 No prior is chosen by evidence here: with ties its Laplace approximation is poor, and under a strong prior the items of
 a tie, which share its credit, can fall behind an item that all ballots put below them.
+
+``mean`` chooses another worth of a set; the likelihood then also says how likely the last tier is to be chosen whole:
+
+    maximum, minimum      exact, O(n log n) per ballot. Not concave, with kinks where scores are equal: L-BFGS descends
+                          from the optimum of the arithmetic mean, then close scores are tied where that is better
+                          (at a kink). The result is a local optimum that can depend on the order of the input, so
+                          the laws of neutrality, anonymity, repetition and unanimity may fail. No standard errors.
+    geometric, harmonic   exact where ballots rank at most 10 items (all sets are summed over), smooth, not concave:
+                          L-BFGS from the same start, standard errors where the Hessian is definite. With longer
+                          ballots sets are sampled (Gibbs, contrastive divergence) and scores follow stochastic steps:
+                          they are approximate, depend on the seed, and have no standard errors.
+
+Without ties, only the arithmetic mean gives Plackett-Luce: the others also count the sets that were not chosen.
 
 Cost: linear in the total length of the ballots per step; items³ per instance of moderate size. Reference: T. Truyen,
 D. Phung, S. Venkatesh, Probabilistic models over ordered partitions with applications in document ranking and
@@ -24,12 +37,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concordant.aggregate.common import snap_scores
 from concordant.aggregate.stagewise._model import ChoiceModel, observed_of, prior_of
+from concordant.aggregate.stagewise._set_means import MEANS, Posterior, SetMeanErrors, ballot_queries, loss_of
+from concordant.errors import arg
 from concordant.method import Outcome
+from concordant.models.effects import refuse
+from concordant.models.likelihoods.priors import Prior
 from concordant.models.observations.stages import Staging
 from concordant.models.solve.strategies import fit
 from concordant.params import param
 from concordant.preferences import Preferences
+
+TIE_OF_MEANS = 1e-5  # scores this close, relative to the largest, are equal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,12 +58,14 @@ class OrderedPartitions(ChoiceModel):
 
     likelihood_of = "rankings of the items each ballot names, ties among them"
     waives = {"condorcet_consistency": "who comes first counts more than who beats whom"}
+    aliases = {f"ordered-partitions-{mean}": {"mean": mean} for mean in MEANS[1:]}
 
     prior: float = param(0.1, "strength of the prior (regularisation); 0: maximum likelihood", low=0.0)
     prior_kind: str = param(
         "gamma", "gamma prior on worths, or Gaussian prior on scores", choices=("gamma", "gaussian")
     )
-    seed: int | None = param(0, "seed of the draws for the probability of being best", low=0)
+    mean: str = param("arithmetic", "type of mean that gives the worth of a tier", choices=MEANS)
+    seed: int | None = param(0, "seed of the random numbers", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors where they exist, fit and warnings."""
@@ -52,4 +74,22 @@ class OrderedPartitions(ChoiceModel):
         prior = prior_of(self.prior, self.prior_kind, prefs.n_instances)
         contest_prefs, design = self.contest(prefs)
         fits = fit(observed_of(staging.stages(contest_prefs), design), prior)
-        return self.outcome(prefs, staging, fits, design=design)
+        arithmetic = self.outcome(prefs, staging, fits, design=design)
+        if self.mean == "arithmetic":
+            return arithmetic
+        if design is not None:
+            refuse(arg("mean", self.mean), arg("mean", "arithmetic"))
+        return self._by_mean(prefs, prior, arithmetic, seed)
+
+    def _by_mean(self, prefs: Preferences, prior: Prior, arithmetic: Outcome, seed: int) -> Outcome:
+        """Return the outcome for another mean, fitted from the scores of the arithmetic one."""
+        queries, slot = ballot_queries(prefs, self.missing)
+        posterior = Posterior(loss_of(self.mean, queries, seed), queries, slot, prior, prefs.slot_ptr)
+        score, steps = posterior.fitted(posterior.centred(arithmetic.score))
+        score = snap_scores(prefs, score, TIE_OF_MEANS, min_scale=1e-3)
+        fitted = {"prior": self.prior, "steps": float(steps)}
+        if posterior.loss.is_exact:
+            fitted = {"log_likelihood": posterior.log_likelihood(score), **fitted}
+        connected = tuple(one for one in arithmetic.warnings if one.name != "no-convergence")
+        errors = SetMeanErrors(prefs, posterior, score, self.level) if self.errors == "hessian" else None
+        return Outcome(score, fit=fitted, warnings=connected, uncertainty=errors)

@@ -77,13 +77,16 @@ def _summed(cost: Floats) -> tuple[Floats, Floats]:
 
 
 def mean_ranks(slot_ptr: Int64s, cost: Floats, sweeps: int, seed: int | None) -> Floats:
-    """Return the mean rank of every slot; ``cost`` are the flat matrices of all instances."""
+    """Return the mean rank of every slot; ``cost`` are the flat matrices of all instances.
+
+    Without sweeps, larger instances keep the rank 1.
+    """
     rank = np.ones(int(slot_ptr[-1]))
     for stack in stacks(slot_ptr):
         if stack.size <= EXACT:
             rank[stack.slots] = 1 + summed(stack.take(cost))[1].sum(axis=1)
     is_large = np.diff(slot_ptr) > EXACT
-    if is_large.any():
+    if is_large.any() and sweeps:
         slots = np.flatnonzero(is_large[segment_index(slot_ptr)])
         ptr, cells = pointer(np.diff(slot_ptr)[is_large]), pointer(np.diff(slot_ptr) ** 2)[:-1][is_large]
         rank[slots] = _sampled_ranks(ptr, cells, cost, sweeps, np.random.default_rng(seed))

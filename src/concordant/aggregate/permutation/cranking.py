@@ -5,8 +5,8 @@ discordant pairs) and theta_k >= 0 the dispersion parameter of agent k: 0 for an
 for one that is nearly always right. (Lebanon and Lafferty write +theta with theta <= 0.) It is the posterior of the
 order, under a uniform prior, if every list is a Mallows draw around it with the dispersion of its agent.
 
-The consensus orders by posterior mean rank (``consensus="mean"``) or is the mode (``"mode"``), which is Kemeny's order
-of the lists weighted by theta. Mean ranks are exact up to 8 candidates; of more they are means over Gibbs samples
+The consensus orders by posterior mean rank (``consensus="mean"``) or is the mode (``"mode"``), Kemeny's order of the lists
+weighted by theta (up to 8 candidates, of several modes the mean ranks count). Mean ranks are exact up to 8 candidates; of more they are means over Gibbs samples
 of orders (``sweeps``, ``seed``), which follow the posterior slowly where it has several separate modes.
 
 The dispersions are learnt
@@ -45,7 +45,7 @@ from concordant.aggregate.common import snap_scores
 from concordant.aggregate.distance.kemeny import Kemeny
 from concordant.aggregate.explain.agents import weights_reason
 from concordant.aggregate.permutation._agent_dispersions import Sheets, fit_to_labels, fit_to_lists
-from concordant.aggregate.permutation._pair_energies import mean_ranks
+from concordant.aggregate.permutation._pair_energies import EXACT, mean_ranks
 from concordant.errors import InputError, NeedError
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
@@ -57,6 +57,7 @@ from concordant.support.state import LARGEST_WEIGHT, ByLabel
 from concordant.types import Floats
 
 TIE = 1e-6  # mean ranks this close, relative to the largest, are equal
+SHARP = 1e6  # factor on the energy at which only the most likely orders remain
 SMALLEST = 1e-6  # dispersion of an agent that counts for nothing, which keeps its ballots
 
 
@@ -66,7 +67,6 @@ class Cranking(Method):
 
     matrices = 6
     waives = {
-        "neutrality": "the mode is one of several equally likely orders, and larger instances are sampled",
         "condorcet_consistency": "a mean rank looks at all places, and agents count differently",
         "instances_are_independent": "the dispersions of the agents come from all instances together",
     }
@@ -102,13 +102,16 @@ class Cranking(Method):
         missing = views.resolve_missing(prefs, self.missing)
         theta, by_agent = self._theta(prefs, missing)
         weighted = prefs.replace(weight=prefs.weight * np.maximum(theta, SMALLEST))
+        cost = kernels.transpose_matrices(prefs.slot_ptr, views.win_matrices(weighted, missing).wins)
+        size = np.diff(prefs.slot_ptr)[views.instance_of_slot(prefs)]
         if self.consensus == "mode":
-            score = Kemeny(missing=missing, seed=self.seed).rank(weighted).score
+            rank = mean_ranks(prefs.slot_ptr, SHARP * cost / max(float(cost.max(initial=0.0)), 1e-300), 0, self.seed)
+            if (size > EXACT).any():
+                by_kemeny = Kemeny(missing=missing, seed=self.seed).rank(weighted).rank_by_slot
+                rank = np.where(size > EXACT, by_kemeny, rank)
         else:
-            cost = kernels.transpose_matrices(prefs.slot_ptr, views.win_matrices(weighted, missing).wins)
-            size = np.diff(prefs.slot_ptr)[views.instance_of_slot(prefs)]
-            score = size - mean_ranks(prefs.slot_ptr, cost, self.sweeps, self.seed)
-            score = snap_scores(prefs, score, TIE, min_scale=1.0)
+            rank = mean_ranks(prefs.slot_ptr, cost, self.sweeps, self.seed)
+        score = snap_scores(prefs, size - rank, TIE, min_scale=1.0)
         return Outcome(score, agents=by_agent)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:

@@ -4,6 +4,7 @@ table of scores, one per slot; a ballot is a query.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,7 +32,7 @@ MEANS = ("arithmetic", "geometric", "harmonic", "maximum", "minimum")
 EXTREME = ("maximum", "minimum")
 MAX_STEPS, PRECISION = 1000, 1e-15
 SAMPLES, STOCHASTIC_STEPS, SLOWER = 4, 400, 50  # of stochastic descent: sets drawn, steps, steps until half as long
-NEWTON_STEPS, LONGEST = 8, 1e-2  # of polishing
+NEWTON_STEPS, LONGEST, LARGEST_NEWTON = 8, 1e-2, 100  # of polishing: steps, their length, and parameters
 CLOSE = (0.1, 0.03, 0.01, 1e-3)  # distances below which scores may be tied
 WIDTH = 1e-4  # of the differences that give second derivatives
 NOT_SMOOTH = "the likelihood has kinks where scores are equal, so there are no standard errors: use " + arg(
@@ -147,7 +148,7 @@ class Posterior:
             start = np.bincount(group, score, n) / size
             found = minimise(reduced, start, tolerance=PRECISION, max_iterations=MAX_STEPS, watch=lambda *_: True)
             if found.value <= value + 1e-9 * max(1.0, abs(value)):
-                return self.centred(found.point[group])
+                return self.centred(_newton(reduced, found.point)[group])
         return score
 
     def _descended(self, start: Floats) -> Floats:
@@ -176,6 +177,23 @@ class Posterior:
             for q in np.flatnonzero(size > k).tolist():
                 hessians[q][k] = change[self.slot_ptr[q] : self.slot_ptr[q + 1]]
         return [_inverse(hessian) for hessian in hessians]
+
+
+def _newton(function: Callable[[Floats], tuple[float, Floats]], point: Floats) -> Floats:
+    """Return a point after Newton steps along the directions of positive curvature, as long as they help."""
+    if len(point) > LARGEST_NEWTON:
+        return point
+    unit = np.eye(len(point)) * WIDTH
+    for _ in range(NEWTON_STEPS):
+        value, gradient = function(point)
+        rows = [function(point + move)[1] - function(point - move)[1] for move in unit]
+        curvature, direction = np.linalg.eigh((np.array(rows) + np.array(rows).T) / (4 * WIDTH))
+        kept = curvature > 1e-6 * max(1.0, curvature.max(initial=0.0))
+        step = direction[:, kept] @ ((gradient @ direction[:, kept]) / curvature[kept])
+        if np.abs(step).max(initial=0.0) > LONGEST or not function(point - step)[0] <= value + 1e-9:
+            return point
+        point = point - step
+    return point
 
 
 def _groups(score: Floats, slot_ptr: Int64s, distance: float) -> Int64s:

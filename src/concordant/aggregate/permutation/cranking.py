@@ -5,9 +5,10 @@ discordant pairs) and theta_k >= 0 the dispersion parameter of agent k: 0 for an
 for one that is nearly always right. (Lebanon and Lafferty write +theta with theta <= 0.) It is the posterior of the
 order, under a uniform prior, if every list is a Mallows draw around it with the dispersion of its agent.
 
-The consensus orders by posterior mean rank (``consensus="mean"``) or is the mode (``"mode"``), Kemeny's order of the lists
-weighted by theta (up to 8 candidates, of several modes the mean ranks count). Mean ranks are exact up to 8 candidates; of more they are means over Gibbs samples
-of orders (``sweeps``, ``seed``), which follow the posterior slowly where it has several separate modes.
+The consensus orders by posterior mean rank (``consensus="mean"``) or is the mode (``"mode"``): Kemeny's order of the
+lists weighted by theta, or the mean ranks over all modes if there are several and up to 8 candidates. Mean ranks are
+exact up to 8 candidates; of more they are means over Gibbs samples of orders (``sweeps``, ``seed``), which follow the
+posterior slowly where it has several separate modes.
 
 The dispersions are learnt
 

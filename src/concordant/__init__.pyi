@@ -13,6 +13,7 @@ from concordant import views as views
 from concordant.aggregate.distance.fas_pivot import FasPivot as FasPivot
 from concordant.aggregate.distance.faslp_pivot import FaslpPivot as FaslpPivot
 from concordant.aggregate.distance.footrule import Footrule as Footrule
+from concordant.aggregate.distance.greedy_order import GreedyOrder as GreedyOrder
 from concordant.aggregate.distance.insertion_sort import InsertionSort as InsertionSort
 from concordant.aggregate.distance.kemeny import Kemeny as Kemeny
 from concordant.aggregate.distance.lehmer import Lehmer as Lehmer

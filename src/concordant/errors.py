@@ -1,10 +1,10 @@
-"""The few exceptions of concordant. Every message says what is wrong, where, and what to do.
+"""Exceptions of concordant. Every message says what is wrong, where, and what to do.
 
-A message that names a parameter is a ``Sentence``: ``InputError("It is large: say " + arg("reduce", True) + ".")``. It
-is ordinary text in the words of Python (``reduce=True``), and keeps which parameters it names, so that the command
-line writes ``--reduce`` and the web app the label of its control: each face gives ``in_words`` a function of its own.
-``phrase("{} and {} contradict each other.", arg("since"), arg("all_items"))`` keeps a longer sentence in one piece.
-``action("fit", "call fit(prefs, labels)")`` names something to do that every face does in its own way.
+A message that names a parameter is a ``Sentence``: ``InputError("The file is large: use " + arg("reduce", True) +
+".")``. Its text uses the Python syntax (``reduce=True``), and it records the parameters that it names, so that the
+command line can show ``--reduce`` and the web app the label of its control: each interface passes its own function to
+``in_words``. ``phrase("{} and {} contradict each other.", arg("since"), arg("all_items"))`` keeps a longer sentence in
+one piece. ``action("fit", "call fit(prefs, labels)")`` names an action that each interface describes in its own words.
 """
 
 from __future__ import annotations
@@ -14,23 +14,24 @@ from typing import NamedTuple, Self
 
 
 class Reference(NamedTuple):
-    """A parameter or an action that a sentence names; plain text, so that other processes can read it."""
+    """A parameter or an action that a sentence names; it is plain text, so that other processes can read it."""
 
     name: str
     shown: str = ""
-    """The value as Python writes it, a placeholder such as COLUMN, or nothing."""
+    """The value in Python syntax, a placeholder such as COLUMN, or empty."""
     value: str = ""
     """The same without quotes."""
     of: str = ""
-    """What it is a parameter of: "" for reading and the method in use, "write", "sort", "evaluate" or a method's name;
-    ACTION of an action, whose words in Python are ``shown``."""
+    """What the parameter belongs to: "" for reading and the method in use, "write", "sort", "evaluate" or a method's
+    name; ACTION for an action, whose Python wording is ``shown``.
+    """
     before: str = ""
-    """The clause around it, which a face without the parameter leaves out."""
+    """The clause around it, which an interface without the parameter leaves out."""
     after: str = ""
 
     @property
     def is_text(self) -> bool:
-        """Whether the value is text that a face may have to quote."""
+        """Whether the value is text that an interface may have to quote."""
         return self.shown != self.value
 
     def __str__(self) -> str:
@@ -38,12 +39,12 @@ class Reference(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """The words of a face that has no control for it."""
+        """The wording for an interface that has no control for it."""
         shown = "" if self.value == "True" else self.value
         return f"{self.name.replace('_', ' ')} {shown}".strip()
 
     def rendered(self, words: Words) -> str:
-        """Return it in the words of a face, else in those of Python; a clause is left out."""
+        """Return the wording of an interface, or else that of Python; a clause may be left out."""
         said = words(self)
         if said is None:
             return "" if self.before else str(self)
@@ -55,13 +56,13 @@ Words = Callable[[Reference], str | None]  # how a face names a parameter; None 
 
 
 class Sentence(str):
-    """Text that knows which parameters it names; an f-string around it gives plain text, ``+`` and ``join`` keep it."""
+    """Text that records the parameters it names; an f-string converts it to plain text, ``+`` and ``join`` keep it."""
 
     __slots__ = ("parts",)
     parts: tuple[str | Reference, ...]
 
     def __new__(cls, *parts: str | Reference) -> Sentence:
-        """Put texts, sentences and references together."""
+        """Concatenate texts, sentences and references."""
         flat = [
             text_or_reference
             for part in parts
@@ -74,7 +75,7 @@ class Sentence(str):
         return sentence
 
     def rendered(self, words: Words) -> str:
-        """Return the text with the parameters in the words of a face, those unknown to it in the words of Python."""
+        """Return the text with the parameters in the wording of an interface, or in that of Python if unknown to it."""
         return "".join(part if isinstance(part, str) else part.rendered(words) for part in self.parts)
 
     @property
@@ -83,11 +84,11 @@ class Sentence(str):
         return (part for part in self.parts if isinstance(part, Reference))
 
     def each(self, change: Callable[[str], str]) -> Sentence:
-        """Return the sentence with a change to every text between the parameters."""
+        """Return the sentence with a change applied to each text between the parameters."""
         return Sentence(*(change(part) if isinstance(part, str) else part for part in self.parts))
 
     def of_method(self, name: str, params: Collection[str]) -> Sentence:
-        """Return the sentence as said by a method, so that its parameters are known as those of the method."""
+        """Return the sentence as a message of a method, so that its parameters are those of the method."""
         return Sentence(
             *(
                 part._replace(of=name) if isinstance(part, Reference) and not part.of and part.name in params else part
@@ -96,7 +97,7 @@ class Sentence(str):
         )
 
     def join(self, texts: Iterable[str]) -> Sentence:
-        """Return texts with this one between them."""
+        """Join texts with this sentence as the separator."""
         return Sentence(*(part for k, text in enumerate(texts) for part in ((self, text) if k else (text,))))
 
     def __add__(self, other: str) -> Sentence:
@@ -121,33 +122,33 @@ def arg(name: str, value: object = ..., *, shown: str | None = None, of: str = "
 
 
 def clause(before: str, said: Sentence, after: str = "") -> Sentence:
-    """Return a clause around a parameter that a face leaves out if it has no such parameter."""
+    """Return a clause around a parameter; an interface without the parameter leaves it out."""
     (reference,) = said.references
     return Sentence(reference._replace(before=before, after=after))
 
 
 def action(name: str, text: str) -> Sentence:
-    """Name something to do: ``text`` in Python, other words in the command line and the web app by its name."""
+    """Name an action: ``text`` in Python; the command line and the web app have other wording for its name."""
     return Sentence(Reference(name, text, text, ACTION))
 
 
 def phrase(template: str, *values: object) -> Sentence:
-    """Return a sentence with parameters, or other values, in the places that ``template`` marks by {}."""
+    """Return a sentence in which parameters or other values replace each {} of ``template``."""
     first, *texts = template.split("{}")
     return Sentence(first, *(part for pair in zip(values, texts, strict=True) for part in map(str, pair)))
 
 
 def in_words(message: object, words: Words) -> str:
-    """Return an error, a notice or a note in the words of an interface (Python, command line or web)."""
+    """Return an error, a notice or a note in the wording of an interface (Python, command line or web)."""
     text = str(message)
     return text.rendered(words) if isinstance(text, Sentence) else text
 
 
 class ConcordantError(Exception):
-    """Anything concordant refuses to do, with one clear sentence for the user.
+    """Base class of all errors of concordant, with a message for the user.
 
-    ``path``, ``line``, ``column`` (of a table) and ``item`` say where, as far as known; the message begins with the
-    first two. ``parameter`` is the first parameter that the message names, or the one that was given wrongly.
+    ``path``, ``line``, ``column`` (of a table) and ``item`` give the location, as far as known; the message begins with
+    the first two. ``parameter`` is the first parameter that the message names, or the invalid one.
     """
 
     path: str | None = None
@@ -177,44 +178,44 @@ class ConcordantError(Exception):
         path: str | None = None,
         parameter: str | None = None,
     ) -> Self:
-        """Return this error, which now also knows where it is and which parameter it is about."""
+        """Return this error with its location and the parameter that it is about."""
         self.column, self.item, self.path = column or self.column, item or self.item, path or self.path
         self.meant = parameter or self.meant
         return self
 
     @property
     def message(self) -> Sentence:
-        """The text, with the parameters that it names."""
+        """The text, with references to the parameters that it names."""
         return Sentence(str(self))
 
     @property
     def parameter(self) -> str | None:
-        """The first parameter that the message names: most often the one that would mend it."""
+        """The first parameter that the message names: usually the one that fixes the problem."""
         return self.meant or next((one.name for one in self.message.references if one.of != ACTION), None)
 
 
 class InputError(ConcordantError, ValueError):
-    """The data given cannot be understood as preferences, labels or features."""
+    """The data cannot be interpreted as preferences, labels or features."""
 
 
 class FormatError(InputError):
-    """A file cannot be read; knows the file and, where there is one, the line."""
+    """A file cannot be read; has the path of the file and, if known, the line."""
 
 
 class MemoryLimitError(InputError):
-    """There is too little memory or disk for the work, which is no fault of the data."""
+    """There is too little memory or disk space; the data are valid."""
 
 
 class ParameterError(ConcordantError, ValueError):
-    """A hyper-parameter has a value outside its range, or a name nobody knows."""
+    """A hyper-parameter has a value outside its range, or an unknown name."""
 
 
 class NeedError(ConcordantError, ValueError):
-    """A method needs something these preferences do not carry (agents, values, order, labels)."""
+    """A method needs data that these preferences do not have (agents, values, order, labels)."""
 
 
 class UnknownNameError(ConcordantError, LookupError):
-    """No method, metric, format, instance or item of that name."""
+    """There is no method, metric, format, instance or item of that name."""
 
 
 class UnknownColumnError(UnknownNameError, InputError):
@@ -222,7 +223,7 @@ class UnknownColumnError(UnknownNameError, InputError):
 
 
 class OneQueryWarning(UserWarning):
-    """A ranker was given so many rows of one query that the queries were probably forgotten."""
+    """A ranker was given so many rows of one query that the query column is probably missing."""
 
 
 def suggest(name: str, known: list[str]) -> str:

@@ -1,10 +1,11 @@
-"""Everything that has a name and may be added to, found in one way: methods, learners, losses, metrics and so on.
+"""Registry of everything that is found by name: methods, learners, losses, metrics and so on.
 
-A built-in is there because its file is there: names come from listing the folder of its kind, without importing
-anything, and the file holds a class or function named like it (of formats, a tuple of those it reads). Names match
-without case, dashes and underscores. Aliases are declared by the entries themselves and looked at when no name matches.
+A built-in entry exists if its file exists: names are the files in the folder of a kind, which are listed without
+importing anything. The file defines a class or function with the name of the file (for formats, a tuple of formats).
+Names are compared without case, dashes and underscores. Entries declare their aliases, which are checked if no name
+matches.
 
-Other packages name their additions in their ``pyproject.toml``:
+Plug-ins declare their entries in their ``pyproject.toml``:
 
     [project.entry-points."concordant.methods"]
     two-step = "their_package.two_step:TwoStep"      # a Method class of that name
@@ -15,7 +16,7 @@ Other packages name their additions in their ``pyproject.toml``:
     [project.entry-points."concordant.metrics"]
     hamming = "their_package.hamming:Hamming"        # a DistanceMetric or ListMetric class of that name
 
-They come last: an unknown name and a listing are all that pays for finding them. A built-in name cannot be taken over.
+Plug-ins are searched last, only for listings and unknown names. They cannot replace a built-in name.
 """
 
 from __future__ import annotations
@@ -47,12 +48,44 @@ FEW = 20  # names that a message lists where none of them is like the one given
 
 
 def fold(name: str) -> str:
-    """Return a name without case, dashes, underscores and spaces."""
+    """Return a name in the form used for comparison: without case, dashes, underscores and spaces.
+
+    Parameters
+    ----------
+    name : str
+        Name in any spelling.
+
+    Returns
+    -------
+    str
+        The folded name.
+
+    Examples
+    --------
+    >>> fold("Plackett-Luce") == fold("plackett_luce")
+    True
+    """
     return name.replace("-", "").replace("_", "").replace(" ", "").lower()
 
 
 def summary_of(entry: object) -> str:
-    """Return the first paragraph of the documentation of a class, function or module, on one line."""
+    """Return the first paragraph of the documentation of a class, function or module, on one line.
+
+    Parameters
+    ----------
+    entry : object
+        Class, function or module.
+
+    Returns
+    -------
+    str
+        The summary.
+
+    Examples
+    --------
+    >>> summary_of(fold)
+    'Return a name in the form used for comparison: without case, dashes, underscores and spaces.'
+    """
     return _first_paragraph(getattr(entry, "doc", entry.__doc__) or "")
 
 
@@ -61,7 +94,23 @@ def _first_paragraph(text: str) -> str:
 
 
 def name_of_class(cls: type) -> str:
-    """Return the name of a class: its file's, with dashes; of a class of another package, its own."""
+    """Return the registered name of a class.
+
+    Parameters
+    ----------
+    cls : type
+        Class of a method, learner or other entry.
+
+    Returns
+    -------
+    str
+        The name of the file with dashes; for a class of a plug-in, the class name in lower case with dashes.
+
+    Examples
+    --------
+    >>> name_of_class(METHODS.find("PlackettLuce"))
+    'plackett-luce'
+    """
     package, _, module = cls.__module__.rpartition(".")
     if package.startswith("concordant."):
         return module.replace("_", "-")
@@ -69,14 +118,14 @@ def name_of_class(cls: type) -> str:
 
 
 class Resolved(NamedTuple):
-    """The entry that a name in any spelling stands for, and the parameters an alias sets."""
+    """The entry that a name in any spelling refers to, and the parameters set by an alias."""
 
     name: str
     preset: Mapping[str, object]
 
 
 class Listed(NamedTuple):
-    """What a listing shows of one entry; of a package that cannot be loaded, the summary says why."""
+    """An entry of a listing; if a plug-in cannot be loaded, the summary gives the reason."""
 
     name: str
     family: str
@@ -86,10 +135,10 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Kind(Generic[Entry]):
-    """One kind of thing that is found by name: where its files are and what they hold.
+    """A kind of entries that are found by name, with the location and content of their files.
 
-    ``home`` is the folder of their files below ``concordant``; ``plural`` names the command that lists them and, unless
-    ``group`` does, the entry points of other packages.
+    ``home`` is the folder of the files below ``concordant``. ``plural`` is the name of the command that lists the
+    entries and, unless ``group`` is set, of the entry point group of plug-ins.
     """
 
     word: str  # what messages call one of them
@@ -112,17 +161,17 @@ class Kind(Generic[Entry]):
 
     @property
     def lists_them(self) -> str:
-        """What the command that lists them does."""
+        """Help text of the command that lists the entries."""
         return f"List the {self.what or self.plural}, or explain one."
 
     # ---- built-in ----
     def modules(self) -> Mapping[str, str]:
-        """Map the name of every built-in entry to its module, without importing any."""
+        """Map the name of each built-in entry to its module, without importing any."""
         return self._listed_in_files() if self.lists else self._files()
 
     @cache  # noqa: B019
     def _listed_in_files(self) -> Mapping[str, str]:
-        """Map the names that files list to the files; imports them all."""
+        """Map the names that files list to the files; imports all of them."""
         files = sorted(self._files().items(), key=lambda file: file[0] != self.first)
         return {entry.name: module for _, module in files for entry in self._all_of(module)}
 
@@ -133,7 +182,7 @@ class Kind(Generic[Entry]):
 
     @cache  # noqa: B019 - kinds live as long as the program
     def _files(self) -> Mapping[str, str]:
-        """Map the name of every file of this kind to its module."""
+        """Map the name of each file of this kind to its module."""
         package_folder = os.path.dirname(__file__)
         module_of = {}
         for path in glob.glob(os.path.join(package_folder, self.home, *["[!_.]*"] * self.in_families, "[!_]*.py")):
@@ -145,7 +194,7 @@ class Kind(Generic[Entry]):
 
     @cache  # noqa: B019
     def load(self, name: str) -> Entry:
-        """Return an entry by its exact name, of concordant or else of another package."""
+        """Return an entry by its exact name, from concordant or else from a plug-in."""
         if name not in self.modules():
             return self._load_plugin(name)
         if self.lists:
@@ -160,16 +209,14 @@ class Kind(Generic[Entry]):
         return self.entry_of(module, name)
 
     def entry_of(self, module: ModuleType, name: str) -> Entry:
-        """Return the class or function of a file that has the file's name; the file itself where entries are
-        modules.
-        """
+        """Return the class or function that has the name of its file; the module itself if entries are modules."""
         entry: Any = module
         if self.entry_kind != "module":
             matching = [value for key, value in vars(module).items() if fold(key) == fold(name + self.suffix)]
             matching = [value for value in matching if isinstance(value, type) == (self.entry_kind == "class")]
             entry = next((value for value in matching if getattr(value, "__module__", "") == module.__name__), None)
         if entry is None:
-            what = f"no {self.entry_kind} named like its file: name the {self.entry_kind} so"
+            what = f"no {self.entry_kind} with the name of its file: rename the {self.entry_kind} or the file"
             raise UnknownNameError(f"{module.__name__} defines {what}.")
         return entry  # type: ignore[no-any-return]
 
@@ -181,7 +228,7 @@ class Kind(Generic[Entry]):
     # ---- other packages' ----
     @cache  # noqa: B019
     def entry_points(self) -> Mapping[str, EntryPoint]:
-        """Map the names other packages declare to their entry points, without importing anything of theirs."""
+        """Map the names that plug-ins declare to their entry points, without importing the plug-ins."""
         from importlib.metadata import entry_points  # slow to import, and seldom needed
 
         # Sorted by package, so that of two packages with one name the same one is taken every time.
@@ -189,12 +236,12 @@ class Kind(Generic[Entry]):
         return {point.name: point for point in sorted(points, key=_package, reverse=True)}
 
     def plugins(self) -> list[str]:
-        """List the entries of other packages; a built-in name cannot be taken over."""
+        """List the entries of plug-ins; they cannot replace a built-in name."""
         taken = {fold(name) for name in (*self.modules(), *self._aliases(of_plugins=False))}
         return sorted(name for name in self.entry_points() if fold(name) not in taken)
 
     def _load_plugin(self, name: str) -> Entry:
-        """Import what an entry point names; raise one sentence with the package's name for anything wrong there."""
+        """Import the object of an entry point; convert any problem to an error that names the package."""
         point = self.entry_points()[name]
         try:
             loaded: Any = point.load()
@@ -208,7 +255,7 @@ class Kind(Generic[Entry]):
             raise self._refusal(point, str(error)) from None
 
     def _checked(self, name: str, loaded: Any) -> Any:
-        """Check what an entry point holds (subclass, module, name), and raise ValueError where it is wrong."""
+        """Validate the object of an entry point (subclass, module, name); raise ValueError if it is wrong."""
         if self.base and not (isinstance(loaded, type) and issubclass(loaded, _named(self.base))):
             raise ValueError(f"is not a subclass of {self.base.replace(':', '.')}")
         if self.entry_kind == "module" and not isinstance(loaded, ModuleType):
@@ -216,22 +263,43 @@ class Kind(Generic[Entry]):
         declared_name = getattr(loaded, "name", None)
         name_found = declared_name if isinstance(declared_name, str) else loaded.__name__.removesuffix(self.suffix)
         if self.entry_kind != "module" and fold(name_found) != fold(name):
-            raise ValueError(f"is a {self.entry_kind} of another name, {name_found}")
+            raise ValueError(f"is a {self.entry_kind} with another name,  {name_found}")
         return loaded
 
     def _refusal(self, point: EntryPoint, what: str) -> UnknownNameError:
-        """Make the error for an entry point that cannot be used."""
+        """Create the error for an entry point that cannot be used."""
         subject, package = f"The {self.word} {point.name!r} of the package", _package(point)
         return UnknownNameError(f"{subject} {package!r} {what}: update or uninstall {package!r}.")
 
     # ---- all ----
     def names(self) -> list[str]:
-        """List all entries, built-in and of other packages."""
+        """List all entries, including those of plug-ins."""
         return [*self.modules(), *self.plugins()]
 
     @cache  # noqa: B019
     def resolve(self, name: str) -> Resolved:
-        """Return the entry and parameters that a name in any spelling means, or raise UnknownNameError."""
+        """Return the entry for a name in any spelling.
+
+        Parameters
+        ----------
+        name : str
+            Name or alias in any spelling.
+
+        Returns
+        -------
+        Resolved
+            The registered name, and the parameters set by an alias.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such entry; the message suggests similar names.
+
+        Examples
+        --------
+        >>> METHODS.resolve("Plackett Luce").name
+        'plackett-luce'
+        """
         spellings = []
         for spelling, target in self._spellings():
             if fold(spelling) == fold(name):
@@ -243,7 +311,7 @@ class Kind(Generic[Entry]):
         raise UnknownNameError(f"There is no {self.word} {name!r}.{hint}" + catalogue)
 
     def _spellings(self) -> Iterator[tuple[str, Resolved]]:
-        """Yield every name with the entry it means, cheapest sources first; the first match wins."""
+        """Yield each name with its entry, cheapest sources first; the first match wins."""
         yield from ((name, Resolved(name, {})) for name in self.modules())
         yield from self._aliases(of_plugins=False).items()
         yield from ((name, Resolved(name, {})) for name in self.plugins())
@@ -261,7 +329,7 @@ class Kind(Generic[Entry]):
         return resolved
 
     def spelled(self, name: str, params: Mapping[str, object]) -> str:
-        """Return a name that tells entries with different settings apart: ``combmnz``, ``rrf-k-30``."""
+        """Return a name that distinguishes entries with different settings: ``combmnz``, ``rrf-k-30``."""
         if name not in self.names():
             return name
         from concordant.params import params_of
@@ -283,7 +351,32 @@ class Kind(Generic[Entry]):
         return self.load(self.resolve(name).name)
 
     def make(self: Kind[type[Made]], name: str, **params: object) -> Made:
-        """Return an instance of the class of this name, in any spelling, with these hyper-parameters."""
+        """Create an instance of the class with this name.
+
+        Parameters
+        ----------
+        name : str
+            Name or alias in any spelling.
+        **params
+            Hyper-parameters.
+
+        Returns
+        -------
+        object
+            The instance.
+
+        Raises
+        ------
+        UnknownNameError
+            There is no such entry.
+        ParameterError
+            The class has no such hyper-parameter, or the value is invalid.
+
+        Examples
+        --------
+        >>> METHODS.make("borda")
+        Borda(missing='auto')
+        """
         known, preset = self.resolve(name)
         cls = self.load(known)
         try:
@@ -297,16 +390,19 @@ class Kind(Generic[Entry]):
                 raise
             options = ", ".join(declared) or "none"
             new_name = getattr(cls, "renamed", {}).get(unknown)
-            hint = f" It is called {new_name!r} now." if new_name else suggest(unknown, declared)
+            hint = f" It is now called {new_name!r}." if new_name else suggest(unknown, declared)
             error = ParameterError(f"{known} has no parameter {unknown!r} (it has: {options}).{hint}")
             raise error.at(parameter=unknown) from None
 
     def listing(self) -> list[Listed]:
-        """Describe every entry; a package that cannot be loaded does not hide the others."""
+        """Describe all entries; a plug-in that cannot be loaded does not hide the others."""
         return [self.listed(name) for name in self.names()]
 
     def outline(self) -> list[Listed]:
-        """Describe every entry in a line, as ``listing``; built-in ones that take a library are read, not imported."""
+        """Describe all entries in one line each, like ``listing``.
+
+        Built-in entries that need a library are parsed instead of imported.
+        """
         if not self.libraries:
             return self.listing()
         read = [Listed(name, self.family(name), self._written_summary(name), None) for name in self.modules()]
@@ -335,14 +431,14 @@ class Kind(Generic[Entry]):
         return Listed(name, getattr(entry, "kind", "") or self.family(name), summary_of(entry), entry)
 
     def family(self, name: str) -> str:
-        """Return the family of a built-in entry, or the package another one comes from."""
+        """Return the family of a built-in entry, or the package of a plug-in entry."""
         if name not in self.modules():
             return _package(self.entry_points()[name])
         return self.modules()[name].split(".")[-2] if self.in_families else ""
 
     # ---- names in Python ----
     def attribute(self, package: str, name: str) -> Entry:
-        """Return the built-in class or function called exactly so, for the ``__getattr__`` of a package."""
+        """Return the built-in class or function with exactly this name, for the ``__getattr__`` of a package."""
         known = next(
             (known_name for known_name in self.modules() if fold(known_name + self.suffix) == fold(name)), None
         )
@@ -371,7 +467,7 @@ class Kind(Generic[Entry]):
 
 
 def _named(place: str) -> Any:
-    """Import the object that "module:name" names."""
+    """Import the object given as "module:name"."""
     module, _, name = place.partition(":")
     return getattr(importlib.import_module(module), name)
 
@@ -395,6 +491,7 @@ LEARNERS: Kind[type[Any]] = Kind(
     "learn",
     "learners",
     what="rankers that learn from features",
+    has_aliases=True,
     base="sklearn.base:BaseEstimator",
     libraries={"sklearn": "Learning needs scikit-learn: install it with pip install 'concordant[learn]'."},
 )

@@ -1,8 +1,8 @@
-"""One path from a request to a ranking: what to rank, how to read it, by which method, and where the work runs.
+"""A request for a ranking: what to rank, how to read it, by which method, and where the work runs.
 
-``cc.rank``, ``cc.compare``, ``cc.rank_groups``, ``cc.report``, the commands and the web app all make a ``Request``. It
-reads its source once, chooses the method where none is named and says why, leaves out items on too few ballots and says
-how many, and reduces files to counts where the method needs no more.
+``cc.rank``, ``cc.compare``, ``cc.rank_groups``, ``cc.report``, the commands and the web app all create a ``Request``.
+It reads its source once, chooses a method if none is named and reports why, leaves out items on too few ballots and
+reports how many, and reduces files to counts if the method needs no more.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ WHERE = ("workers", "cluster", "memory_limit")  # reading options that also say 
 
 
 class Choice(NamedTuple):
-    """The name of a method, and why it was chosen: empty where it was named."""
+    """The name of a method, and why it was chosen; the reason is empty if the user named the method."""
 
     name: str
     reason: str = ""
 
 
 class RankedAnswer(NamedTuple):
-    """A ranking, what was ranked (None where only sums were kept), what was understood of it, and the method."""
+    """A ranking, the preferences (None if only sums were kept), notes on how the data were read, and the method."""
 
     ranking: Ranking
     prefs: Preferences | None
@@ -52,23 +52,24 @@ class Request:
     """Preferences, a DataFrame, or names of files, folders and patterns."""
     method: str | Method | None = None
     params: Params = field(default_factory=dict)
-    """Of the method, or a function that returns them once the name of the method is known."""
+    """Parameters of the method, or a function that returns them for the name of the method."""
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How to read the source, and where the work runs."""
     min_ballots: float | None = None
     all_items: bool = False
-    """Whether methods also rank items that were not seen for long."""
+    """Whether methods also rank items that have been inactive for long."""
     needs_ballots: bool = False
-    """Whether the ballots are used for more than the ranking, so that sums of them do not suffice."""
+    """Whether the ballots are used for more than the ranking, so that sums do not suffice."""
     watch: Watch | None = None
     """Called while files are counted: (parts done, parts, rows, seconds)."""
     plans: Mapping[str, Any] = field(default_factory=dict)
-    """How to read the columns of files that were looked at before, by file."""
+    """Column plans of files that were already inspected, by file."""
 
     @classmethod
     def of(cls, source: Any, method: str | Method | None, given: Mapping[str, Any], **more: Any) -> Request:
-        """Make a request, separating reading options from parameters of the method, which win where both have
-        a name.
+        """Create a request and separate reading options from parameters of the method.
+
+        If both have the same name, it is a parameter of the method.
         """
         request = cls(source, method, given, **more)
         if not given or not request.has_columns:
@@ -97,7 +98,7 @@ class Request:
 
     @property
     def has_columns(self) -> bool:
-        """Whether the source is files or a DataFrame, whose columns reading options name."""
+        """Whether the source is files or a DataFrame, whose columns the reading options refer to."""
         if self._are_files or isinstance(self.source, Preferences):
             return self._are_files
         from concordant.tables.frames import is_frame
@@ -122,7 +123,7 @@ class Request:
         if self.has_columns:
             return Preferences.from_frame(self.source, **self.reading)
         raise InputError(
-            f"Preferences, a DataFrame or names of files are needed, not {type(self.source).__name__}: make "
+            f"The data must be preferences, a DataFrame or file names, not {type(self.source).__name__}: create "
             "preferences with cc.read(path), cc.Preferences.from_rankings(lists) or another from_… constructor."
         )
 
@@ -134,12 +135,12 @@ class Request:
         return prefs if self.min_ballots is None else prefs.min_ballots(self.min_ballots)
 
     def read(self) -> Preferences:
-        """Return all ballots of the source, read once, without the items that are on too few of them."""
+        """Return all ballots of the source, read once, without items that are on too few ballots."""
         return self._kept
 
     @property
     def asks_for_counts(self) -> bool:
-        """Whether files are reduced to counts if they can be, which may take long."""
+        """Whether files are reduced to counts if possible, which may take long."""
         if not self._are_files:
             return False
         from concordant.io.paths import asks_for_counts
@@ -148,7 +149,7 @@ class Request:
 
     @cached_property
     def _reduced(self) -> Reduced | None:
-        """What files were reduced to; None where all ballots are read."""
+        """The reduced data of files; None if all ballots are read."""
         method = None if self.method is None else self.chosen_method
         if "_whole" in vars(self) or not self.asks_for_counts:
             return None
@@ -167,7 +168,7 @@ class Request:
     # ---- the method ----
     @cached_property
     def choice(self) -> Choice:
-        """The method that was named, or else the one that fits the data, and why."""
+        """The named method, or else the one that fits the data, and why."""
         if self.method is not None:
             _check_method(self.method)
             return Choice(self.method if isinstance(self.method, str) else self.method.name)
@@ -186,7 +187,7 @@ class Request:
         if method is None or isinstance(method, str):
             method = registry.make(self.choice.name, **self.chosen_params)
         elif self.params:
-            raise InputError("Give hyper-parameters to the method object itself, not beside it.")
+            raise InputError("Hyper-parameters cannot be combined with a method object: set them when you create it.")
         return method.of_everybody() if self.all_items else method
 
     # ---- the ranking ----
@@ -211,7 +212,7 @@ class Request:
         return RankedAnswer(ranking, prefs, self._whole.notes if reduced is None else reduced.notes, self.choice)
 
     def _ranked(self, method: Method, prefs: Preferences) -> Ranking:
-        """Rank ballots, on the workers where there are any."""
+        """Rank ballots, on the workers if there are any."""
         where = {name: self.reading.get(name) for name in WHERE}
         if not any(where.values()):
             return method.rank(prefs)
@@ -224,7 +225,7 @@ class Request:
 
 
 def _check_method(method: Any) -> None:
-    """Refuse what is neither the name of a method nor a method object."""
+    """Reject anything that is neither the name of a method nor a method object."""
     if method is None or isinstance(method, str) or (hasattr(method, "of_everybody") and not isinstance(method, type)):
         return
     shown = f"the class {method.__name__}" if isinstance(method, type) else repr(method)

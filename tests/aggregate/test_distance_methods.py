@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concordant as cc
-from concordant import kernels
+from concordant import kernels, views
 from concordant.aggregate.distance import kemeny
 from concordant.aggregate.distance.footrule import position_costs
 from concordant.metrics import footrule as footrule_distance
@@ -20,7 +20,7 @@ from concordant.solvers.ordering import deadline, exact, optima, relaxation
 from concordant.solvers.ordering.costs import pair_costs
 
 MISSING = ("ignore", "last", "last-free")
-APPROXIMATE = ("local-search", "fas-pivot", "faslp-pivot", "pick-a-perm", "insertion-sort", "footrule")
+APPROXIMATE = ("local-search", "fas-pivot", "faslp-pivot", "pick-a-perm", "insertion-sort", "footrule", "greedy-order")
 quick = settings(max_examples=25)
 
 
@@ -403,6 +403,51 @@ def test_insertion_sort_leaves_no_neighbours_that_should_change_places():
     places = [int(label[1:]) for label in order]
     for above, below in itertools.pairwise(places):
         assert (ranks[:, above] < ranks[:, below]).sum() >= 3.5
+
+
+def greedy(share):
+    """Order items as the lecture on preference learning does: by net preference among those that remain."""
+    left, order = list(range(len(share))), []
+    while left:
+        net = [sum(share[i, j] - share[j, i] for j in left if j != i) for i in left]
+        order.append(left.pop(int(np.argmax(np.round(net, 9)))))
+    return order
+
+
+def test_greedy_order_solves_the_worked_example_of_the_lecture():
+    shares = {"ab": 0, "ac": 1 / 4, "ad": 1 / 8, "bc": 1, "bd": 1, "cd": 1 / 8}
+    rows = [(a, b, w) for (a, b), f in shares.items() for a, b, w in ((a, b, f), (b, a, 1 - f)) if w]
+    winner, loser, weight = zip(*rows, strict=True)
+    prefs = cc.Preferences.from_pairs(winner, loser, weight=weight)
+    assert cc.rank(prefs, "cohen").items == ["b", "d", "c", "a"]
+
+
+@pytest.mark.parametrize("missing", MISSING)
+@quick
+@given(elections())
+def test_greedy_order_places_the_largest_net_preference_first(missing, election):
+    ranks, weight = election
+    prefs = preferences(ranks, weight)
+    m = ranks.shape[1]
+    counts = views.win_matrices(prefs, missing)
+    wins, ties = counts.wins.reshape(m, m), counts.ties.reshape(m, m)
+    total = wins + wins.T + ties
+    share = np.where(total > 0, (wins + ties / 2) / np.where(total > 0, total, 1), 0.5)
+    places = [int(label[1:]) for label in cc.rank(prefs, "greedy-order", missing=missing).items]
+    assert agreement_of(places, share) == pytest.approx(agreement_of(greedy(share), share))
+    best = max(agreement_of(order, share) for order in itertools.permutations(range(m)))
+    assert agreement_of(places, share) >= best / 2
+    by_component = cc.rank(prefs, "greedy-order", missing=missing, components=True).items
+    assert agreement_of([int(label[1:]) for label in by_component], share) >= best / 2
+
+
+def agreement_of(order, share):
+    return sum(share[i, j] for i, j in itertools.combinations(order, 2))
+
+
+def test_greedy_order_by_components_is_optimal_without_cycles():
+    prefs = cc.Preferences.from_rankings([list("abcd"), list("abdc"), list("bacd")], weight=[3, 1, 1])
+    assert cc.rank(prefs, "greedy-order", components=True).items == cc.rank(prefs, "kemeny").items == list("abcd")
 
 
 # ---- edges ----

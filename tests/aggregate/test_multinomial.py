@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concordant as cc
-from concordant import kernels, laws
+from concordant import kernels, laws, registry
 from concordant.kernels.models import multinomial as twin
 from concordant.models.fitted import MPMModel
 from concordant.models.observations.preference_counts import count
@@ -444,6 +444,20 @@ def data_root() -> Path:
     if not root.is_dir():
         pytest.skip("the public data sets are not here: set CONCORDANT_DATA")
     return root
+
+
+def test_a_model_fitted_to_labels_keeps_its_adherence():
+    prefs = cc.Preferences.from_rankings(
+        [["a", "b", "c"], ["c", "b", "a"], ["x", "y", "z"], ["x", "y", "z"]],
+        agent=["u", "v", "u", "v"],
+        instance=["q", "q", "r", "r"],
+    )
+    labels = cc.Labels(["q", "q", "q"], ["a", "b", "c"], [2, 1, 0])
+    fitted = registry.make("theta-mpm").fit(prefs, labels)
+    assert fitted.rank(prefs).agents == {"u": 1.0, "v": 0.0}
+    assert fitted.rank(prefs)["q"].items == ["a", "b", "c"]
+    assert fitted.ranks_apart(prefs)
+    assert not registry.make("theta-mpm").ranks_apart(prefs)
 
 
 @pytest.mark.data

@@ -107,7 +107,7 @@ def test_standard_errors_are_those_of_the_curvature(mean: str) -> None:
 def test_means_with_kinks_have_no_standard_errors_and_say_so(mean: str) -> None:
     ranking = OrderedPartitions(mean=mean).rank(Preferences.from_rankings(BALLOTS))
     assert ranking.low is None
-    assert any("kinks" in str(notice.text) for notice in ranking.notices)
+    assert any("kinks" in str(notice.text) for notice in ranking.warnings)
 
 
 def test_long_ballots_are_sampled_reproducibly_and_said_to_be() -> None:

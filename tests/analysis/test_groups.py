@@ -275,14 +275,14 @@ def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path: Path) -> Non
     path = tmp_path / "t.csv"
     path.write_text("query,user,item,rating,genre\nq,u,x,5,g\nq,u,y,3,h\n")
     with pytest.raises(
-        cc.InputError, match="query is the instance, and groups are compared within one: say instance='none'"
+        cc.InputError, match="query is the instance, but groups are compared within one instance: use instance='none'"
     ):
         cc.rank_groups(path, by="genre")
     with pytest.raises(cc.InputError, match="No item stands in two groups"):
         cc.rank_groups(path, by="genre", instance="none")
     with pytest.raises(cc.InputError, match="All ballots are in one group"):
         cc.rank_groups(path, by="query")
-    with pytest.raises(cc.InputError, match=r"has no column 'genr' to be the group\. Did you mean genre"):
+    with pytest.raises(cc.InputError, match=r"has no column 'genr' for the role group\. Did you mean genre"):
         cc.rank_groups(path, by="genr")
     with pytest.raises(cc.InputError, match="by='language', for example"):
         cc.rank_groups(path)
@@ -436,7 +436,7 @@ def test_respondents_of_a_form_are_compared_by_what_else_they_answered(tmp_path:
 def test_of_a_matrix_only_agents_are_in_groups(tmp_path: Path) -> None:
     path = tmp_path / "matrix.csv"
     path.write_text("item,ann,bob,size\nx,1,2,3\ny,2,1,1\nz,3,3,2\n", encoding="utf-8")
-    with pytest.raises(cc.InputError, match="every row is an item, and groups are of agents"):
+    with pytest.raises(cc.InputError, match="every row is an item, but groups apply to agents"):
         cc.read(path, by="size")
     path.write_text("who,age,A [x],A [y],B [x],B [y]\nann,old,1,2,2,1\nbob,young,2,1,1,2\n", encoding="utf-8")
     with pytest.raises(cc.InputError, match="within one question"):

@@ -240,7 +240,7 @@ def test_sparse_files_may_end_before_the_last_feature(run: Run, tmp_path: Path) 
         (["train", LETOR / "train.txt", "--method", "rank-net", "--rounds", "3"], 2, "No such option"),
         (["train", LETOR / "train.txt", "--plot", "curve.doc"], 1, "names no kind of picture"),
         (["train", LETOR / "train.txt", "-o", "nowhere/model.zip"], 1, "there is no folder 'nowhere'"),
-        (["train", LETOR / "train.txt", "--label", "x"], 1, "--label has no meaning for LETOR files"),
+        (["train", LETOR / "train.txt", "--label", "x"], 1, "--label does not apply to LETOR files"),
         (["train", LETOR / "train.txt", "--method", "label-ranker"], 1, "use it from Python"),
         (["predict", "nowhere.zip", HOTELS], 1, "No such file"),
         (["predict", HOTELS, HOTELS], 1, "this is not a model file"),

@@ -176,9 +176,9 @@ def test_a_column_that_numbers_the_rows_is_no_instance(tmp_path: Path) -> None:
     path = write_table(tmp_path / "ratings.csv", "question_id,judge,item,rating", rows)
     prefs = cc.read(path)
     assert prefs.instances is None
-    assert "question_id numbers the rows, so it is not the instance" in prefs.notes[0]
+    assert "question_id identifies rows and is not used as the instance" in prefs.notes[0]
     assert cc.read(path, instance="question_id").n_instances == 30
-    with pytest.raises(cc.InputError, match="question_id numbers the rows"):
+    with pytest.raises(cc.InputError, match="question_id identifies rows"):
         cc.read(path, strict=True)
 
 
@@ -276,7 +276,7 @@ def test_several_tables_are_one(tmp_path: Path, run: Run) -> None:
     two = write_table(tmp_path / "two.csv", "loser,winner", [("c", "a"), ("d", "c")])
     both = cc.read([one, two])
     assert both == cc.Preferences.from_pairs(["a", "b", "a", "c"], ["b", "c", "c", "d"])
-    assert any("not in every file, so not read: place" in note for note in both.notes)
+    assert any("not read, because not in every file: place" in note for note in both.notes)
     assert cc.read([one, two], merge=True) == both.merge()
     two.write_text("loser,winner\nc,a\nd,d\n")
     with pytest.raises(cc.InputError, match=r"two\.csv, line 3: 'd' is compared with itself"):
@@ -310,7 +310,7 @@ def test_the_command_line_speaks_of_its_own_options(tmp_path: Path, run: Run) ->
     both = write_table(tmp_path / "both.csv", "model,team,rank,judge", [("a", "b", 1, "x")])
     code, _, said = run("rank", both)
     assert code == 1
-    assert "say which with --item model" in said
+    assert "choose one with --item model" in said
     votes = write_table(tmp_path / "votes.csv", "winner,loser", [("a", "a")])
     code, _, said = run("rank", votes)
     assert code == 1

@@ -134,7 +134,7 @@ def test_an_error_says_where_and_which_parameter_mends_it(tmp_path: Path) -> Non
     with pytest.raises(cc.ParameterError) as no_parameter:
         cc.rank(cc.Preferences.from_rankings([["a", "b"]]), "davidson", winner="x")
     assert no_parameter.value.parameter == "winner"
-    with pytest.raises(FormatError, match="The name of the file is empty"):
+    with pytest.raises(FormatError, match="The file name is empty"):
         cc.rank("")
     path.write_text("agent,item,rank\nann,a,1\nann,a,2\n")
     with pytest.raises(FormatError) as repeated:
@@ -156,7 +156,7 @@ def test_what_is_no_method_is_refused() -> None:
 
 
 def test_a_column_of_teams_is_not_suggested_as_the_item() -> None:
-    with pytest.raises(InputError, match="say which with item='player' and team='team'"):
+    with pytest.raises(InputError, match="choose one with item='player' and team='team'"):
         cc.read(ROOT / "examples" / "doubles.csv")
 
 

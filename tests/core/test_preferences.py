@@ -88,7 +88,7 @@ def test_slots_follow_first_appearance_inside_each_instance(backend: str) -> Non
         (lambda: cc.Preferences.from_rankings([["a"]], weight=[1, 2]), "2 values for 1 rows"),
         (lambda: cc.Preferences.from_rankings(["ab"]), "Ranking 1 is 'ab'"),
         (lambda: cc.Preferences.from_rankings([3]), "Ranking 1 is 3"),  # type: ignore[list-item]
-        (lambda: cc.Preferences.from_rankings([["a"]], candidates=["b"]), "not among the candidates"),
+        (lambda: cc.Preferences.from_rankings([["a"]], candidates=["b"]), "is not a candidate"),
         (lambda: cc.Preferences.from_pairs(["a"], ["b", "c"]), "same length"),
         (lambda: cc.Preferences.from_pairs(["a"], ["b"], tie=[3]), "true/false"),
         (lambda: cc.Preferences.from_ratings(["u"], ["x"], [np.nan]), "rating in row 1"),
@@ -97,7 +97,7 @@ def test_slots_follow_first_appearance_inside_each_instance(backend: str) -> Non
         (lambda: cc.Preferences.from_rank_matrix([[1], [2]], items=["x", "x"]), "not distinct"),
         (lambda: cc.Preferences(["a", "a"], [0], [], []), "lists a label twice"),
         (lambda: cc.Preferences(["a"], [0, 1], [3], [0]), "code lies outside"),
-        (lambda: cc.Preferences(["a"], [0, 2], [0], [0]), "must rise from 0"),
+        (lambda: cc.Preferences(["a"], [0, 2], [0], [0]), "must increase from 0"),
     ],
 )
 def test_bad_input_is_one_clear_sentence(make: object, message: str, backend: str) -> None:
@@ -108,7 +108,7 @@ def test_bad_input_is_one_clear_sentence(make: object, message: str, backend: st
 def test_zero_weights_are_dropped_and_counted_but_their_items_remain_candidates() -> None:
     prefs = cc.Preferences.from_rankings([["a", "b", "d"], ["c", "a"]], weight=[1, 0])
     assert prefs.n_ballots == 1
-    assert prefs.notes == ("1 ballot of weight zero dropped",)
+    assert prefs.notes == ("1 ballot with weight zero dropped",)
     assert cc.rank(prefs, "borda").items == ["a", "b", "d", "c"]
 
 

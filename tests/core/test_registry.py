@@ -15,6 +15,28 @@ def test_names_match_in_any_spelling() -> None:
     assert registry.resolve("CombMNZ") == ("comb", {"combine": "mnz"})
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "entry"),
+    [
+        ("methods", "theta-mpm", "mpm"),
+        ("methods", "pmop", "ordered-partitions"),
+        ("methods", "cohen", "greedy-order"),
+        ("methods", "lr-logR", "expert-ranker"),
+        ("methods", "BordaCount", "borda"),
+        ("methods", "Spearman footrule", "footrule"),
+        ("learners", "pmop", "ordered-partition-ranker"),
+        ("learners", "cohen", "pairwise-ranker"),
+        ("learners", "Ranking SVM", "rank-svm"),
+        ("learners", "Rank Regress", "rank-regressor"),
+        ("learners", "PairTies-D", "davidson-ranker"),
+        ("learners", "PairTies-RK", "rao-kupper-ranker"),
+        ("recommenders", "pmop", "ordered-partition-mf"),
+    ],
+)
+def test_names_from_the_papers_are_known(kind: str, name: str, entry: str) -> None:
+    assert registry.KINDS[kind].resolve(name).name == entry
+
+
 def test_an_unknown_name_gets_a_suggestion() -> None:
     with pytest.raises(cc.UnknownNameError, match="Did you mean borda"):
         registry.make("bordda")
@@ -72,7 +94,7 @@ def test_a_method_says_what_it_needs() -> None:
         cc.rank(prefs, "combsum")
     with pytest.raises(cc.InputError, match="nothing to rank"):
         cc.rank(cc.Preferences.from_rankings([]), "borda")
-    with pytest.raises(cc.InputError, match="Preferences, a DataFrame or names of files are needed, not list"):
+    with pytest.raises(cc.InputError, match="The data must be preferences, a DataFrame or file names, not list"):
         cc.rank([["a"]])  # type: ignore[arg-type]
 
 

@@ -180,7 +180,7 @@ def test_options_of_reading_are_told_from_those_of_the_method() -> None:
 
 
 def test_a_method_object_takes_no_more_parameters(votes: Path) -> None:
-    with pytest.raises(cc.InputError, match="to the method object itself"):
+    with pytest.raises(cc.InputError, match="cannot be combined with a method object"):
         cc.rank(votes, cc.Borda(), missing="last")
 
 

@@ -122,7 +122,7 @@ def test_what_no_image_won_against_is_left_out(laid_out: Any) -> None:
     assert isinstance(prefs, cc.Preferences)
     assert sorted(prefs.items) == ["5", "6", "7"]
     assert prefs.n_ballots == 3
-    assert any("left out 1 rows: an image is -1" in note for note in prefs.notes)
+    assert any("left out 1 rows: an image is missing" in note for note in prefs.notes)
 
 
 def test_matches_come_in_order_of_date_and_namesakes_are_two_players(laid_out: Any) -> None:
@@ -159,7 +159,7 @@ def test_a_missing_set_says_where_to_get_it(tmp_path: Path, monkeypatch: pytest.
     ):
         datasets.load("ml-100k", tmp_path)
     monkeypatch.delenv("CONCORDANT_DATA", raising=False)
-    with pytest.raises(InputError, match="Say folder=, or set CONCORDANT_DATA"):
+    with pytest.raises(InputError, match="give folder=, or set CONCORDANT_DATA"):
         datasets.load("ml-100k")
     monkeypatch.setenv("CONCORDANT_DATA", str(tmp_path))
     with pytest.raises(InputError, match="is missing"):
@@ -171,7 +171,7 @@ def test_unknown_names_and_parts_are_refused(tmp_path: Path) -> None:
         datasets.describe("ml-100")
     with pytest.raises(UnknownNameError, match="has no part 'dev': it has train, test"):
         datasets.load("lightgbm-lambdarank", tmp_path, part="dev")
-    with pytest.raises(InputError, match="comes in one part"):
+    with pytest.raises(InputError, match="has only one part"):
         datasets.load("ml-100k", tmp_path, part="x")
     with pytest.raises(InputError, match="comes without labels"):
         datasets.load_labels("gifgif", tmp_path)

@@ -51,7 +51,7 @@ def test_a_killed_process_is_replaced_with_what_it_held(tmp_path: Any) -> None:
 
 
 def test_a_process_that_ends_again_and_again_is_said() -> None:
-    with Processes(1) as executor, pytest.raises(WorkerError, match="ended again and again"):
+    with Processes(1) as executor, pytest.raises(WorkerError, match="was lost repeatedly"):
         executor.result(executor.submit(end_always))
 
 
@@ -67,14 +67,17 @@ def test_what_could_not_be_made_says_why_to_whoever_names_it(executor: Executor)
 
 @pytest.mark.parametrize("workers", [0, -1, "two", True, 1.5])
 def test_a_number_of_workers_must_be_one(workers: object) -> None:
-    with pytest.raises(InputError, match="is not a number of processes"), running_on(workers):
+    with pytest.raises(InputError, match="must be a whole number"), running_on(workers):
         pass
 
 
 def test_a_cluster_that_is_not_there_is_said() -> None:
     with pytest.raises(InputError, match="No Dask scheduler answers at nowhere"):
         cluster_at("nowhere://127.0.0.1:1")
-    with pytest.raises(InputError, match="Both workers and a cluster"), running_on(2, "tcp://127.0.0.1:1"):
+    with (
+        pytest.raises(InputError, match="workers= and cluster= cannot be combined"),
+        running_on(2, "tcp://127.0.0.1:1"),
+    ):
         pass
 
 
@@ -222,7 +225,7 @@ def test_a_part_that_teaches_nothing_is_no_harm_but_all_of_them_are(executor: Ex
 
 @pytest.mark.parametrize(
     ("ranker", "why"),
-    [(RankNet(kernel="rbf"), "all rows at once"), (RankNet(solver="adam"), "a step per batch")],
+    [(RankNet(kernel="rbf"), "all rows together"), (RankNet(solver="adam"), "a mini-batch solver")],
     ids=str,
 )
 def test_what_cannot_be_fitted_in_parts_says_so(ranker: Any, why: str) -> None:

@@ -44,21 +44,21 @@ def test_a_header_only(make: Any, backend: str) -> None:
 
 def test_a_missing_file(tmp_path: Path) -> None:
     assert complaint(tmp_path / "nothing.csv").startswith("nothing.csv: there is no such file")
-    assert "the folder holds no files" in complaint(tmp_path)
+    assert "the folder contains no files" in complaint(tmp_path)
 
 
 def test_a_duplicate_item_in_a_wide_ballot(make: Any, backend: str) -> None:
     path = make("first,second,third\na,b,c\nb,c,b\n")
-    assert complaint(path).startswith("votes.csv, line 3: the item 'b' stands twice in the ballot: correct the row")
+    assert complaint(path).startswith("votes.csv, line 3: the item 'b' occurs twice in the ballot: correct the row")
     prefs = cc.read(path, skip_bad_rows=True)
     assert prefs.n_ballots == 1
-    assert prefs.notes[1] == "left out 1 row: an item stands twice in the ballot (first: line 3)"
+    assert prefs.notes[1] == "left out 1 row: an item occurs twice in the ballot (first: line 3)"
 
 
 def test_a_duplicate_item_in_rows_names_both_lines(make: Any, backend: str) -> None:
     path = make("user,item,rating\nu,x,1\nv,x,2\nu,x,3\n")
     assert complaint(path).startswith(
-        "votes.csv, line 4: the item 'x' is given twice for agent 'u' (first in line 2), keep one of them"
+        "votes.csv, line 4: the item 'x' is given twice for agent 'u' (first in line 2); keep one of these rows"
     )
     prefs = cc.read(path, skip_bad_rows=True)
     assert prefs.value is not None
@@ -66,7 +66,7 @@ def test_a_duplicate_item_in_rows_names_both_lines(make: Any, backend: str) -> N
 
 
 def test_a_duplicate_item_in_a_ranking_text(make: Any) -> None:
-    assert "line 2: the item 'a' stands twice" in complaint(make("ranking\na > b > a\n"))
+    assert "line 2: the item 'a' occurs twice" in complaint(make("ranking\na > b > a\n"))
 
 
 def test_an_item_compared_with_itself(make: Any) -> None:
@@ -74,7 +74,7 @@ def test_an_item_compared_with_itself(make: Any) -> None:
 
 
 def test_ratings_without_agents_say_what_may_be_missing(make: Any) -> None:
-    assert "name the column of agents with agent=" in complaint(make("item,rating\nx,1\nx,2\n"))
+    assert "name the agent column with agent=" in complaint(make("item,rating\nx,1\nx,2\n"))
 
 
 @pytest.mark.parametrize("weight", ["nan", "inf", "-1", "-inf", "many", ""])
@@ -120,13 +120,13 @@ def test_ballots_of_one_item_are_kept(make: Any) -> None:
 
 def test_a_row_with_too_few_or_too_many_fields(make: Any) -> None:
     assert complaint(make("winner,loser\na,b\nc\nd,e\n")).startswith(
-        "votes.csv, line 3: the row has 1 field, the table has 2: correct the row"
+        "votes.csv, line 3: the row has 1 field, but the table has 2 columns: correct the row"
     )
     path = make('winner,loser\n"a\nx",b\nc,d,e\nd,e\n')
-    assert complaint(path).startswith("votes.csv, line 4: the row has 3 fields, the table has 2")
+    assert complaint(path).startswith("votes.csv, line 4: the row has 3 fields, but the table has 2")
     prefs = cc.read(path, skip_bad_rows=True)
     assert prefs.n_ballots == 2
-    assert "left out 1 row: the row has 3 fields, the table has 2 (first: line 4)" in prefs.notes
+    assert "left out 1 row: the row has 3 fields, but the table has 2 columns (first: line 4)" in prefs.notes
 
 
 def test_lines_are_counted_past_quoted_breaks_blank_lines_and_left_out_rows(make: Any) -> None:
@@ -155,7 +155,7 @@ def test_a_truncated_compressed_file(make: Any, kind: str) -> None:
     packed = PACK[kind](b"winner,loser\n" + b"a,b\nb,c\n" * 40_000)
     for cut in (len(packed) // 2, len(packed) - 4):
         assert complaint(make(packed[:cut], "votes.csv.gz")) == (
-            f"votes.csv.gz: the {kind} data end too early: the file is cut off, fetch it again."
+            f"votes.csv.gz: the {kind} data end too early: the file is truncated, download it again."
         )
 
 
@@ -182,7 +182,7 @@ def test_a_bomb_is_refused_by_ratio(make: Any, pack: Any, monkeypatch: pytest.Mo
 @pytest.mark.parametrize("pack", PACK.values())
 def test_a_bomb_is_refused_by_size(make: Any, pack: Any) -> None:
     path = make(pack(b"winner,loser\n" + b"a,b\n" * 100_000), "bomb.csv.gz")
-    assert "it holds more than 1,000 bytes: raise max_bytes=" in complaint(path, max_bytes=1000)
+    assert "the content is larger than 1,000 bytes: raise max_bytes=" in complaint(path, max_bytes=1000)
 
 
 def test_a_zip_archive_of_one_file_is_read_and_of_several_refused(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_a_zip_archive_of_one_file_is_read_and_of_several_refused(tmp_path: Path
         archive.writestr("more.csv", "x")
     assert cc.read(one).n_ballots == 1
     assert complaint(two) == (
-        "two.zip: the zip archive holds 2 files (votes.csv, more.csv): unpack it and name the file to read."
+        "two.zip: the zip archive contains 2 files (votes.csv, more.csv): unpack it and name the file to read."
     )
 
 
@@ -209,12 +209,12 @@ def test_a_label_of_a_million_characters(make: Any, backend: str) -> None:
 def test_text_that_is_not_utf_8_names_line_and_option(make: Any) -> None:
     path = make("winner,loser\na,b\ncafé,b\n".encode("latin-1"))
     assert complaint(path) == (
-        "votes.csv, line 3: the text is not UTF-8: name its encoding, for example encoding='latin-1'."
+        "votes.csv, line 3: the text is not UTF-8: give its encoding, for example encoding='latin-1'."
     )
     assert cc.read(path, encoding="latin-1").items.labels == ["a", "b", "café"]
     late = make(b"winner,loser\n" + b"a,b\n" * 30_000 + b"caf\xe9,b\n")
     assert complaint(late).startswith("votes.csv, line 30002: the text is not UTF-8")
-    assert "There is no encoding 'klingon'" in complaint(path, encoding="klingon")
+    assert "Unknown encoding 'klingon'" in complaint(path, encoding="klingon")
 
 
 def test_utf_16_is_recognised_by_its_mark(make: Any) -> None:
@@ -222,7 +222,7 @@ def test_utf_16_is_recognised_by_its_mark(make: Any) -> None:
 
 
 def test_nul_bytes_are_no_text(make: Any) -> None:
-    assert "it holds NUL bytes" in complaint(make(b"winner,loser\na\0,b\n"))
+    assert "the file contains NUL bytes" in complaint(make(b"winner,loser\na\0,b\n"))
 
 
 @pytest.mark.parametrize("line_end", ["\n", "\r\n", "\r"])
@@ -260,10 +260,10 @@ def test_deep_json_is_refused_without_a_crash(make: Any) -> None:
 
 def test_broken_json_names_its_line(make: Any) -> None:
     path = make('{"winner": "a", "loser": "b"}\n{"winner": "a", \n', "votes.jsonl")
-    assert complaint(path).startswith("votes.jsonl, line 2: this is not valid JSON")
+    assert complaint(path).startswith("votes.jsonl, line 2: the line is not valid JSON")
     path = make('{"winner": "a", "loser": "b"}\n[1, 2]\n', "votes.jsonl")
-    assert complaint(path).startswith("votes.jsonl, line 2: this is no JSON object")
-    assert "this is no JSON" in complaint(make("hello\n", "votes.json"))
+    assert complaint(path).startswith("votes.jsonl, line 2: the line is not a JSON object")
+    assert "this is not JSON" in complaint(make("hello\n", "votes.json"))
 
 
 def test_a_missing_field_of_json_names_its_line(make: Any) -> None:
@@ -281,12 +281,12 @@ def test_broken_parquet_and_arrow(make: Any) -> None:
 def test_an_unknown_format_or_layout_is_named(make: Any) -> None:
     path = make("winner,loser\na,b\n")
     assert "There is no format 'cvs'. Did you mean csv" in complaint(path, format="cvs")
-    assert "There is no layout 'pears'. Did you mean pairs" in complaint(path, layout="pears")
+    assert "Unknown layout 'pears'. Did you mean pairs" in complaint(path, layout="pears")
 
 
 def test_tables_that_share_no_column_are_not_one(make: Any) -> None:
     path, other = make("winner,loser\na,b\n"), make("item,rating\na,5\n", "other.csv")
-    with pytest.raises(FormatError, match=r"no column is named as in .*: read the files one by one"):
+    with pytest.raises(FormatError, match=r"no column in common with .*: read the files separately"):
         cc.read([path, other])
     with pytest.raises(FormatError, match="tables of features are read one at a time"):
         cc.read_features([path, path])
@@ -320,7 +320,7 @@ def test_a_row_of_thousands_of_fields_is_named_at_once(make: Any) -> None:
     path = make('winner,loser\n"' + "a," * 500 + '",b\na' + ",b" * 50_000 + "\n")
     for options in ({}, {"skip_bad_rows": True}):
         assert complaint(path, **options) == (
-            "votes.csv, line 3: the row has 50,001 fields, the table has 2: correct the row."
+            "votes.csv, line 3: the row has 50,001 fields, but the table has 2 columns: correct the row."
         )
 
 
@@ -339,18 +339,18 @@ def test_a_complaint_leaves_the_table_as_it_was(make: Any, skips: bool) -> None:
     ("content", "options", "sentence"),
     [
         ("winner,loser\na,b\n", {"layout": "places"}, "no columns are named first, second, …"),
-        ("item\na\nb\n", {"layout": "rank-matrix"}, "there is no column of ranks beside the items"),
-        ("a\nb\n", {"layout": "rank-matrix", "header": False}, "there is no column of ranks beside the items"),
+        ("item\na\nb\n", {"layout": "rank-matrix"}, "there is no column of ranks next to the items"),
+        ("a\nb\n", {"layout": "rank-matrix", "header": False}, "there is no column of ranks next to the items"),
         ("a,b\nb,a\n", {"places": True}, "places=True names no columns"),
         ("a,b\nb,a\n", {"places": []}, "places=[] names no columns"),
         ("a,b\nb,a\n", {"item": "²"}, "has no column '²'"),
         ("a,b\nb,a\n", {"item": "9" * 5000}, "has no column"),
-        (",,\n,,\n", {}, "its first rows are empty"),
-        ("a,b\nb,a\n", {"delimiter": '"'}, "not a single character"),
-        ("a,b\nb,a\n", {"delimiter": "\n"}, "not a single character"),
-        ("a,b\nb,a\n", {"encoding": "base64"}, "There is no encoding 'base64'"),
-        ("a,b\nb,a\n", {"encoding": "rot13"}, "There is no encoding 'rot13'"),
-        ("a,b\nb,a\n", {"encoding": 8}, "There is no encoding 8"),
+        (",,\n,,\n", {}, "the first rows are empty"),
+        ("a,b\nb,a\n", {"delimiter": '"'}, "must be a single character"),
+        ("a,b\nb,a\n", {"delimiter": "\n"}, "must be a single character"),
+        ("a,b\nb,a\n", {"encoding": "base64"}, "Unknown encoding 'base64'"),
+        ("a,b\nb,a\n", {"encoding": "rot13"}, "Unknown encoding 'rot13'"),
+        ("a,b\nb,a\n", {"encoding": 8}, "Unknown encoding 8"),
     ],
 )
 def test_a_careless_option_is_answered_in_a_sentence(
@@ -368,11 +368,11 @@ def test_one_place_may_be_named_by_its_position(make: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("x.score", "\n \n", "there are no scores in it"),
+        ("x.score", "\n \n", "the file contains no scores"),
         ("x.order", "99999999999999999999 1\n0 2 1 2\n", "line 1: the line is not '0 length item item …'"),
-        ("x.order", "999999999 1\n0 2 1 2\n", "it speaks of 999,999,999 items"),
+        ("x.order", "999999999 1\n0 2 1 2\n", "the header gives 999,999,999 items"),
         ("x.order", f"0 1 {'9' * 5000}\n", "line 1: the line is not '0 length item item …'"),
-        ("x.letor", "1 qid:1 2000000000:1 #docid = a\n", "line 1: there is a list number 2,000,000,000"),
+        ("x.letor", "1 qid:1 2000000000:1 #docid = a\n", "line 1: there is a list numbered 2,000,000,000"),
         ("x.soc", f"{'9' * 5000}\n1,a\n1,1,1\n", "line 1"),
     ],
 )
@@ -415,7 +415,7 @@ def test_what_a_reader_did_not_foresee_is_a_sentence_too(make: Any, monkeypatch:
         raise MemoryError
 
     monkeypatch.setattr("concordant.io.formats.sushi.read", exhaust)
-    assert "it does not fit into memory" in complaint(make("0 1 1\n", "x.order"))
+    assert "the file does not fit into memory" in complaint(make("0 1 1\n", "x.order"))
 
 
 @given(st.text("ab{},;", max_size=20), st.sampled_from(",;"))
@@ -431,7 +431,7 @@ def test_frames_that_cannot_be_read_are_refused_in_a_sentence() -> None:
         arrow.Table.from_arrays([arrow.array(["a"])] * 3, names=["winner", "loser", "loser"]),
         pandas.DataFrame([["a", "b", "c"]], columns=["loser", 1, "1"]),
     ):
-        with pytest.raises(InputError, match=r"the frame has several columns of one name \('(loser|1)'\)"):
+        with pytest.raises(InputError, match=r"the frame has several columns with the same name \('(loser|1)'\)"):
             cc.Preferences.from_frame(frame)
     beyond = arrow.table({"winner": arrow.array([2**62], arrow.timestamp("s")), "loser": ["a"]})
     with pytest.raises(InputError, match="the column 'winner' cannot be read"):

@@ -68,7 +68,9 @@ def test_a_damaged_column_is_refused(what: str, library: str, backend: str) -> N
         pandas = pytest.importorskip("pandas")
         frame = frame.to_pandas(types_mapper=pandas.ArrowDtype)
     memory[:] = damage
-    with pytest.raises(InputError, match=r"winner column holds Arrow data that cannot be read \(.*\): check them\.$"):
+    with pytest.raises(
+        InputError, match=r"winner column contains Arrow data that cannot be read \(.*\): check the data\.$"
+    ):
         cc.Preferences.from_frame(frame)
     with pytest.raises(InputError, match="cannot be read"):
         cc.Preferences.from_pairs(frame["winner"], frame["loser"])

@@ -115,13 +115,13 @@ def test_features_is_still_a_plain_triple(make: Any) -> None:
             "line 3: the weight is not 0 or a number between 1e-50 and 9e15",
         ),
         ("qid,x\n1,2\n", {}, r"no column was recognised as the label \(columns: qid, x\)"),
-        ("qid,label\n1,2\n", {}, "no column holds numbers"),
-        ("qid,label,word\n1,2,a\n", {}, "no column holds numbers"),
-        ("qid,label,x\n1,2,3\n", {"query": "qit"}, "no column 'qit' to be the query. Did you mean qid"),
+        ("qid,label\n1,2\n", {}, "no column contains numeric features"),
+        ("qid,label,word\n1,2,a\n", {}, "no column contains numeric features"),
+        ("qid,label,x\n1,2,3\n", {"query": "qit"}, "no column 'qit' for the role query. Did you mean qid"),
         ("qid,label,x\n1,2,3\n", {"n_features": 2}, "it has 1 features, not 2"),
         ("qid,label,x,word\n1,2,3,a\n", {"strict": True}, "word would not be read"),
         ("qid,label,x\n", {}, "no rows"),
-        ("qid,label,x\n1,2,3\n", {"dtype": "int8"}, "not a type of features"),
+        ("qid,label,x\n1,2,3\n", {"dtype": "int8"}, "not a valid feature type"),
     ],
 )
 def test_bad_tables_are_refused_in_one_sentence(make: Any, text: str, options: dict[str, Any], words: str) -> None:
@@ -141,5 +141,5 @@ def test_a_frame_with_words_among_numbers_names_the_row() -> None:
     frame = pandas.DataFrame({"qid": [1, 1], "label": [1, 0], "x": [1.0, "two"]})
     with pytest.raises(cc.InputError, match="the frame, row 2: the feature 'x' is 'two'"):
         cc.read_features(frame)
-    with pytest.raises(cc.InputError, match="is no DataFrame"):
+    with pytest.raises(cc.InputError, match="Expected a DataFrame"):
         cc.read_features(3)

@@ -104,7 +104,7 @@ def test_a_corrupt_file_is_named_and_refused_or_left_out(tmp_path: Path) -> None
     assert any(note.startswith("left out a file: ") and "1.parquet" in note for note in kept.notes)
     for k in (0, 2):
         (tmp_path / f"{k}.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(InputError, match=r"No file could be read; the first: .*0.parquet"):
+    with pytest.raises(InputError, match=r"No file could be read. The first problem: .*0.parquet"):
         cc.read(tmp_path, reduce=True, skip_bad_files=True)
 
 
@@ -112,20 +112,22 @@ def test_files_must_agree_in_their_columns(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("winner,loser\na,b\n")
     (tmp_path / "b.csv").write_text("chosen,rejected\na,b\n")
     with pytest.raises(
-        FormatError, match=r"b\.csv: the columns \(loser 'rejected', winner 'chosen'\) are not those of"
+        FormatError, match=r"b\.csv: the columns \(loser 'rejected', winner 'chosen'\) differ from those of"
     ):
         cc.read(tmp_path, reduce=True)
 
 
 def test_only_pairs_become_counts(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("user,item,stars\nu,a,5\nu,b,3\n")
-    with pytest.raises(FormatError, match="the rows are ratings, and only pairs can be reduced"):
+    with pytest.raises(FormatError, match="the rows are ratings, but only pairs can be reduced"):
         cc.read(tmp_path, reduce=True)
     with pytest.raises(InputError, match="add reduce=True"):
         cc.read(tmp_path / "a.csv", workers=2)
 
 
-@pytest.mark.parametrize(("name", "said"), [("none-*.csv", "no file matches"), ("empty", "the folder holds no files")])
+@pytest.mark.parametrize(
+    ("name", "said"), [("none-*.csv", "no file matches"), ("empty", "the folder contains no files")]
+)
 def test_a_pattern_or_folder_without_files_is_refused(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(FormatError, match=said):

@@ -54,7 +54,7 @@ def test_agents_of_pairs_are_forgotten_unless_they_are_named(make: MakeFile) -> 
     path = make("winner,loser,judge\na,b,u\na,b,v\na,b,u\n")
     forgotten = cc.read(path, merge=True)
     assert forgotten.weight.tolist() == [3]
-    assert "agents (judge) are forgotten: say agent= to keep them apart" in forgotten.notes
+    assert "agents (judge) are not kept: use agent= to keep them" in forgotten.notes
     kept = cc.read(path, merge=True, agent="judge")
     assert duels(kept) == {("a", "b", "False", "u", "", ""): 2, ("a", "b", "False", "v", "", ""): 1}
 
@@ -85,7 +85,7 @@ def test_other_layouts_and_formats_merge_after_reading(make: MakeFile) -> None:
         ("a,b,1\na,c,\n", r"line 3: the weight is missing"),
         ("a,b,1\na,a,1\n", r"line 3: 'a' is compared with itself"),
         ("a,b,1\n,a,1\n", r"line 3: the winner is missing"),
-        ("a,b,1\nb,a\n", r"line 3: the row has 2 fields, the table has 3"),
+        ("a,b,1\nb,a\n", r"line 3: the row has 2 fields, but the table has 3"),
     ],
 )
 def test_a_bad_row_is_named_or_left_out(make: MakeFile, rows: str, said: str) -> None:
@@ -103,5 +103,5 @@ def test_left_out_rows_are_counted_as_rows(make: MakeFile) -> None:
 
 
 def test_an_order_in_time_cannot_be_merged(make: MakeFile) -> None:
-    with pytest.raises(InputError, match="merge forgets the order of events"):
+    with pytest.raises(InputError, match="Merging loses the order of events"):
         cc.read(make("winner,loser,day\na,b,1\n"), merge=True, time="day")

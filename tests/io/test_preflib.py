@@ -70,7 +70,7 @@ def test_orders_nobody_cast_are_kept_in_meta(make: MakeFile) -> None:
     prefs = cc.read(make(text("soc", "4: 1,2,3", "0: 3,2,1"), "vote.soc"))
     assert prefs.n_ballots == 1
     assert prefs.meta["never cast"] == [[["Cy"], ["Ben"], ["Ada"]]]
-    assert "1 ballot of weight zero dropped" in prefs.notes
+    assert "1 ballot with weight zero dropped" in prefs.notes
 
 
 def test_only_line_feeds_end_a_line(make: MakeFile) -> None:
@@ -94,7 +94,7 @@ def test_shared_and_missing_names_are_told_apart(make: MakeFile) -> None:
     content = text("soc", "1: 1,2,3").replace("Ben", "Ada").replace("Cy", "")
     prefs = cc.read(make(content, "vote.soc"))
     assert prefs.items.labels == ["Ada", "Ada (2)", "3"]
-    assert any("have the name of another" in note for note in prefs.notes)
+    assert any("share the name of another" in note for note in prefs.notes)
     short = text("soc", "1: 1,2,3").replace("# ALTERNATIVE NAME 3: Cy\n", "")
     assert cc.read(make(short, "vote.soc")).items.labels == ["Ada", "Ben", "3"]
 
@@ -150,9 +150,11 @@ def test_the_user_orders_categories_and_leaves_some_out(make: MakeFile) -> None:
     path = make(categories("blue", "green", "red"), "vote.cat")
     assert ballots(cc.read(path, categories=["red", "green", "blue"]))[0] == [["Cy"], ["Ada", "Ben"]]
     assert ballots(cc.read(path, categories="blue"))[0] == [["Ada", "Ben"]]
-    with pytest.raises(FormatError, match="must name some of the file's categories once, best first: blue, green, red"):
+    with pytest.raises(
+        FormatError, match="must list categories of the file, best first, each at most once: blue, green, red"
+    ):
         cc.read(path, categories=["violet"])
-    with pytest.raises(FormatError, match="categories= is for PrefLib's cat files"):
+    with pytest.raises(FormatError, match="categories= only applies to PrefLib cat files"):
         cc.read(make("winner,loser\na,b\n"), categories=["x"])
 
 
@@ -167,7 +169,11 @@ def test_edges_are_ratings_of_vertices_by_vertices(make: MakeFile) -> None:
     assert prefs.agents.labels == ["Ada", "Cy"]
     assert ballots(prefs) == [[["Cy"], ["Ben"]], [["Ada"]]]
     assert prefs.value.tolist() == [2.0, 0.5, 1.0]
-    for bad, said in (("1, 9, 1", "the header does not name"), ("1, 2", "is not 'vertex"), ("1, 2, 7", "already in")):
+    for bad, said in (
+        ("1, 9, 1", "the header does not name"),
+        ("1, 2", "is not 'vertex"),
+        ("1, 2, 7", "already occurs"),
+    ):
         with pytest.raises(FormatError, match=rf"line 10: .*{said}"):
             cc.read(make(WMD + bad, "kidney.wmd"))
 
@@ -185,9 +191,9 @@ def test_edges_are_ratings_of_vertices_by_vertices(make: MakeFile) -> None:
         ("1: {1,2", "line 9: the order is not made of"),
         ("1: {1 2}", "line 9: the order is not made of"),
         ("1: 1>2", "line 9: the order is not made of"),
-        ("1: 1,4", "line 9: the alternative 4 is not among those of the header"),
-        ("1: 1,2,1", "line 9: the alternative 1 stands twice in the order"),
-        ("1: 0", "line 9: the alternative 0 is not among those of the header"),
+        ("1: 1,4", "line 9: the alternative 4 is not in the header"),
+        ("1: 1,2,1", "line 9: the alternative 1 occurs twice in the order"),
+        ("1: 0", "line 9: the alternative 0 is not in the header"),
     ],
 )
 def test_a_bad_order_is_an_error_with_its_line_or_left_out(make: MakeFile, order: str, said: str) -> None:
@@ -201,9 +207,9 @@ def test_a_bad_order_is_an_error_with_its_line_or_left_out(make: MakeFile, order
 
 def test_what_does_not_fit_its_type_is_noted_and_strict_refuses_it(make: MakeFile) -> None:
     for kind, order, said in (
-        ("soc", "1: 1,2", "an order that leaves alternatives out, in a soc file"),
-        ("soi", "1: {1,2}", "an order with ties, in a soi file"),
-        ("toi", "1: 1", "the header counts 9 voters, the orders 1"),
+        ("soc", "1: 1,2", "an incomplete order in a soc file"),
+        ("soi", "1: {1,2}", "an order with ties in a soi file"),
+        ("toi", "1: 1", "the header counts 9 voters, but the orders count 1"),
     ):
         path = make(text(kind, order, voters=9 if kind == "toi" else 1), f"vote.{kind}")
         assert any(said in note for note in cc.read(path).notes)
@@ -212,11 +218,11 @@ def test_what_does_not_fit_its_type_is_noted_and_strict_refuses_it(make: MakeFil
 
 
 def test_other_files_of_the_library_are_refused_with_the_reason(make: MakeFile) -> None:
-    with pytest.raises(FormatError, match="read the soi, toi or cat file made from it"):
+    with pytest.raises(FormatError, match="read the derived soi, toi or cat file"):
         cc.read(make(text("dat", "1: 1,1"), "vote.dat"))
-    with pytest.raises(FormatError, match="there are no orders in it"):
+    with pytest.raises(FormatError, match="the file contains no orders"):
         cc.read(make(text("soc"), "vote.soc"))
-    with pytest.raises(InputError, match="winner= has no meaning for PrefLib files"):
+    with pytest.raises(InputError, match="winner= does not apply to PrefLib files"):
         cc.read(make(text("soc", "1: 1,2,3"), "vote.soc"), winner="x")
 
 
@@ -326,11 +332,11 @@ def test_what_preflib_cannot_say_is_refused(tmp_path: Path) -> None:
     open_ended = cc.Preferences(["a", "b", "c"], [0, 3], [0, 1, 2], [0, 1, 1], open=[True])
     for prefs, kind, said in (
         (tied, "soi", "a soi file holds orders without ties"),
-        (short, "soc", "end the name in .soi"),
+        (short, "soc", "use the file ending .soi"),
         (several, "soc", "one election"),
         (half, "soc", "not whole numbers"),
         (split, "soc", "does not fit on one line"),
-        (open_ended, "toc", "order of the last items is open"),
+        (open_ended, "toc", "cannot represent open ballots"),
         (tied, "wmd", "needs ratings by named agents"),
     ):
         with pytest.raises(InputError, match=f"(?i){said}"):
@@ -343,7 +349,7 @@ def test_what_is_left_behind_is_said(tmp_path: Path) -> None:
     prefs = cc.Preferences.from_ratings(["u", "u"], ["a", "b"], [2, 1])
     assert cc.write(prefs, tmp_path / "x.soc") == [
         "the agents are not written",
-        "the ratings behind the order are not written",
+        "the ratings that imply the order are not written",
     ]
 
 

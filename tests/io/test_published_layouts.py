@@ -61,7 +61,7 @@ def test_the_ratings_are_picked_from_an_archive_as_published(make: MakeFile) -> 
         {"ratings__csv": "userId,movieId,rating\n1,10,5\n1,20,3\n2,10,1\n", "tags__csv": "a,b\n"},
     ):
         assert ratings(cc.read(make(archive(**members), "set.zip"))) == {"1": {"10": 5, "20": 3}, "2": {"10": 1}}
-    with pytest.raises(FormatError, match="holds 2 files"):
+    with pytest.raises(FormatError, match="contains 2 files"):
         cc.read(make(archive(a__csv="x", b__csv="y"), "set.zip"))
 
 
@@ -92,7 +92,7 @@ def test_jester_rows_are_users_and_99_is_not_rated(make: MakeFile) -> None:
 
 def test_a_row_that_miscounts_itself_is_named(make: MakeFile) -> None:
     content = jester_rows(*({k: 1.0} for k in range(1, 6))) + "9" + jester_rows({1: 1.0})[1:]
-    with pytest.raises(FormatError, match=r"line 6: the first column counts 9 ratings, the row has 1"):
+    with pytest.raises(FormatError, match=r"line 6: the first column counts 9 ratings, but the row has 1"):
         cc.read(make(content, "jester.csv"))
     assert cc.read(make(content, "jester.csv"), skip_bad_rows=True).n_ballots == 5
 
@@ -128,8 +128,8 @@ def test_sushi_orders_are_ballots_of_numbered_respondents(make: MakeFile) -> Non
 def test_bad_sushi_lines_are_named(make: MakeFile) -> None:
     for line, said in (
         ("0 3 1 2", "the line is not '0 length"),
-        ("0 2 1 1", "an item stands twice"),
-        ("0 2 1 9", "speaks of 6 items"),
+        ("0 2 1 1", "an item occurs twice"),
+        ("0 2 1 9", "the header gives 6 items"),
     ):
         path = make(f"6 1\n0 2 1 4\n{line}\n", "x.order")
         with pytest.raises(FormatError, match=f"line 3: .*{said}"):
@@ -159,10 +159,10 @@ def test_queries_come_from_the_file_beside(make: MakeFile, ending: str) -> None:
 def test_sizes_that_do_not_add_up_are_refused(make: MakeFile) -> None:
     path = make("1 1:0.5\n0 2:1\n", "rank.train")
     make("1\n2\n", "rank.train.query")
-    with pytest.raises(FormatError, match="add up to 3, it has 2 rows"):
+    with pytest.raises(FormatError, match="add up to 3, but the file has 2 rows"):
         cc.read_features(path)
     make("1\nmany\n", "rank.train.query")
-    with pytest.raises(FormatError, match=r"rank\.train\.query, line 2: a size of a query"):
+    with pytest.raises(FormatError, match=r"rank\.train\.query, line 2: the size of a query"):
         cc.read_features(path)
 
 
@@ -204,9 +204,9 @@ def test_agents_and_weights_follow_the_order_of_dates(make: MakeFile) -> None:
 def test_what_is_no_date_is_an_error_with_its_line(make: MakeFile) -> None:
     with pytest.raises(FormatError, match=r"line 3: the time is 'soon', neither a number nor a date"):
         cc.read(make("winner,loser,when\na,b,2020-01-01\nb,a,soon\n"), time="when")
-    with pytest.raises(InputError, match="time= has no meaning for rankings"):
+    with pytest.raises(InputError, match="time= does not apply to rankings"):
         cc.read(make("ranking,when\na > b,2020\n"), time="when", layout="rankings")
-    with pytest.raises(FormatError, match="line 3: the time differs from the other rows of its ballot"):
+    with pytest.raises(FormatError, match="line 3: the time differs from that of the other rows of its ballot"):
         cc.read(make("user,item,rating,when\nu,a,1,2020\nu,b,2,2021\n"), time="when")
     with pytest.raises(UnknownNameError, match="no column 'date'"):
         cc.read(make("winner,loser\na,b\n"), time="date")

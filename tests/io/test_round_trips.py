@@ -132,7 +132,7 @@ def test_runs_keep_order_ties_and_scores(prefs: cc.Preferences) -> None:
     speaker = np.zeros(prefs.n_ballots, int) if prefs.agent is None else prefs.agent
     key = set(zip(speaker.tolist(), prefs.instance_of_ballot.tolist(), strict=True))
     if len(key) < prefs.n_ballots or (prefs.weight != 1).any():
-        with pytest.raises(InputError, match=r"A run (holds one ballot|has no weights)"):
+        with pytest.raises(InputError, match=r"A run (has one ballot|cannot hold weights)"):
             round_trip(prefs, "run")
         return
     back, notes = round_trip(prefs, "run")
@@ -142,16 +142,16 @@ def test_runs_keep_order_ties_and_scores(prefs: cc.Preferences) -> None:
     assert back.items.take(back.item) == prefs.items.take(prefs.item)
     ranked = np.zeros(prefs.n_slots, bool)
     ranked[prefs.entry_slot] = True
-    assert any("candidates that nobody ranked" in note for note in notes) == (not ranked.all())
+    assert any("unranked candidates" in note for note in notes) == (not ranked.all())
     if prefs.agents is not None and prefs.instances is not None and ranked.all():
         assert notes == []
         assert back == prefs.replace(form="rankings")  # a run is a ranked list, whatever its scores mean
-    assert ("the only instance has no name, its topic is written as 1" in notes) == (prefs.instances is None)
+    assert ("the only instance has no name; its topic is written as 1" in notes) == (prefs.instances is None)
 
 
 def test_a_run_keeps_ranks_with_gaps(tmp_path: Path) -> None:
     prefs = cc.Preferences.from_ranks(["u", "u", "v"], ["a", "b", "a"], [2, 17, 5], instance=["q"] * 3)
-    assert cc.write(prefs, tmp_path / "x.run") == ["a run needs scores: minus the rank is written"]
+    assert cc.write(prefs, tmp_path / "x.run") == ["a run needs scores: the negative rank is written"]
     assert (tmp_path / "x.run").read_text() == "q Q0 a 2 -2.0 u\nq Q0 b 17 -17.0 u\nq Q0 a 5 -5.0 v\n"
     assert cc.read(tmp_path / "x.run") == prefs
 
@@ -171,7 +171,7 @@ def test_a_candidate_that_nobody_ranked_is_a_row_with_an_empty_rank(tmp_path: Pa
     assert cc.write(prefs, tmp_path / f"x.{ending}") == []
     back = cc.read(tmp_path / f"x.{ending}")
     assert back == prefs
-    assert "1 row without a rank: candidates that nobody ranked" in back.notes
+    assert "1 row without a rank: unranked candidates" in back.notes
     if ending == "csv":
         assert (tmp_path / "x.csv").read_text() == "agent,instance,item,rank\n1,7,a,3\n2,7,b,2\n,8,c,\n"
 
@@ -194,7 +194,7 @@ def test_a_layout_can_be_asked_for(layout: str, tmp_path: Path) -> None:
 
 def test_a_layout_that_cannot_carry_the_ballots_is_refused(tmp_path: Path) -> None:
     prefs = cc.Preferences.from_rankings([["a", ["b", "c"]]])
-    for layout, said in (("places", "Ties"), ("pairs", "two items"), ("ratings", "no ratings"), ("x", "not written")):
+    for layout, said in (("places", "Ties"), ("pairs", "two items"), ("ratings", "no ratings"), ("x", "cannot be")):
         with pytest.raises(InputError, match=said):
             cc.write(prefs, tmp_path / "x.csv", layout=layout)
     assert list(tmp_path.iterdir()) == []
@@ -202,16 +202,16 @@ def test_a_layout_that_cannot_carry_the_ballots_is_refused(tmp_path: Path) -> No
 
 def test_what_is_left_behind_is_said(tmp_path: Path) -> None:
     prefs = cc.Preferences.from_rankings([["a", "b", "c"]], candidates=["a", "b", "c", "d"])
-    assert "1 candidates that nobody ranked are not written" in cc.write(prefs, tmp_path / "x.run")
+    assert "unranked candidates not written: 1" in cc.write(prefs, tmp_path / "x.run")
     ranks = cc.Preferences.from_ranks(["u", "u"], ["a", "b"], [1, 5])
-    assert cc.write(ranks, tmp_path / "x.csv", layout="rankings") == ["the ranks behind the order are not written"]
+    assert cc.write(ranks, tmp_path / "x.csv", layout="rankings") == ["the ranks that imply the order are not written"]
 
 
 def test_labels_no_file_can_keep_are_refused(tmp_path: Path) -> None:
     for label in ("", "a\0b", "\ud800"):
         with pytest.raises(InputError, match="rename it before writing"):
             cc.write(cc.Preferences.from_rankings([[label, "b"]]), tmp_path / "x.csv")
-    with pytest.raises(InputError, match="holds white space, which this format cannot carry"):
+    with pytest.raises(InputError, match="contains white space, which this format cannot represent"):
         cc.write(cc.Preferences.from_ratings(["u"], ["a b"], [1]), tmp_path / "x.run")
 
 
@@ -222,7 +222,7 @@ def test_a_ranking_is_written_as_table_and_run(tmp_path: Path) -> None:
     back = cc.read(tmp_path / "x.csv")
     assert back.items.take(back.item) == ranking.items
     assert cc.write(ranking, tmp_path / "x.run", tag="mine") == [
-        "the only instance has no name, its topic is written as 1"
+        "the only instance has no name; its topic is written as 1"
     ]
     assert (tmp_path / "x.run").read_text().splitlines()[0].split()[3:] == ["1", str(ranking.scores[0]), "mine"]
     assert cc.read(tmp_path / "x.run").tier.tolist() == [0, 0, 1]
@@ -239,7 +239,7 @@ def test_labels_survive(tmp_path: Path, ending: str) -> None:
 
 
 def test_fractional_labels_do_not_fit_qrels(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="A label is not a whole number"):
+    with pytest.raises(InputError, match="Labels in qrels must be whole numbers"):
         cc.write(cc.Labels(None, ["a"], [0.5]), tmp_path / "x.qrels")
 
 
@@ -270,9 +270,9 @@ def test_standard_output_and_open_files_are_written(capfdbinary: Any) -> None:
 
 def test_a_name_without_a_format_is_refused(tmp_path: Path) -> None:
     prefs = cc.Preferences.from_pairs(["a"], ["b"])
-    with pytest.raises(InputError, match="does not say its format"):
+    with pytest.raises(InputError, match="does not determine its format"):
         cc.write(prefs, tmp_path / "x.txt")
-    with pytest.raises(InputError, match="The format letor is not written"):
+    with pytest.raises(InputError, match="The format letor cannot be written"):
         cc.write(prefs, tmp_path / "x.letor")
     with pytest.raises(InputError, match="cannot be written"):
         cc.write(prefs, tmp_path / "no" / "folder.csv")

@@ -54,11 +54,11 @@ def test_a_file_may_hold_several_runs(make: Any) -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("7 Q0 d4 2 7.0", "the line has 5 fields where 'topic Q0 document rank score tag' has 6"),
+        ("7 Q0 d4 2 7.0", "the line has 5 fields, but 'topic Q0 document rank score tag' has 6"),
         ("7 Q0 d4 2 7.0 alpha beta", "the line has 7 fields"),
         ("7 Q0 d4 second 7.0 alpha", "the rank is 'second', not a finite number"),
         ("7 Q0 d4 2 nan alpha", "the score is 'nan', not a finite number"),
-        ("7 Q0 d1 2 7.0 alpha", r"the document 'd1' stands twice in one topic of a run \(first in .*a.run, line 2\)"),
+        ("7 Q0 d1 2 7.0 alpha", r"the document 'd1' occurs twice in one topic of a run \(first in .*a.run, line 2\)"),
     ],
 )
 def test_an_odd_line_is_refused_with_its_file_and_number(make: Any, line: str, said: str, backend: str) -> None:
@@ -75,7 +75,7 @@ def test_an_odd_line_is_refused_with_its_file_and_number(make: Any, line: str, s
 
 
 def test_roles_have_no_meaning_for_runs(make: Any) -> None:
-    with pytest.raises(InputError, match="agent= has no meaning for TREC runs"):
+    with pytest.raises(InputError, match="agent= does not apply to TREC runs"):
         cc.read(make(RUN, "a.run"), agent="tag")
 
 
@@ -125,7 +125,7 @@ def test_documents_without_names_are_numbered_in_their_query(make: Any) -> None:
         ("1 qid:12 1:0.25", "field 1 is 0.25, which is not a rank; feature rows are read with read_features"),
         ("1 qid:12 0:1", "lists are numbered from 1"),
         ("1 1:2", "the row has no qid"),
-        ("1 qid:11 1:3 #docid = GX-3", r"'GX-3' stands twice in its query \(first in line 5\)"),
+        ("1 qid:11 1:3 #docid = GX-3", r"'GX-3' occurs twice in its query \(first in line 5\)"),
     ],
 )
 def test_an_odd_letor_row_is_refused_with_its_line(make: Any, line: str, said: str, backend: str) -> None:

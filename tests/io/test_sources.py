@@ -97,7 +97,7 @@ def test_a_missing_cell_of_parquet_names_its_row(tmp_path: Path) -> None:
 
 def test_files_of_different_formats_do_not_mix(make: Any) -> None:
     run = make(b"1 Q0 d1 1 0.5 tag\n", "a.run")
-    with pytest.raises(InputError, match="this looks like csv, the first file like trec"):
+    with pytest.raises(InputError, match="this looks like csv, but the first file looks like trec"):
         cc.read([run, make(TEXT)])
     with pytest.raises(InputError, match="No file was named"):
         cc.read([])

@@ -61,7 +61,7 @@ def test_a_pipe_is_ranked_once_it_is_reduced(pipe: Path) -> None:
     writer = written(pipe, TEXT)
     assert cc.rank(pipe, "borda", reduce=True).items == ["a", "b", "c"]
     writer.join()
-    with pytest.raises(InputError, match="pipes and open files stay in this process"):
+    with pytest.raises(InputError, match="pipes and open files can only be read in this process"):
         cc.read(pipe, reduce=True, workers=2)
 
 
@@ -137,13 +137,13 @@ ADDRESSES = ["https://127.0.0.1:9/votes.csv", "https://127.0.0.1:9/votes.csv?pag
 @pytest.mark.parametrize("name", [*ADDRESSES, "file:///votes.csv"])
 def test_an_address_is_refused_and_nothing_is_asked_for(name: str, run: Run, tmp_path: Path) -> None:
     for read in (cc.read, cc.read_labels, cc.read_features, cc.rank):
-        with pytest.raises(FormatError, match="this is an address: name a file on this machine"):
+        with pytest.raises(FormatError, match="this is a URL: download the file first"):
             read(name)
-    with pytest.raises(InputError, match="is an address: name a file on this machine"):
+    with pytest.raises(InputError, match="is a URL: name a file on this machine"):
         cc.write(EXPECTED, name, format="csv")
     code, _, err = run("rank", name)
     assert code == 1
-    assert "this is an address" in err
+    assert "this is a URL" in err
 
 
 # ---- files that change ----
@@ -176,7 +176,9 @@ def test_a_file_that_changes_between_the_first_look_and_the_reading_is_refused(
         return opened(source)
 
     monkeypatch.setattr(Source, "__enter__", change)
-    with pytest.raises(FormatError, match="the file changed while it was read: read it again when it is complete"):
+    with pytest.raises(
+        FormatError, match="the file changed while it was being read: read it again when it is complete"
+    ):
         cc.read(path)
 
 
@@ -191,7 +193,7 @@ def test_a_file_that_changes_between_planning_and_counting_is_refused(
         return count(*args, **options)
 
     monkeypatch.setattr(_many, "count_files", grow_first)
-    with pytest.raises(FormatError, match="changed while it was read"):
+    with pytest.raises(FormatError, match="changed while it was being read"):
         cc.rank(tmp_path, "borda")
 
 

@@ -99,3 +99,8 @@ def test_an_entry_of_the_changelog_is_one_line() -> None:
     lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if line.startswith((" ", "\t"))] == []
     assert sum(line.startswith("- ") for line in lines) > 50
+
+
+def test_every_guide_page_starts_with_a_picture() -> None:
+    heads = {path.name: path.read_text("utf-8").split("\n\n")[1] for path in ROOT.glob("docs/guide/*.md")}
+    assert [name for name, first in heads.items() if "![" not in first] == []

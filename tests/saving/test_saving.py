@@ -64,7 +64,7 @@ class Unregistered(Method):
 def test_what_cannot_be_loaded_again_is_not_saved(tmp_path):
     path = tmp_path / "model.zip"
     for thing, reason in (
-        (Unregistered(), "registry"),
+        (Unregistered(), "not registered"),
         (PREFS, "cc.write"),
         (cc.MPM().with_learnt(theta={"x": object()}), "cannot be saved"),
         (cc.MPM().with_learnt(theta=np.array(["x"], object)), "cannot be saved"),
@@ -93,8 +93,8 @@ def described(**changes):
     ("description", "reason"),
     [
         ("no json", "cannot be loaded"),
-        ([1, 2], "no concordant model"),
-        (described(format="something"), "no concordant model"),
+        ([1, 2], "does not describe a concordant model"),
+        (described(format="something"), "does not describe a concordant model"),
         (described(version=2), "version 2"),
         (described(method="os.system"), "no method 'os.system'"),
         (described(method="concordant.aggregate.multinomial.mpm"), "no method"),
@@ -102,7 +102,7 @@ def described(**changes):
         (described(params={"colour": "red"}), "no parameter 'colour'"),
         (described(params={"prior": {"__class__": "x"}}), "wrong type"),
         (described(learnt={"fit": {"kind": "plain", "value": 1}}), "learns no 'fit'"),
-        (described(learnt={"theta": {"kind": "magic"}}), "unknown way"),
+        (described(learnt={"theta": {"kind": "magic"}}), "unknown kind"),
         (described(learnt={"theta": {"kind": "mapping", "labels": ["x"]}}), "theta"),
         (described(learnt=None), "cannot be loaded"),
         ({"format": saving.FORMAT, "version": 1}, "method"),
@@ -169,5 +169,5 @@ def test_models_saved_under_former_names_of_parameters_load(tmp_path, method, fo
 
 
 def test_a_former_name_of_a_parameter_is_told_the_present_one():
-    with pytest.raises(cc.ParameterError, match="It is called 'spread' now"):
+    with pytest.raises(cc.ParameterError, match="It is now called 'spread'"):
         registry.make("elo", scale=200.0)

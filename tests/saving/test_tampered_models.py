@@ -97,7 +97,7 @@ def test_every_class_that_can_be_saved_declares_its_state() -> None:
         (entry("left_", 0, 0), "not below it"),
         (entry("right_", 0, 2**30), "'right_'"),
         (entry("feature_", 0, 99), "'feature_'"),
-        (entry("value_", 0, np.nan), "holds NaN"),
+        (entry("value_", 0, np.nan), "contains NaN"),
         (entry("value_", 0, 1e300), "outside of"),
         (instead("threshold_", [1.0]), "has shape"),
         (instead("left_", [0.5]), "array of float64"),
@@ -136,10 +136,10 @@ def test_recommenders_check_vocabularies_factors_and_what_was_seen() -> None:
     model = registry.RECOMMENDERS.make("pmf").fit(models.ratings())
     for change, reason in (
         (entry("seen_item", 0, 5), "'seen_item'"),
-        (entry("seen_ptr", 1, 2**40), "does not lead from 0"),
+        (entry("seen_ptr", 1, 2**40), "does not run from 0"),
         (instead("of_item", np.zeros((4, 11))), "'of_item' of pmf has shape"),
         (instead("item_spread", np.zeros((5, 11))), "'item_spread' of pmf has shape"),  # corrupted the heap once
-        (lambda d, _: d["learnt"]["item_labels"]["value"].__setitem__(0, "n"), "names a label twice"),
+        (lambda d, _: d["learnt"]["item_labels"]["value"].__setitem__(0, "n"), "contains a label twice"),
         (lambda d, _: d["learnt"].pop("noise"), "lacks 'noise'"),
         (lambda d, _: d["params"].update(precision="single"), "single precision"),
     ):
@@ -238,7 +238,7 @@ def test_an_array_is_as_long_as_it_says() -> None:
 def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path: Path) -> None:
     model = forest()
     model.value_ = np.full_like(model.value_, np.nan)
-    with pytest.raises(cc.InputError, match="cannot be saved: 'value_' of forest-ranker holds NaN"):
+    with pytest.raises(cc.InputError, match="cannot be saved: 'value_' of forest-ranker contains NaN"):
         cc.save(model, tmp_path / "model.zip")
     assert not list(tmp_path.iterdir())
 

@@ -69,7 +69,7 @@ def test_a_team_stands_in_one_tier():
     parts = {"items": ["a", "b", "c", "d"], "indptr": [0, 4], "item": [0, 1, 2, 3]}
     match = cc.Preferences(**parts, tier=[0, 0, 1, 1], team=[0, 0, 1, 1])
     assert match.team.tolist() == [0, 0, 1, 1]
-    with pytest.raises(InputError, match="a team wins as one"):
+    with pytest.raises(InputError, match="give them the same place"):
         cc.Preferences(**parts, tier=[0, 1, 1, 1], team=[0, 0, 1, 1])
 
 
@@ -121,5 +121,5 @@ def test_every_so_many_days_or_rounds_is_a_period():
 
 @pytest.mark.parametrize(("is_dated", "period"), [(True, "fortnight"), (True, 0), (False, "month"), (False, -1.0)])
 def test_what_is_no_period_is_refused(is_dated, period):
-    with pytest.raises(InputError, match="There is no period"):
+    with pytest.raises(InputError, match="Invalid period"):
         periods(np.array([1.0]), is_dated, period)

@@ -23,7 +23,7 @@ def test_the_allowance_is_what_the_environment_says(said: str, bytes_: int, monk
 @pytest.mark.parametrize("said", ["much", "-1", "4 PB", "1e9", "٤GB"])
 def test_an_allowance_that_is_no_amount_is_refused(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONCORDANT_MEMORY", said)
-    with pytest.raises(ParameterError, match="write it like 4GB"):
+    with pytest.raises(ParameterError, match="use a value such as 4GB"):
         memory.allowance()
 
 
@@ -56,7 +56,7 @@ def test_what_does_not_fit_is_refused_before_it_begins(name: str, monkeypatch: p
     monkeypatch.setenv("CONCORDANT_MEMORY", "40MB")
     monkeypatch.setattr(kernels, "pair_counts", None)  # nothing is counted
     with pytest.raises(
-        InputError, match=rf"{name} on .*1,500 items.* needs about .* of memory, and 40\.0 MB are"
+        InputError, match=rf"{name} on .*1,500 items.* needs about .* of memory, but 40\.0 MB are"
     ) as no:
         method.rank(prefs)
     assert "CONCORDANT_MEMORY=" in str(no.value)

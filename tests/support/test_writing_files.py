@@ -97,11 +97,11 @@ def test_a_file_keeps_its_permissions_and_a_link_its_target(tmp_path: Path) -> N
 
 
 def test_places_that_cannot_be_written_to_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=rf"there is no folder {tmp_path / 'none'}, make it first"):
+    with pytest.raises(InputError, match=rf"the folder {tmp_path / 'none'} does not exist, create it first"):
         cc.write(VOTES, tmp_path / "none" / "votes.csv")
     monkeypatch.setattr(files, "_write_temporary", fail(PermissionError(errno.EACCES, "Permission denied")))
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(InputError, match=f"the folder {tmp_path} may not be written to"):
+    with pytest.raises(InputError, match=f"the folder {tmp_path} is not writable"):
         cc.save(cc.RRF(), tmp_path / "model.zip")
 
 

@@ -51,7 +51,7 @@ def test_a_column_of_text_names_the_items_of_a_rank_matrix(make: Any) -> None:
     assert prefs.agents is not None
     assert prefs.agents.labels == ["ann", "bob"]
     assert prefs.item.tolist() == [1, 0, 1]
-    with pytest.raises(cc.InputError, match="film, maker hold text"):
+    with pytest.raises(cc.InputError, match="several columns contain text \\(film, maker\\)"):
         cc.Preferences.from_rank_matrix(make({"film": ["x"], "maker": ["m"], "ann": [1]}))
 
 

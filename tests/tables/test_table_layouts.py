@@ -162,24 +162,24 @@ def test_explicit_roles_win(make: Any) -> None:
 
 def test_an_unknown_column_is_named_with_a_suggestion(make: Any) -> None:
     with pytest.raises(
-        UnknownNameError, match=r"no column 'winer' to be the winner. Did you mean winner.*winner, loser"
+        UnknownNameError, match=r"no column 'winer' for the role winner. Did you mean winner.*winner, loser"
     ):
         cc.read(make("winner,loser\na,b\n"), winner="winer")
 
 
 def test_an_unknown_role_is_named_with_a_suggestion(make: Any) -> None:
-    with pytest.raises(UnknownNameError, match=r"no role 'winer'. Did you mean winner"):
+    with pytest.raises(UnknownNameError, match=r"Unknown role 'winer'. Did you mean winner"):
         cc.read(make("winner,loser\na,b\n"), winer="winner")
 
 
 def test_columns_that_say_nothing_are_an_error_that_lists_them(make: Any) -> None:
-    with pytest.raises(InputError, match=r"foo, bar, baz do not say .* winner="):
+    with pytest.raises(InputError, match=r"foo, bar, baz have no recognised roles: .* winner="):
         cc.read(make("foo,bar,baz\n1,2,3\n"))
 
 
 def test_an_ambiguous_role_is_an_error_that_says_how_to_settle_it(make: Any) -> None:
     path = make("user,judge,item,rating\nu,j,x,3\n")
-    with pytest.raises(InputError, match="user, judge could each be the agent: say which with agent='user'"):
+    with pytest.raises(InputError, match="user, judge could each be the agent: choose one with agent='user'"):
         cc.read(path)
     assert cc.read(path, agent="judge").agents == cc.Preferences.from_ratings(["j"], ["x"], [3]).agents
 
@@ -224,5 +224,5 @@ def test_whole_numbers_are_labels(frame: Any) -> None:
 
 
 def test_something_else_is_no_frame() -> None:
-    with pytest.raises(InputError, match="list is no DataFrame"):
+    with pytest.raises(InputError, match=r"Expected a DataFrame .* got list"):
         cc.Preferences.from_frame([1, 2])

@@ -55,14 +55,14 @@ def test_players_without_a_team_play_alone(make: Any) -> None:
     text = "match,team,player,rank\n1,,ann,1\n1,,bob,2\n1,y,cy,2\n1,y,dan,2\n"
     prefs = cc.read(make(text), team="team")
     assert matches(prefs) == [[(0, ["ann"]), (1, ["bob"]), (1, ["cy", "dan"])]]
-    assert "2 rows: no team is named: the player is alone (first: line 2)" in prefs.notes
-    with pytest.raises(FormatError, match="line 2: no team is named"):
+    assert "2 rows: the team is missing: the player is a team of one (first: line 2)" in prefs.notes
+    with pytest.raises(FormatError, match="line 2: the team is missing"):
         cc.read(make(text), team="team", strict=True)
 
 
 def test_a_team_has_one_place(make: Any) -> None:
     text = "match,team,player,rank\n1,x,ann,1\n1,x,bob,3\n1,y,cy,2\n"
-    with pytest.raises(FormatError, match="line 3: the rank differs from the other rows of its team"):
+    with pytest.raises(FormatError, match="line 3: the rank differs from that of the other rows of its team"):
         cc.read(make(text), team="team")
     assert matches(cc.read(make(text), team="team", skip_bad_rows=True)) == [[(0, ["ann"]), (1, ["cy"])]]
 
@@ -70,14 +70,14 @@ def test_a_team_has_one_place(make: Any) -> None:
 def test_a_player_stands_once_in_a_match(make: Any) -> None:
     with pytest.raises(FormatError, match=r"line 4: the item 'ann' is given twice for ballot '1' \(first in line 2\)"):
         cc.read(make("match,team,player,rank\n1,x,ann,1\n1,x,bob,1\n1,y,ann,2\n"), team="team")
-    with pytest.raises(FormatError, match=r"line 3: a player stands twice in a match: 'ann\+bob' against 'cy\+ann'"):
+    with pytest.raises(FormatError, match=r"line 3: a player occurs twice in a match: 'ann\+bob' against 'cy\+ann'"):
         cc.read(make("winner,loser\nx+y,z+w\nann+bob,cy+ann\n"), team_separator="+")
 
 
 def test_without_a_column_of_matches_the_error_names_it(make: Any) -> None:
-    with pytest.raises(FormatError, match="that of matches or races with ballot="):
+    with pytest.raises(FormatError, match="the match or race column with ballot="):
         cc.read(make("round,team,player,rank\n1,x,ann,1\n1,y,bob,2\n2,x,ann,1\n"), team="team")
-    with pytest.raises(FormatError, match=r"of its team \(no column of matches is known: ballot= names it"):
+    with pytest.raises(FormatError, match=r"of its team \(the match column is unknown: name it with ballot="):
         cc.read(make("round,team,player,rank\n1,x,ann,1\n1,y,bob,2\n2,x,cy,2\n"), team="team")
 
 
@@ -96,7 +96,7 @@ def test_the_sign_is_understood_in_places_and_rankings(make: Any) -> None:
 
 
 def test_what_the_sign_cannot_mean_is_said(make: Any) -> None:
-    with pytest.raises(InputError, match="No name holds team_separator='&'"):
+    with pytest.raises(InputError, match="No name contains team_separator='&'"):
         cc.read(make("winner,loser\na+b,c+d\n"), team_separator="&")
     with pytest.raises(FormatError, match=r"line 2: a player has no name: 'a\+' against 'c\+d'"):
         cc.read(make("winner,loser\na+,c+d\n"), team_separator="+")
@@ -112,7 +112,7 @@ def test_several_columns_of_a_side_are_its_players(make: Any) -> None:
         assert "winner = w1 + w2, loser = l1 + l2" in prefs.notes[0]
     with pytest.raises(FormatError, match="line 3: the loser is missing"):
         cc.read(make("w1,w2,l1,l2\na,b,c,d\na,b,,\n"), winner="w1,w2", loser="l1,l2")
-    with pytest.raises(UnknownNameError, match="no column 'w3' to be the winner"):
+    with pytest.raises(UnknownNameError, match="no column 'w3' for the role winner"):
         cc.read(make(text), winner="w1,w3", loser="l1,l2")
 
 
@@ -130,7 +130,7 @@ def test_matches_are_sorted_by_their_time(make: Any) -> None:
     assert prefs.is_dated
     assert prefs.items.labels[0] == "bob"
     assert np.diff(prefs.time).tolist() == [32.0]
-    with pytest.raises(FormatError, match="line 3: the time differs from the other rows of its ballot"):
+    with pytest.raises(FormatError, match="line 3: the time differs from that of the other rows of its ballot"):
         cc.read(make("match,team,player,rank,t\n1,x,ann,1,1\n1,y,bob,2,2\n"), team="team", time="t")
 
 
@@ -149,7 +149,7 @@ def test_a_team_is_never_guessed_from_its_name_alone(make: Any) -> None:
 
 
 def test_a_role_of_another_layout_is_refused(make: Any) -> None:
-    with pytest.raises(InputError, match="team= has no meaning for pairs"):
+    with pytest.raises(InputError, match="team= does not apply to pairs"):
         cc.read(make("winner,loser,team\na,b,x\n"), team="team", layout="pairs")
 
 
@@ -174,8 +174,8 @@ def test_teams_in_lists() -> None:
     ("given", "said"),
     [
         (([["a", "b"], "cd"],), "Match 2 is 'cd', not a list of teams"),
-        (([[["a"], []]],), "a team is a list of the names of its players"),
-        (([[["a"], [["b"], ["c"]]]],), "ties are said with rank="),
+        (([[["a"], []]],), "a team is a non-empty list of player names"),
+        (([[["a"], [["b"], ["c"]]]],), "give ties with rank="),
         (([[["a"], ["b"]]], [[1]]), r"The ranks of match 1 are \[1\]: give a number for each of its 2 teams"),
         (([[["a"], ["b"]]], [["x", "y"]]), "The ranks of match 1"),
         (([[["a"], ["b"]]], [None, None]), "There are 2 ranks for 1 matches"),
@@ -224,9 +224,9 @@ def test_covariates_of_the_item_in_a_row(make: Any) -> None:
     assert prefs.items.take(prefs.item) == ["a", "b", "b", "a"]
     assert prefs.covariate is not None
     assert prefs.covariate[:, 0].tolist() == [10, 20, 5, 15]
-    with pytest.raises(InputError, match="covariate='size,price' has no meaning for ranks: name one column"):
+    with pytest.raises(InputError, match="covariate='size,price' does not apply to ranks: name one column"):
         cc.read(make("judge,item,rank,price,size\nj,b,2,20,3\n"), covariate="size,price")
-    with pytest.raises(InputError, match="has no meaning for places"):
+    with pytest.raises(InputError, match="does not apply to places"):
         cc.read(make("first,second,price\na,b,1\n"), covariate="price")
 
 
@@ -247,7 +247,7 @@ def test_covariates_that_cannot_be_meant_are_refused(make: Any) -> None:
         cc.read(path, covariate="a,b,c")
     with pytest.raises(InputError, match="Two covariates are called 'a'"):
         cc.read(path, covariate=["a", "a"])
-    with pytest.raises(UnknownNameError, match="no column 'z' to be the covariate"):
+    with pytest.raises(UnknownNameError, match="no column 'z' for the role covariate"):
         cc.read(path, covariate="z")
 
 
@@ -291,7 +291,7 @@ def test_covariates_are_written_and_read_again(tmp_path: Any) -> None:
     )
     cc.write(ranks, tmp_path / "ranks.csv")
     assert cc.read(tmp_path / "ranks.csv", covariate="p") == ranks
-    with pytest.raises(InputError, match="A covariate is called 'rank'"):
+    with pytest.raises(InputError, match="A covariate has the name of another column"):
         cc.write(ranks.replace(covariates=["rank"]), tmp_path / "ranks.csv")
 
 

@@ -126,17 +126,18 @@ def test_semicolons_bring_decimal_commas(read: Any) -> None:
     ("text", "message"),
     [
         ("voter,x,y,z\na,1,1,2\nb,3,2,1\nc,1,1,1\n", "layout='rank-matrix' and transpose=True, or"),
-        ("film,v,w\nx,1,1\ny,1,2\nz,1,1\n", "say layout='rank-matrix', or layout='rating-matrix'"),
-        (",x,y,z\na,4,5,4\nb,3,2,5\n", "items or people: say layout='rating-matrix' if every row is an item, and tr"),
-        (",x,y,z\na,1,2,3\nb,2,3,1\nc,3,1,2\n", r"items or people: say layout='rank-matrix' if"),
+        ("film,v,w\nx,1,1\ny,1,2\nz,1,1\n", "use layout='rank-matrix', or layout='rating-matrix'"),
+        (",x,y,z\na,4,5,4\nb,3,2,5\n", "items or people: use layout='rating-matrix' if every row is an item; if "
+                                       "every row is a person, add tr"),
+        (",x,y,z\na,1,2,3\nb,2,3,1\nc,3,1,2\n", r"items or people: use layout='rank-matrix' if"),
         ("voter,x,y,z\na,12,80,55\nb,90,14,3\n", "ranks .* or ratings"),
         ("voter,x,y,z\na,0,1,2\nb,2,0,1\n", "ranks .* or ratings"),
-        ("foo,bar\n1,2\n3,4\n", "do not say what the preferences are.*layout='rating-matrix'"),
-        ("a,b,c\n1,2,3\n", "do not say what the preferences are"),
-        ("region,lot,price,rooms\nx,y,110,3\nx,z,99,4\n", "do not say what the preferences are"),
+        ("foo,bar\n1,2\n3,4\n", "have no recognised roles.*layout='rating-matrix'"),
+        ("a,b,c\n1,2,3\n", "have no recognised roles"),
+        ("region,lot,price,rooms\nx,y,110,3\nx,z,99,4\n", "have no recognised roles"),
         ("Timestamp,Name,Q [x],Q [y]\n1,a,meh,wow\n2,b,wow,ok\n", "'meh', 'wow', 'ok' are not on a known.*categories="),
         ("Timestamp,Name,Q [x],Q [y]\n1,a,,\n2,b,,\n", "nobody answered 'Q'"),
-        ("voter,x,y\n", "do not say|no rows"),
+        ("voter,x,y\n", "no recognised roles|no rows"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_told_is_an_error_that_names_the_option(read: Any, text: str, message: str) -> None:
@@ -151,13 +152,13 @@ def test_the_options_an_error_names_settle_it(read: Any) -> None:
 
 
 def test_options_without_a_meaning_are_refused(read: Any) -> None:
-    with pytest.raises(InputError, match="weight= has no meaning for a rank-matrix whose rows are items"):
+    with pytest.raises(InputError, match="weight= does not apply to a rank-matrix whose rows are items"):
         read(PEOPLE_IN_COLUMNS, layout="rank-matrix", weight="ann")
-    with pytest.raises(InputError, match="question= is for forms"):
+    with pytest.raises(InputError, match="question= only applies to forms"):
         read("winner,loser\na,b\n", question="x")
-    with pytest.raises(InputError, match="sheet= is for workbooks, this is csv"):
+    with pytest.raises(InputError, match="sheet= only applies to workbooks, and this is csv"):
         read("winner,loser\na,b\n", sheet="x")
-    with pytest.raises(InputError, match=r"categories= is for .* and these are rank-matrix"):
+    with pytest.raises(InputError, match=r"categories= only applies to .* but the layout is rank-matrix"):
         read(PEOPLE_IN_COLUMNS, layout="rank-matrix", categories=["a"])
 
 
@@ -173,7 +174,7 @@ def test_a_word_among_numbers_is_named_with_its_line(read: Any) -> None:
         read(text, layout="rank-matrix")
     prefs = read(text, layout="rank-matrix", skip_bad_rows=True)
     assert prefs.items.labels == ["Sushi"]
-    with pytest.raises(InputError, match="categories= orders words, best first"):
+    with pytest.raises(InputError, match="list the words, best first, with categories="):
         read(text, layout="rating-matrix")
 
 
@@ -193,7 +194,7 @@ def test_grades_in_words_are_ratings(read: Any) -> None:
     prefs = read("Timestamp,E-mail,Food? [x],Food? [y]\n1,a@b,Very good,Poor\n2,c@d,Good,Fair\n")
     assert prefs.scale == "rating"
     assert prefs.value.tolist() == [4, 1, 3, 2]
-    assert "Poor < Fair < Good < Very good are 1, 2, 3, 4" in prefs.notes[0]
+    assert "Poor < Fair < Good < Very good are rated 1, 2, 3, 4" in prefs.notes[0]
 
 
 def test_the_user_orders_words_of_no_known_scale(read: Any) -> None:
@@ -220,7 +221,7 @@ def test_questions_are_instances_or_one_is_taken(read: Any) -> None:
     assert prefs.instances.labels == ["Rank food", "Rank drinks"]
     assert prefs.n_ballots == 5
     assert np.diff(prefs.slot_ptr).tolist() == [2, 2]
-    assert "2 questions are 2 instances" in prefs.notes[0]
+    assert "2 questions are read as 2 instances" in prefs.notes[0]
     assert said(read(text, question="drinks")) == {"ann": "q > p", "bob": "p > q"}
     with pytest.raises(InputError, match="'music' is not a question of this table: they are Rank food; Rank drinks"):
         read(text, question="music")
@@ -236,7 +237,7 @@ def test_the_same_item_may_be_asked_for_in_two_questions(read: Any) -> None:
 
 def test_questions_of_two_kinds_have_to_be_chosen_from(read: Any) -> None:
     text = "Timestamp,Q [x],Q [y],Rank [p],Rank [q]\n1,Good,Poor,1st,2nd\n2,Fair,Good,2nd,1st\n"
-    with pytest.raises(InputError, match=r"some questions hold ranks, some ratings .* say question=TEXT"):
+    with pytest.raises(InputError, match=r"some questions are ranks and some are ratings .* use question=TEXT"):
         read(text)
     assert read(text, question="Q").scale == "rating"
 
@@ -255,13 +256,13 @@ def test_a_cell_that_lists_all_items_is_a_ranking(read: Any) -> None:
     assert prefs.items.labels == ["Sushi", "Taco, the = one", "Pho"]
     assert prefs.agents is None
     assert prefs.item.tolist() == [0, 1, 2, 2, 0, 1]
-    with pytest.raises(InputError, match="do not say what the preferences are"):
+    with pytest.raises(InputError, match="have no recognised roles"):
         read("ID,Name,Which do you know?\n1,a,x;y;\n2,b,x;\n")
 
 
 def test_a_list_that_nobody_orders_otherwise_has_to_be_named(read: Any) -> None:
     text = "ID,Name,Rank the places\n1,ann,Sushi;Taco;Pho;\n2,bob,Sushi;Taco;Pho;\n"
-    with pytest.raises(InputError, match="do not say what the preferences are"):
+    with pytest.raises(InputError, match="have no recognised roles"):
         read(text, delimiter=",")
     assert said(read(text, delimiter=",", ranking=3, agent="Name"))["bob"] == "Sushi > Taco > Pho"
 
@@ -274,7 +275,7 @@ def test_columns_that_are_places_hold_items(read: Any) -> None:
 def test_a_name_that_some_did_not_give_is_not_the_agent(read: Any) -> None:
     prefs = read(FORM.replace("bob", ""))
     assert prefs.agents is None
-    assert "Your name does not name everybody" in prefs.notes[0]
+    assert "Your name does not identify every row" in prefs.notes[0]
     assert prefs.n_ballots == 3
 
 
@@ -289,7 +290,7 @@ def test_a_question_says_whether_it_asks_for_ranks(read: Any) -> None:
     assert read("Timestamp,Name,Rank them [x],Rank them [y],Rank them [z]\n" + rows).scale == "rank"
     assert read("Timestamp,Name,Rate them [x],Rate them [y],Rate them [z]\n" + rows).scale == "rating"
     header = "Timestamp,Name,What about [x],What about [y],What about [z]\n"
-    with pytest.raises(InputError, match="say layout='rank-matrix', or layout='rating-matrix'"):
+    with pytest.raises(InputError, match="use layout='rank-matrix', or layout='rating-matrix'"):
         read(header + rows)
     assert read(header + rows, layout="rank-matrix").scale == "rank"
 
@@ -316,7 +317,7 @@ def test_labels_and_features_can_be_swapped(tmp_path: Path) -> None:
 def test_what_is_no_table_cannot_be_swapped(tmp_path: Path) -> None:
     path = tmp_path / "a.soc"
     path.write_text("2\n1,a\n2,b\n1,1,1\n1,1,2\n")
-    with pytest.raises(InputError, match="transpose= has no meaning for PrefLib files"):
+    with pytest.raises(InputError, match="transpose= does not apply to PrefLib files"):
         cc.read(path, transpose=True)
 
 

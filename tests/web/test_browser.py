@@ -122,7 +122,7 @@ def test_a_changed_role_changes_what_is_read(screen: Screen) -> None:
 
 def test_a_column_that_nobody_guessed_is_named(screen: Screen) -> None:
     screen.page.evaluate(DROP, {"text": rows("city,who,best", "x,ann,1", "x,bob,2"), "name": "odd.csv"})
-    screen.expect(screen.page.locator("#problem")).to_contain_text("do not say what the preferences are")
+    screen.expect(screen.page.locator("#problem")).to_contain_text("have no recognised roles")
     screen.page.select_option("#role-1", "item")
     screen.page.select_option("#role-2", "rating")
     assert screen.done("--rating best").items() == ["bob", "ann"]

@@ -84,7 +84,7 @@ def test_notes_and_results_name_controls(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "settings", "error"),
     [
-        ("qrels.txt", {}, "which holds no preferences: add it as the file of labels."),
+        ("qrels.txt", {}, "which does not contain preferences: add it as the file of labels."),
         ("election.csv", {"method": "brda"}, "There is no method 'brda'. Did you mean borda?"),
         ("election.csv", {"method": "mean-rating"}, "choose the role “rating” or the role “rank” for a column."),
     ],

@@ -7,13 +7,15 @@ gold labels are known for some documents. All that turns judgements into ranking
 majority-vote    judgements for a document minus those against it
 condorcet        duels of documents, won by whom agents judge higher in total (Copeland's points)
 dawid-skene      what a document is and how each agent errs, found together without gold labels
+ulara            agents count by their agreement with the mean rank of each document
+cranking         the posterior of the order; agents have dispersions learnt from the gold labels of other topics
 theta-mpm        agents count by how well they agree with the gold labels of other topics
 consensus        a ranker trained on the summed preferences of all agents
 hybrid           a ranker that knows every agent with at least ``min_preferences`` judgements by itself,
                  all others by their sum
 ===============  ===========================================================================================
 
-The last three learn from gold labels. ``rank`` ranks by any of them, ``decide`` gives labels to all documents,
+The last four learn from gold labels. ``rank`` ranks by any of them, ``decide`` gives labels to all documents,
 ``reliability`` says how often each agent is right.
 
 >>> from concordant import crowd
@@ -61,7 +63,9 @@ SYSTEMS: Mapping[str, System] = {
     "majority-vote": System("majority-vote", {"cutoff": 1.0}),
     "condorcet": System("copeland", {"counts": "difference"}),
     "dawid-skene": System("dawid-skene"),
+    "ulara": System("ulara"),
     "theta-mpm": System("mpm", {"counts": "binary"}, True),
+    "cranking": System("cranking", learns=True),
     "consensus": System("expert-ranker", {"scope": "combined", "counts": "binary", "unjudged": "skip"}, True),
     "hybrid": System("expert-ranker", {"scope": "hybrid", "counts": "binary", "unjudged": "skip"}, True),
 }

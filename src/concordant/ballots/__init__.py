@@ -1,7 +1,7 @@
-"""The arrays behind ``Preferences``: building, checking, merging and cutting ballots.
+"""Build, validate, merge and subset the arrays of ``Preferences``.
 
-``vocabulary`` numbers labels, ``build`` makes the columns of ballots from lists, pairs, rows and matrices,
-``invariants`` checks them, ``form`` names their form, ``merging`` joins equal ballots, ``subsets`` selects some,
-``segments`` has the arithmetic of arrays cut into segments. Everything may be imported from here; the room itself
-imports kernels, ``support``, ``errors`` and ``types``, never a container.
+``vocabulary`` maps labels to integer codes, ``build`` creates the columns of ballots from lists, pairs, rows and
+matrices, ``invariants`` validates them, ``form`` determines their form, ``merging`` merges equal ballots, ``subsets``
+selects some of them, and ``segments`` has the arithmetic of segmented arrays. All packages may import from here. This
+package imports kernels, ``support``, ``errors`` and ``types``, never a container class.
 """

@@ -1,7 +1,7 @@
-"""From what users hold to the arrays of the container: rankings, pairs, rank matrices and long rows.
+"""Convert rankings, pairs, rank matrices and long rows to the arrays of ``Preferences``.
 
-Every function returns plain keyword arguments for ``Preferences``, but for the bounds of pairs, which
-``Preferences.of_parts`` knows; the container checks them.
+Every function returns keyword arguments for ``Preferences``, which validates them. The bounds of pairs are omitted,
+because ``Preferences.of_parts`` knows them.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def gather_rankings(
         unlisted = next((code for code in codes[:n_entries].tolist() if code not in candidate_codes), None)
         if unlisted is not None:
             raise InputError(
-                f"The item {shorten(vocabulary[unlisted])!r} is ranked but not among the candidates: add it to them."
+                f"The item {shorten(vocabulary[unlisted])!r} is ranked but is not a candidate: add it to the "
+                "candidates."
             )
         order = np.array(list(dict.fromkeys(codes[n_entries:].tolist())), np.int32)
         parts.update(slot_ptr=np.array([0, len(order)]), slot_item=order)
@@ -68,7 +69,7 @@ def gather_rankings(
 
 
 def _flatten(rankings: list[Any]) -> tuple[list[object], Int64s, Int32s]:
-    """Return the items of all rankings one after the other, with the ballots' bounds and tiers."""
+    """Return the items of all rankings, concatenated, with the bounds and tiers of the ballots."""
     flat: list[object] = []
     tiers: list[int] = []
     indptr = np.zeros(len(rankings) + 1, np.int64)
@@ -76,7 +77,7 @@ def _flatten(rankings: list[Any]) -> tuple[list[object], Int64s, Int32s]:
         if isinstance(ranking, (str, bytes)) or not isinstance(ranking, Iterable):
             raise InputError(
                 f"Ranking {row + 1} is {shorten(repr(ranking))}, not a list of items: "
-                'write it best first, like ["a", "b"].'
+                'write it best first, such as ["a", "b"].'
             )
         for tier, place in enumerate(ranking):
             if isinstance(place, (set, frozenset)):
@@ -99,8 +100,9 @@ def gather_pairs(
     covariates: Mapping[str, object] | None = None,
     **columns: object,
 ) -> Parts:
-    """Return comparisons as parts, one per row. ``tie`` marks draws, ``winner_first`` rows whose winner was shown
-    first.
+    """Return comparisons as parts, one per row.
+
+    ``tie`` marks draws, and ``winner_first`` marks rows whose winner was shown first.
     """
     coded = encode_whole_numbers([winner, loser])
     if coded is None:
@@ -115,8 +117,9 @@ def gather_pairs(
 
 
 def covariates_of_pairs(covariates: Mapping[str, object], n: int) -> Parts:
-    """Return the covariates of n comparisons (2n entries, winner before loser); a difference is stored on the winner's
-    side.
+    """Return the covariates of n comparisons (2n entries, winner before loser).
+
+    A difference is stored on the winner's side.
     """
     table = np.zeros((2 * n, len(covariates)))
     for k, (name, values) in enumerate(covariates.items()):
@@ -128,18 +131,18 @@ def covariates_of_pairs(covariates: Mapping[str, object], n: int) -> Parts:
 
 
 def sorted_by_time(parts: Parts, time: object, n: int) -> Parts:
-    """Return ballots in the order of time, oldest first; equal times stay as they were."""
+    """Return ballots in chronological order; ballots with equal times keep their order."""
     moment, is_dated = as_times(time)
     if moment.shape != (n,):
         raise InputError(f"The time column has {moment.size} values for {n} rows: give one per row.")
     if not np.isfinite(moment).all():
         row = int(np.flatnonzero(~np.isfinite(moment))[0])
-        raise InputError(f"The time in row {row + 1} is neither a number nor a date like 2024-05-31: mend it.")
+        raise InputError(f"The time in row {row + 1} is neither a number nor a date like 2024-05-31: correct it.")
     return in_order_of_time(parts | {"time": moment, "is_dated": is_dated})
 
 
 def in_order_of_time(parts: Parts) -> Parts:
-    """Return ballots sorted by their time, items renumbered in order of appearance."""
+    """Return ballots sorted by time, with items renumbered in order of appearance."""
     order = np.argsort(parts["time"], kind="stable")
     if "indptr" in parts:
         indptr = parts["indptr"]
@@ -178,10 +181,9 @@ def pairs_of_codes(
 
 
 def tally_pairs(winner: object, loser: object, *, weight: object = None, tie: object = None) -> Parts | None:
-    """Count equal comparisons instead of listing them: one ballot per outcome of two items that met, weighted by its
-    count.
+    """Count equal comparisons: one ballot per pair of items and outcome, weighted by its count.
 
-    None where that would not pay (more pairs of items than comparisons) or needs a closer look (weights of zero).
+    None if that would not save memory (more pairs of items than comparisons) or if there are weights of zero.
     """
     if all(
         isinstance(column, np.ndarray) and column.dtype.kind in "iu" and column.ndim == 1 for column in (winner, loser)
@@ -221,7 +223,7 @@ def _pair_parts(vocabulary: Vocabulary, item: Int32s, tier: Int32s) -> Parts:
 
 
 def _same_rows(winner: AnyArray, loser: AnyArray) -> int:
-    """Return the number of comparisons; refuse columns of different lengths."""
+    """Return the number of comparisons; reject columns of different lengths."""
     if len(winner) != len(loser):
         raise InputError(
             f"There are {len(winner)} winners and {len(loser)} losers: give two columns of the same length."
@@ -234,7 +236,7 @@ def _as_signed(column: AnyArray) -> AnyArray:
 
 
 def gather_rows(item: object, value: object, *, scale: str, **columns: object) -> Parts:
-    """Return the ballots of ``gather_numbered_rows`` without the row of every entry."""
+    """Return the ballots of ``gather_numbered_rows`` without the row of each entry."""
     return gather_numbered_rows(item, value, scale=scale, **columns)[0]
 
 
@@ -248,11 +250,10 @@ def gather_numbered_rows(
     weight: object = None,
     level: object = None,
 ) -> tuple[Parts, Int64s]:
-    """Return ballots from the long form: one row per (agent, instance, item) with a rank (1 best) or a rating (high
-    good).
+    """Return ballots from the long form: one row per (agent, instance, item) with a rank (1 is best) or a rating.
 
-    ``level`` orders the items where that is not the value itself (a TREC run is ordered by its rank column and
-    carries scores as values). Also returns the row of every entry.
+    ``level`` orders the items if the value does not (a TREC run is ordered by its rank column and has scores as
+    values). The row of each entry is also returned.
     """
     codes, vocabulary = encode(item, "item")
     n = len(codes)
@@ -292,7 +293,7 @@ def gather_numbered_rows(
 
 
 def with_candidates(parts: Parts, item: Coded, instance: Coded | None) -> Parts:
-    """Return ballots whose instances get further candidates: ``item`` in ``instance``, row by row."""
+    """Return ballots with additional candidates: ``item`` in ``instance``, row by row."""
     (_, item_code), items = join_vocabularies([parts["items"], item[1]])  # known codes stay
     if instance is None:
         return parts | {"items": items}
@@ -319,17 +320,16 @@ def gather_matrix(
     instance: object = None,
     scale: str = "rank",
 ) -> Parts:
-    """Return ballots from a matrix (items x agents), NaN where an agent left out an item; rank 1 is best, ratings high
-    good.
+    """Return ballots from a matrix (items x agents) of ranks (1 is best) or ratings (higher is better); NaN is missing.
 
-    Where agents belong to different instances, the candidates of an instance are the items its agents rank or rate.
+    If agents belong to different instances, the candidates of an instance are the items that its agents rank or rate.
     """
     values = np.asarray(matrix, np.float64)
     if values.ndim != 2:
         raise InputError(f"A {scale} matrix has two dimensions (items x agents), not {values.ndim}: reshape it.")
     n_items, n_agents = values.shape
     if np.isinf(values).any():
-        raise InputError(f"A {scale} is infinite: use NaN where an agent did not give one.")
+        raise InputError(f"A {scale} is infinite: use NaN for missing values.")
     _, vocabulary = _same_length(encode(range(n_items) if items is None else items), n_items, "item")
     if len(vocabulary) != n_items:
         raise InputError(f"The {n_items} item labels are not distinct: name each row once.")
@@ -343,8 +343,7 @@ def gather_matrix(
 def gather_questions(
     matrix: Floats, items: Sequence[str], questions: Sequence[str], *, scale: str, **columns: object
 ) -> Parts:
-    """Return ballots from a matrix (agents x columns); a column is an item of a question, NaN where it was not
-    answered.
+    """Return ballots from a matrix (agents x columns); a column is an item of a question, and NaN is a missing answer.
 
     A question is an instance whose candidates are the items of its columns.
     """
@@ -381,7 +380,7 @@ def _named_ballots(
 
 
 def as_numbers(column: object, n: int, what: str) -> Floats:
-    """Return a column as finite float64 values, or say which row is not a number."""
+    """Return a column as finite float64 values, or raise an error with the row that is not a number."""
     if column is None:
         raise InputError(f"The {what} column is missing: give one number per row.")
     if speaks_arrow(column):
@@ -407,7 +406,7 @@ def as_numbers(column: object, n: int, what: str) -> Floats:
 
 
 def _is_new(values: Floats, column: object) -> bool:
-    """Return whether the numbers made from a column are a copy, not a view of the user's memory."""
+    """Return whether the numbers converted from a column are a copy, not a view of the user's memory."""
     if isinstance(column, np.ndarray):
         return not np.may_share_memory(values, column)
     return isinstance(column, list) or speaks_arrow(column)
@@ -437,7 +436,7 @@ def _number(value: object, row: int, what: str) -> float:
 
 
 def _texts(parts: Any) -> list[str | None]:
-    """Return the texts of a column of ``kernels.read_stream`` (codes, offsets, UTF-8 data); None where missing."""
+    """Return the texts of a column of ``kernels.read_stream`` (codes, offsets, UTF-8 data); None for missing values."""
     codes, offsets, data, _ = parts
     raw, ends = data.tobytes(), offsets.tolist()
     labels = [raw[a:b].decode("utf-8", "replace") for a, b in pairwise(ends)]
@@ -445,7 +444,7 @@ def _texts(parts: Any) -> list[str | None]:
 
 
 def ballot_columns(n: int, weight: object = None, agent: object = None, instance: object = None) -> Parts:
-    """Return the columns that belong to whole ballots, checked and numbered."""
+    """Return the columns that belong to whole ballots, validated and encoded."""
     parts: Parts = {}
     if weight is not None:
         parts["weight"] = as_numbers(weight, n, "weight")
@@ -463,7 +462,7 @@ def _same_length(coded: tuple[Int32s, Vocabulary], n: int, what: str) -> tuple[I
 
 
 def _weight_of_ballots(weights: Floats, order: Int64s, indptr: Int64s) -> Floats:
-    """Return the weight of every ballot; refuse rows of one ballot with different weights."""
+    """Return the weight of each ballot; reject rows of one ballot with different weights."""
     by_entry = weights[order] if len(order) else weights
     per_ballot = by_entry[indptr[:-1]]
     differs = by_entry != np.repeat(per_ballot, np.diff(indptr))
@@ -471,14 +470,13 @@ def _weight_of_ballots(weights: Floats, order: Int64s, indptr: Int64s) -> Floats
         entry = int(np.flatnonzero(differs)[0])
         row = int(order[entry]) if len(order) else entry
         raise InputError(
-            f"The weight in row {row + 1} differs from the other rows of its ballot: "
-            "a weight belongs to a whole ballot."
+            f"The weight in row {row + 1} differs from that of the other rows of its ballot: give a ballot one weight."
         )
     return per_ballot
 
 
 def number_teams(indptr: Int64s, team: AnyArray) -> Int32s:
-    """Return the number of every entry's team inside its ballot, from 0 in order of appearance."""
+    """Return the team number of each entry within its ballot, from 0 in order of appearance."""
     low = int(team.min(initial=0))
     span = int(team.max(initial=0)) - low + 1
     group, _ = kernels.encode_ints(segment_index(indptr) * span + (team.astype(np.int64) - low))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def form_of(prefs: Preferences) -> str:
-    """Return the form that was declared, or the one that follows from the ballots."""
+    """Return the declared form, or the one that follows from the ballots."""
     if not len(prefs.item):
         return "empty"
     if prefs.team is not None:
@@ -30,7 +30,7 @@ def form_of(prefs: Preferences) -> str:
 
 
 def _has_third_tier(prefs: Preferences) -> bool:
-    """Return whether a ballot has more than two tiers; the first 100 ballots are tried first."""
+    """Return whether a ballot has more than two tiers; the first 100 ballots are checked first."""
     for n in (100, prefs.n_ballots):
         indptr = prefs.indptr[: n + 1]
         is_tier_start = np.ones(indptr[-1], bool)

@@ -1,8 +1,8 @@
-"""What holds of all preferences: checked once, on construction, so that methods and kernels may trust the arrays.
+"""Check the invariants of preferences once, on construction, so that methods and kernels can rely on the arrays.
 
-The parts are the arguments of ``Preferences`` by name. Codes index their vocabulary, no item stands twice in a ballot,
+The parts are the arguments of ``Preferences`` by name. Codes index their vocabulary, no item occurs twice in a ballot,
 entries are sorted by tier, weights and numbers lie in the ranges of ``limits`` (a ballot of weight zero is dropped and
-counted), every ranked item is a candidate of its instance.
+counted), and every ranked item is a candidate of its instance.
 """
 
 from __future__ import annotations
@@ -43,16 +43,19 @@ _ARRAYS = {"indptr": np.int64, "slot_ptr": np.int64, "slot_item": np.int32, **PE
 
 
 class Slots(NamedTuple):
-    """The candidates of every instance, one after the other, and the slot of every entry."""
+    """The candidates of all instances, concatenated, and the slot of each entry."""
 
     ptr: Int64s
     item: Int32s
     of_entry: Int64s | None
-    """None where it is the code of the item."""
+    """None if the slot equals the code of the item."""
 
 
 def checked(parts: Parts) -> Parts:
-    """Check the invariants of the parts; make arrays read-only copies of the right type, with entries by tier."""
+    """Check the invariants of the parts.
+
+    Convert arrays to read-only copies of the right type, with entries sorted by tier.
+    """
     for name in ("items", "agents", "instances"):
         parts[name] = _vocabulary(parts[name])
     for name, dtype in _ARRAYS.items():
@@ -79,7 +82,7 @@ def checked(parts: Parts) -> Parts:
 
 
 def find_slots(parts: Mapping[str, Any]) -> Slots:
-    """Return the candidates of every instance: those given, else what its ballots name, or the whole vocabulary."""
+    """Return the candidates of each instance: those given, else the items on its ballots, or the whole vocabulary."""
     items, instance, item = (parts[name] for name in ("items", "instance", "item"))
     if parts["slot_ptr"] is not None:
         indptr = parts["indptr"]
@@ -96,13 +99,13 @@ def find_slots(parts: Mapping[str, Any]) -> Slots:
 
 
 def check_codes(codes: Int32s, size: int, name: str) -> None:
-    """Refuse codes outside 0..size - 1."""
+    """Reject codes outside 0..size - 1."""
     if len(codes) and (codes.min() < 0 or codes.max() >= size):
         raise InputError(f"An {name} code lies outside 0..{size - 1}: codes index the vocabulary.")
 
 
 def _vocabulary(labels: Vocabulary | Iterable[str] | None) -> Vocabulary | None:
-    """Return labels as a vocabulary; refuse repeated labels."""
+    """Return labels as a vocabulary; reject repeated labels."""
     if labels is None or isinstance(labels, Vocabulary):
         return labels
     vocabulary = Vocabulary(labels)
@@ -112,7 +115,7 @@ def _vocabulary(labels: Vocabulary | Iterable[str] | None) -> Vocabulary | None:
 
 
 def _check_sizes(parts: Parts) -> None:
-    """Refuse arrays whose length is not the number of entries, or of ballots."""
+    """Reject arrays whose length is not the number of entries or ballots."""
     n_ballots, n_entries = len(parts["indptr"]) - 1, len(parts["item"])
     _check_pointer(parts["indptr"], n_entries, "indptr")
     for names, size in ((PER_ENTRY, n_entries), (PER_BALLOT, n_ballots)):
@@ -122,31 +125,33 @@ def _check_sizes(parts: Parts) -> None:
 
 
 def _check_pointer(pointer: Int64s, n_entries: int, name: str) -> None:
-    """Refuse a pointer that does not rise from 0 to the number of entries."""
+    """Reject a pointer that does not increase from 0 to the number of entries."""
     falls = np.count_nonzero(pointer[1:] < pointer[:-1])  # faster than any() on the few ballots of a service
     if falls or not len(pointer) or pointer[0] != 0 or pointer[-1] != n_entries:
-        raise InputError(f"{name} must rise from 0 to the number of entries ({n_entries}).")
+        raise InputError(f"{name} must increase from 0 to the number of entries ({n_entries}).")
 
 
 def _check_meaning(parts: Parts) -> None:
-    """Refuse a form or scale that the arrays do not have."""
+    """Reject a form or scale that does not match the arrays."""
     form, scale, value = parts["said_form"], parts["scale"], parts["value"]
     if form is not None and form not in FORMS:
         raise InputError(arg("form", form) + f" is not a form: use {', '.join(FORMS)}, or leave it out.")
     if form == "pairs" and (np.diff(parts["indptr"]) != 2).any():
-        raise InputError(arg("form", "pairs") + " is for ballots of two items each: leave it out.")
+        raise InputError(arg("form", "pairs") + " only applies to ballots of two items each: leave it out.")
     if scale not in SCALES or (scale is None) != (value is None):
-        raise InputError(arg("scale", scale) + " does not fit: it is 'rank' or 'rating' when values are given.")
+        raise InputError(
+            arg("scale", scale) + " is not valid: use 'rank' or 'rating' if values are given, and no scale otherwise."
+        )
     if value is not None and not are_numbers(value):
         raise InputError(f"A value is not {NUMBERS}: leave the item out of the ballot, or change the unit.")
     if parts["time"] is not None and not are_numbers(parts["time"]):
-        raise InputError(f"A time is not {NUMBERS}: leave the ballot out, or the times.")
+        raise InputError(f"A time is not {NUMBERS}: leave out the ballot or all times.")
     _check_covariates(parts["covariate"], parts["covariates"])
     _check_teams(parts)
 
 
 def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> None:
-    """Refuse covariates without names, names without covariates, and values that are not finite numbers."""
+    """Reject covariates without names, names without covariates, and values that are not finite numbers."""
     if covariate is None and not names:
         return
     if covariate is None or covariate.ndim != 2 or covariate.shape[1] != len(names) or len(set(names)) != len(names):
@@ -156,7 +161,7 @@ def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> Non
 
 
 def _check_teams(parts: Parts) -> None:
-    """Refuse a team whose members stand in different tiers of a ballot: a team wins or loses as one."""
+    """Reject a team whose members have different tiers on a ballot: a team wins or loses together."""
     team, tier = parts["team"], parts["tier"]
     if team is None or not len(team):
         return
@@ -166,12 +171,12 @@ def _check_teams(parts: Parts) -> None:
     if same.any():
         ballot_number = int(ballot[order][int(np.argmax(same))])  # from 0
         raise InputError(
-            f"Members of one team stand in different places of ballot {ballot_number + 1}: a team wins as one."
+            f"Members of one team have different places on ballot {ballot_number + 1}: give them the same place."
         )
 
 
 def _check_labels(parts: Parts) -> None:
-    """Refuse codes without a label, and items that are repeated in a ballot."""
+    """Reject codes without a label, and items that occur twice in a ballot."""
     items = parts["items"]
     check_codes(parts["item"], len(items), "item")
     for name in ("agent", "instance"):
@@ -183,11 +188,11 @@ def _check_labels(parts: Parts) -> None:
     ballot, entry = kernels.find_repeated(parts["indptr"], parts["item"], len(items))
     if ballot >= 0:
         label = shorten(items[parts["item"][entry]])
-        raise InputError(f"Ballot {ballot + 1} names {label!r} twice: each item stands once in a ballot.")
+        raise InputError(f"Ballot {ballot + 1} names {label!r} twice: a ballot lists each item at most once.")
 
 
 def _sort_tiers(parts: Parts) -> None:
-    """Sort entries by tier inside each ballot, where they are not sorted yet."""
+    """Sort entries by tier within each ballot, unless they are already sorted."""
     tier, indptr = parts["tier"], parts["indptr"]
     falls = np.flatnonzero(tier[1:] < tier[:-1]) + 1  # allowed where a ballot starts
     is_start = np.zeros(len(tier) + 1, bool)
@@ -205,7 +210,7 @@ def _keep(parts: Parts, names: Iterable[str], chosen: AnyArray) -> None:
 
 
 def _check_weights(parts: Parts) -> None:
-    """Refuse invalid weights, and drop the ballots of weight zero."""
+    """Reject invalid weights, and drop the ballots of weight zero."""
     weight = parts["weight"]
     if are_weights(weight):
         return
@@ -223,19 +228,19 @@ def _check_weights(parts: Parts) -> None:
     parts["indptr"] = pointer(sizes[keep])
     freeze(parts["indptr"])
     dropped = int((~keep).sum())
-    parts["notes"] += (f"{dropped} ballot{'s' * (dropped > 1)} of weight zero dropped",)
+    parts["notes"] += (f"{dropped} ballot{'s' * (dropped > 1)} with weight zero dropped",)
 
 
 def _check_slots(parts: Parts) -> None:
-    """Check given candidates (slot_ptr, slot_item): sizes, codes, repeats, and that they include every ranked item."""
+    """Validate given candidates (slot_ptr, slot_item): sizes, codes, repeats, and that every ranked item is one."""
     slot_ptr, slot_item, items = parts["slot_ptr"], parts["slot_item"], parts["items"]
     n_instances = 1 if parts["instances"] is None else len(parts["instances"])
     if len(slot_ptr) != n_instances + 1:
-        raise InputError(f"slot_ptr describes {len(slot_ptr) - 1} instances, there are {n_instances}.")
+        raise InputError(f"slot_ptr describes {len(slot_ptr) - 1} instances, but there are {n_instances}.")
     _check_pointer(slot_ptr, len(slot_item), "slot_ptr")
     check_codes(slot_item, len(items), "slot item")
     if kernels.find_repeated(slot_ptr, slot_item, len(items))[0] >= 0:
-        raise InputError("An instance lists a candidate twice: each candidate is one slot.")
+        raise InputError("An instance lists a candidate twice: list each candidate once.")
     slots = find_slots(parts)
     is_not_candidate = slots.of_entry < 0 if slots.of_entry is not None else np.zeros(0, bool)
     if is_not_candidate.any():

@@ -1,4 +1,4 @@
-"""Equal ballots: finding them to merge, and comparing whole preferences by content; items on few ballots."""
+"""Find equal ballots to merge, compare preferences by content, and find items that are on few ballots."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _grouped(rows: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def same_content(a: Preferences, b: Preferences) -> bool:
-    """Return whether two preferences are equal ballot by ballot, whatever the numbering of their labels."""
+    """Return whether two preferences are equal ballot by ballot, independent of the codes of their labels."""
     if (a.n_ballots, len(a.item), a.scale, a.form) != (b.n_ballots, len(b.item), b.scale, b.form):
         return False
     if (a.covariates, a.is_dated, a.time is None) != (b.covariates, b.is_dated, b.time is None):
@@ -105,7 +105,7 @@ def same_content(a: Preferences, b: Preferences) -> bool:
 
 
 def dense_tiers(prefs: Preferences) -> Int64s:
-    """Return tiers renumbered 0, 1, 2, … inside each ballot, without gaps."""
+    """Return tiers renumbered 0, 1, 2, … within each ballot, without gaps."""
     tier, indptr = prefs.tier, prefs.indptr
     is_next_tier = np.zeros(len(tier), np.int64)
     is_next_tier[1:] = tier[1:] != tier[:-1]
@@ -118,9 +118,7 @@ def dense_tiers(prefs: Preferences) -> Int64s:
 
 
 def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> Int64s:
-    """Return the order of entries that sorts them by ballot, tier and item (by the translated code, where one is
-    given).
-    """
+    """Return the order of entries that sorts them by ballot, tier and item (by the translated code, if given)."""
     item = prefs.item if translate is None else translate[prefs.item]
     descents = np.flatnonzero((item[1:] < item[:-1]) & (prefs.tier[1:] == prefs.tier[:-1])) + 1
     is_start = np.zeros(len(item) + 1, bool)
@@ -131,7 +129,7 @@ def _canonical_order(prefs: Preferences, translate: AnyArray | None = None) -> I
 
 
 def _in_order(prefs: Preferences, name: str, order: Int64s) -> AnyArray | None:
-    """Return a column of entries in another order, or None; teams are renumbered by appearance in it."""
+    """Return a column of entries in another order, or None; teams are renumbered by appearance in that order."""
     column: AnyArray | None = getattr(prefs, name)
     if column is None:
         return None
@@ -143,7 +141,7 @@ def _is_open(prefs: Preferences) -> AnyArray:
 
 
 def rows_as_scalars(key: AnyArray) -> AnyArray:
-    """Return rows of integers as comparable scalars: one integer (mixed radix) where the ranges fit, else bytes."""
+    """Return rows of integers as comparable scalars: one integer (mixed radix) if the ranges fit, else bytes."""
     low = key.min(axis=0)
     spans = [int(s) + 1 for s in (key.max(axis=0) - low).tolist()]
     total = 1
@@ -158,7 +156,7 @@ def rows_as_scalars(key: AnyArray) -> AnyArray:
 
 
 def _translate(source: Vocabulary | None, target: Vocabulary | None) -> AnyArray | None:
-    """Return the target's code of each source code, None unless both hold the same labels."""
+    """Return the target's code of each source code; None unless both have the same labels."""
     if source is None or target is None or len(source) != len(target):
         return None
     if source is target:
@@ -168,7 +166,7 @@ def _translate(source: Vocabulary | None, target: Vocabulary | None) -> AnyArray
 
 
 def often_named(prefs: Preferences, n: float) -> Bools:
-    """Return, for every slot, whether at least ``n`` ballots (by weight) name it; refuse where none is left."""
+    """Return, for each slot, whether at least ``n`` ballots (by weight) name it; raise an error if no slot is left."""
     weight_of_slot = sum_by(prefs.entry_slot, np.repeat(prefs.weight, np.diff(prefs.indptr)), prefs.n_slots)
     if not (weight_of_slot >= n).any():
         largest = f"{weight_of_slot.max(initial=0.0):g}"

@@ -1,4 +1,4 @@
-"""Arrays cut into segments: with a pointer ``ptr``, segment q owns the entries ptr[q]:ptr[q + 1]."""
+"""Functions on segmented arrays: with a pointer ``ptr``, segment q has the entries ptr[q]:ptr[q + 1]."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from concordant.types import AnyArray, Bools, Floats, Int64s
 
 
 def pointer(sizes: AnyArray) -> Int64s:
-    """Return where segments of these sizes start, and where the last one ends."""
+    """Return the start of each segment of these sizes, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
@@ -18,13 +18,14 @@ def first_of(ptr: Int64s) -> Int64s:
 
 
 def number_inside(ptr: Int64s) -> Int64s:
-    """Return the number of every entry inside its segment, from 0."""
+    """Return the number of each entry within its segment, from 0."""
     return np.arange(int(ptr[-1])) - first_of(ptr)
 
 
 def places(ptr: Int64s, order: Int64s) -> Int64s:
-    """Return the place of every entry inside its segment, from 0; ``order`` lists entries best first, in one row or
-    several.
+    """Return the place of each entry within its segment, from 0.
+
+    ``order`` lists entries best first, in one row or several.
     """
     place = np.empty(order.shape, np.int64)
     np.put_along_axis(place, order, np.broadcast_to(number_inside(ptr), order.shape), axis=-1)
@@ -32,7 +33,7 @@ def places(ptr: Int64s, order: Int64s) -> Int64s:
 
 
 def is_new(*columns: AnyArray) -> Bools:
-    """Return, for every row, whether it differs in any column from the row before it."""
+    """Return, for each row, whether it differs in any column from the previous row."""
     differs = np.ones(len(columns[0]), bool)
     differs[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return differs
@@ -52,7 +53,7 @@ def spans(first: AnyArray, last: AnyArray) -> Int64s:
 
 
 def deviation_within(scores: Floats, query: AnyArray) -> float:
-    """Return the pooled standard deviation of scores around the mean of their query; 1 where it is 0."""
+    """Return the pooled standard deviation of scores around the mean of their query; 1 if it is 0."""
     mean = np.bincount(query, weights=scores) / np.maximum(np.bincount(query), 1)
     return float(np.sqrt(np.mean((scores - mean[query]) ** 2))) or 1.0
 
@@ -64,5 +65,5 @@ def sum_by(index: AnyArray, weights: AnyArray, n: int) -> Floats:
 
 
 def segment_index(indptr: AnyArray) -> Int64s:
-    """Return the number of the segment every entry belongs to."""
+    """Return the segment number of each entry."""
     return np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))

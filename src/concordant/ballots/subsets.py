@@ -1,4 +1,4 @@
-"""Parts of preferences: some of the ballots, some of the candidates."""
+"""Select some of the ballots and candidates of preferences."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def chosen_ballots(n_ballots: int, chosen: AnyArray | slice | Sequence[int]) -> 
     try:
         ballots = np.atleast_1d(np.arange(n_ballots)[chosen])
     except IndexError as problem:
-        raise InputError(f"The ballots cannot be taken ({problem}): give a mask, indices or a slice.") from None
+        raise InputError(f"The ballots cannot be selected ({problem}): give a mask, indices or a slice.") from None
     if ballots.ndim > 1:
-        raise InputError(f"The ballots have {ballots.ndim} dimensions: give a mask, indices or a slice.")
+        raise InputError(f"The selection of ballots has {ballots.ndim} dimensions: give a mask, indices or a slice.")
     return ballots
 
 
 def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -> dict[str, Any]:
-    """Return the constructor's arguments that keep these ballots and slots; vocabularies shrink to what remains.
+    """Return constructor arguments for these ballots and slots; unused labels are removed from the vocabularies.
 
     Ballots are a mask or indices, which may repeat. A ballot that loses its items is dropped.
     """

@@ -1,8 +1,8 @@
-"""Labels and their codes: the vocabularies of items, agents and instances.
+"""Vocabularies that map the labels of items, agents and instances to integer codes.
 
-A vocabulary numbers labels in order of first appearance. Labels are text; whole numbers are taken as the text
-that writes them. A column can be a list, a NumPy array, a pandas or polars series or any Arrow array: text in
-Arrow memory is numbered without ever becoming Python objects, and its labels are decoded only when asked for.
+A vocabulary numbers labels in order of first appearance. Labels are text; whole numbers are converted to text. A column
+can be a list, a NumPy array, a pandas or polars series or any Arrow array. Text in Arrow memory is encoded without
+creating Python objects, and its labels are decoded only on request.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row be
 
 
 class Vocabulary(Sequence[str]):
-    """Distinct labels in a fixed order, with fast look-up both ways."""
+    """Distinct labels in a fixed order, with fast lookup in both directions."""
 
     __slots__ = ("_build_labels", "_code_of", "_frozen_labels", "_plain_labels", "_size", "spelling")
 
@@ -37,11 +37,11 @@ class Vocabulary(Sequence[str]):
         self._size = len(self._plain_labels)
         self._code_of: dict[str, int] | None = None
         self.spelling: tuple[Int64s, Bytes] | None = None
-        """Offsets and UTF-8 text, end to end, where the labels came as that."""
+        """Offsets and concatenated UTF-8 text, if the labels were given in that form."""
 
     @classmethod
     def lazy(cls, size: int, make: Callable[[], list[str]]) -> Vocabulary:
-        """Make a vocabulary whose labels are built when first needed."""
+        """Create a vocabulary whose labels are built when first needed."""
         vocabulary = cls.__new__(cls)
         vocabulary._plain_labels, vocabulary._build_labels, vocabulary._size, vocabulary._code_of = (
             None,
@@ -55,14 +55,14 @@ class Vocabulary(Sequence[str]):
 
     @property
     def labels(self) -> list[str]:
-        """All labels in code order, a list that cannot be changed."""
+        """All labels in code order, as an immutable list."""
         if self._frozen_labels is None:
             self._frozen_labels = FrozenList(self._labels)
         return self._frozen_labels
 
     @property
     def _labels(self) -> list[str]:
-        """All labels in a plain list, which is faster to index; not to be handed out."""
+        """All labels in a plain list, which is faster to index; for internal use only."""
         if self._plain_labels is None:
             assert self._build_labels is not None
             self._plain_labels, self._build_labels = self._build_labels(), None
@@ -106,10 +106,10 @@ class Vocabulary(Sequence[str]):
         except KeyError:
             hint = suggest(text, self._labels[:10_000])
             item = text if what == "item" else None
-            raise UnknownNameError(f"There is no {what} {shorten(text)!r} here.{hint}", item=item) from None
+            raise UnknownNameError(f"There is no {what} {shorten(text)!r}.{hint}", item=item) from None
 
     def codes(self, labels: Iterable[object]) -> Int32s:
-        """Return the codes of many labels, -1 where a label is unknown."""
+        """Return the codes of many labels, -1 for unknown labels."""
         lookup = self._lookup()
         return np.array([lookup.get(str(label), -1) for label in labels], np.int32)
 
@@ -125,18 +125,16 @@ class Vocabulary(Sequence[str]):
 
 
 def shorten(label: str, width: int = 60) -> str:
-    """Cut a label for display; a label can be a million characters long."""
+    """Shorten a label for display; a label can have a million characters."""
     return label if len(label) <= width else label[: width - 1] + "…"
 
 
 Coded = tuple[Int32s, Vocabulary]
-"""A column of text: the code of every row (-1 where it is missing) and the labels."""
+"""A text column: the code of each row (-1 for missing) and the labels."""
 
 
 def encode(column: object, what: str = "item") -> Coded:
-    """Number the labels of one column (list, array, series, Arrow data, or codes with a vocabulary):
-    (codes, vocabulary).
-    """
+    """Encode one column (list, array, series, Arrow data, or codes with a vocabulary) as (codes, vocabulary)."""
     if isinstance(column, tuple) and len(column) == 2 and isinstance(column[1], Vocabulary):
         return _checked(*column, what)
     if speaks_arrow(column):
@@ -160,14 +158,14 @@ def encode(column: object, what: str = "item") -> Coded:
 
 
 def encode_together(columns: Sequence[object], what: str = "item") -> tuple[list[Int32s], Vocabulary]:
-    """Number the labels of several columns with one vocabulary, in order of first appearance row by row."""
+    """Encode several columns with one vocabulary, in order of first appearance row by row."""
     return join_columns([encode(column, what) for column in columns])
 
 
 def encode_whole_numbers(columns: Sequence[object]) -> Coded | None:
-    """Number the labels of columns of whole numbers as ``encode_together`` does, but return the codes row by row.
+    """Encode columns of whole numbers like ``encode_together``, but return the codes row by row.
 
-    None where a column holds anything else, or they differ in length.
+    None if a column contains anything else, or if the columns differ in length.
     """
     whole = [column for column in map(_integers, columns) if column is not None]
     if len(whole) < len(columns) or len({len(column) for column in whole}) > 1:
@@ -176,7 +174,7 @@ def encode_whole_numbers(columns: Sequence[object]) -> Coded | None:
 
 
 def join_columns(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
-    """Bring columns under one vocabulary, in order of first appearance row by row; each label is compared once."""
+    """Convert columns to one vocabulary, in order of first appearance row by row; each label is compared once."""
     tables, vocabulary = _joined(columns)
     if tables is None:
         return [codes for codes, _ in columns], vocabulary
@@ -184,7 +182,7 @@ def join_columns(columns: Sequence[Coded]) -> tuple[list[Int32s], Vocabulary]:
 
 
 def join_rows(columns: Sequence[Coded]) -> Coded:
-    """Do as ``join_columns`` for columns of equal length, but return the codes row by row in one array."""
+    """Like ``join_columns`` for columns of equal length, but return the codes row by row in one array."""
     tables, vocabulary = _joined(columns)
     n = len(columns[0][0])
     rows = np.empty((n, len(columns)), np.int32)
@@ -196,7 +194,7 @@ def join_rows(columns: Sequence[Coded]) -> Coded:
 
 
 def _joined(columns: Sequence[Coded]) -> tuple[list[Int32s] | None, Vocabulary]:
-    """Return, per column, the common code of each label, then -1 for missing; None where all share a vocabulary."""
+    """Return, per column, the common code of each label, then -1 for missing; None if all share a vocabulary."""
     if all(vocabulary is columns[0][1] for _, vocabulary in columns):
         return None, columns[0][1]
     tables, vocabulary = join_vocabularies([vocabulary for _, vocabulary in columns])
@@ -211,7 +209,7 @@ def _joined(columns: Sequence[Coded]) -> tuple[list[Int32s] | None, Vocabulary]:
 
 
 def _first_rows(codes: Int32s, size: int) -> Int64s:
-    """Return the first row of every code, ``UNSEEN`` without one; stop reading once all codes have occurred."""
+    """Return the first row of each code, ``UNSEEN`` if there is none; stop reading once all codes have occurred."""
     first = np.full(size, UNSEEN)
     step = max(4 * size, 4096)
     for start in range(0, len(codes), step):
@@ -225,10 +223,10 @@ def _first_rows(codes: Int32s, size: int) -> Int64s:
 
 
 def join_vocabularies(vocabularies: Sequence[Vocabulary]) -> tuple[list[Int32s], Vocabulary]:
-    """Merge vocabularies; return, for each, the new code of every label followed by -1 (for missing labels), and the
-    union.
+    """Merge vocabularies.
 
-    Labels stored as bytes are compared as such, without making Python text of them.
+    Return, for each, the new code of each label followed by -1 (for missing labels), and the union. Labels stored as
+    bytes are compared as bytes, without decoding them.
     """
     spellings = [vocabulary.spelling for vocabulary in vocabularies if vocabulary.spelling is not None]
     if len(spellings) < len(vocabularies):
@@ -248,7 +246,7 @@ def join_vocabularies(vocabularies: Sequence[Vocabulary]) -> tuple[list[Int32s],
 
 
 def codes_in(vocabulary: Vocabulary, labels: Vocabulary) -> Int32s:
-    """Return the code in ``vocabulary`` of each of the labels, -1 where it has none."""
+    """Return the code in ``vocabulary`` of each label, -1 for unknown labels."""
     (_, joined_code), _ = join_vocabularies([vocabulary, labels])
     return np.where(joined_code < len(vocabulary), joined_code, np.int32(-1))[:-1]
 
@@ -263,7 +261,7 @@ def renumber(codes: AnyArray, vocabulary: Vocabulary) -> Coded:
 
 
 def vocabulary_of_bytes(offsets: Int64s, data: Bytes) -> Vocabulary:
-    """Make a vocabulary over UTF-8 text kept end to end, decoded when first needed."""
+    """Create a vocabulary over concatenated UTF-8 text, decoded when first needed."""
 
     def decode() -> list[str]:
         raw, ends = data.tobytes(), offsets.tolist()
@@ -284,15 +282,15 @@ def coded_of_stream(parts: Any) -> Coded:
 
 
 def _checked(codes: AnyArray, vocabulary: Vocabulary, what: str) -> Coded:
-    """Return codes with their vocabulary; refuse codes outside it."""
+    """Return codes with their vocabulary; reject codes outside it."""
     codes = np.ascontiguousarray(codes, np.int32)
     if len(codes) and (codes.min() < 0 or codes.max() >= len(vocabulary)):
-        raise InputError(f"A code of the {what} column lies outside its vocabulary of {len(vocabulary)} labels.")
+        raise InputError(f"A code in the {what} column lies outside its vocabulary of {len(vocabulary)} labels.")
     return codes, vocabulary
 
 
 def _integers(column: object) -> Int64s | None:
-    """Return a column of integers as int64; None where it holds anything else, or a number beyond int64."""
+    """Return a column of integers as int64; None if it contains anything else, or a number beyond int64."""
     if isinstance(column, np.ndarray):
         if column.ndim != 1 or column.dtype.kind not in "iu" or (column.size and column.max() > LARGEST):
             return None
@@ -306,7 +304,7 @@ def _integers(column: object) -> Int64s | None:
 
 
 def _encode_ints(column: AnyArray) -> Coded:
-    """Number the distinct integers of a column; labels are made when first needed."""
+    """Encode the distinct integers of a column; labels are created when first needed."""
     values = np.ascontiguousarray(column, np.int64)
     codes, first = kernels.encode_ints(values)
     distinct = values[first]
@@ -314,7 +312,7 @@ def _encode_ints(column: AnyArray) -> Coded:
 
 
 def _encode_floats(column: AnyArray, what: str) -> Coded:
-    """Number a column of floats that are all whole; refuse missing and fractional values."""
+    """Encode a column of floats that are all whole; reject missing and fractional values."""
     missing = np.flatnonzero(~np.isfinite(column))
     if len(missing):
         raise InputError(f"The {what} in row {missing[0] + 1} is missing: drop the row or name the {what}.")
@@ -327,7 +325,7 @@ def _encode_floats(column: AnyArray, what: str) -> Coded:
 
 
 def _encode_arrow(column: Any, what: str) -> Coded:
-    """Number an Arrow column of text or numbers; refuse missing values."""
+    """Encode an Arrow column of text or numbers; reject missing values."""
     kind, parts = read_arrow(column, what)
     if kind == "number":
         return _encode_floats(np.asarray(parts), what)
@@ -355,8 +353,8 @@ def _has_pyarrow() -> bool:
 def read_arrow(column: Any, what: str) -> tuple[str, Any]:
     """Read an Arrow array or series as ``kernels.read_stream`` does: ("text" or "number", parts).
 
-    A column may come from a damaged file that nobody checked: pyarrow compares its buffers with their sizes, the
-    kernel checks the rest before it reads.
+    A column may come from a damaged file: pyarrow compares its buffers with their sizes, and the kernel checks the rest
+    before reading.
     """
     try:
         if type(column).__module__.partition(".")[0] == "pandas" and hasattr(column.array, "__arrow_array__"):
@@ -369,12 +367,14 @@ def read_arrow(column: Any, what: str) -> tuple[str, Any]:
             column.validate()
         _, kind, parts = kernels.read_stream(column.__arrow_c_stream__())[0]
     except (ValueError, RuntimeError) as problem:
-        raise InputError(f"The {what} column holds Arrow data that cannot be read ({problem}): check them.") from None
+        raise InputError(
+            f"The {what} column contains Arrow data that cannot be read ({problem}): check the data."
+        ) from None
     return kind, parts
 
 
 def _as_texts(values: list[Any], what: str) -> list[str]:
-    """Turn a column of mixed Python objects into labels, or say which row cannot be one."""
+    """Convert a column of mixed Python objects to labels, or raise an error with the row that cannot be one."""
     texts: list[str] = []
     is_text: dict[str, bool] = {}
     for row, value in enumerate(values):

@@ -176,11 +176,12 @@ class Learners(ListCommand):
         return learners.params_of(entry)  # names of losses among them
 
     def _own_facts(self, entry: Any) -> dict[str, object]:
-        return {"class": entry.__name__}
+        return {"class": entry.__name__, "aliases": sorted(getattr(entry, "aliases", ()))}
 
     def _before(self, listed: Listed) -> list[str]:
         python = f"In Python: concordant.learn.{listed.entry.__name__}"
-        return [f"{python}; on the command line: concordant train --method {listed.name}", ""]
+        trained = f"{python}; on the command line: concordant train --method {listed.name}"
+        return [*super()._before(listed), trained, ""]
 
 
 class Losses(ListCommand):

@@ -1,15 +1,16 @@
-"""Public data sets by name: where to get one, under which terms, and how to load it from a folder.
+"""Public data sets by name: their source and licence, and functions that load them from a folder.
 
-Nothing is bundled and nothing is downloaded: several sets forbid redistribution. Put the files of a set, as published
-or compressed, into a folder, name that folder or set ``CONCORDANT_DATA``, and load the set by name:
+Nothing is bundled and nothing is downloaded, because several data sets forbid redistribution. Put the files of a data
+set, as published or compressed, into a folder, pass that folder or set ``CONCORDANT_DATA``, and load the data set by
+name:
 
 >>> import concordant as cc
->>> cc.datasets.names()[:3]
-['gifgif', 'jester-1', 'lightgbm-lambdarank']
+>>> cc.datasets.names()[-3:]
+['tennis-atp', 'trec-robust03', 'yahoo-ltr']
 >>> cc.datasets.describe("ml-100k").licence
 'research use, no redistribution, non-commercial'
 
-Experiments, benchmarks and users import from here; the room imports readers and everything below.
+Experiments, benchmarks and users import from here. This package imports ``io`` and lower layers.
 """
 
 from __future__ import annotations
@@ -35,12 +36,46 @@ Features = tuple["AnyArray", "Floats", "Int64s"]
 
 
 def names() -> list[str]:
-    """Return the names of the data sets."""
+    """List the names of the data sets.
+
+    Returns
+    -------
+    list of str
+        Names in alphabetical order.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> "ml-100k" in cc.datasets.names()
+    True
+    """
     return sorted(KNOWN)
 
 
 def describe(name: str) -> Dataset:
-    """Return what is known of a data set: title, size, terms, page, files, checksums."""
+    """Return the metadata of a data set: title, size, licence, source, files, checksums.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set; case and underscores do not matter.
+
+    Returns
+    -------
+    Dataset
+        The metadata.
+
+    Raises
+    ------
+    UnknownNameError
+        There is no data set with this name.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> cc.datasets.describe("ml-100k").size
+    '100,000 ratings by 943 users of 1,682 films'
+    """
     plain = name.strip().lower().replace("_", "-")
     if plain not in KNOWN:
         raise UnknownNameError(
@@ -50,10 +85,32 @@ def describe(name: str) -> Dataset:
 
 
 def load(name: str, folder: Folder = None, *, part: str | None = None) -> Preferences | Features:
-    """Load a data set: preferences, or (X, y, query) for a set of features.
+    """Load a data set from its files.
 
-    ``folder`` holds the set's files or a folder of them; by default it is ``CONCORDANT_DATA``. ``part`` chooses one of
-    the parts a set comes in (``describe(name).parts``).
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    folder : str or path, optional
+        Folder with the files of the data set, or its parent folder. By default, the environment variable
+        ``CONCORDANT_DATA``.
+    part : str, optional
+        Part of a data set that has several (see ``describe(name).parts``). By default, the first.
+
+    Returns
+    -------
+    Preferences or Features
+        Preferences, or the tuple ``(X, y, query)`` for a data set of features.
+
+    Raises
+    ------
+    InputError
+        The files were not found; the message says where to get them.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> ratings = cc.datasets.load("ml-100k", "data/ml-100k")  # doctest: +SKIP
     """
     from concordant.datasets import _loaders
 
@@ -64,7 +121,33 @@ def load(name: str, folder: Folder = None, *, part: str | None = None) -> Prefer
 
 
 def load_labels(name: str, folder: Folder = None, *, part: str | None = None) -> Labels:
-    """Load the known relevance that comes with a data set."""
+    """Load the relevance judgements of a data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    folder : str or path, optional
+        Folder with the files of the data set, or its parent folder. By default, the environment variable
+        ``CONCORDANT_DATA``.
+    part : str, optional
+        Part of a data set that has several. By default, the first.
+
+    Returns
+    -------
+    Labels
+        The label of each item by instance.
+
+    Raises
+    ------
+    InputError
+        The data set has no labels, or its files were not found.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> labels = cc.datasets.load_labels("mq2008-agg", "data")  # doctest: +SKIP
+    """
     from concordant.datasets import _loaders
 
     known = describe(name)
@@ -76,13 +159,48 @@ def load_labels(name: str, folder: Folder = None, *, part: str | None = None) ->
 
 
 def find(name: str, folder: Folder = None, *, part: str | None = None) -> list[Path]:
-    """Return the files of a data set, or say where to get it."""
+    """Return the files of a data set.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    folder : str or path, optional
+        Folder with the files of the data set, or its parent folder. By default, the environment variable
+        ``CONCORDANT_DATA``.
+    part : str, optional
+        Part of a data set that has several. By default, the first.
+
+    Returns
+    -------
+    list of Path
+        One path for each file.
+
+    Raises
+    ------
+    InputError
+        A file is missing; the message says where to get it.
+    """
     known = describe(name)
     return _all_of(known, known.files, folder, _part(known, part))
 
 
 def verify(name: str, folder: Folder = None) -> dict[str, bool]:
-    """Return, for each file with a known checksum, whether its unpacked content has that checksum."""
+    """Compare the files of a data set with the published checksums.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    folder : str or path, optional
+        Folder with the files of the data set, or its parent folder. By default, the environment variable
+        ``CONCORDANT_DATA``.
+
+    Returns
+    -------
+    dict of str to bool
+        For each file that exists and has a known checksum, whether its unpacked content matches.
+    """
     known = describe(name)
     roots = _roots(known, folder)
     path_of_file = {file: _one_of((file,), roots) for file in known.sha256}
@@ -94,18 +212,18 @@ def verify(name: str, folder: Folder = None) -> dict[str, bool]:
 
 
 def _part(known: Dataset, part: str | None) -> str | None:
-    """Return the part to load: the one asked for if the set has it, else the first."""
+    """Return the part to load: the requested one if the data set has it, else the first."""
     if part is None:
         return known.parts[0] if known.parts and not known.free_part else None
     if known.free_part or part in known.parts:
         return part
     if not known.parts:
-        raise InputError(f"The data set {known.name} comes in one part: leave " + arg("part") + " out.")
+        raise InputError(f"The data set {known.name} has only one part: leave out " + arg("part") + ".")
     raise UnknownNameError(f"The data set {known.name} has no part {part!r}: it has {', '.join(known.parts)}.")
 
 
 def _all_of(known: Dataset, files: tuple[tuple[str, ...], ...], folder: Folder, part: str | None) -> list[Path]:
-    """Return one path for every group of alternative names: that of the first name that exists."""
+    """Return one path for each group of alternative names: that of the first name that exists."""
     roots = _roots(known, folder)
     paths = []
     for group in files:
@@ -121,11 +239,11 @@ def _all_of(known: Dataset, files: tuple[tuple[str, ...], ...], folder: Folder, 
 
 
 def _roots(known: Dataset, folder: Folder) -> list[Path]:
-    """Return the folders in which the files of a set may be: the given one and the known ones inside."""
+    """Return the folders that may contain the files of a data set: the given one and known subfolders."""
     root_name = folder if folder is not None else os.environ.get("CONCORDANT_DATA")
     if not root_name:
         raise InputError(
-            f"Where is the data set {known.name}? Say "
+            f"The folder of the data set {known.name} is unknown: give "
             + arg("folder")
             + ", or set CONCORDANT_DATA to a folder of data sets. "
             f"Get it from {known.page} ({known.url}; {known.licence})."
@@ -135,7 +253,7 @@ def _roots(known: Dataset, folder: Folder) -> list[Path]:
 
 
 def _one_of(candidates: tuple[str, ...], roots: list[Path]) -> Path | None:
-    """Return the first of these files that exists in one of the folders, compressed or not; None without any."""
+    """Return the first of these files that exists in one of the folders, compressed or not; None if there is none."""
     for candidate in candidates:
         for root in roots:
             for packing in PACKINGS:

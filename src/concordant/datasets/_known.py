@@ -1,4 +1,4 @@
-"""The table of data sets: facts about each, no data."""
+"""Metadata of the known data sets, without the data."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from concordant.errors import arg
 
 @dataclass(frozen=True)
 class Dataset:
-    """What is known of a public data set."""
+    """Metadata of a public data set."""
 
     name: str
     title: str
     holds: str
-    """What ``load`` returns: preferences or features."""
+    """Return type of ``load``: preferences or features."""
     size: str
     licence: str
     page: str
     url: str
     loader: str
     files: tuple[tuple[str, ...], ...]
-    """For every file the names it may have; ``{part}`` stands for the part asked for."""
+    """The possible names of each file; ``{part}`` is replaced by the requested part."""
     folders: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
     free_part: bool = False
-    """Whether any file name is a part."""
+    """Whether any file name is a valid part."""
     labels: str | None = None
     label_files: tuple[tuple[str, ...], ...] = ()
     sha256: Mapping[str, str] = field(default_factory=dict)
-    """By file: the checksum of its content, unpacked (of the archive itself for zip and tar)."""
+    """SHA-256 checksum by file, of the unpacked content (of the archive itself for zip and tar)."""
     note: str = ""
 
 
@@ -54,7 +54,7 @@ _SETS = (
         "mq2008", "LETOR 4.0 supervised ranking, MQ2008", "features",
         "784 queries, 15,211 documents, 46 features", "Microsoft LETOR, research use", *_LETOR_PAGE,
         loader="features", files=tuple((f"S{k}.txt",) for k in range(1, 6)), folders=("letor4-mq2008", "MQ2008"),
-        labels="plain", note="the parts S1 … S5 hold the documents of A1 … A5 of mq2008-agg in the same order",
+        labels="plain", note="the parts S1 … S5 contain the documents of A1 … A5 of mq2008-agg in the same order",
     ),
     Dataset(
         "lightgbm-lambdarank", "LightGBM's example of learning to rank", "features",
@@ -108,7 +108,7 @@ _SETS = (
         _NO_REDISTRIBUTION, _GROUPLENS, "grouplens.org/datasets/movielens/latest",
         loader="plain", files=(("ml-latest-small.zip", "ratings.csv"),), folders=("ml-latest-small",),
         sha256={"ml-latest-small.zip": "b8aad1ba19d36ec359c8e77bebb5385b78bf2afc0e7bbeffd2cf67b2a61461d9"},
-        note="GroupLens renews this set, so a later copy differs",
+        note="GroupLens updates this data set, so a later copy differs",
     ),
     Dataset(
         "jester-1", "Jester, data set 1, part 1", "preferences", "1,810,455 ratings of 100 jokes by 24,983 users",
@@ -134,11 +134,11 @@ _SETS = (
     ),
     Dataset(
         "preflib", "PrefLib, a library for preferences", "preferences",
-        "about 8,600 elections (soc, soi, toc, toi, cat)", "per set, see its info.txt",
+        "about 8,600 elections (soc, soi, toc, toi, cat)", "per data set, see its info.txt",
         "PrefLib: A Library for Preferences; PrefLib-Data on GitHub", "preflib.github.io/PrefLib-Jekyll",
         loader="preflib", files=(("datasets", "preflib.tar.xz", "preflib"),), folders=("preflib",), free_part=True,
         sha256={"preflib.tar.xz": "72d2196deda2dc2692c0e1861be6be41699fe6c1d900dffd1339e3f313205041"},
-        note=arg("part") + " names one file, for example " + arg("part", "00014-00000001.soc"),
+        note=arg("part") + " selects one file, for example " + arg("part", "00014-00000001.soc"),
     ),
     Dataset(
         "trec-robust03", "TREC 2003 robust track, 17 runs", "preferences",

@@ -1,4 +1,4 @@
-"""How each data set is loaded from its files."""
+"""Load each data set from its files."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ def _labels(known: Dataset, files: Files, _: str | None) -> Labels:
 
 # ---- PrefLib ----
 def _preflib(known: Dataset, files: Files, part: str | None) -> Preferences:
-    """Read one file of the library, from a folder or a tar archive."""
+    """Read one PrefLib file, from a folder or a tar archive."""
     if part is None:
         raise InputError(
-            f"The data set {known.name} is a library: name one of its files, {known.note.split(', ')[-1]}."
+            f"The data set {known.name} is a collection: name one of its files,  {known.note.split(', ')[-1]}."
         )
     if files[0].is_dir():
         paths = sorted(files[0].rglob(os.path.basename(part)))
@@ -54,7 +54,7 @@ def _preflib(known: Dataset, files: Files, part: str | None) -> Preferences:
             stream = io.BytesIO(content)
             stream.name = os.path.basename(name)
             return read(stream)
-    raise InputError(f"There is no file {part} in {files[0]}: name one as PrefLib does, like 00014-00000001.soc.")
+    raise InputError(f"There is no file {part} in {files[0]}: use a PrefLib file name, such as 00014-00000001.soc.")
 
 
 def _members(path: Path, ending: str) -> Iterator[tuple[str, bytes]]:
@@ -73,10 +73,10 @@ _ROUNDS = ("ER", "RR", "R128", "R64", "R32", "R16", "QF", "SF", "BR", "F")
 
 
 def _tennis(_: Dataset, files: Files, part: str | None) -> Preferences:
-    """Read all matches in the order of play; where several players have the same name, their number is appended.
+    """Read all matches in the order of play; if several players have the same name, their number is appended.
 
-    All matches of a tournament carry its first day, and some files list the final first: inside a day matches are
-    sorted by round. "played" and "surfaces" leave out walkovers; "surfaces" has an instance per surface.
+    All matches of a tournament have the date of its first day, and some files list the final first, so matches on the
+    same date are sorted by round. "played" and "surfaces" leave out walkovers; "surfaces" has an instance per surface.
     """
     rows = [row for text in _tennis_files(files[0]) for row in csv.DictReader(io.StringIO(text))]
     n_read = len(rows)
@@ -128,7 +128,7 @@ def _gifgif(_: Dataset, files: Files, __: str | None) -> Preferences:
     no_image = prefs.items.code("-1")
     is_complete = (prefs.item.reshape(-1, 2) != no_image).all(axis=1)
     kept = prefs.take(is_complete).select(items=[label for label in prefs.items if label != "-1"])
-    return kept.noted(*prefs.notes, f"left out {int((~is_complete).sum()):,} rows: an image is -1, which is none")
+    return kept.noted(*prefs.notes, f"left out {int((~is_complete).sum()):,} rows: an image is missing (-1)")
 
 
 # ---- crowdsourcing ----
@@ -141,7 +141,7 @@ def _lines(path: Path, encoding: str | None = None) -> Iterator[list[str]]:
 
 
 def _crowd_votes(_: Dataset, files: Files, __: str | None) -> Preferences:
-    """Read binary votes; a question is topic_document. Of a worker's votes on the same document the first counts."""
+    """Read binary votes; a question is topic_document. Only a worker's first vote on a document counts."""
     first: dict[tuple[str, ...], float] = {}
     n_rows = 0
     for path in files:
@@ -154,7 +154,7 @@ def _crowd_votes(_: Dataset, files: Files, __: str | None) -> Preferences:
     prefs = Preferences.from_ratings(list(worker), list(document), votes, instance=list(topic))
     if len(first) == n_rows:
         return prefs
-    return prefs.noted(f"left out {n_rows - len(first):,} votes: the worker voted on the document before")
+    return prefs.noted(f"left out {n_rows - len(first):,} votes: the worker had already voted on the document")
 
 
 def _crowd_truth(_: Dataset, files: Files, __: str | None) -> Labels:
@@ -178,7 +178,7 @@ def _crowd_graded(_: Dataset, files: Files, part: str | None) -> Preferences:
     worker, topic, document, grade = zip(*first, strict=True)
     prefs = Preferences.from_ratings(list(worker), list(document), list(grade), instance=list(topic))
     if len(first) < len(rows):
-        return prefs.noted(f"left out {len(rows) - len(first):,} grades: the worker graded the document before")
+        return prefs.noted(f"left out {len(rows) - len(first):,} grades: the worker had already graded the document")
     return prefs
 
 

@@ -1,12 +1,11 @@
-"""Where work runs: here, in threads, in processes, or on a Dask cluster, all behind one small interface.
+"""Executors that run work in this process, in threads, in processes, or on a Dask cluster, with one interface.
 
-An executor takes a function and its arguments (``submit``) and hands out a future, as ``concurrent.futures`` does.
-Among the arguments may stand futures of the same executor: their results are handed over where the work is done, so
-that parts are merged by the workers and not here (``reduce``). ``hold`` makes something that stays with a worker, such
-as a part of the data, to be named in later calls.
+An executor takes a function and its arguments (``submit``) and returns a future, like ``concurrent.futures``. Arguments
+may be futures of the same executor: their results are passed on where the work is done, so that the workers merge parts
+(``reduce``). ``hold`` creates an object that stays on a worker, such as a part of the data, for use in later calls.
 
-Functions are pure, so whatever a lost worker had done is done again: Dask does so by itself, the processes here are
-started anew, up to three times. Ctrl-C ends the work and its processes.
+Functions are pure, so the work of a lost worker can be repeated. Dask does this itself; worker processes are restarted
+up to three times. Ctrl-C stops the work and its processes.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ RETRIES = 3
 
 
 class WorkerError(ConcordantError):
-    """Workers were lost, and work with them."""
+    """Workers were lost, together with their work."""
 
 
 class Executor(ABC):
-    """Where work runs."""
+    """Runs functions and returns their results."""
 
     workers: int = 1
     place: str = "this process"
@@ -43,7 +42,7 @@ class Executor(ABC):
         """Start a call and return its future. Futures among the arguments are replaced by their results."""
 
     def hold(self, make: Callable[..., T], *args: Any) -> Any:
-        """Make an object that stays on the worker that made it; the future returned stands for it in later calls."""
+        """Create an object that stays on its worker; the returned future represents it in later calls."""
         return self.submit(make, *args)
 
     @abstractmethod
@@ -51,7 +50,7 @@ class Executor(ABC):
         """Wait for a call and return its result."""
 
     def completed(self, futures: Sequence[Any]) -> Iterator[Any]:
-        """Yield futures as they finish (by default in the order given, each once it is finished)."""
+        """Yield futures as they finish (by default in the given order)."""
         for future in futures:
             self.result(future)
             yield future
@@ -82,19 +81,19 @@ class Executor(ABC):
 
 
 class Serial(Executor):
-    """Work is done here, at once, when it is submitted."""
+    """Runs work in this process, immediately on submission."""
 
     def submit(self, function: Callable[..., T], *args: Any) -> T:
         """Call the function."""
         return function(*args)
 
     def result(self, future: Any) -> Any:
-        """Return the result, which ``submit`` has computed already."""
+        """Return the result, which ``submit`` has already computed."""
         return future
 
 
 class Threads(Executor):
-    """Work is done by threads of this process: kernels and DuckDB work side by side, Python code takes turns."""
+    """Runs work in threads of this process: kernels and DuckDB run in parallel, Python code does not."""
 
     def __init__(self, workers: int) -> None:
         """Start a pool of this number of threads."""
@@ -125,19 +124,19 @@ class Threads(Executor):
 
 @dataclass
 class Held:
-    """A call made to a worker process, with all that is needed to make it again after the process was lost."""
+    """A call to a worker process, with everything needed to repeat it if the process is lost."""
 
     worker: int
     function: Callable[..., Any]
     args: tuple[Any, ...]
     future: Any = None
     key: int | None = None
-    """The number under which its result stays with the worker; None where it is returned."""
+    """The key under which the worker keeps the result; None if the result is returned."""
     tries: int = field(default=0)
 
 
 class Processes(Executor):
-    """Work is done by processes of this machine, each with its own memory."""
+    """Runs work in processes on this machine, each with its own memory."""
 
     def __init__(self, workers: int) -> None:
         """Prepare this number of workers; a process starts with its first call."""
@@ -151,7 +150,7 @@ class Processes(Executor):
         return self._begin(Held(self._worker_of(args), function, args))
 
     def hold(self, make: Callable[..., T], *args: Any) -> Held:
-        """Make an object that stays with the process that holds an argument, or else with the next process in turn."""
+        """Create an object that stays in the process that holds an argument, or else in the next process."""
         held = Held(self._worker_of(args), make, args, key=len(self._held))
         self._held.append(held)
         return self._begin(held)
@@ -167,7 +166,7 @@ class Processes(Executor):
                 future.tries += 1
                 if future.tries > RETRIES:
                     raise WorkerError(
-                        "A worker process ended again and again, perhaps for lack of memory: lower "
+                        "A worker process was lost repeatedly, perhaps for lack of memory: lower "
                         + arg("workers")
                         + " or "
                         + arg("memory_limit")
@@ -176,7 +175,7 @@ class Processes(Executor):
                 self._begin(future)
 
     def close(self) -> None:
-        """End the processes."""
+        """Stop the processes."""
         for pool in self._pools:
             if pool is not None:
                 running = list((pool._processes or {}).values())
@@ -186,7 +185,7 @@ class Processes(Executor):
         self._pools = [None] * self.workers
 
     def pids(self) -> list[int]:
-        """Return the process ids of the workers that run."""
+        """Return the process IDs of the running workers."""
         return [pid for pool in self._pools if pool is not None for pid in (pool._processes or {})]
 
     def reduce(self, merge: Callable[[list[T]], T], futures: Sequence[Held]) -> T:
@@ -225,7 +224,7 @@ class Processes(Executor):
         return held
 
     def _pool(self, worker: int) -> Any:
-        """Return the pool of one process; if it is new, it first remakes the objects that the process is to hold."""
+        """Return the pool of one process; a new process first recreates the objects that it has to hold."""
         pool = self._pools[worker]
         if pool is None or pool._broken:
             import multiprocessing
@@ -267,7 +266,7 @@ _kept: dict[int, Any] = {}  # what a worker process holds
 
 @dataclass(frozen=True)
 class _HeldReference:
-    """Stands for something the worker holds."""
+    """Reference to an object that the worker holds."""
 
     key: int
 
@@ -282,13 +281,13 @@ def _begin_process() -> None:
 
 @dataclass(frozen=True)
 class _Failed:
-    """Stands for a held object that could not be made: calls that use it raise the error."""
+    """Placeholder for a held object that could not be created: calls that use it raise the error."""
 
     error: Exception
 
 
 def _keep(key: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
-    """Make an object and keep it in this worker under ``key``; keep the error if that fails."""
+    """Create an object and keep it in this worker under ``key``; keep the error if that fails."""
     try:
         _kept[key] = _call(function, args)
     except Exception as error:
@@ -297,12 +296,12 @@ def _keep(key: int, function: Callable[..., Any], args: tuple[Any, ...]) -> None
 
 
 def _call(function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
-    """Call a function, with references among its arguments replaced by the objects this worker holds."""
+    """Call a function, with references among its arguments replaced by the objects that this worker holds."""
     return function(*_settled(args, _HeldReference, _recall))
 
 
 def _recall(reference: _HeldReference) -> Any:
-    """Return the object this worker holds, or raise the error met when it was made."""
+    """Return the object that this worker holds, or raise the error that occurred when it was created."""
     value = _kept[reference.key]
     if isinstance(value, _Failed):
         raise value.error
@@ -321,17 +320,17 @@ def _settled(args: Sequence[Any], kind: type, resolve: Callable[[Any], Any]) -> 
 
 
 class Cluster(Executor):
-    """Work is done by the workers of a Dask cluster; what a lost worker had made is made again by others."""
+    """Runs work on a Dask cluster; other workers repeat the work of a lost worker."""
 
     def __init__(self, client: Any, owns: bool = False) -> None:
-        """Use a Dask client; ``owns`` says whether ``close`` closes it."""
+        """Use a Dask client; ``owns`` is whether ``close`` closes it."""
         self.client, self._owns = client, owns
         self.workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         self.place = f"a Dask cluster of {self.workers} worker{'s' * (self.workers != 1)} at {client.scheduler.address}"
         self._submitted: list[Any] = []
 
     def submit(self, function: Callable[..., T], *args: Any) -> Any:
-        """Hand a call to the cluster."""
+        """Submit a call to the cluster."""
         future = self.client.submit(function, *args, pure=False)
         self._submitted.append(future)
         return future
@@ -360,7 +359,7 @@ class Cluster(Executor):
             yield future
 
     def close(self) -> None:
-        """Cancel the calls that have not started; the cluster itself goes on running."""
+        """Cancel the calls that have not started; the cluster itself keeps running."""
         submitted, self._submitted = self._submitted, []
         if self.client.status == "running":
             self.client.cancel([future for future in submitted if not future.done()])
@@ -369,7 +368,7 @@ class Cluster(Executor):
 
 
 def cluster_at(address: str) -> Cluster:
-    """Return the executor of the Dask cluster whose scheduler listens at an address like tcp://127.0.0.1:8786."""
+    """Return the executor of the Dask cluster whose scheduler listens at an address such as tcp://127.0.0.1:8786."""
     from importlib.util import find_spec
 
     if not find_spec("distributed"):
@@ -391,7 +390,7 @@ def cluster_at(address: str) -> Cluster:
 def running_on(workers: object = None, cluster: object = None) -> Iterator[Executor]:
     """Open an executor with this number of processes, or on a cluster (an address or a Dask Client), and close it.
 
-    ``workers`` may be an executor that is open already: it is used, and stays open.
+    ``workers`` may be an executor that is already open: it is used, and stays open.
     """
     if isinstance(workers, Executor):
         yield workers
@@ -406,11 +405,11 @@ def running_on(workers: object = None, cluster: object = None) -> Iterator[Execu
 def _opened(workers: object, cluster: object) -> Executor:
     """Return the executor for a number of processes or a cluster; serial if neither is given."""
     if cluster is not None and workers is not None:
-        raise InputError("Both workers and a cluster were named: say where work should run once.")
+        raise InputError(arg("workers") + " and " + arg("cluster") + " cannot be combined: choose one of them.")
     if cluster is not None:
         return cluster_at(cluster) if isinstance(cluster, str) else Cluster(cluster)
     if workers is None:
         return Serial()
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
-        raise InputError(arg("workers", workers) + " is not a number of processes: give a whole number of at least 1.")
+        raise InputError(arg("workers", workers) + " must be a whole number of at least 1.")
     return Serial() if workers == 1 else Processes(workers)

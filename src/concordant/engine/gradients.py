@@ -1,8 +1,8 @@
-"""Rankers fitted on data in parts: every worker keeps its part, and loss and gradient are sums over the parts.
+"""Fit rankers to data in parts: each worker keeps its part, and loss and gradient are sums over the parts.
 
-The solvers descend here; what travels is a vector of weights to the workers, and a number and a vector back. The rows
-of a query must stand in one part. Solvers that look at all data at every step (L-BFGS, Newton's method) can be used;
-those that take a step per batch (adam, sgd) go through the data in order and cannot.
+The solvers run in this process: a weight vector is sent to the workers, and a loss and a gradient come back. All rows
+of a query must be in one part. Full-batch solvers (L-BFGS, Newton's method) can be used. Mini-batch solvers (adam, sgd)
+process the data in order and cannot be used.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ R = TypeVar("R")
 
 
 class About(NamedTuple):
-    """What is known about a part without its rows."""
+    """Information about a part without its rows."""
 
     n_features: int
     moments: Any
     """Moments of the features, from which the scaling over all parts is computed."""
     refusal: str
-    """Why the part has nothing to learn from; empty if it has."""
+    """Why nothing can be learnt from the part; empty if it is usable."""
 
 
 class SpreadObjective:
-    """The regularised mean loss over all parts as a function of the parameters, as the solvers take it."""
+    """The regularised mean loss over all parts as a function of the parameters, in the form that the solvers use."""
 
     def __init__(self, template: Objective, parts: Sequence[Any], total: float, executor: Executor) -> None:
         """Take scorer, loss, sizes and penalty from the objective ``template``; ``parts`` are held on the workers."""
@@ -55,7 +55,7 @@ class SpreadObjective:
         return self.with_penalty(theta, value / self.total, gradient / self.total)
 
     def hessian(self, theta: Floats) -> Callable[[Floats], Floats]:
-        """Return the Hessian at ``theta`` as a function that multiplies a direction."""
+        """Return the Hessian at ``theta`` as a function of a direction (Hessian-vector product)."""
 
         def times(direction: Floats) -> Floats:
             products = self._asked(_hessian_sum, theta, direction)
@@ -72,16 +72,16 @@ class SpreadObjective:
 def fit_parts(
     ranker: R, load: Callable[..., Any], parts: Sequence[Any], executor: Executor, valid: tuple[Any, ...] | None = None
 ) -> R:
-    """Fit a ranker to parts of a training set, each of which ``load(part)`` reads as (X, y, qid) where it is kept."""
+    """Fit a ranker to parts of a training set; a worker reads its part by ``load(part)`` as (X, y, qid)."""
     _check(ranker)
     held = [executor.hold(_part_of, ranker, load, part) for part in parts]
     abouts = [executor.result(executor.submit(_about, part_held)) for part_held in held]
     widths = {about.n_features for about in abouts}
     if len(widths) > 1:
         raise InputError(
-            f"The parts have {min(widths)} to {max(widths)} features: say "
+            f"The parts have {min(widths)} to {max(widths)} features: set "
             + arg("n_features")
-            + ", so that all have as many."
+            + ", so that all parts have the same number."
         )
     learner: Any = ranker
     scaling = learner.scaling_of([about.moments for about in abouts])
@@ -98,17 +98,17 @@ def fit_parts(
 
 
 def _check(ranker: Any) -> None:
-    """Reject rankers that cannot be fitted in parts: no loss to sum, a kernel, or a step per batch."""
+    """Reject rankers that cannot be fitted in parts: no loss to sum, a kernel, or a mini-batch solver."""
     name = type(ranker).__name__
     if not hasattr(ranker, "fit_spread"):
         raise NeedError(f"{name} cannot be fitted in parts: use a ranker that minimises a loss, such as RankNet.")
     if ranker.kernel is not None:
         raise NeedError(
-            "A kernel needs all rows at once: leave out " + arg("kernel") + ", or fit the rows in one process."
+            "A kernel needs all rows together: leave out " + arg("kernel") + ", or fit the rows in one process."
         )
     if not ranker.is_full_batch:
         raise NeedError(
-            f"This {name} takes a step per batch, in order: use " + arg("solver", "lbfgs") + ", or fit in one process."
+            f"This {name} uses a mini-batch solver: use " + arg("solver", "lbfgs") + ", or fit in one process."
         )
 
 
@@ -119,7 +119,7 @@ class _Part(NamedTuple):
 
 
 def _part_of(ranker: Any, load: Callable[..., Any], part: Any) -> _Part:
-    """Load a part and return its rows (None if there is nothing to learn from) and what is known about it."""
+    """Load a part and return its rows (None if nothing can be learnt from it) and information about it."""
     X, y, qid = load(part)
     rows, refusal = None, ""
     try:

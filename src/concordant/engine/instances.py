@@ -1,8 +1,9 @@
-"""Many instances ranked apart: cut into chunks, each ranked by a worker in one call of the batched solvers.
+"""Rank many instances in chunks; a worker ranks each chunk in one call of the batched solvers.
 
-What belongs to one instance only (its scores and intervals) comes from its chunk. What is chosen for all together is
-chosen together: the prior of a score model, whose evidence is a sum over chunks, and the adherences of a multinomial
-model, whose slopes are. So the answer is that of one process, up to the rounding of such sums.
+The scores and confidence intervals of an instance come from its chunk. Parameters that all instances share are chosen
+jointly: the prior of a score model, whose log marginal likelihood is a sum over chunks, and the adherences of a
+multinomial model, whose gradient is a sum over chunks. The result is therefore that of one process, up to rounding in
+these sums.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ LARGEST = ("gradient", "steps")
 
 
 class Ranked(NamedTuple):
-    """What a worker returns for a chunk."""
+    """The result of a worker for a chunk."""
 
     score: Floats
     low: Floats | None
@@ -46,7 +47,7 @@ class Ranked(NamedTuple):
 
 
 def rank_in_chunks(method: Method, prefs: Preferences, executor: Executor, *, intervals: bool = True) -> Ranking:
-    """Rank every instance, in chunks on the workers; in one call here if the method looks at all instances together."""
+    """Rank all instances in chunks on the workers, or in one call if the method uses all instances together."""
     learns_jointly = bool(getattr(method, "adherence", False)) and prefs.agents is not None
     is_one = prefs.instances is None or prefs.n_instances < 2
     if isinstance(executor, Serial) or is_one or not (learns_jointly or method.ranks_apart(prefs)):
@@ -85,7 +86,7 @@ def _chunk(prefs: Preferences, low: int, high: int) -> Preferences:
 
 
 def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
-    """Return instances low … high - 1 of ballots sorted by instance: slices of all arrays, checked already."""
+    """Return instances low … high - 1 of ballots sorted by instance: slices of all arrays, already validated."""
     assert prefs.instances is not None
     ballot_from, ballot_to = np.searchsorted(prefs.instance_of_ballot, [low, high]).tolist()
     entry_from, entry_to = int(prefs.indptr[ballot_from]), int(prefs.indptr[ballot_to])
@@ -130,7 +131,7 @@ def _ranked(method: Method, prefs: Preferences, intervals: bool) -> Ranked:
 
 
 def _reported(ranking: Ranking, intervals: bool) -> Ranked:
-    """Return what a worker sends back of a ranking, with its confidence intervals if asked for."""
+    """Return the parts of a ranking that a worker sends back, with confidence intervals if requested."""
     uncertainty = ranking.uncertainty.known() if intervals else Uncertainty()
     fit = None if ranking.fit is None else {name: ranking.fit[name] for name in ranking.fit}
     return Ranked(
@@ -146,7 +147,7 @@ def _reported(ranking: Ranking, intervals: bool) -> Ranked:
 
 # ---- a prior for all ----
 def _settled(method: Any, prefs: Preferences, chunks: Sequence[Any], executor: Executor) -> Method:
-    """Return the method with the prior that maximises the summed evidence of all chunks, if it is to choose one."""
+    """Return the method with the prior that maximises the marginal likelihood over all chunks, if it chooses one."""
     if not isinstance(getattr(method, "prior", None), str):
         return method  # type: ignore[no-any-return]
     search: PriorSearch = method.prior_search(prefs)
@@ -201,7 +202,7 @@ def _learning(method: Any, prefs: Preferences, labels: list[str]) -> Part:
 def _ranked_by_adherences(
     method: Any, part: Part, theta: Floats, by_agent: dict[str, float], has_converged: bool, intervals: bool
 ) -> Ranked:
-    """Rank the chunk of a part with the adherences ``theta`` that all chunks learnt together."""
+    """Rank the chunk of a part with the adherences ``theta`` learnt from all chunks together."""
     outcome = method.outcome_of(part.solver, part.solution(theta), by_agent, has_converged)
     return _reported(method.ranking_of(part.solver.corpus.prefs, outcome), intervals)
 

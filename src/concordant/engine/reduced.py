@@ -1,11 +1,11 @@
-"""Methods that need only sums: ranked from a tally, as if from all the ballots behind it.
+"""Rank by methods that need only sums, from a tally instead of all ballots.
 
-- mean-rating looks at how often each item got each level: a histogram
-- borda adds up places: per item how many were better, worse and equal, over all ballots
+- mean-rating needs the number of times each item got each level: a histogram
+- borda needs the number of items better, worse and equal to each item, over all ballots
 - mpm with equal variances needs each item's net wins and the total count: its log-likelihood is linear in them
 
-The scores are those of the ballots. What only ballots tell is missing: the intervals of mpm, which are clustered by
-ballot, and whether groups of items were never compared.
+The scores equal those computed from the ballots. Results that require ballots are missing: the confidence intervals of
+mpm, which are clustered by ballot, and whether groups of items were never compared.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ def statistic_for(method: Method) -> Statistic | None:
 
 
 def rank_sums(method: Method, tally: Tally, form: str) -> Ranking:
-    """Rank by a method that needs only sums (see ``statistic_for``); ``form`` is that of the ballots, as "ratings"."""
+    """Rank by a method that needs only sums (see ``statistic_for``).
+
+    ``form`` is the form of the ballots, such as "ratings".
+    """
     ordered = tally.sorted
     if method.name == "mean-rating":
         return replace(method.rank(_ballots_of_levels(ordered)), why=None, sure=None)
@@ -53,7 +56,7 @@ def rank_sums(method: Method, tally: Tally, form: str) -> Ranking:
 
 
 def _ballots_of_levels(tally: Tally) -> Preferences:
-    """Return a ballot for every item and level, weighted by how often the item got the level."""
+    """Return a ballot for each item and level, weighted by the number of times the item got the level."""
     level = np.array([float(text) for text in tally.labels["level"]])
     n = len(tally)
     return Preferences(
@@ -87,7 +90,7 @@ def _candidates(by_item: Tally) -> Preferences:
 
 
 def _borda(method: Any, tally: Tally, by_item: Tally, prefs: Preferences, form: str) -> Floats:
-    """Return Borda points by slot from sums over ballots; with ``missing="ignore"`` the share of pairs won."""
+    """Return Borda points by slot from sums over ballots; with ``missing="ignore"``, the share of pairs won."""
     named, better, worse, tied = (by_item.sums[name].value for name in ("weight", "better", "worse", "tied"))
     missing = method.missing if method.missing != "auto" else ("ignore" if form == "ratings" else "last")
     if missing == "ignore":
@@ -112,7 +115,7 @@ def _borda(method: Any, tally: Tally, by_item: Tally, prefs: Preferences, form: 
 
 
 def _mpm(method: Any, by_item: Tally, prefs: Preferences) -> Ranking:
-    """Fit MPM with equal variances to the net wins of every item: its log-likelihood is linear in them."""
+    """Fit MPM with equal variances to the net wins of each item: its log-likelihood is linear in them."""
     net, total, won, lost = (by_item.sums[name].value for name in ("net", "total", "won", "lost"))
     size = np.diff(prefs.slot_ptr)
     by_instance = sum_by(np.repeat(np.arange(len(size)), size), total, len(size))
@@ -121,7 +124,10 @@ def _mpm(method: Any, by_item: Tally, prefs: Preferences) -> Ranking:
     corpus = Corpus(prefs, np.zeros(len(net)), False, net, by_instance, sides)
     solver = Solver(corpus, method.prior, method.variances)
     outcome = method.outcome_of(solver, solver.solve(np.ones(prefs.n_ballots)), None)
-    text = "ratings were reduced to sums, which tell neither intervals nor whether groups of items were never compared"
+    text = (
+        "ratings were reduced to sums, so confidence intervals are not available and groups of items that were "
+        "never compared are not detected"
+    )
     notices = (*outcome.warnings, Notice("reduced-to-sums", text))
     ranking: Ranking = method.ranking_of(prefs, replace(outcome, uncertainty=None, warnings=notices, model=None))
     return ranking

@@ -1,13 +1,13 @@
-"""What is counted: each statistic from ballots in memory, and by one SQL text from tables of any size.
+"""Define the statistics that are counted, from ballots in memory or by SQL from tables of any size.
 
-A statistic is a name, its keys and sums, a function ``of`` from a batch of ballots to its tally, and ``sql``, a text
-that makes the same of the rows of a table. The SQL reads ``rows``, whose columns have the names of roles:
+A statistic has a name, keys, sums, a function ``of`` that computes its tally from a batch of ballots, and ``sql``, a
+query that computes the same from the rows of a table. The SQL reads ``rows``, whose columns are named by roles:
 
-- of pairs: the columns that say who met whom and how it ended, as texts (what they mean is settled on the few groups)
+- of pairs: the columns for the two sides and the outcome, as text (interpreted after grouping)
 - of ratings and ranks: ``instance``, ``ballot`` and ``item`` (texts), ``level`` (high is good) and ``weight``
 
-Rows of pairs, item counts and level histograms may be cut anywhere. The others compare the rows of a ballot with each
-other: a part must hold whole ballots.
+Rows of pairs, item counts and level histograms may be split anywhere. The other statistics compare rows within a
+ballot, so a part must contain whole ballots.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ LABELLED = {
 
 @dataclass(frozen=True)
 class Statistic:
-    """One thing to count."""
+    """A statistic that can be counted in parts."""
 
     name: str
     keys: tuple[str, ...]
     sums: tuple[str, ...]
     sql: str
-    """The query, with ``{sums}`` where the sums stand; each is made exact by ``exact_sum``."""
+    """The query, with the placeholder ``{sums}``; ``exact_sum`` makes each sum exact."""
     terms: Mapping[str, str]
-    """What is added up for each of the sums, in SQL."""
+    """The SQL term of each sum."""
     of: Callable[..., Tally]
     """Count a batch of ballots."""
 
@@ -55,16 +55,19 @@ class Statistic:
 
     @property
     def domain(self) -> dict[str, str]:
-        """The dictionary of every key that holds labels."""
+        """The dictionary of each key that holds labels."""
         return {name: LABELLED[name] for name in self.keys if name in LABELLED}
 
     @property
     def query(self) -> str:
-        """The whole SQL text: the keys, then three columns per sum."""
+        """The complete SQL query: the keys, then three columns per sum."""
         return self.sql.format(sums=", ".join(exact_sum(self.terms[name]) for name in self.sums))
 
     def of_columns(self, columns: Sequence[Sequence[Any]]) -> Tally:
-        """Return the tally of a query's result, by column: texts (None: no label), whole numbers, three per sum."""
+        """Return the tally of a query's result.
+
+        The columns are texts (None for no label), whole numbers, and three columns per sum.
+        """
         keys: dict[str, AnyArray] = {}
         labels: dict[str, Vocabulary] = {}
         for name, column in zip(self.keys, columns, strict=False):
@@ -96,7 +99,10 @@ def exact_sum(term: str) -> str:
 
 # ---- pairs ----
 def pair_counts(prefs: Preferences, weight: Sums | None = None) -> Tally:
-    """Count ballots of two items each, the better first; ``weight`` holds exact weights, if floats are not enough."""
+    """Count ballots of two items each, the better first.
+
+    ``weight`` holds exact weights, if floats are not exact enough.
+    """
     keys: dict[str, AnyArray] = {}
     labels = {"item": prefs.items}
     if prefs.instances is not None and prefs.instance is not None:
@@ -169,14 +175,14 @@ def _count_items(prefs: Preferences) -> Tally:
 
 
 def levels_of(prefs: Preferences) -> Floats:
-    """Return the level of every entry, larger is better: its rating, minus its rank, or minus its position."""
+    """Return the level of each entry, larger is better: its rating, its negative rank, or its negative position."""
     if prefs.value is None:
         return -views.positions(prefs)
     return prefs.value if prefs.scale == "rating" else -prefs.value
 
 
 def _count_levels(prefs: Preferences) -> Tally:
-    """Count how often every item got every level."""
+    """Count how often each item got each level."""
     keys, labels = _slots(prefs)
     distinct, code = np.unique(levels_of(prefs) + 0.0, return_inverse=True)
     keys["level"] = code.reshape(-1).astype(np.int32)
@@ -211,7 +217,7 @@ PLACED = """WITH placed AS (
 
 
 def _beside(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
-    """Return, for every entry, how many items of its ballot are better, worse and tied with it."""
+    """Return, for each entry, how many items of its ballot are better, worse and tied with it."""
     groups = views.tiers(prefs)
     start, end = prefs.indptr[groups.ballot], prefs.indptr[groups.ballot + 1]
     better, worse = (groups.ptr[:-1] - start)[groups.of_entry], (end - groups.ptr[1:])[groups.of_entry]

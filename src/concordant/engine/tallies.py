@@ -1,12 +1,12 @@
-"""Sums by keys that merge exactly: the same numbers, bit by bit, however the data were cut into parts.
+"""Sums by keys that merge exactly: the result is identical bit by bit, however the data were split into parts.
 
 A tally is a small table. Its keys are columns of codes: labels (items, agents, instances, levels), each with a
-dictionary, or plain whole numbers. Its sums are kept as whole numbers: a sum of floats depends on the order of its
-terms, a sum of integers does not. So a term x is added as floor(x) and as the rest in units of 2^-52, which loses
-nothing of a number from 1 up (and at most 2^-53 of a smaller one).
+dictionary, or plain whole numbers. Its sums are stored as integers, because a sum of floats depends on the order of its
+terms and a sum of integers does not. A term x is added as floor(x) and as the rest in units of 2^-52, which is exact
+for numbers of at least 1 (and within 2^-53 for smaller ones).
 
-Merging brings the dictionaries of the parts under one, adds the sums of equal keys, and costs a sort of the rows.
-``sorted`` puts labels and rows in order, after which two tallies of the same data are equal arrays.
+Merging unifies the dictionaries of the parts and adds the sums of equal keys, at the cost of sorting the rows.
+``sorted`` sorts labels and rows, after which two tallies of the same data have equal arrays.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ HALF = (1 << HALF_BITS) - 1
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Exact sums: ``whole`` + ``part`` x 2^-52 with 0 <= part < 2^52; no ``part`` where all of it is 0."""
+    """Exact sums: ``whole`` + ``part`` x 2^-52 with 0 <= part < 2^52; ``part`` is absent if it is 0 everywhere."""
 
     whole: Int64s
     part: Int64s | None = None
 
     @classmethod
     def of(cls, numbers: AnyArray) -> Sums:
-        """Split numbers exactly into whole numbers and multiples of 2^-52, each number a sum of one term."""
+        """Split numbers exactly into whole numbers and multiples of 2^-52; each number is a sum of one term."""
         if numbers.dtype.kind in "iub":
             return cls(np.asarray(numbers, np.int64))
         whole = np.floor(numbers)
@@ -49,7 +49,7 @@ class Sums:
 
     @classmethod
     def of_halves(cls, whole: Floats, high: Floats, low: Floats) -> Sums:
-        """Combine what a query summed separately: whole numbers, and the rest in units of 2^-26 and of 2^-52."""
+        """Combine separate sums of a query: whole numbers, and the rest in units of 2^-26 and of 2^-52."""
         _bounded(whole)
         high_units, low_units = high.astype(np.int64), low.astype(np.int64)
         high_units = high_units + (low_units >> HALF_BITS)
@@ -85,7 +85,7 @@ def _bounded(numbers: AnyArray) -> None:
     """Reject numbers whose sum may not fit into 64 bits."""
     total = float(np.abs(numbers, dtype=np.float64).sum())
     if total >= 2.0**62:
-        raise InputError(f"The weights add up to {total:.3g}, too much to be counted: divide them by a number.")
+        raise InputError(f"The weights add up to {total:.3g}, which is too large to count exactly: scale them down.")
 
 
 def _added(group: Int64s, numbers: Int64s, size: int) -> Int64s:
@@ -100,8 +100,8 @@ def _added(group: Int64s, numbers: Int64s, size: int) -> Int64s:
 class Tally:
     """Sums by keys.
 
-    ``keys``: codes by column, -1 where a row stands for no label in particular. ``domain``: which dictionary the codes
-    of a column come from, for the columns that hold labels. ``labels``: the dictionaries. ``sums``: by name.
+    ``keys``: codes by column, -1 for rows without a label. ``domain``: the dictionary of each column that holds labels.
+    ``labels``: the dictionaries. ``sums``: by name.
     """
 
     keys: Mapping[str, AnyArray]
@@ -121,13 +121,13 @@ class Tally:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes its arrays take."""
+        """Size of its arrays in bytes."""
         arrays = [*self.keys.values(), *(sums.whole for sums in self.sums.values())]
         arrays += [sums.part for sums in self.sums.values() if sums.part is not None]
         return sum(array.nbytes for array in arrays)
 
     def merge(self, *others: Tally) -> Tally:
-        """Return the tally of this data and that of ``others`` together."""
+        """Return the tally of this data combined with ``others``."""
         parts = [part for part in (self, *others) if len(part)]
         if len(parts) < 2:
             return parts[0] if parts else self
@@ -137,7 +137,7 @@ class Tally:
         return grown.done().grouped()
 
     def grouped(self) -> Tally:
-        """Return the same tally with one row per key, sums of equal keys added up."""
+        """Return the same tally with one row per key; sums of equal keys are added up."""
         if not len(self):
             return self
         scalars = rows_as_scalars(np.stack([np.asarray(column, np.int64) for column in self.keys.values()], 1))
@@ -150,7 +150,7 @@ class Tally:
 
     @cached_property
     def sorted(self) -> Tally:
-        """The same tally with sorted rows and sorted labels, only those in use: equal data give equal arrays."""
+        """The same tally with sorted rows and sorted labels, without unused labels: equal data give equal arrays."""
         labels, keys = {}, dict(self.keys)
         for domain in dict.fromkeys(self.domain.values()):
             columns = [name for name, its_domain in self.domain.items() if its_domain == domain]
@@ -171,7 +171,7 @@ class Tally:
 
 
 class GrowingTally:
-    """A tally that grows by pieces that have no key in common: nothing needs to be sorted.
+    """A tally that grows by pieces without common keys, so that nothing needs to be sorted.
 
     Memory for ``capacity`` rows is reserved at the start; unused rows cost nothing, and no column is ever copied.
     """
@@ -232,7 +232,10 @@ def merge_all(tallies: Sequence[Tally]) -> Tally:
 
 
 def _in_order(vocabulary: Vocabulary, is_used: Bools) -> tuple[Int32s, Vocabulary]:
-    """Return the new code of every label when those in use are sorted (-1 for others and at the end), and these."""
+    """Return the new code of each label, and the sorted labels in use.
+
+    The code is -1 for unused labels and at the end.
+    """
     used = np.flatnonzero(is_used)
     texts = vocabulary.take(used)
     order = sorted(range(len(texts)), key=texts.__getitem__)

@@ -14,6 +14,8 @@ the test topics, and the order of those with gold labels is scored by NDCG at 1 
                     features
     dawid-skene     true categories and confusion matrices of the workers by expectation-maximisation, no gold labels
     theta-mpm       workers count by their agreement with the gold labels of the training topics
+    ulara           workers count by their agreement with the mean rank of each document, no gold labels
+    cranking        posterior mean ranks, with a dispersion per worker learnt from the gold labels of the training topics
 
 The published table is on task 2 of TREC's crowdsourcing track of 2011, which is not public. These are the votes that
 the participants of task 1 of the same track collected, on fewer topics with far fewer gold labels: the order of the
@@ -58,6 +60,8 @@ SYSTEMS: Mapping[str, tuple[str, Settings, bool]] = {
     "lr-unlabeled-200": ("hybrid", {"min_preferences": 200}, False),
     "dawid-skene": ("dawid-skene", {}, False),
     "theta-mpm": ("theta-mpm", {}, False),
+    "ulara": ("ulara", {}, False),
+    "cranking": ("cranking", {}, False),
 }
 PUBLISHED = published(
     len(COLUMNS),

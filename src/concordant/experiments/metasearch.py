@@ -317,7 +317,9 @@ NOTES = """
   every figure comes out); condorcet-fuse and copeland count majorities of lists, which is another method.
 - theta-mpm: adherence from the labels of the training parts, stretched over [0, 1]; rank-difference counts; equal
   variances, so the order is that of the weighted net wins. theta-mpm-variances learns variances, prior 0.1.
-- calibrated-rrf calibrates its lists on the test queries themselves, without labels.
+- calibrated-rrf calibrates its lists on the test queries themselves, without labels; so do ulara and
+  cranking-unsupervised. cranking learns its dispersions from the training parts (200 of their queries, documents in
+  blocks of 8).
 - crf: potentials of log ranks, 80 passes of Adam's steps of 0.03 on the expected NDCG@5 of orders of at most ten
   documents; published by Volkovs and Zemel (2013) for MQ2008-agg. supervised-markov-chain: one weight per engine, the
   rest of its settings its defaults. Settings were chosen on validation parts, where these

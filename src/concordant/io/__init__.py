@@ -1,10 +1,11 @@
-"""Readers and writers: files of any known format in, preferences, labels or features out, and back.
+"""Read and write preferences, labels, features and rankings in all supported file formats.
 
-The format is recognised by name and content, compression (gz, xz, bz2, zst, zip) by content; column roles are guessed
-from names. What was understood is said in the ``notes`` of the result. Every file of ``formats`` holds the readers and
-writers of the formats it lists.
+The format is recognised by file name and content, and compression (gz, xz, bz2, zst, zip) by content. Column roles are
+inferred from column names. The ``notes`` of the result report how the file was interpreted. Each module in ``formats``
+reads and writes the formats that it lists.
 
-Every other room reads and writes through the functions of this module; the room imports tables, engine and below.
+Other packages read and write files only through the functions of this module. This package imports from ``tables``,
+``engine`` and lower layers.
 """
 
 from __future__ import annotations
@@ -49,23 +50,61 @@ Paths = PathLike | IO[Any] | Sequence[PathLike]
 
 @takes_options(PREFERENCES)
 def read(path: Paths, **options: Any) -> Preferences:
-    """Read preferences from a file (``"-"`` is standard input); several tables, TREC runs or LETOR files are one.
+    """Read preferences from one or more files.
 
-    Roles name columns of a table: ``winner="chosen"``, ``item=2`` (a position), ``places=["c1", "c2"]``;
-    ``instance=None`` says that no column is the instance, whatever its name, and likewise for every other role.
-    ``layout`` says how the table is meant where its columns allow several readings. The first row that cannot be used
-    is an error with its line; ``skip_bad_rows`` leaves such rows out and counts them in the notes, ``strict`` refuses
-    also what is otherwise tolerated with a note. ``time`` names a column of dates to sort pairs or ballots by.
-    ``covariate`` names columns of numbers beside the items (``"length_a,length_b"``, a list for several), ``team`` the
-    column of teams, ``team_separator`` what stands between the players of a side.
+    Several tables, TREC runs or LETOR files are read as one data set. The format, the compression and the column roles
+    are recognised automatically; the options override them. ``notes`` of the result reports how the data were read.
 
-    ``merge`` joins equal ballots and adds their weights while reading, so that a table of pairs may be larger than
-    memory; the order of events is lost, and the agents of pairs are kept only where ``agent=`` names their column.
-    ``reduce`` does the same file by file and keeps nothing but counts: names may be folders and patterns
-    (``"votes/*.parquet"``), ``workers`` processes or the workers of a Dask ``cluster`` share the files, and
-    ``memory_limit`` bounds what counting takes.
-    ``categories`` orders the categories of a PrefLib cat file, best first. ``max_bytes`` and ``max_ratio`` bound what
-    a compressed file may unpack into.
+    Parameters
+    ----------
+    path : str, path, open file or list of these
+        File, or several files. ``"-"`` is standard input. Folders and patterns (``"votes/*.parquet"``) are expanded.
+    winner, loser, item, rank, agent, ... : str, int or None
+        Column of a role: its name, or its position from 1. ``None`` means that no column has the role, whatever its
+        name. ``places`` and ``covariate`` take several columns.
+    layout : str
+        Meaning of the rows of a table, if its columns allow several layouts.
+    time : str or int
+        Column of dates or numbers by which pairs or ballots are sorted.
+    covariate : str or list of str
+        Numeric columns that describe the compared items: ``"length_a,length_b"``, or a list of several covariates.
+    team, team_separator : str
+        Column of teams, or the separator between the players of a side in one cell.
+    categories : list of str
+        Labels of a rating scale, or categories of a PrefLib cat file, best first.
+    merge : bool, default=False
+        Merge equal ballots and add their weights while reading, so that a table of pairs may be larger than memory.
+        The order of events is lost, and the agents of pairs are kept only if ``agent`` names their column.
+    reduce : bool, default=False
+        Keep only pairwise counts, file by file. ``workers`` processes or the workers of a Dask ``cluster`` share the
+        files, and ``memory_limit`` limits the memory used for counting.
+    skip_bad_rows : bool, default=False
+        Leave out rows that cannot be used and count them in the notes, instead of raising an error at the first one.
+    strict : bool, default=False
+        Reject input that is otherwise accepted with a note.
+    max_bytes, max_ratio : number
+        Maximum uncompressed size of a file, and maximum ratio of uncompressed to compressed size.
+    **options
+        All other reading options; the signature lists them.
+
+    Returns
+    -------
+    Preferences
+        The ballots of all files.
+
+    Raises
+    ------
+    FormatError
+        A file cannot be read; the message names the file and the line.
+    InputError
+        The columns or options are ambiguous or contradictory.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> cc.read(io.StringIO("winner,loser\\nann,bob\\nann,cy\\nbob,cy\\n"))
+    Preferences(3 ballots (pairs), 3 items)
     """
     reading = Options.of(PREFERENCES, options)
     _check_reduction(reading)
@@ -74,21 +113,79 @@ def read(path: Paths, **options: Any) -> Preferences:
 
 @takes_options(LABELS)
 def read_labels(path: Paths, **options: Any) -> Labels:
-    """Read known relevance: qrels, the labels of LETOR files, or a table with item, label and perhaps instance."""
+    """Read relevance judgements: qrels, the labels of LETOR files, or a table with item, label and optionally instance.
+
+    Parameters
+    ----------
+    path : str, path, open file or list of these
+        File, or several files of the same format.
+    item, label, instance : str, int or None
+        Columns of a table: names, or positions from 1.
+    **options
+        All other reading options; the signature lists them.
+
+    Returns
+    -------
+    Labels
+        The label of each item by instance (query, topic).
+
+    Raises
+    ------
+    FormatError
+        A file cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> labels = cc.read_labels(io.StringIO("topic,item,label\\n7,a,2\\n7,b,0\\n"))
+    >>> list(labels.items)
+    ['a', 'b']
+    """
     labels: Labels = _read(LABELS, path, options)
     return labels
 
 
 @takes_options(FEATURES)
 def read_features(path: Paths | Any, **options: Any) -> Features:
-    """Read feature rows: the tuple (X dense, y, query code of every row in order of appearance), with names and notes.
+    """Read feature rows with labels and queries for learning to rank.
 
-    LETOR and svmlight files are read as they are: absent features are 0, ``NULL`` is NaN, several files are one set.
-    Of a table (csv, jsonl, parquet, …) or a DataFrame, ``label`` and ``query`` name the columns where their names do
-    not say it, ``item`` the documents, ``weight`` the weight of every row (only where asked for), ``features`` the
-    columns to learn from (by default all other columns of numbers); empty cells are NaN. ``label=False`` reads rows
-    without labels, ``label="?"`` takes them where there are any. ``n_features`` fixes the width, so that parts of a
-    set agree.
+    In LETOR and svmlight files, absent features are 0 and ``NULL`` is NaN. In tables (csv, jsonl, parquet, …) and
+    DataFrames, empty cells are NaN.
+
+    Parameters
+    ----------
+    path : str, path, open file, list of these, or DataFrame
+        File, several LETOR files that are read as one data set, or a DataFrame.
+    label : str, int or bool
+        Column of the label. ``False`` reads rows without labels, ``"?"`` reads labels only if there are any.
+    query, item, weight : str or int
+        Columns of the query, the document and the row weight. A weight column is never inferred.
+    features : list of str
+        Feature columns; by default all other numeric columns.
+    n_features : int
+        Number of features, so that several parts of a data set have the same width.
+    **options
+        All other reading options; the signature lists them.
+
+    Returns
+    -------
+    Features
+        The tuple ``(X, y, query)`` with attributes such as ``names``, ``queries`` and ``notes``. ``query`` numbers the
+        queries in order of appearance.
+
+    Raises
+    ------
+    FormatError
+        A file cannot be read; the message names the file and the line.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> X, y, query = cc.read_features(io.StringIO("2 qid:1 1:0.5 2:1\\n0 qid:1 1:0.2\\n"))
+    >>> X.shape, y.tolist(), query.tolist()
+    ((2, 2), [2.0, 0.0], [0, 0])
     """
     if isinstance(path, (str, os.PathLike, list, tuple)) or hasattr(path, "read"):
         features: Features = _read(FEATURES, path, options)
@@ -102,9 +199,10 @@ def read_features(path: Paths | Any, **options: Any) -> Features:
 
 @dataclass(frozen=True)
 class Preview:
-    """What the first rows of a file look like; of a format that is no table, the first lines.
+    """The first rows of a table, or the first lines of a file in another format.
 
-    ``plan`` is how it would be read, None where ``problem`` says why it cannot be, or the format has no columns.
+    ``plan`` assigns roles to the columns. It is None if the format has no columns, or if the file cannot be read; then
+    ``problem`` gives the reason.
     """
 
     format: str
@@ -115,7 +213,7 @@ class Preview:
 
 
 def preview(path: PathLike, n_rows: int = 8, **options: Any) -> Preview:
-    """Look at the first rows of a file, and at which column would be taken for what, without reading all of it."""
+    """Return the first rows of a file and the inferred column roles, without reading the rest."""
     from concordant.io._preview import preview as look
 
     return look(path, n_rows, options)
@@ -130,12 +228,45 @@ def write(
     tag: str | None = None,
     spreadsheet: bool = False,
 ) -> list[str]:
-    """Write preferences, a ranking or labels; the format and compression follow the name, ``"-"`` is standard output.
+    """Write preferences, a ranking or labels to a file.
 
-    Tables take the layout that carries everything (pairs, ranks, ratings or rankings), or the ``layout`` asked for.
-    The file appears whole or not at all. ``spreadsheet`` puts an apostrophe before csv cells that begin with a sign of
-    a formula (``=``, ``+``, ``-``, ``@``), so that a spreadsheet shows and does not run them. Returned are sentences on
-    what the format cannot carry.
+    The file is written atomically: an error leaves the existing file unchanged.
+
+    Parameters
+    ----------
+    data : Preferences, Ranking or Labels
+        Data to write.
+    path : str, path or open file
+        Destination; ``"-"`` is standard output. Its ending determines the format and the compression.
+    format : str, optional
+        Name of the format, if the ending does not determine it.
+    layout : str, optional
+        Layout of a table of preferences. By default, one that represents all ballots (pairs, ranks, ratings or
+        rankings).
+    tag : str, optional
+        Tag of a TREC run.
+    spreadsheet : bool, default=False
+        Put an apostrophe before csv cells that begin with ``=``, ``+``, ``-`` or ``@``, so that a spreadsheet does not
+        run them as formulas.
+
+    Returns
+    -------
+    list of str
+        Notes on information that the format cannot represent.
+
+    Raises
+    ------
+    InputError
+        The format cannot represent the data, or the file cannot be written.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import concordant as cc
+    >>> cc.write(cc.Preferences.from_rankings([["a", "b"]]), sys.stdout, format="csv", layout="rankings")
+    ranking
+    a > b
+    []
     """
     from concordant.io._write import write as write_data
 
@@ -143,14 +274,14 @@ def write(
 
 
 def write_table(columns: Mapping[str, Any], path: PathLike, format: str | None = None) -> None:
-    """Write columns of text and numbers as a table; the file appears whole or not at all."""
+    """Write columns of text and numbers as a table. The file is written atomically."""
     from concordant.io._write import write as write_data
 
     write_data(columns, path, format)
 
 
 def list_formats() -> list[Format]:
-    """List the formats, also those other packages read: name, endings, doc, can_read, can_write."""
+    """List the formats, including those of plug-ins: name, endings, doc, can_read, can_write."""
     return all_formats()
 
 
@@ -165,7 +296,7 @@ def _read(what: str, path: Paths, options_given: Mapping[str, Any]) -> Any:
 
 
 def read_whole(path: Any, options: Options) -> Preferences:
-    """Read files as they are; where bad files are skipped, each is tried alone before all are read together."""
+    """Read whole files. If bad files are skipped, try each file alone before reading all files together."""
     paths, notes = expand(path), left_out(path, options)
     plain = options if options.reduce else replace(options, workers=None, cluster=None, skip_bad_files=False)
     bad: list[tuple[Any, str]] = []
@@ -181,13 +312,13 @@ def read_whole(path: Any, options: Options) -> Preferences:
     skipped = {file for file, _ in bad}
     good = [file for file in paths if file not in skipped]
     if not good:
-        raise InputError("No file could be read; the first: " + bad[0][1])
+        raise InputError("No file could be read. The first problem: " + bad[0][1])
     prefs: Preferences = read_files(PREFERENCES, good, plain)
     return prefs.noted(*notes_on_bad(bad), *notes) if bad or notes else prefs
 
 
 def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
-    """Read preferences, labels or features from files, whatever they hold."""
+    """Read preferences, labels or features from files in any format."""
     try:
         if options.reduce:
             from concordant.io._many import read_reduced
@@ -200,18 +331,18 @@ def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
     except (ConcordantError, OSError):
         raise
     except MemoryError:
-        raise FormatError("it does not fit into memory: read a part of it.", path=_shown(paths)) from None
+        raise FormatError("the file does not fit into memory: read a part of it.", path=_shown(paths)) from None
     except Exception as problem:  # the last line of defence: whatever a file holds, its reader says so in a sentence
         why = (str(problem).splitlines() or [""])[0][:100]
         raise FormatError(
-            f"the reader failed ({type(problem).__name__}: {why}): check the file and the options; "
-            "if they are sound, please report this.",
+            f"the reader failed ({type(problem).__name__}: {why}): check the file and the options, "
+            "and report this as a bug if they are correct.",
             path=_shown(paths),
         ) from problem
 
 
 def _noted_by_file(content: Any, names: Sequence[str]) -> Any:
-    """Return what was read with notes that name files without their folders, as notes appear in reports."""
+    """Return the content with file names in its notes stripped of folders, as reports show them."""
     notes = [without_folders(note, names) for note in getattr(content, "notes", ())]
     if hasattr(content, "with_notes"):
         return content.with_notes(notes)
@@ -221,48 +352,56 @@ def _noted_by_file(content: Any, names: Sequence[str]) -> Any:
 
 
 def _check_reduction(options: Options) -> None:
-    """Refuse options that only apply to a reduction where none was requested."""
+    """Reject options that only apply to a reduction if none was requested."""
     if not options.reduce:
         options_given = [name for name in ("workers", "cluster", "skip_bad_files") if getattr(options, name)]
         if options_given:
             raise InputError(
-                arg(options_given[0]) + " is for files that are reduced to counts: add " + arg("reduce", True) + "."
+                arg(options_given[0])
+                + " only applies to files that are reduced to counts: add "
+                + arg("reduce", True)
+                + "."
             )
 
 
 def _shown(paths: Sequence[Any]) -> str:
-    """Return the name of the first file for a message, with … where there are more."""
+    """Return the name of the first file for a message, followed by … if there are more."""
     first = paths[0]
     name = os.fspath(first) if isinstance(first, (str, os.PathLike)) else str(getattr(first, "name", "the open file"))
     return name if len(paths) == 1 else f"{name} …"
 
 
 def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
-    """Return the format of all files; refuse files of different formats."""
+    """Return the format of all files; reject files of different formats."""
     kinds = [recognise(source, format) for source in sources]
     for source, kind in zip(sources, kinds, strict=True):
         if kind != kinds[0]:
-            what = f"this looks like {kind.name}, the first file like {kinds[0].name}"
+            what = f"this looks like {kind.name}, but the first file looks like {kinds[0].name}"
             raise source.error(
-                what + ": " + clause("name the format of all with ", arg("format"), ", or ") + "read them apart."
+                what
+                + ": "
+                + clause("give the format of all files with ", arg("format"), ", or ")
+                + "read them separately."
             )
     return kinds[0]
 
 
 def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Options) -> Any:
-    """Read files of one format with its reader, refusing options that do not apply to it."""
+    """Read files of one format with its reader; reject options that do not apply to the format."""
     if not kind.reads:
-        raise sources[0].error(f"the format {kind.name} cannot be read: write another one.")
+        raise sources[0].error(
+            f"files of the format {kind.name} can be written but not read: save the data in another format."
+        )
     if what not in kind.reads:
-        holds = f"this looks like {kind.name} ({kind.doc}), which holds no {what}"
+        holds = f"this looks like {kind.name} ({kind.doc}), which does not contain {what}"
         function = FUNCTIONS[kind.reads[0]]
         instead = action(function, f"read it with {function}") + clause(", or name its format with ", arg("format"))
         raise sources[0].error(holds + ": " + instead + ".")
     if options.categories is not None and kind.name != "preflib" and not kind.is_table:
-        what = arg("categories") + " is for PrefLib's cat files and tables"
-        raise sources[0].error(what + f", this is {kind.name}: leave it out.")
+        what = arg("categories") + " only applies to PrefLib cat files and tables"
+        raise sources[0].error(what + f", and this is {kind.name}: leave it out.")
     if options.sheet is not None and kind.name not in WORKBOOKS:
-        raise sources[0].error(arg("sheet") + f" is for workbooks, this is {kind.name}: leave it out.")
+        raise sources[0].error(arg("sheet") + f" only applies to workbooks, and this is {kind.name}: leave it out.")
     if kind.is_table:  # all kinds of tables have one reader
         options = replace(options, format=kind.name)
     result = kind.function(FUNCTIONS[what])(sources, options)

@@ -1,9 +1,9 @@
-"""Pairs of a large table counted agent by agent: labels are numbered first, and whole numbers are grouped.
+"""Count the pairs of a large table by agent: labels are replaced by integer codes, and equal codes are grouped.
 
-With agents kept apart there are nearly as many groups as rows, so that a table of groups with their texts would be
-larger than the file. Here DuckDB makes a dictionary of every column, then of every row one whole number (agent, then
-the others) in a table that it may spill, and counts equal numbers for some agents at a time. A range of agents is
-small, has no key in common with the others, and becomes a piece of the tally at once.
+If agents are kept, there are nearly as many groups as rows, so a table of groups with their labels would be larger than
+the file. DuckDB therefore builds a dictionary for each column, encodes each row as one integer key (the agent first) in
+a table that it may spill to disk, and counts equal keys for a range of agents at a time. Ranges share no keys, so each
+one becomes a piece of the tally.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MAX_KEYS = 1 << 62
 
 
 class Piece(ReducedTable):
-    """The groups of some agents."""
+    """The groups of a range of agents."""
 
     def __init__(
         self, table: DuckTable, plan: Plan, options: Options, texts: dict[str, Coded], sums: dict[str, Any]
@@ -47,7 +47,7 @@ class Piece(ReducedTable):
 
 
 def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
-    """Yield the groups of equal rows of a table of pairs with agents, some agents at a time."""
+    """Yield the groups of equal rows of a table of pairs with agents, a range of agents at a time."""
     import duckdb
 
     role_of = {name: role for role, name in plan.column.items() if role != "weight"}
@@ -72,8 +72,9 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
 
 
 def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32s, Vocabulary]:
-    """Make the dictionary ``d{k}`` of a column (codes from 1, 0 for missing); return our code of each and
-    the labels.
+    """Create the dictionary ``d{k}`` of a column (codes from 1, 0 for missing).
+
+    Return our code for each entry, and the labels.
     """
     connection.execute(
         f"CREATE TEMP TABLE d{k} AS SELECT x, row_number() OVER (ORDER BY x) AS code "
@@ -87,16 +88,16 @@ def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32
 def _cut(
     connection: Any, table: DuckTable, names: list[str], sizes: list[int], weight: str | None
 ) -> tuple[int, Iterator[tuple[int, int]]]:
-    """Make the table ``numbered``, one key per row; return how many rows it has, and ranges of keys of whole agents.
+    """Create the table ``numbered`` with one key per row.
 
-    A key is a number in mixed radix: the code of the agent first, then those of the other columns. The dictionaries
-    ``d0``, ``d1``, … are dropped.
+    Return its number of rows, and ranges of keys that cover whole agents. A key is a mixed-radix number: the code of
+    the agent first, then the codes of the other columns. The dictionaries ``d0``, ``d1``, … are dropped.
     """
     n_keys = 1
     for size in sizes:
         n_keys *= size
     if n_keys > MAX_KEYS:
-        what = "there are too many agents and items to count them apart"
+        what = "there are too many agents and items to count each agent separately"
         raise InputError(what + ": leave out " + arg("agent") + ".", path=table.name)
     key = "0"
     for k, size in enumerate(sizes):
@@ -115,7 +116,7 @@ def _cut(
 
 
 def _count(connection: Any, low: int, high: int) -> dict[str, Any]:
-    """Count equal keys from ``low`` up to ``high`` (exclusive), with the exact sums of their weights."""
+    """Count equal keys from ``low`` up to ``high`` (exclusive), with exact sums of their weights."""
     has_weight = any(row[0] == "w" for row in connection.execute("DESCRIBE numbered").fetchall())
     sums = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE"
     if has_weight:

@@ -1,4 +1,4 @@
-"""What is written: the columns of a table or the lines of a run, composed from preferences, rankings and labels."""
+"""Compose the columns of a table or the lines of a run from preferences, rankings and labels."""
 
 from __future__ import annotations
 
@@ -49,12 +49,14 @@ def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[C
 
 # ---- preferences as tables ----
 def _layout(prefs: Preferences) -> str:
-    """Return the layout that carries everything these preferences say."""
+    """Return the layout that represents these preferences without loss."""
     if not len(prefs.item):
         raise InputError("There are no ballots to write: these preferences are empty.")
     if prefs.value is not None:
         if has_open(prefs):
-            raise InputError("Open ballots with values fit no table: say " + _AS_RANKINGS + " to leave the values out.")
+            raise InputError(
+                "No table layout can hold open ballots with values: use " + _AS_RANKINGS + " to leave the values out."
+            )
         is_rated = prefs.scale == "rating" and prefs.form != "rankings" and _values_order(prefs, -1.0)
         return "ratings" if is_rated else "ranks"
     if prefs.team is not None and not has_open(prefs):
@@ -63,10 +65,10 @@ def _layout(prefs: Preferences) -> str:
 
 
 def _asked(layout: str) -> str:
-    """Return the layout asked for; refuse unknown ones."""
+    """Return the requested layout; reject unknown ones."""
     plain = layout.strip().lower()
     if plain not in LAYOUTS:
-        raise InputError(f"The layout {layout!r} is not written: choose one of {', '.join(LAYOUTS)}.")
+        raise InputError(f"The layout {layout!r} cannot be written: choose one of {', '.join(LAYOUTS)}.")
     return plain
 
 
@@ -96,7 +98,7 @@ def has_one_ballot_each(prefs: Preferences) -> bool:
 
 
 def ballot_columns(prefs: Preferences, rows: AnyArray | slice = slice(None)) -> Columns:
-    """Return the agent and the instance of some ballots, where they have one."""
+    """Return the agent and the instance of some ballots, if they have one."""
     table: Columns = {}
     if prefs.agents is not None and prefs.agent is not None:
         table["agent"] = prefs.agents.take(prefs.agent[rows])
@@ -106,16 +108,16 @@ def ballot_columns(prefs: Preferences, rows: AnyArray | slice = slice(None)) -> 
 
 
 def _with_weight(prefs: Preferences, table: Columns, rows: AnyArray | slice = slice(None)) -> Columns:
-    """Add the column of weights, unless all are 1."""
+    """Add a weight column, unless all weights are 1."""
     if (prefs.weight != 1).any():
         table["weight"] = prefs.weight[rows]
     return table
 
 
 def _pairs(prefs: Preferences) -> Columns:
-    """Return comparisons as columns: winner and loser, or left, right and who won where the shown order is known."""
+    """Return comparisons as columns: winner and loser, or left, right and the outcome if the shown order is known."""
     if (np.diff(prefs.indptr) != 2).any() or has_open(prefs):
-        raise InputError("Only closed ballots of two items can be written as pairs: say " + _AS_RANKINGS + ".")
+        raise InputError("Only closed ballots of two items can be written as pairs: use " + _AS_RANKINGS + ".")
     role_1, role_2 = ("winner", "loser") if prefs.shown is None else ("left", "right")
     first, second = _entries_by_side(prefs)
     table: Columns = {role_1: prefs.items.take(prefs.item[first]), role_2: prefs.items.take(prefs.item[second])}
@@ -138,11 +140,11 @@ def _entries_by_side(prefs: Preferences) -> tuple[Int64s, Int64s]:
 
 
 def _ranks(prefs: Preferences) -> Columns:
-    """Return one row per item with its rank, and its rating where there is one."""
+    """Return one row per item with its rank, and its rating if it has one."""
     if prefs.scale == "rank":
         if not _values_order(prefs, 1.0):
             raise InputError(
-                "The ranks do not follow the order of the ballots: say " + _AS_RANKINGS + " to leave them out."
+                "The ranks contradict the order of the ballots: use " + _AS_RANKINGS + " to leave them out."
             )
         return _long(prefs, {"rank": prefs.value})
     place = competition_ranks(prefs) if prefs.team is None else dense_tiers(prefs) + 1  # teams differ in size
@@ -151,10 +153,10 @@ def _ranks(prefs: Preferences) -> Columns:
 
 
 def _ratings(prefs: Preferences) -> Columns:
-    """Return one row per item with its rating; refuse ratings that do not give the order."""
+    """Return one row per item with its rating; reject ratings that contradict the order."""
     if prefs.scale != "rating" or not _values_order(prefs, -1.0):
         raise InputError(
-            "These preferences hold no ratings that give their order: say " + arg("layout", "ranks", of="write") + "."
+            "These preferences have no ratings that imply their order: use " + arg("layout", "ranks", of="write") + "."
         )
     return _long(prefs, {"rating": prefs.value})
 
@@ -162,7 +164,7 @@ def _ratings(prefs: Preferences) -> Columns:
 def _long(prefs: Preferences, values: Columns) -> Columns:
     """Return one row per entry: ballot, agent, instance, team, item, values, covariates and weight."""
     if has_open(prefs):
-        raise InputError("Open ballots cannot be written row by row: say " + _AS_RANKINGS + ".")
+        raise InputError("Open ballots cannot be written row by row: use " + _AS_RANKINGS + ".")
     ballot = segment_index(prefs.indptr)
     table: Columns = {} if has_one_ballot_each(prefs) and prefs.team is None else {"ballot": ballot + 1}
     table |= ballot_columns(prefs, ballot)
@@ -172,7 +174,7 @@ def _long(prefs: Preferences, values: Columns) -> Columns:
     if prefs.covariate is not None:
         clashing = [name for name in prefs.covariates if name in {*table, *values, "weight"}]
         if clashing:
-            raise InputError(f"A covariate is called {clashing[0]!r}, as another column is: rename it before writing.")
+            raise InputError(f"A covariate has the name of another column ({clashing[0]!r}): rename it before writing.")
         values = values | dict(zip(prefs.covariates, prefs.covariate.T, strict=True))
     return _with_weight(prefs, table | values, ballot)
 
@@ -181,7 +183,7 @@ def _places(prefs: Preferences) -> Columns:
     """Return one row per ballot with a column per place, best first."""
     tier, ballot = dense_tiers(prefs), segment_index(prefs.indptr)
     if has_ties(prefs) or has_open(prefs):
-        raise InputError("Ties and open ballots cannot be written as places: say " + _AS_RANKINGS + ".")
+        raise InputError("Ties and open ballots cannot be written as places: use " + _AS_RANKINGS + ".")
     width = int(np.diff(prefs.indptr).max())
     table = np.full((prefs.n_ballots, width), "", object)
     table[ballot, tier] = prefs.items.take(prefs.item)
@@ -202,7 +204,7 @@ def _rankings(prefs: Preferences) -> Columns:
 def lists_of_tiers(
     items: Sequence[T], tier: Sequence[int], ptr: Sequence[int], min_tiers: int = 0
 ) -> Iterator[list[list[T]]]:
-    """Yield every ballot as a list of its tiers, empty ones included, at least ``min_tiers`` of them."""
+    """Yield each ballot as a list of its tiers (at least ``min_tiers``), including empty ones."""
     for start, stop in pairwise(ptr):
         tiers: list[list[T]] = [[] for _ in range(max(min_tiers, 1 + max(tier[start:stop], default=-1)))]
         for k in range(start, stop):
@@ -229,7 +231,7 @@ def _written_candidates(prefs: Preferences, layout: str) -> Int64s:
 
 
 def _with_candidates(prefs: Preferences, layout: str, table: Columns) -> Columns:
-    """Append a row per unranked candidate: with an empty rank or rating, else with a weight of zero."""
+    """Append a row per unranked candidate, with an empty rank or rating, or else with a weight of zero."""
     slots = _written_candidates(prefs, layout)
     if not len(slots):
         return table
@@ -245,7 +247,7 @@ def _with_candidates(prefs: Preferences, layout: str, table: Columns) -> Columns
 
 
 def _silent_ballots(prefs: Preferences, layout: str, slots: Int64s, items: Sequence[str]) -> Columns:
-    """Return the item columns of one ballot per unranked candidate; pairs name another candidate as opponent."""
+    """Return the item columns of one ballot per unranked candidate; in pairs, another candidate is the opponent."""
     if layout == "rankings":
         return {"ranking": write_rankings([[[item]] for item in items], prefs.items.labels)}
     if layout == "places":
@@ -268,19 +270,19 @@ def _unwritten_labels(prefs: Preferences, layout: str) -> list[str]:
     is_written[prefs.instance_of_ballot[np.diff(prefs.indptr) > 0]] = True
     is_written[segment_index(prefs.slot_ptr)[written]] = True
     counts = {
-        "candidates that nobody ranked": len(_unranked(prefs)) - len(written),
+        "unranked candidates": len(_unranked(prefs)) - len(written),
         "items that are not candidates": prefs.n_items - len(np.unique(prefs.slot_item)),
         "instances without ballots": 0 if prefs.instances is None else int((~is_written).sum()),
         "agents without ballots": 0 if prefs.agent is None else len(prefs.agents or ()) - len(np.unique(prefs.agent)),
     }
-    return [f"{count:,} {what} are not written" for what, count in counts.items() if count]
+    return [f"{what} not written: {count:,}" for what, count in counts.items() if count]
 
 
 def left_behind(prefs: Preferences, layout: str) -> list[str]:
     """Return notes on what a table, or a run (layout "run"), cannot hold."""
     notes = _unwritten_labels(prefs, layout)
     if prefs.value is not None and layout not in ("ranks", "ratings", "run"):
-        notes.append(f"the {prefs.scale}s behind the order are not written")
+        notes.append(f"the {prefs.scale}s that imply the order are not written")
     empty = int((np.diff(prefs.indptr) == 0).sum())
     if empty:
         notes.append(f"{empty:,} empty ballots are not written")
@@ -293,17 +295,17 @@ def left_behind(prefs: Preferences, layout: str) -> list[str]:
 
 
 def _refuse_bad_labels(prefs: Preferences) -> None:
-    """Refuse labels that are empty or hold characters that text files cannot keep."""
+    """Reject labels that are empty or contain characters that text files cannot represent."""
     for what, vocabulary in (("item", prefs.items), ("agent", prefs.agents), ("instance", prefs.instances)):
         for label in vocabulary or ():
             if label == "" or "\0" in label or re.search("[\ud800-\udfff]", label):
-                why = "is empty" if label == "" else "holds a character that no text file can keep"
+                why = "is empty" if label == "" else "contains a character that text files cannot represent"
                 raise InputError(f"The label of an {what} {why} ({shorten(label)!a}): rename it before writing.")
 
 
 # ---- labels ----
 def label_columns(labels: Labels) -> Columns:
-    """Return the columns of known relevance."""
+    """Return labels as columns."""
     table: Columns = {}
     if labels.instances is not None:
         table["instance"] = labels.instances.take(segment_index(labels.ptr))

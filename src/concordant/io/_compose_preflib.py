@@ -1,4 +1,4 @@
-"""PrefLib files written: the type that fits the ballots, the header from ``meta``, one line per ballot."""
+"""Write PrefLib files: the type that fits the ballots, the header from ``meta``, and one line per ballot."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ Tiers = list[list[int]]
 
 
 def write(data: object, how: Writing) -> tuple[bytes, list[str]]:
-    """Return a PrefLib file and notes on what it cannot hold; the name or the format may ask for a type."""
+    """Return the content of a PrefLib file and notes on what it cannot represent.
+
+    The name or the format may request a type.
+    """
     if not isinstance(data, Preferences):
         raise InputError(f"Only preferences can be written as PrefLib, not a {type(data).__name__}: use csv.")
     kind = _asked(how) or _fitting(data)
@@ -44,7 +47,7 @@ def write(data: object, how: Writing) -> tuple[bytes, list[str]]:
 
 
 def _asked(how: Writing) -> str | None:
-    """Return the PrefLib type that the format or the file name asks for; None without one."""
+    """Return the PrefLib type that the format or the file name requests, or None."""
     stem = (how.name or "").lower()
     for packing in COMPRESSIONS:
         stem = stem.removesuffix(packing)
@@ -61,33 +64,37 @@ def _is_complete(prefs: Preferences) -> bool:
 
 
 def _fitting(prefs: Preferences) -> str:
-    """Return the narrowest type that holds these ballots."""
+    """Return the most specific type that can represent these ballots."""
     if CATEGORIES in prefs.meta:
         return "cat"
     return ("so" if _is_strict(prefs) else "to") + ("c" if _is_complete(prefs) else "i")
 
 
 def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
-    """Refuse preferences that PrefLib, or a file of this type, cannot represent."""
+    """Reject preferences that PrefLib, or a file of this type, cannot represent."""
     if prefs.n_instances > 1:
-        raise InputError("A PrefLib file holds one election, here are several instances: select one of them.")
+        raise InputError(
+            "A PrefLib file holds one election, but these preferences have several instances: select one of them."
+        )
     if has_open(prefs):
-        raise InputError(f"PrefLib cannot say that the order of the last items is open: {ELSEWHERE}.")
+        raise InputError(f"PrefLib cannot represent open ballots: {ELSEWHERE}.")
     for label in prefs.items:
         if label == "" or re.search("[\n\r\0\ud800-\udfff]", label):
             raise InputError(f"The item {shorten(label)!a} does not fit on one line of text: rename it first.")
     if kind == "wmd":
         return
     if (prefs.weight != np.floor(prefs.weight)).any() or (prefs.weight >= 2**63).any():
-        raise InputError(f"PrefLib counts voters, and these weights are not whole numbers: {ELSEWHERE}.")
+        raise InputError(
+            f"PrefLib weights are numbers of voters, but these weights are not whole numbers: {ELSEWHERE}."
+        )
     strict, complete = kind in ("soc", "soi"), kind in ("soc", "toc")
     if (strict and not _is_strict(prefs)) or (complete and not _is_complete(prefs)):
         fits = _fitting(prefs) if CATEGORIES not in prefs.meta else "cat"
-        raise InputError(f"A {kind} file holds {_WHAT[kind]}, these ballots are not: end the name in .{fits}.")
+        raise InputError(f"A {kind} file holds {_WHAT[kind]}, but these ballots are not: use the file ending .{fits}.")
 
 
 def _numbers(prefs: Preferences) -> dict[str, int]:
-    """Return the number of every alternative: as it was read where that is known, else 1, 2, …"""
+    """Return the number of each alternative: as read from the file if known, else 1, 2, …"""
     known = prefs.meta.get(NUMBERS)
     labels = prefs.items.labels
     if isinstance(known, Mapping) and all(label in known for label in labels):
@@ -105,7 +112,9 @@ def _header(meta: Mapping[str, object], kind: str, name: str | None) -> list[str
     keys = [key for key in FIRST if key in fields] + [key for key in fields if key not in FIRST]
     for key in keys:
         if any(sign in key + fields[key] for sign in "\n\r") or ":" in key:
-            raise InputError(f"The header field {shorten(key)!r} does not fit one line: change or remove it in meta.")
+            raise InputError(
+                f"The header field {shorten(key)!r} does not fit on one line: change or remove it in meta."
+            )
     return [f"# {key.upper()}: {fields[key]}".rstrip() for key in keys]
 
 
@@ -146,7 +155,7 @@ def _categories(prefs: Preferences) -> list[str]:
     if len(prefs.meta.get(CATEGORIES, ())) < needed:  # type: ignore[arg-type]
         listed = [f"category {k}" for k in range(1, needed + 1)]
     if any(sign in label for label in listed for sign in "\n\r"):
-        raise InputError("The name of a category does not fit one line: change it in meta.")
+        raise InputError("The name of a category does not fit on one line: change it in meta.")
     return listed or ["category 1"]
 
 
@@ -161,7 +170,7 @@ def _positions(prefs: Preferences, categories: Sequence[str]) -> list[int]:
 def _never_cast(
     prefs: Preferences, number: Mapping[str, int], categories: Sequence[str], position: Sequence[int]
 ) -> list[Tiers]:
-    """Return the orders with a count of zero that were read, as numbers of alternatives by tier."""
+    """Return the orders that were read with a count of zero, as alternative numbers by tier."""
     kept: Any = prefs.meta.get(NEVER_CAST, ())
     orders: list[Tiers] = []
     for tiers in kept:
@@ -177,11 +186,14 @@ def _never_cast(
 def _edges(prefs: Preferences, number: Mapping[str, int]) -> tuple[dict[str, object], list[str]]:
     """Return the counts for the header and one line ``agent, item, rating`` per rating."""
     if prefs.agents is None or prefs.agent is None or prefs.value is None or prefs.scale != "rating":
-        raise InputError("A wmd file holds what vertices think of vertices: it needs ratings by named agents.")
+        raise InputError("A wmd file holds ratings of vertices by vertices: it needs ratings by named agents.")
     if not set(prefs.agents) <= set(prefs.items) or (prefs.weight != 1).any():
-        raise InputError("In a wmd file every agent is a vertex, so an item, and no ballot has a weight: " + ELSEWHERE)
+        raise InputError(
+            "In a wmd file, every agent is a vertex and therefore also an item, and ballots have no weights: "
+            + ELSEWHERE
+        )
     if len(set(prefs.agent.tolist())) != prefs.n_ballots:
-        raise InputError(f"In a wmd file an agent has one ballot, here one has several: {ELSEWHERE}.")
+        raise InputError(f"In a wmd file, each agent has one ballot, but here an agent has several: {ELSEWHERE}.")
     agents = prefs.agents.take(prefs.agent[segment_index(prefs.indptr)])
     rows = zip(agents, prefs.items.take(prefs.item), prefs.value.tolist(), strict=True)
     counts: dict[str, object] = {"NUMBER ALTERNATIVES": prefs.n_items, "NUMBER EDGES": len(prefs.item)}
@@ -189,16 +201,16 @@ def _edges(prefs: Preferences, number: Mapping[str, int]) -> tuple[dict[str, obj
 
 
 def _left_behind(prefs: Preferences, kind: str) -> list[str]:
-    """Return notes on what a file of this type cannot hold."""
+    """Return notes on what a file of this type cannot represent."""
     notes = []
     if prefs.agents is not None and kind != "wmd":
         notes.append("the agents are not written")
     if prefs.said_form is not None and prefs.form != "rankings" and kind not in ("cat", "wmd"):
-        notes.append(f"that these are {prefs.form} is not written: they are read as rankings")
+        notes.append(f"the form ({prefs.form}) is not written: the ballots will be read as rankings")
     if prefs.instances is not None:
         notes.append("the name of the instance is not written")
     if prefs.value is not None and kind != "wmd":
-        notes.append(f"the {prefs.scale}s behind the order are not written")
+        notes.append(f"the {prefs.scale}s that imply the order are not written")
     notes += [f"{what} not written" for name, what in NOT_WRITTEN.items() if getattr(prefs, name) is not None]
     known = {NUMBERS, NEVER_CAST, CATEGORIES, AS_LISTED, COUNTED_FROM}
     unknown_fields = [key for key, value in prefs.meta.items() if not isinstance(value, str) and key not in known]

@@ -1,7 +1,7 @@
-"""What a csv file looks like, found on its first lines: delimiter, header, column names.
+"""Infer the dialect of a csv file from its first lines: delimiter, header, column names.
 
-Only the head is looked at here, to decide how DuckDB, the one parser, reads the file (or ``_plain_csv`` in its place,
-where nothing is left to decide). The lines of records are counted again only when a message has to name one.
+Only the head of the file is inspected, to decide how DuckDB reads the file (or ``_plain_csv``, if there is only one way
+to read it). The lines of records are counted again only if a message has to name one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LONGEST_FIELD = 2**31 - 1
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a csv file is written."""
+    """The dialect of a csv file."""
 
     delimiter: str
     has_header: bool
@@ -44,17 +44,19 @@ def sniff(source: Source, options: Options) -> Dialect:
     if not lines:
         raise source.error("the file is empty: there is nothing to read.")
     if "\0" in text:
-        raise source.error("it holds NUL bytes and is not text: check the file, or name its " + arg("encoding") + ".")
+        raise source.error(
+            "the file contains NUL bytes and is not text: check the file, or give its " + arg("encoding") + "."
+        )
     if delimiter is None:
         delimiter = _delimiter(lines, source)
     elif len(delimiter) != 1 or delimiter in '"\r\n\0':
         raise InputError(
-            arg("delimiter", delimiter) + " is not a single character that could separate fields: give one like ';'."
+            arg("delimiter", delimiter) + " must be a single character that separates fields, such as ';'."
         )
     parsed = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = [row for row in islice(parsed, 200) if any(row)]
     if not rows:
-        raise source.error("its first rows are empty: there is nothing to read.")
+        raise source.error("the first rows are empty: there is nothing to read.")
     if len(source.head) >= HEAD and len(rows) > 1:
         rows.pop()  # the head may cut the last line
     is_named = has_header(rows, options.given_columns()) if options.header is None else options.header
@@ -65,7 +67,7 @@ def sniff(source: Source, options: Options) -> Dialect:
 
 
 def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) -> Iterator[int]:
-    """Yield the line on which every record begins, the header and rejected records left out."""
+    """Yield the line on which each record begins, without the header and rejected records."""
     with _records(path, dialect) as rows:
         start, skip_header = 1, dialect.has_header
         for row in rows:
@@ -77,7 +79,7 @@ def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) ->
 
 
 def wide_row(path: str, dialect: Dialect) -> tuple[int, int] | None:
-    """Return (line, number of fields) of the first row with far too many fields, which DuckDB takes hours to reject."""
+    """Return (line, number of fields) of the first row with so many fields that DuckDB would take hours."""
     max_fields, delimiter = len(dialect.columns) + FAR_TOO_MANY, dialect.delimiter.encode()
     with open(path, "rb") as file:
         if not any(len(line) > max_fields and line.count(delimiter) >= max_fields for line in file):
@@ -98,7 +100,7 @@ def _records(path: str, dialect: Dialect) -> Iterator[Any]:
 
 
 def _head_text(source: Source) -> str:
-    """Return the head of the file as text; a character cut off at its end is dropped."""
+    """Return the head of the file as text; a character that is cut off at the end is dropped."""
     try:
         return source.head.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -108,7 +110,7 @@ def _head_text(source: Source) -> str:
 
 
 def _delimiter(lines: Sequence[str], source: Source) -> str:
-    """Return the delimiter that splits the first lines into the same number of fields; more fields decide a tie."""
+    """Return the delimiter that splits the first lines into the same number of fields; more fields win a tie."""
     if source.ending in (".tsv", ".tab") and "\t" in lines[0]:
         return "\t"
     best_delimiter, best_score = ",", 0.0
@@ -125,8 +127,8 @@ def _delimiter(lines: Sequence[str], source: Source) -> str:
 def has_header(rows: Sequence[Sequence[str]], wanted: Collection[str]) -> bool:
     """Decide whether the first row names columns.
 
-    It does if the user named one of its cells, if a cell is a word for a role and does not occur below it, or if it is
-    text above numbers; it does not if its cells occur again as data.
+    It does if the user named one of its cells, if a cell is a known name for a role and does not occur below it, or if
+    it is text above numbers. It does not if its cells occur again as data.
     """
     first, data = rows[0], rows[1:]
     if {normalise(str(name)) for name in wanted if not str(name).isdigit()} & {normalise(cell) for cell in first}:
@@ -147,7 +149,7 @@ def has_header(rows: Sequence[Sequence[str]], wanted: Collection[str]) -> bool:
 
 
 def _is_number(text: str) -> bool:
-    """Return whether a text is a number for Python."""
+    """Return whether Python can parse a text as a number."""
     try:
         float(text)
     except ValueError:

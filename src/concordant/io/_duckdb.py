@@ -1,9 +1,9 @@
-"""Tables through DuckDB, the one parser of csv, json and parquet.
+"""Read csv, json and parquet tables through DuckDB.
 
-Every csv and json column is read as text; numbers are made by TRY_CAST, so that a cell that is none becomes a
-message with its line and never a guess. Results leave DuckDB as an Arrow stream that the kernels number without
-making Python strings. A connection sees the named files only: it reaches no network, loads no extension, and nothing in
-a query can change that.
+Every csv and json column is read as text. Numbers are parsed by TRY_CAST, so that a cell that is not a number leads to
+a message with its line and never to a guess. Results leave DuckDB as an Arrow stream, and the kernels encode the labels
+without creating Python strings. A connection can read only the named files. It has no network access, loads no
+extensions, and no query can change that.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ INTERRUPTED = ("Query interrupted", "INTERRUPT Error: Interrupted!")
 
 @contextmanager
 def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[DuckDBPyConnection]:
-    """Open an in-memory database that sees only these files and loads no extensions; it is always closed.
+    """Open an in-memory database that can read only these files and loads no extensions; it is always closed.
 
-    Where memory is limited it takes a ``share`` of it. What does not fit goes to its own spill folder in the temporary
-    folder (TMPDIR), which is removed at the end.
+    If memory is limited, the database may use a ``share`` of it. It spills what does not fit to a temporary folder
+    (below TMPDIR) that is removed at the end.
     """
     import shutil
     import tempfile
@@ -79,7 +79,7 @@ def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[Du
 
 
 def _as_known_error(error: Exception) -> BaseException:
-    """Return KeyboardInterrupt for Ctrl-C and MemoryLimitError for lack of memory or disk; else the error itself."""
+    """Return KeyboardInterrupt for Ctrl-C, MemoryLimitError for lack of memory or disk, or else the error itself."""
     text = str(error)
     if any(sign in text for sign in INTERRUPTED):
         return KeyboardInterrupt()
@@ -87,18 +87,16 @@ def _as_known_error(error: Exception) -> BaseException:
 
 
 def memory_limit_error(error: Exception) -> MemoryLimitError | None:
-    """Return the error for a full spill folder or too little memory; None where the cause is something else."""
+    """Return the error for a full spill folder or too little memory; None for other causes."""
     import tempfile
 
     text = str(error)
     if "max_temp_directory_size" in text or "No space left" in text or "failed to offload" in text:
         where = f"the spill folder ({tempfile.gettempdir()}) is full"
-        return MemoryLimitError(f"{where}: free some space, let TMPDIR name another folder, or allow more memory.")
+        return MemoryLimitError(f"{where}: free some space, set TMPDIR to another folder, or allow more memory.")
     if type(error).__name__ == "OutOfMemoryException":
         limit = memory.memory_setting() or memory.shown(memory.allowance())
-        return MemoryLimitError(
-            f"counting does not fit into {limit} of memory: allow more, or count fewer things apart."
-        )
+        return MemoryLimitError(f"counting does not fit into {limit} of memory: allow more, or leave out columns.")
     return None
 
 
@@ -113,11 +111,11 @@ def identifier(name: str) -> str:
 
 
 class DuckTable:
-    """A file DuckDB can scan. Subclasses say how, and where a row stands."""
+    """A file that DuckDB can scan. Subclasses define how, and how to locate a row."""
 
     has_header, is_countable = True, True
     longest_line: int | None = None
-    """How much room a line of text may take; None where the size of the file says it."""
+    """Maximum size of a line of text; None if the file size sets the limit."""
 
     def __init__(self, source: Source, options: Options) -> None:
         self.source, self.name, self.skip = source, source.name, options.skip_bad_rows
@@ -134,15 +132,15 @@ class DuckTable:
         return identifier(column)
 
     def number_of(self, column: str) -> str:
-        """Return the SQL expression of a column as a number, NULL where it is none."""
+        """Return the SQL expression of a column as a number, NULL if it is not one."""
         return f"TRY_CAST({self.text_of(column)} AS DOUBLE)"
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
-        """Turn DuckDB's complaint into one sentence, with a line where there is one."""
+        """Convert DuckDB's error into one sentence, with the line if known."""
         return _translated(self.source, error)
 
     def line(self, row: int) -> int | None:
-        """Return the line of a row, None where the format has no lines."""
+        """Return the line of a row, None if the format has no lines."""
         return None
 
     # ---- the table ----
@@ -155,7 +153,7 @@ class DuckTable:
         return coded, values
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return the cells of a column at a few rows, None where empty."""
+        """Return the cells of a column at a few rows, None for empty cells."""
         codes, vocabulary = coded_of_stream(self._query(self.text_of(column))[0])
         return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
 
@@ -166,7 +164,7 @@ class DuckTable:
         return [[None if code < 0 else labels[code] for code in codes.tolist()] for codes, labels in coded]
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names this row's place."""
+        """Create the error that names this row's location."""
         line = None if row < 0 else self.line(row)
         where = f"{self.place(row)}: " if line is None and row >= 0 else ""
         return FormatError(where + message, path=self.name, line=line)
@@ -188,17 +186,17 @@ class DuckTable:
                 raise self.explained(connection, error) from None
 
     def explained(self, connection: DuckDBPyConnection, error: Exception) -> BaseException:
-        """Return why a query failed: Ctrl-C, lack of memory or disk, or a problem of the file."""
+        """Return the error for a failed query: Ctrl-C, lack of memory or disk space, or a problem in the file."""
         known_error = _as_known_error(error)
         return self.problem(connection, error) if known_error is error else known_error
 
     def path(self) -> str:
-        """Return the one file a query may read; signs of a pattern in its name would match other files."""
+        """Return the only file that a query may read; wildcard characters in its name would match other files."""
         path = self.source.plain_path()
         return self.source.alias() if re.search(r"[*?\[\]{}]", path) else path
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
-        """Run a query that is made with ``scan`` and return its columns as ``kernels.read_stream`` gives them."""
+        """Run a query built with ``scan`` and return its columns in the form of ``kernels.read_stream``."""
         relation = connection.sql(query())
         return [parts for _, _, parts in kernels.read_stream(relation.__arrow_c_stream__())]
 
@@ -212,7 +210,7 @@ class CsvTable(DuckTable):
     """A csv or tsv file."""
 
     def __init__(self, source: Source, dialect: _csv.Dialect, options: Options) -> None:
-        """Take the dialect as given; columns are called c0, c1, … in queries."""
+        """Store the dialect; columns are called c0, c1, … in queries."""
         super().__init__(source, options)
         self.dialect, self.has_header = dialect, dialect.has_header
         self.columns = list(dialect.columns)
@@ -223,9 +221,10 @@ class CsvTable(DuckTable):
         self._lines: list[int] | None = None
 
     def scan(self) -> str:
-        """Return the read_csv call with every option given, so that DuckDB guesses nothing.
+        """Return the read_csv call with every option set, so that DuckDB infers nothing.
 
-        Where rows may be skipped, raise for one with far too many fields, which DuckDB would take hours to reject.
+        If bad rows are skipped, raise an error for a row with far too many fields, which DuckDB would take hours to
+        reject.
         """
         size = os.path.getsize(self.source.plain_path())
         longest = self.longest_line or min(max(2 * size, 2_000_000), LONGEST_LINE)
@@ -247,18 +246,18 @@ class CsvTable(DuckTable):
             options |= {"null_padding": "true", "parallel": "false"}
         if self.skip:
             if wide_row := _csv.wide_row(self.source.plain_path(), self.dialect):
-                what = f"the row has {wide_row[1]:,} fields, the table has {len(self.columns)}"
+                what = f"the row has {wide_row[1]:,} fields, but the table has {len(self.columns)} columns"
                 raise self.source.error(f"{what}: correct the row.", wide_row[0])
             options["store_rejects"] = "true"
         return f"read_csv({quoted(self.path())}, {', '.join(f'{k}={v}' for k, v in options.items())})"
 
     def text_of(self, column: str) -> str:
-        """Return the column, without the space a writer put after every delimiter."""
+        """Return the column without the space that some writers put after every delimiter."""
         name = self._position[column]
         return f"nullif(trim({name}), '')" if self.dialect.spaces_after_delimiter else name
 
     def number_of(self, column: str) -> str:
-        """Return the column as a number; where fields end at semicolons, a comma may be the decimal point."""
+        """Return the column as a number; if the delimiter is a semicolon, a comma may be the decimal separator."""
         # Through trim, because DuckDB takes a bare cast into its csv reader, where it fails instead of giving NULL.
         text = f"trim({self.text_of(column)})"
         if self.dialect.delimiter == ";":
@@ -266,7 +265,7 @@ class CsvTable(DuckTable):
         return f"TRY_CAST({text} AS DOUBLE)"
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
-        """Run a query, once more where line ends differ; say which rows DuckDB left out."""
+        """Run a query, again if line endings differ, and note which rows DuckDB left out."""
         import duckdb
 
         try:
@@ -281,7 +280,7 @@ class CsvTable(DuckTable):
         return columns
 
     def _note_rejects(self, connection: DuckDBPyConnection) -> None:
-        """Note which lines were left out and why; only once, as every query leaves out the same."""
+        """Note which lines were left out and why; only once, because every query leaves out the same lines."""
         rejects = self._rejects(connection)
         if rejects and not self._rejected:
             self._rejected = {line for line, _, _ in rejects}
@@ -291,9 +290,7 @@ class CsvTable(DuckTable):
             self.notes += [left_out(reason, len(lines), f"line {lines[0]}") for reason, lines in reasons.items()]
 
     def _rejects(self, connection: DuckDBPyConnection) -> list[tuple[int, str, str]]:
-        """Return (line, kind, message) of the rows that DuckDB rejected, with line numbers counted here from
-        byte positions.
-        """
+        """Return (line, kind, message) of the rows that DuckDB rejected; lines are derived from byte positions."""
         import duckdb
 
         try:
@@ -313,7 +310,7 @@ class CsvTable(DuckTable):
         return lines
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
-        """Run the scan again, collecting what DuckDB rejects, and return an error with the first such line."""
+        """Run the scan again, collect the rows that DuckDB rejects, and return an error with the first such line."""
         import duckdb
 
         skip, self.skip = self.skip, True
@@ -342,11 +339,11 @@ class JsonTable(DuckTable):
     """Objects, one per line (jsonl) or in one list (json)."""
 
     def __init__(self, source: Source, options: Options) -> None:
-        """Tell a list of objects from one object per line, and read the names of the fields."""
+        """Distinguish a list of objects from one object per line, and read the names of the fields."""
         super().__init__(source, options)
         start = source.head.lstrip()[:1]
         if start not in (b"{", b"["):
-            raise source.error("this is no JSON: a file holds one object per line, or one list of objects.")
+            raise source.error("this is not JSON: write one object per line, or one list of objects.")
         self._is_list = start == b"["
         self.columns = self._names()
 
@@ -362,12 +359,12 @@ class JsonTable(DuckTable):
                 raise self.problem(connection, error) from None
         if columns == ["json"]:
             raise self._not_objects() or self.source.error(
-                "the JSON values are not objects: write one object with named fields per ballot."
+                "the JSON values are not objects: write one object with named fields per row."
             )
         return list(columns)
 
     def _call(self, more: str) -> str:
-        """Return the read_json call with these further options."""
+        """Return the read_json call with additional options."""
         kind = "array" if self._is_list else "newline_delimited"
         ignore = ", ignore_errors=true" if self.skip and not self._is_list else ""
         size = max(1 << 24, min(2 * os.path.getsize(self.source.plain_path()), 1 << 30))
@@ -382,12 +379,13 @@ class JsonTable(DuckTable):
         return self._call(f"columns={{{fields}}}")
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
-        """Name the first line that is no JSON object."""
+        """Return the error for the first line that is not a JSON object."""
         return self._not_objects() or _translated(self.source, error)
 
     def _not_objects(self) -> FormatError | None:
-        """Return the error for the first line that is not a JSON object; DuckDB's own line numbers can be off
-        by one.
+        """Return the error for the first line that is not a JSON object.
+
+        DuckDB's own line numbers can be off by one.
         """
         import json
 
@@ -399,16 +397,16 @@ class JsonTable(DuckTable):
                     return self.source.not_utf_8(number)
                 try:
                     if text.strip() and not isinstance(json.loads(text), dict):
-                        return self.source.error("this is no JSON object with named fields: correct the line.", number)
+                        return self.source.error("the line is not a JSON object with named fields: correct it.", number)
                 except ValueError as problem:
                     why = str(problem).split(":")[0]
-                    return self.source.error(f"this is not valid JSON ({why}): correct the line.", number)
+                    return self.source.error(f"the line is not valid JSON ({why}): correct it.", number)
                 except RecursionError:
                     return self.source.error("the JSON is nested too deeply: correct the line.", number)
         return None
 
     def line(self, row: int) -> int | None:
-        """Return the line of an object; in a list objects may share lines."""
+        """Return the line of an object; objects in a list may share a line."""
         if self._is_list:
             return None
         with open(self.source.plain_path(), "rb") as file:
@@ -417,7 +415,7 @@ class JsonTable(DuckTable):
 
 
 class ParquetTable(DuckTable):
-    """A parquet file: columns have types of their own."""
+    """A parquet file; its columns have types."""
 
     def __init__(self, source: Source, options: Options) -> None:
         """Read the names and types of the columns."""
@@ -432,14 +430,14 @@ class ParquetTable(DuckTable):
             except duckdb.Error as error:
                 raise self.problem(connection, error) from None
             except RuntimeError:  # DuckDB cannot make a str of such a name
-                raise source.error("the name of a column is not UTF-8: check that the file is whole.") from None
+                raise source.error("the name of a column is not UTF-8: check that the file is complete.") from None
 
     def scan(self) -> str:
         """Return the read_parquet call."""
         return f"read_parquet({quoted(self.path())})"
 
     def text_of(self, column: str) -> str:
-        """Return a column as text: whole numbers without a point, lists as JSON."""
+        """Return a column as text: whole numbers without a decimal point, lists as JSON."""
         name, kind = identifier(column), self._type[column]
         if kind in ("DOUBLE", "FLOAT"):
             return f"nullif(regexp_replace(CAST({name} AS VARCHAR), '\\.0$', ''), 'nan')"
@@ -455,9 +453,9 @@ class ParquetTable(DuckTable):
 def _rejection(kind: str, message: str) -> str:
     """Return a sentence for a row that DuckDB rejected."""
     if match := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
-        return f"the row has {match[2]} field{'s' * (match[2] != '1')}, the table has {match[1]}"
+        return f"the row has {match[2]} field{'s' * (match[2] != '1')}, but the table has {match[1]} columns"
     return {
-        "UNQUOTED VALUE": "a quotation mark is opened and not closed, or text follows a closed one",
+        "UNQUOTED VALUE": "a quotation mark is not closed, or text follows a closing one",
         "LINE SIZE OVER MAXIMUM": f"the line is longer than {LONGEST_LINE:,} bytes",
         "INVALID ENCODING": "the text is not UTF-8",
         "INVALID UNICODE": "the text is not UTF-8",
@@ -465,12 +463,12 @@ def _rejection(kind: str, message: str) -> str:
 
 
 def _translated(source: Source, error: Exception) -> FormatError:
-    """Return DuckDB's first sentence as an error that names the file."""
+    """Return the first sentence of DuckDB's message as an error that names the file."""
     first = str(error).splitlines()[0].replace(source.plain_path(), source.name)
     first = re.sub(r"^(\w+ )+Error: ", "", first).rstrip(". ")
     if "nicode" in str(error) or "utf-8" in str(error).lower():
         return source.not_utf_8(None)
-    return source.error(f"the file cannot be read ({first}): check that it is what its name says.")
+    return source.error(f"the file cannot be read ({first}): check that its content matches its name.")
 
 
 def parquet_of(columns: Mapping[str, Any]) -> bytes:

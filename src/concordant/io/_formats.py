@@ -1,7 +1,7 @@
-"""What a reader declares of its format, and how a format is recognised: by its name, or by its content.
+"""Declaration of file formats, and recognition of a format by name or content.
 
-A reader is a file of ``formats`` with its ``FORMATS`` (or a module of another package with its ``FORMAT``) that holds
-the functions ``read``, ``read_labels``, ``read_features`` and ``write`` these formats promise.
+A reader is a module in ``formats`` that declares ``FORMATS`` (or a module of a plug-in that declares ``FORMAT``) and
+defines those of the functions ``read``, ``read_labels``, ``read_features`` and ``write`` that its formats support.
 """
 
 from __future__ import annotations
@@ -23,36 +23,36 @@ FUNCTIONS = {PREFERENCES: "read", LABELS: "read_labels", FEATURES: "read_feature
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its name, the endings of its files, what it holds, what can be done with it."""
+    """A file format: its name, file endings, content and supported operations."""
 
     name: str
     endings: tuple[str, ...]
     doc: str
     reads: tuple[str, ...]
-    """What its files hold: preferences, labels, features."""
+    """Content of its files: preferences, labels, features."""
     can_write: bool = False
     module: str = ""
     """The module that reads it."""
     magic: bytes = b""
-    """How its files begin, and no others."""
+    """First bytes that identify its files."""
     sniff: Callable[[bytes], bool] | None = None
-    """Says whether files of no known ending are of this format, from their first bytes."""
+    """Returns whether files without a known ending have this format, from their first bytes."""
     borrows: tuple[str, ...] = ()
-    """Endings of other formats that its files bear, too, where ``sniff`` says so."""
+    """Endings shared with other formats; ``sniff`` decides."""
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The endings, which name the format too."""
+        """The endings, which are also names of the format."""
         return tuple(ending.removeprefix(".") for ending in self.endings)
 
     @property
     def kind(self) -> str:
-        """What can be read from it, in words."""
+        """What can be read from the format, in words."""
         return ", ".join(self.reads)
 
     @property
     def can_read(self) -> bool:
-        """Whether some reader takes it."""
+        """Whether the format can be read."""
         return bool(self.reads)
 
     @property
@@ -61,19 +61,19 @@ class Format:
         return self.module == "concordant.io.formats.table"
 
     def function(self, name: str) -> Any:
-        """Return a function of the module that knows the format."""
+        """Return a function of the module that implements the format."""
         return getattr(importlib.import_module(self.module), name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Writing:
-    """What the caller of ``write`` said; a reader's ``write(data, how)`` returns the content and what it leaves out."""
+    """Arguments of ``write``; a reader's ``write(data, how)`` returns the content and notes on what it leaves out."""
 
     kind: Format
     name: str | None
-    """Of the file, None for an open one."""
+    """Name of the file, None for an open file."""
     asked: str | None = None
-    """The format in the caller's words."""
+    """The format as the caller named it."""
     layout: str | None = None
     tag: str | None = None
     spreadsheet: bool = False
@@ -95,20 +95,20 @@ def _by_ending() -> dict[str, Format]:
 
 
 def all_formats() -> list[Format]:
-    """List the formats, also those other packages read; one that cannot be loaded says so and reads nothing."""
+    """List all formats, including those of plug-ins; a plug-in that cannot be loaded is listed as unreadable."""
     return [listed.entry or Format(listed.name, (), listed.summary, ()) for listed in READERS.listing()]
 
 
 def of_package(name: str, module: Any) -> Format:
-    """Return the format of a reader of another package: a module with ``FORMAT`` and ``read(sources, options)``."""
+    """Return the format of a plug-in's reader: a module with ``FORMAT`` and ``read(sources, options)``."""
     declared = getattr(module, "FORMAT", None)
     if not isinstance(module, ModuleType) or not isinstance(declared, Format) or declared.name != name:
-        raise ValueError(f"is no module with FORMAT = Format({name!r}, …)")
+        raise ValueError(f"is not a module with FORMAT = Format({name!r}, …)")
     return replace(declared, module=module.__name__, can_write=False)
 
 
 def by_ending(ending: str) -> Format | None:
-    """Return the format files of this ending have, of concordant or else of another package."""
+    """Return the format with this file ending, from concordant or else from a plug-in."""
     known = _by_ending().get(ending)
     if known is None and ending not in ("", ".txt", ".dat", ".data"):  # these say nothing: the content decides
         known = next((listed for listed in all_formats() if ending in listed.endings), None)
@@ -116,7 +116,7 @@ def by_ending(ending: str) -> Format | None:
 
 
 def recognise(source: Source, name: str | None = None) -> Format:
-    """Return the format that is named, else the one found by first bytes, file ending or content, in this order."""
+    """Return the named format, else the one recognised by first bytes, file ending or content, in this order."""
     if name is not None:
         return named(name)
     head, ending = source.head, source.ending
@@ -127,7 +127,7 @@ def recognise(source: Source, name: str | None = None) -> Format:
             return known
     by_name = by_ending(ending)
     if by_name is None and head[257:262] == b"ustar":
-        raise source.error("this is a tar archive, which may hold many files: unpack it and name the file to read.")
+        raise source.error("this is a tar archive: unpack it and name the file to read.")
     for known in built_in():
         if (by_name is None or ending in known.borrows) and known.sniff is not None and known.sniff(head):
             return known

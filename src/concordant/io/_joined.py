@@ -1,4 +1,4 @@
-"""Several tables read as one: the rows of one file after those of the other, columns matched by name."""
+"""Read several tables as one: rows are concatenated, and columns are matched by name."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from concordant.types import Floats
 
 
 class JoinedTable:
-    """Tables with the same columns, one after the other; columns that some of them lack are not read."""
+    """Concatenated tables with the same columns; columns that are missing from some of them are not read."""
 
     is_countable = False
 
     def __init__(self, tables: Sequence[InputTable]) -> None:
-        """Keep the columns that all tables have; refuse tables without common columns, or of which only some
-        have a header.
-        """
+        """Keep the common columns; reject tables without common columns, or if only some have a header."""
         self.tables = tables
         first = tables[0]
         self.name = f"{first.name} and {len(tables) - 1} more"
@@ -29,21 +27,21 @@ class JoinedTable:
         self.like = first.name if all(table.columns == first.columns for table in tables) else ""
         for table in tables:
             if table.has_header != first.has_header:
-                raise table.error(-1, f"only one of this and {first.name} names its columns: read them one by one.")
+                raise table.error(-1, f"only one of this file and {first.name} has a header: read them separately.")
         if not self.columns:
             strange = (table for table in tables[1:] if not set(table.columns) & set(first.columns))
             raise next(strange, tables[1]).error(
-                -1, f"no column is named as in {first.name}: read the files one by one."
+                -1, f"the file has no column in common with {first.name}: read the files separately."
             )
         self.has_header, self.dialect = first.has_header, getattr(first, "dialect", None)
         self._start = np.zeros(len(tables), np.int64)
         lacking = sorted({name for table in tables for name in table.columns} - set(self.columns))
-        self.notes = [f"not in every file, so not read: {', '.join(lacking[:12])}"] if lacking else []
+        self.notes = [f"not read, because not in every file: {', '.join(lacking[:12])}"] if lacking else []
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
-        """Return the columns of all tables, one after the other.
+        """Return the columns of all tables, concatenated.
 
-        Remembers where each table starts, for ``error``, ``place`` and ``cells``.
+        Stores where each table starts, for ``error``, ``place`` and ``cells``.
         """
         fetched = [table.fetch(texts, numbers) for table in self.tables]
         prefixed_notes = (f"{table.name}: " + note for table in self.tables for note in table.notes)
@@ -70,7 +68,7 @@ class JoinedTable:
         return [cells[name] for name in self.columns]
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return the cells of a column at a few rows, None where empty."""
+        """Return the cells of a column at a few rows, None for empty cells."""
         cells: list[str | None] = [None] * len(rows)
         table_and_row = [self._of_row(row) for row in rows]
         for table in {id(table): table for table, _ in table_and_row}.values():
@@ -80,7 +78,7 @@ class JoinedTable:
         return cells
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names the file and the place of a row."""
+        """Create the error that names the file and the location of a row."""
         table, row_in_table = self._of_row(row)
         return table.error(row_in_table, message)
 

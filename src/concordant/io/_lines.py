@@ -1,4 +1,4 @@
-"""Text files of lines, one or several read as one: their bytes, and the way back from a row to file and line."""
+"""Concatenated bytes of one or more text files, with the file and line number of each row for messages."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from concordant.types import AnyArray, Bytes, Floats, Int64s
 
 
 class Lines:
-    """The joined text of some files, and where each of its rows stands once ``line`` is known."""
+    """The joined text of some files, and the location of each row once ``line`` is set."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
-        """Read and join the files; refuse empty ones."""
+        """Read and join the files; reject empty ones."""
         self.sources = list(sources)
         contents = [source.read_text_bytes() for source in self.sources]
         for source, content in zip(self.sources, contents, strict=True):
@@ -31,20 +31,20 @@ class Lines:
 
     @property
     def name(self) -> str:
-        """The file, or how many they are."""
+        """The name of the file, or the number of files."""
         return self.sources[0].name if len(self.sources) == 1 else f"{len(self.sources)} files"
 
     def file_of_rows(self) -> Int64s:
-        """Return the position of the file every row stands in."""
+        """Return the position of the file that contains each row."""
         return np.searchsorted(self._first_line, self.line - 1, side="right") - 1
 
     def at_line(self, message: str, line: int) -> FormatError:
-        """Make the error that names a line of the joined text."""
+        """Create the error that names a line of the joined text."""
         file = int(np.searchsorted(self._first_line, line - 1, side="right")) - 1
         return self.sources[file].error(message, line - int(self._first_line[file]))
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names this row's file and line."""
+        """Create the error that names this row's file and line."""
         if row < 0:
             return FormatError(message, path=self.name)
         return self.at_line(message, int(self.line[row]))
@@ -56,20 +56,20 @@ class Lines:
         return line if len(self.sources) == 1 else f"{self.sources[file].name}, {line}"
 
     def text(self, start: AnyArray, end: AnyArray) -> Coded:
-        """Number the labels in these spans."""
+        """Encode the labels in these spans as integers."""
         codes, offsets, data, _ = kernels.encode_spans(
             self.data, np.ascontiguousarray(start, np.int64), np.ascontiguousarray(end, np.int64)
         )
         return codes, vocabulary_of_bytes(offsets, data)
 
     def numbers(self, start: AnyArray, end: AnyArray) -> Floats:
-        """Parse the numbers in these spans, NaN where there is none."""
+        """Parse the numbers in these spans; NaN if a span is not a number."""
         return kernels.parse_numbers(
             self.data, np.ascontiguousarray(start, np.int64), np.ascontiguousarray(end, np.int64)
         )
 
     def refuse_repeats(self, rows: RowScreen, key: Sequence[Coded], what: str) -> None:
-        """Refuse rows with the same key as an earlier row; the last part of the key is the document."""
+        """Reject rows with the same key as an earlier row; the last part of the key is the document."""
         codes, documents = key[-1]
         joined_key = np.zeros(len(codes), np.int64)
         for part, vocabulary in key:

@@ -1,8 +1,8 @@
-"""Many files as one table of any size: each is reduced to its counts, and the counts are merged.
+"""Reduce many files to counts, file by file, and merge the counts.
 
-A file is worked on by DuckDB within bounded memory and leaves a tally, so that what is held grows with the different
-things said and not with how often they were said. Files are parts: they may be reduced here, by processes or on a
-cluster, with the same counts bit by bit.
+DuckDB reduces each file to a tally within bounded memory, so memory use grows with the number of distinct rows and not
+with the number of rows. Files may be reduced in this process, by several processes or on a cluster; the counts are
+identical bit by bit.
 """
 
 from __future__ import annotations
@@ -38,24 +38,24 @@ NOT_REDUCED = action("whole", "read the files without reduce")
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """What was counted of some files."""
+    """The counts of some files."""
 
     tally: Tally | None
     rows: int
     columns: tuple[tuple[str, str], ...]
-    """Role and name of the columns that were read; files must agree."""
+    """Roles and names of the columns that were read; they must be the same in all files."""
     name: str
     about: str
     notes: tuple[str, ...] = ()
     files: int = 1
     bad: tuple[tuple[Any, str], ...] = ()
-    """The files that were left out, and what is wrong with each."""
+    """The files that were left out, each with its problem."""
     is_usable: bool = True
-    """Whether every row can be counted; where not, the usual reader says why."""
+    """Whether every row can be counted; if not, the usual reader reports why."""
 
 
 def merge_counted(parts: list[Counted]) -> Counted:
-    """Add up the counts of several files; refuse files with different columns."""
+    """Add up the counts of several files; reject files with different columns."""
     good = [part for part in parts if part.tally is not None]
     bad = tuple(path_and_problem for part in parts for path_and_problem in part.bad)
     is_usable = all(part.is_usable for part in parts)
@@ -65,8 +65,8 @@ def merge_counted(parts: list[Counted]) -> Counted:
     for later in good[1:]:
         if later.columns != first.columns:
             raise FormatError(
-                f"the columns ({_listed(later)}) are not those of {first.name} ({_listed(first)}): name them alike, or "
-                "read the files one by one.",
+                f"the columns ({_listed(later)}) differ from those of {first.name} ({_listed(first)}): rename them, "
+                "or read the files separately.",
                 path=later.name,
             )
     notes = tuple(dict.fromkeys(note for part in good for note in part.notes))
@@ -93,7 +93,7 @@ def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
 
 
 def count_table(path: Any, options: Options, limit: str | None, count: Callable[[InputTable], Counted]) -> Counted:
-    """Count something in one file; where bad files are skipped, return its problem instead of failing."""
+    """Count something in one file; if bad files are skipped, return the problem instead of raising it."""
     try:
         with memory.limited(limit), Source(path, options) as source:
             return count(open_table(source, options))
@@ -104,12 +104,12 @@ def count_table(path: Any, options: Options, limit: str | None, count: Callable[
 
 
 def open_table(source: Source, options: Options) -> InputTable:
-    """Open a file as a table; refuse other formats."""
+    """Open a file as a table; reject other formats."""
     from concordant.io.formats.table import open_table
 
     kind = recognise(source, options.format)
     if not kind.is_table:
-        what = f"this looks like {kind.name}, and only tables can be reduced to counts: "
+        what = f"this looks like {kind.name}, but only tables can be reduced to counts: "
         raise source.error(what + NOT_REDUCED + ".")
     return open_table(source, replace(options, format=kind.name))
 
@@ -118,7 +118,7 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
     """Count the pairs of a table, by DuckDB where possible."""
     if "time" in plan.column:
         what = "Counts of pairs do not keep the order of events"
-        raise InputError(what + ": leave out " + arg("time") + ", or read the table as it is.")
+        raise InputError(what + ": leave out " + arg("time") + ", or read the table without reduction.")
     beyond = beyond_counts(plan, options)
     if beyond:
         raise InputError(
@@ -129,7 +129,7 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
             + "."
         )
     if plan.layout != "pairs":
-        what = f"the rows are {plan.layout}, and only pairs can be reduced to counts: "
+        what = f"the rows are {plan.layout}, but only pairs can be reduced to counts: "
         raise table.error(-1, what + NOT_REDUCED + ".")
     plan, forgotten = _without_agents(plan, options)
     columns = tuple(sorted(plan.column.items()))
@@ -142,7 +142,7 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
 
 
 def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[Tally, int, list[str]]:
-    """Let DuckDB count the pairs of a table; return (tally, rows, notes)."""
+    """Count the pairs of a table in DuckDB; return (tally, rows, notes)."""
     table.longest_line = LONGEST_LINE
     total: GrowingTally | None = None
     rows, notes = 0, []
@@ -159,7 +159,7 @@ def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[
 
 
 def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:
-    """Return the groups of equal rows, a large table with agents in several pieces."""
+    """Return the groups of equal rows; a large table with agents is returned in several pieces."""
     is_large = os.path.getsize(table.path()) >= _coded.LARGE
     return (
         _coded.pieces(table, plan, options)
@@ -169,29 +169,29 @@ def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:
 
 
 def _without_agents(plan: Plan, options: Options) -> tuple[Plan, list[str]]:
-    """Return the plan without agents, unless the user named their column, and a note."""
+    """Return the plan without agents and a note, unless the user named the agent column."""
     if "agent" not in plan.column or options.roles.get("agent") is not None:
         return plan, []
-    note = f"agents ({plan.column['agent']}) are forgotten: say " + arg("agent") + " to keep them apart"
+    note = f"agents ({plan.column['agent']}) are not kept: use " + arg("agent") + " to keep them"
     return plan.without("agent"), [note]
 
 
 def count_files(
     paths: Sequence[Any], options: Options, executor: Executor, task: Any = count_pairs, watch: Watch | None = None
 ) -> Counted:
-    """Count all files on an executor; the counts are merged by its workers."""
+    """Count all files on an executor, whose workers also merge the counts."""
     return count_parts(named_for(paths, executor), options, executor, task, watch)
 
 
 def named_for(paths: Sequence[Any], executor: Executor) -> list[Any]:
-    """Return the files by names that all workers of an executor understand."""
+    """Return the files by names that are valid for all workers of an executor."""
     return list(paths) if isinstance(executor, Serial) else [_absolute(path) for path in paths]
 
 
 def count_parts(
     parts: Sequence[Any], options: Options, executor: Executor, task: Any, watch: Watch | None = None
 ) -> Counted:
-    """Count parts of the data, each an argument of ``task``; the counts are merged by the workers."""
+    """Count parts of the data, each an argument of ``task``; the workers merge the counts."""
     if isinstance(executor, Serial):
         return _count_here(parts, options, task, watch)
     start, rows = time.perf_counter(), 0
@@ -226,7 +226,7 @@ def _count_here(parts: Sequence[Any], options: Options, task: Any, watch: Watch 
 def _absolute(path: Any) -> Any:
     if is_read_once(path):
         raise InputError(
-            "Standard input, pipes and open files stay in this process: name files, or leave out "
+            "Standard input, pipes and open files can only be read in this process: name files, or leave out "
             + arg("workers")
             + "."
         )
@@ -242,7 +242,7 @@ def _share_of_limit(limit: str | None, executor: Executor) -> str | None:
 
 
 def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = None) -> Preferences:
-    """Read files of pairs as counts, in this process or on the workers that the options name."""
+    """Read files of pairs as counts, in this process or on the workers given by the options."""
     with running_on(options.workers, options.cluster) as executor:
         return preferences_of(count_files(paths, options, executor, watch=watch))
 
@@ -250,7 +250,7 @@ def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = N
 def preferences_of(counted: Counted) -> Preferences:
     """Return counts of pairs as merged preferences, with notes on what was read."""
     if counted.tally is None:
-        raise InputError("No file could be read; the first: " + counted.bad[0][1])
+        raise InputError("No file could be read. The first problem: " + counted.bad[0][1])
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
     read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
     return preferences_of_pairs(counted.tally, (read, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad)))

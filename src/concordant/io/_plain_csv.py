@@ -1,11 +1,11 @@
-"""Csv files without anything odd in them, cut at their delimiters: what DuckDB reads, without loading DuckDB.
+"""Read plain csv files by splitting at delimiters, without loading DuckDB.
 
-Loading DuckDB costs as much as all the rest of ranking a small file, and of a large one a kernel that numbers labels
-where they stand takes a third of the time. A file is *plain* when there is one way to read
-it: UTF-8, no quotation mark, lines that all end alike and all have as many fields as there are columns. Its cells are
-then what stands between delimiters, an empty one is missing, numbers are digits with a point. Any other file is left
-to DuckDB, and so is a column asked for as numbers in which something stands that may or may not be one: what comes out
-is the same in either way, and tests compare them.
+For a small file, loading DuckDB takes as long as all the rest of a ranking. For a large file, a kernel that encodes
+labels in place takes a third of DuckDB's time. A file is *plain* if there is only one way to read it: UTF-8, no
+quotation marks, the same line ending throughout, and as many fields per line as there are columns. Its cells are the
+text between delimiters; an empty cell is missing, and numbers are digits with a decimal point. DuckDB reads all other
+files, and all numeric columns with a cell that may or may not be a number. Both ways give the same result, and tests
+compare them.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WORD = re.compile(r"[A-HJ-MO-Za-hj-mo-z]")  # what begins so is no number; "inf
 
 
 class Cells(NamedTuple):
-    """A text and where its cells begin and end: rows by columns."""
+    """A text and the start and end of its cells: rows by columns."""
 
     data: Bytes
     start: Int64s
@@ -41,7 +41,7 @@ class Cells(NamedTuple):
 
 
 def open_csv(source: Source, dialect: Dialect, options: Options) -> CsvTable:
-    """Open a csv file, without DuckDB where it is plain."""
+    """Open a csv file, without DuckDB if it is plain."""
     cells = None
     if source.compression is None and source.encoding is None and _is_usual(dialect):
         if source.size > MAX_SMALL:
@@ -56,7 +56,7 @@ def _is_usual(dialect: Dialect) -> bool:
 
 
 def plain_cells(content: bytes, dialect: Dialect) -> Cells | None:
-    """Return the cells of a plain csv file without its header; None for any other file."""
+    """Return the cells of a plain csv file without its header; None for other files."""
     if not _is_usual(dialect):
         return None
     if b'"' in content or b"\0" in content:
@@ -93,7 +93,7 @@ def _is_utf_8(content: bytes) -> bool:
 
 
 class PlainCsvTable(CsvTable):
-    """A plain csv file; what it cannot say itself it asks DuckDB, like any other."""
+    """A plain csv file; DuckDB reads what this class cannot."""
 
     def __init__(self, source: Source, dialect: Dialect, options: Options, cells: Cells) -> None:
         super().__init__(source, dialect, options)
@@ -108,7 +108,7 @@ class PlainCsvTable(CsvTable):
         return {name: self._coded(name) for name in texts}, known
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return the cells of a column at a few rows, None where empty."""
+        """Return the cells of a column at a few rows, None for empty cells."""
         return _texts(self._cells, self.columns.index(column), rows)
 
     def first(self, count: int) -> list[list[str | None]]:
@@ -120,7 +120,7 @@ class PlainCsvTable(CsvTable):
         return np.ascontiguousarray(self._cells.start[:, k]), np.ascontiguousarray(self._cells.end[:, k])
 
     def _coded(self, column: str) -> Coded:
-        """Return a column as codes (-1 where empty) with labels."""
+        """Return a column as codes (-1 for empty cells) with labels."""
         start, end = self._spans(column)
         filled = start < end
         codes = np.full(len(start), -1, np.int32)
@@ -128,12 +128,12 @@ class PlainCsvTable(CsvTable):
         return codes, vocabulary_of_bytes(offsets, letters)
 
     def _numbers(self, column: str) -> Floats | None:
-        """Return a column as numbers, None where DuckDB has to say what a cell is."""
+        """Return a column as numbers; None if DuckDB has to decide whether a cell is a number."""
         return _numbers_of(*self._coded(column), self.dialect)
 
 
 class LargeCsvTable(CsvTable):
-    """A large csv file, read in the plain way as long as it proves to be plain; DuckDB has every word in messages."""
+    """A large csv file, split at delimiters as long as it proves to be plain; DuckDB writes all messages."""
 
     _is_plain = True
 
@@ -152,7 +152,7 @@ class LargeCsvTable(CsvTable):
         return {name: columns[name] for name in texts}, known
 
     def first(self, count: int) -> list[list[str | None]]:
-        """Return the first cells of every column: those of the lines that were read to recognise the file."""
+        """Return the first cells of every column, taken from the lines that were read to recognise the file."""
         head = self.source.head
         cells = plain_cells(head[: head.rfind(b"\n") + 1], self.dialect)
         return super().first(count) if cells is None else _first(cells, count)
@@ -175,13 +175,13 @@ def _first(cells: Cells, count: int) -> list[list[str | None]]:
 
 
 def _texts(cells: Cells, column: int, rows: Sequence[int]) -> list[str | None]:
-    """Return the cells of a column at a few rows, None where empty."""
+    """Return the cells of a column at a few rows, None for empty cells."""
     start, end = (ends[list(rows), column].tolist() for ends in (cells.start, cells.end))
     return [cells.data[a:b].tobytes().decode() or None for a, b in zip(start, end, strict=True)]
 
 
 def _numbers_of(codes: Int32s, labels: Vocabulary, dialect: Dialect) -> Floats | None:
-    """Return a column of text as numbers; None where only DuckDB can tell whether a cell is a number."""
+    """Return a text column as numbers; None if only DuckDB can decide whether a cell is a number."""
     values = np.full(len(labels) + 1, np.nan)  # the last one is what stands for nothing
     for k, label in enumerate(labels):
         text = label.replace(",", ".") if dialect.delimiter == ";" else label

@@ -1,4 +1,4 @@
-"""A first look at a file: its format, its first rows, and which column would be taken for what."""
+"""Preview a file: its format, its first rows and the inferred column roles."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from concordant.tables.roles import planned
 
 
 def preview(path: PathLike, n_rows: int, options_given: dict[str, Any]) -> Preview:
-    """Look at a file as the reader of preferences would."""
+    """Preview a file as the reader of preferences would interpret it."""
     options = Options.of(PREFERENCES, options_given)
     with ExitStack() as stack:
         source = stack.enter_context(Source(path, options))

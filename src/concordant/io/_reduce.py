@@ -1,11 +1,12 @@
-"""Pairs reduced while they are read: DuckDB counts equal rows, so that a table may be larger than memory.
+"""Count equal rows of pairs in DuckDB while reading, so that a table may be larger than memory.
 
-The table is grouped by the columns that say who met whom and how it ended, as text; the weight of a group is the exact
-sum of its rows' weights. What comes out is a table again, small and sorted by its labels, and goes the way of every
-table. Where a row stands is looked up only for a message.
+The table is grouped by the columns for the two sides and the outcome, as text. The weight of a group is the exact sum
+of its rows' weights. The result is a small table, sorted by its labels, which is processed like any other table. The
+line of a row is looked up only for a message.
 
-Where agents are kept apart there are nearly as many groups as rows. Then labels are numbered first, a row becomes one
-whole number, and these are grouped in DuckDB range by range: no text is held twice, and no range needs much room.
+If agents are kept, there are nearly as many groups as rows. Labels are then replaced by integer codes, each row is
+encoded as one integer, and DuckDB groups the integers range by range, so that no text is stored twice and no range
+needs much memory.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class ReducedTable:
 
     has_header, is_countable = True, False
     capacity = 0
-    """How many groups there may be in all, where these are some of them; 0 where they are all."""
+    """Maximum number of groups in total if these are only some of them; 0 if these are all."""
 
     def __init__(self, table: DuckTable, plan: Plan, options: Options) -> None:
         """Group the rows of a table by all columns of the plan but the weight."""
@@ -52,7 +53,7 @@ class ReducedTable:
         self._groups = self._reduce()
 
     def _reduce(self, only_good: bool = False) -> list[Any]:
-        """Let DuckDB group equal rows; ``only_good`` leaves out rows whose weight is out of range."""
+        """Group equal rows in DuckDB; ``only_good`` leaves out rows whose weight is out of range."""
         import duckdb
 
         with connect(self.table.path()) as connection:
@@ -69,8 +70,10 @@ class ReducedTable:
                 raise self.table.explained(connection, error) from None
 
     def _run(self, connection: Any, weight: str | None, only_good: bool = False) -> list[Any]:
-        """Return the key columns, then for every group: sum of weights (whole, high, low), usable weights,
-        smallest one, rows.
+        """Return the key columns and the statistics of each group.
+
+        The statistics are the sum of weights (whole, high, low), the number of usable weights, the smallest weight and
+        the number of rows.
         """
         names = [f"k{k}" for k in range(len(self._keys))]
         chosen = [f"{self.table.text_of(key)} AS {name}" for key, name in zip(self._keys, names, strict=True)]
@@ -90,7 +93,10 @@ class ReducedTable:
         return self.table.stream(connection, query)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
-        """Return the columns of the groups; as weights, the numbers of the groups from 1 (see ``weights_of``)."""
+        """Return the columns of the groups.
+
+        The weight column holds the numbers of the groups from 1 (see ``weights_of``).
+        """
         rows = self._counted(self._groups)
         if self._has_odd_weights():
             self._groups = self._without_odd_weights(rows)
@@ -118,7 +124,7 @@ class ReducedTable:
         return not ((numbers == rows).all() and (smallest >= 0).all())
 
     def _without_odd_weights(self, rows: int) -> list[Any]:
-        """Return the groups without rows whose weight is out of range, or raise an error at the first such row."""
+        """Return the groups without rows whose weight is out of range, or raise an error for the first such row."""
         if not self._skip:
             cell = self.table.cells(self._weight or "", [row := self._first_odd_weight()])[0]
             what = "missing" if cell is None else f"{cell!r}, not {COUNTED}"
@@ -133,7 +139,7 @@ class ReducedTable:
         return self._first_row(f"NOT coalesce({sql_weight(number)}, false)")
 
     def _first_row(self, condition: str) -> int:
-        """Return the first row (from 0) that meets an SQL condition, -1 without one."""
+        """Return the first row (from 0) that meets an SQL condition, -1 if there is none."""
         query = f"SELECT row - 1 FROM (SELECT *, row_number() OVER () AS row FROM {self.table.scan()}) "
         with connect(self.table.path(), small=True) as connection:
             row = connection.execute(f"{query} WHERE {condition} ORDER BY row LIMIT 1").fetchone()
@@ -151,18 +157,18 @@ class ReducedTable:
         return self._first_row(" AND ".join(conditions))
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return the cells of a column at some groups, None where empty."""
+        """Return the cells of a column at some groups, None for empty cells."""
         codes, vocabulary = self._texts[column]
         return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names the first row of a group."""
+        """Create the error that names the first row of a group."""
         return self.table.error(row if row < 0 else self._row_of(row), message)
 
     def rows_in(self, groups: Int64s) -> int:
-        """Count the rows some groups stand for."""
+        """Return the number of rows that some groups represent."""
         return int(np.asarray(self._groups[-1])[groups].sum())
 
     def place(self, row: int) -> str:
-        """Say where the first row of a group stands."""
+        """Return the location of the first row of a group."""
         return self.table.place(self._row_of(row))

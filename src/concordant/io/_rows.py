@@ -1,9 +1,10 @@
-"""Ratings and ranks of any size reduced to sums: one SQL text over whole ballots, wherever their rows stand.
+"""Reduce ratings and ranks of any size to sums, with one SQL query over whole ballots.
 
-First every file is looked through: can all rows be used, and whose ballots does it hold? Where no ballot stands in two
-files, each file is a part, counted by itself. Where some do, every part is a share of the ballots, and takes their rows
-from all files. Parts are counted by an executor, each within bounded memory, and merged bit by bit like pair counts.
-Where a row cannot be used, or an item stands twice in a ballot, nothing is counted: the usual reader says where.
+First, each file is scanned to check that all rows can be used and to list its ballots. If no ballot occurs in two
+files, each file is a part that is counted separately. Otherwise, each part is a share of the ballots and takes their
+rows from all files. An executor counts the parts, each within bounded memory, and the merged result is exact, like that
+of pair counts. If a row cannot be used, or a ballot contains an item twice, nothing is counted, and the usual reader
+reports the location.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ BALLOTS = f"SELECT {NUMBER} AS number FROM (SELECT DISTINCT instance, ballot FRO
 
 
 def is_countable(plan: Plan) -> bool:
-    """Return whether the rows are ratings or ranks (not both) and no guess about instances needs checking."""
+    """Return whether the rows are ratings or ranks (not both) and no inferred instance column needs checking."""
     both = "rank" in plan.column and "rating" in plan.column
     return plan.layout in ("ranks", "ratings") and not both and "instance" not in plan.guessed
 
@@ -67,7 +68,7 @@ def count_files(
     executor: Executor,
     watch: _many.Watch | None = None,
 ) -> Counted:
-    """Count the rows of files on an executor; the result has no tally where some row cannot be used."""
+    """Count the rows of files on an executor; the result has no tally if some row cannot be used."""
     names = _many.named_for(paths, executor)
     scanned = _many.count_parts(names, options, executor, partial(scan_file, plan=plan, alone=len(names) == 1), watch)
     if scanned.tally is None or not scanned.is_usable or not scanned.rows:
@@ -89,12 +90,12 @@ def count_files(
 
 # ---- tasks for an executor ----
 def scan_file(path: Any, options: Options, limit: str | None, plan: Plan, alone: bool) -> Counted:
-    """Scan one file: number of rows, whether all can be used, and numbers of its ballots, unless it is alone."""
+    """Scan one file: number of rows, whether all can be used, and hashes of its ballots, unless it is alone."""
     return _many.count_table(path, options, limit, lambda table: _seen(table, options, plan, alone))
 
 
 def _seen(table: InputTable, options: Options, plan: Plan, alone: bool) -> Counted:
-    """Return what ``scan_file`` needs to know of an open table."""
+    """Scan an open table; see ``scan_file``."""
     import duckdb
 
     columns = tuple(sorted(plan.column.items()))
@@ -131,7 +132,7 @@ def count_part(part: Part, options: Options, limit: str | None, plan: Plan, stat
 
 
 def count_rows(tables: Sequence[DuckTable], plan: Plan, statistic: Statistic, part: Part) -> tuple[Tally, int] | None:
-    """Count the rows of tables with the same columns; return (tally, rows), or None where a ballot cannot be used."""
+    """Count the rows of tables with the same columns; return (tally, rows), or None if a ballot cannot be used."""
     import duckdb
 
     with connect(*(table.path() for table in tables)) as connection:
@@ -159,9 +160,7 @@ def count_rows(tables: Sequence[DuckTable], plan: Plan, statistic: Statistic, pa
 
 
 def _rows(table: DuckTable, plan: Plan) -> str:
-    """Return the SELECT that gives the columns instance, ballot, item, level (larger is better) and weight
-    of a table.
-    """
+    """Return the SELECT for the columns instance, ballot, item, level (larger is better) and weight of a table."""
 
     def text(role: str) -> str:
         return f"nullif({table.text_of(plan.column[role])}, '')"
@@ -182,7 +181,7 @@ def _rows(table: DuckTable, plan: Plan) -> str:
 
 
 def unnamed(tally: Tally, plan: Plan) -> Tally:
-    """Return the tally with the one instance unnamed, where no column names it."""
+    """Return the tally with its only instance unnamed if no column names it."""
     from concordant.ballots.vocabulary import Vocabulary
 
     if "instance" in plan.column:

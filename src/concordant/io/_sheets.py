@@ -1,9 +1,9 @@
 """Workbooks (xlsx, xlsb, xls, ods) as tables of text, read by python-calamine.
 
-A sheet becomes what it would be as csv: whole numbers without a point, dates as 2024-05-31, empty cells missing. Empty
-rows and titles above the header are left out, and so are empty columns; cells that were merged into one all hold its
-value. A workbook is a zip archive as a rule: what it unpacks into is measured before anything is done with it, because
-a reader takes room for every cell between the first and the last one, however few are filled.
+A sheet is read as if it were saved as csv: whole numbers without a decimal point, dates as 2024-05-31, empty cells
+missing. Empty rows, empty columns and titles above the header are left out. Every cell of a merged range has the value
+of the range. A workbook is usually a zip archive. Its unpacked size and the number of its cells are checked first,
+because a reader allocates memory for every cell between the first and the last one, even if few are filled.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Row = list[str | None]
 
 @dataclass(frozen=True)
 class Sheet:
-    """The cells of a sheet from where the first is filled, and which of them are merged into one."""
+    """The cells of a sheet from the first filled one, and the ranges of merged cells."""
 
     name: str
     is_shown: bool
@@ -50,7 +50,7 @@ class Sheet:
 
 
 def open_sheet(source: Source, options: Options) -> CellTable:
-    """Open the sheet of a workbook that the options name, or the first with data in it."""
+    """Open the sheet of a workbook that the options name, or the first one with data."""
     sheet, other_sheets = _chosen(source, sheets_of(source), options)
     rows, notes = _filled(_texts(sheet))
     if not rows:
@@ -69,8 +69,8 @@ def open_sheet(source: Source, options: Options) -> CellTable:
     )
     if other_sheets:
         shown = ", ".join(map(shorten, other_sheets[:6]))
-        what = f"read: the sheet {shorten(sheet.name)}; others with data: {shown}"
-        table.notes.append(f"{what} (" + arg("sheet") + " takes one of them)")
+        what = f"read the sheet {shorten(sheet.name)}; other sheets with data: {shown}"
+        table.notes.append(f"{what} (" + arg("sheet") + " selects another sheet)")
     table.notes += notes
     return table
 
@@ -96,7 +96,7 @@ def sheets_of(source: Source) -> list[Sheet]:
 
 
 def in_child(source: Source, content: bytes) -> list[Sheet]:
-    """Read a workbook whose size cannot be measured in a separate process, which may be killed without harm."""
+    """Read a workbook whose size cannot be measured in a separate process, which can be killed safely."""
     answer = workbooks.sheets_in_child(content)
     if "problem" in answer:
         raise _unreadable(source, answer["problem"])
@@ -104,15 +104,15 @@ def in_child(source: Source, content: bytes) -> list[Sheet]:
 
 
 def _unreadable(source: Source, problem: str) -> FormatError:
-    """Make the error for a workbook that the reader could not read."""
+    """Create the error for a workbook that the reader could not read."""
     if "assword" in problem:
         return _locked(source)
     why = problem.removeprefix("CalamineError: ").partition("\n")[0][:100]
-    return source.error(f"the workbook cannot be read ({why}): check that it is one, and whole.")
+    return source.error(f"the workbook cannot be read ({why}): check that the file is a complete workbook.")
 
 
 def _locked(source: Source) -> FormatError:
-    return source.error("the workbook is locked with a password: save a copy without one, and read that.")
+    return source.error("the workbook is protected by a password: save a copy without a password and read that.")
 
 
 def _chosen(source: Source, sheets: Sequence[Sheet], options: Options) -> tuple[Sheet, list[str]]:
@@ -129,7 +129,7 @@ def _chosen(source: Source, sheets: Sequence[Sheet], options: Options) -> tuple[
         return matching[0], []
     filled = [sheet for sheet in sheets if sheet.is_shown and sheet.cells]
     if not filled:
-        raise source.error("no sheet of the workbook has anything in it: check that this is the right file.")
+        raise source.error("all sheets of the workbook are empty: check that this is the right file.")
     return filled[0], [further.name for further in filled[1:] if len(further.cells) > 1]
 
 
@@ -149,7 +149,7 @@ def _texts(sheet: Sheet) -> list[Row]:
 
 
 def _text(cell: object) -> str | None:
-    """Return a cell as csv would have it."""
+    """Return a cell as the text it would have in csv."""
     if isinstance(cell, bool):
         return "TRUE" if cell else "FALSE"
     if isinstance(cell, float):
@@ -162,9 +162,7 @@ def _text(cell: object) -> str | None:
 
 
 def _filled(cells: Sequence[Row]) -> tuple[list[tuple[int, Row]], list[str]]:
-    """Return (number, row) of the rows that are not empty, without titles and empty columns, and a note on
-    the titles.
-    """
+    """Return (number, row) of the non-empty rows, without titles and empty columns, and a note on the titles."""
     rows = [(k, row) for k, row in enumerate(cells) if any(row)]
     n_titles = next((k for k, (_, row) in enumerate(rows) if not _is_title(row)), 0)
     titles = [shorten(str(row[0])) for _, row in rows[:n_titles]]
@@ -213,16 +211,16 @@ def _check_size(source: Source, content: bytes) -> bool:
     ) as problem:
         if "password" in str(problem):
             raise _locked(source) from None
-        raise source.error(f"the workbook is damaged ({problem}): fetch or save it again.") from None
+        raise source.error(f"the workbook is damaged ({problem}): download or save it again.") from None
     return is_measured
 
 
 class _Extent:
-    """How many cells lie between the first and the last one that a part of a workbook speaks of.
+    """Number of cells between the first and the last one that a part of a workbook refers to.
 
-    Text that is not well-formed is refused: the reader may never come to an end with it. A workbook is not measured
-    where it names parts that are not XML (cells of xlsb, macros) or where its texts look like cells; other parts that
-    are not XML (pictures, settings of printers) are never read.
+    Text that is not well-formed XML is rejected, because the reader might never terminate. The number of cells cannot
+    be measured if the workbook has parts that are not XML (cells of xlsb, macros) or if its texts look like cells.
+    Other parts that are not XML (pictures, printer settings) are never read.
     """
 
     def __init__(self, name: str) -> None:
@@ -249,7 +247,7 @@ class _Extent:
         self._parser.Parse(chunk, False)
         text = self._rest + chunk
         if b"\0" in chunk or len(text) > LONGEST_TAG:
-            raise ValueError("a sheet is no text of the usual kind")
+            raise ValueError("a sheet has an unusual text encoding")
         cut = text.rfind(b"<") if self.is_ods else text.rfind(b">") + 1
         text, self._rest = text[: max(cut, 0)], text[max(cut, 0) :]
         if self.is_ods:
@@ -284,7 +282,7 @@ class _Extent:
 
 
 def _refuse_entities(*_: object) -> None:
-    raise ValueError("it declares words of its own, which workbooks do not")
+    raise ValueError("it declares XML entities, which workbooks do not need")
 
 
 def _number(letters: bytes) -> int:

@@ -1,7 +1,7 @@
-"""Where bytes come from: a path, standard input or an open file; compressed or not; in any common encoding.
+"""Read bytes from a path, standard input or an open file, compressed or not, in any common encoding.
 
-Compression is recognised by its first bytes, never by the name. What comes out is bounded: a small file that
-unpacks into terabytes is refused with one sentence.
+Compression is recognised by the first bytes, never by the name. The unpacked size is limited: a small file that unpacks
+into terabytes is rejected.
 """
 
 from __future__ import annotations
@@ -49,14 +49,17 @@ AS_IT_IS = Options()
 
 
 class Source(AbstractContextManager["Source"]):
-    """One input: its name for messages, its first bytes, its whole content as bytes or as a plain file."""
+    """An input: its name for messages, its first bytes, and its content as bytes or as an uncompressed file."""
 
     def __init__(
         self,
         path: PathLike | IO[Any],
         options: Options = AS_IT_IS,
     ) -> None:
-        """Open an input: find its file, compression and encoding, and read its head (all of a small plain file)."""
+        """Open an input: locate the file, detect compression and encoding, and read its head.
+
+        A small uncompressed file is read completely.
+        """
         if options.encoding is not None:
             _refuse_unknown_encoding(options.encoding)
         self.encoding, self.options = options.encoding, options
@@ -70,7 +73,7 @@ class Source(AbstractContextManager["Source"]):
             start = self._start()
             self.compression: str | None = None
             self.workbook: str | None = None
-            """Of a workbook: its format. It is a zip archive, but one that is read as a whole."""
+            """Format of a workbook, which is a zip archive that is read as a whole."""
             if start.startswith(_ANY_MAGIC):
                 self.compression = next(kind for magic, kind in _MAGIC if start.startswith(magic))
             if self.compression == "zip" and (workbook_kind := _workbook_kind(self.path)):
@@ -89,11 +92,11 @@ class Source(AbstractContextManager["Source"]):
             raise
 
     def _start(self) -> bytes:
-        """Return the first bytes as they are stored, without the cost of a file object."""
+        """Return the first bytes as stored, without the overhead of a file object."""
         try:
             handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except PermissionError:
-            raise self.error("the file may not be read: check its permissions.") from None
+            raise self.error("permission denied: check the permissions of the file.") from None
         try:
             status = os.fstat(handle)
             self._state = _state_of(status)
@@ -116,7 +119,7 @@ class Source(AbstractContextManager["Source"]):
 
     @property
     def stem(self) -> str:
-        """The file's name without folders and endings of compression and format."""
+        """The file's name without folders and without the endings for compression and format."""
         name = os.path.basename(self.member or self.name)
         for ending in COMPRESSIONS:
             name = name.removesuffix(ending)
@@ -124,16 +127,16 @@ class Source(AbstractContextManager["Source"]):
 
     @property
     def ending(self) -> str:
-        """The ending of the name that says the format, lower case, compression aside."""
+        """The file ending that identifies the format, in lower case and without compression."""
         return os.path.splitext(self.stem.lower())[1]
 
     @property
     def size(self) -> int:
-        """The size of the file as it is stored."""
+        """The size of the file as stored."""
         return os.path.getsize(self.path)
 
     def error(self, message: str, line: int | None = None) -> FormatError:
-        """Make the error that names this input."""
+        """Create the error that names this input."""
         return FormatError(message, path=self.name, line=line)
 
     # ---- content ----
@@ -144,7 +147,7 @@ class Source(AbstractContextManager["Source"]):
         return self._content
 
     def read_text_bytes(self) -> bytes:
-        """Return the whole content, checked to be UTF-8 text; else say which line is not."""
+        """Return the whole content, checked to be UTF-8 text; raise an error with the line otherwise."""
         content = self.read_bytes()
         if content.isascii():
             return content
@@ -155,17 +158,17 @@ class Source(AbstractContextManager["Source"]):
         return content
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """Yield (line number, text) of every line: the simple way to read, for formats of other packages."""
+        """Yield (line number, text) for every line: the simplest way to read, intended for plug-ins."""
         content = self.read_text_bytes().decode("utf-8").removesuffix("\n")  # other separators may stand in a name
         yield from ((number, line.removesuffix("\r")) for number, line in enumerate(content.split("\n"), 1))
 
     def not_utf_8(self, line: int | None) -> FormatError:
-        """Make the error for text in another encoding."""
+        """Create the error for text in another encoding."""
         example = arg("encoding", "latin-1")
-        return self.error("the text is not UTF-8: name its encoding, for example " + example + ".", line)
+        return self.error("the text is not UTF-8: give its encoding, for example " + example + ".", line)
 
     def plain_path(self) -> str:
-        """Return the path of an unpacked UTF-8 file, a temporary one where the input is not that already."""
+        """Return the path of an uncompressed UTF-8 file, which is temporary if the input is not such a file."""
         if self._plain is None:
             if self.compression is None and self.encoding is None:
                 self._plain = os.path.abspath(self.path)
@@ -174,7 +177,7 @@ class Source(AbstractContextManager["Source"]):
         return self._plain
 
     def alias(self) -> str:
-        """Return another path of the plain file, without signs that mean a pattern to DuckDB."""
+        """Return another path of the plain file, without characters that DuckDB treats as a pattern."""
         with open(self.plain_path(), "rb") as file:
             self._plain = self._temporary_file(iter(lambda: file.read(CHUNK), b""))
         return self._plain
@@ -193,10 +196,10 @@ class Source(AbstractContextManager["Source"]):
             yield decoder.decode(b"", True).encode("utf-8")
         except UnicodeError:
             what = f"the text is not in the encoding {self.encoding}"
-            raise self.error(f"{what}: name another " + arg("encoding") + ".") from None
+            raise self.error(f"{what}: give another " + arg("encoding") + ".") from None
 
     def _unpacked(self) -> Iterator[bytes]:
-        """Yield the unpacked bytes, bounded in size and in ratio to the packed ones."""
+        """Yield the unpacked bytes, limited in size and in compression ratio."""
         packed, total = self.size, 0
         try:
             with self._open() as file:
@@ -208,13 +211,13 @@ class Source(AbstractContextManager["Source"]):
             raise
         except EOFError:
             raise self.error(
-                f"the {self.compression} data end too early: the file is cut off, fetch it again."
+                f"the {self.compression} data end too early: the file is truncated, download it again."
             ) from None
         except _unpacking_errors() as problem:
-            raise self.error(f"the {self.compression} data are damaged ({problem}): fetch the file again.") from None
+            raise self.error(f"the {self.compression} data are damaged ({problem}): download the file again.") from None
 
     def check_limits(self, total: int, packed: int, is_packed: bool = True) -> None:
-        """Refuse content larger than ``max_bytes``, or than ``max_ratio`` times its packed size."""
+        """Reject content larger than ``max_bytes``, or than ``max_ratio`` times its packed size."""
         if total > self.options.max_bytes:
             raise self._too_large()
         if is_packed and total > RATIO_FROM and total > self.options.max_ratio * packed:
@@ -224,11 +227,11 @@ class Source(AbstractContextManager["Source"]):
             )
 
     def _too_large(self) -> FormatError:
-        what = f"it holds more than {self.options.max_bytes:,} bytes"
+        what = f"the content is larger than {self.options.max_bytes:,} bytes"
         return self.error(what + clause(": raise ", arg("max_bytes"), " if you trust the file") + ".")
 
     def _open(self) -> IO[bytes]:
-        """Open the file, unpacking it where it is compressed."""
+        """Open the file and unpack it if it is compressed."""
         if self.compression is None:
             return open(self.path, "rb")
         if self.compression == "zip":
@@ -258,9 +261,9 @@ class Source(AbstractContextManager["Source"]):
         if stat.S_ISDIR(mode):
             raise self.error("this is a folder: name a file in it.")
         if not mode and is_address(path):
-            raise self.error("this is an address: name a file on this machine.")
+            raise self.error("this is a URL: download the file first, and name the copy.")
         if not mode and not os.fspath(path):
-            raise self.error("The name of the file is empty: name a file.")
+            raise self.error("The file name is empty: name a file.")
         if not mode:
             raise self.error(f"there is no such file: check the name (the current folder is {os.getcwd()}).")
         if not stat.S_ISREG(mode):
@@ -276,12 +279,12 @@ class Source(AbstractContextManager["Source"]):
             return path
 
     def _spool_special(self, path: str, mode: int) -> str:
-        """Copy the content of a pipe or terminal, which can be read only once; refuse other devices."""
+        """Copy the content of a pipe or terminal, which can be read only once; reject other devices."""
         if stat.S_ISFIFO(mode):
             try:
                 return self._spool_chunks(pipes.chunks_of(path))
             except TimeoutError as problem:
-                raise self.error(f"{problem.strerror}: start the one that writes to it.") from None
+                raise self.error(f"{problem.strerror}: start the program that writes to it.") from None
         if not stat.S_ISCHR(mode):
             raise self.error("this is a device or a socket: name a file.")
         with open(path, "rb", buffering=0) as device:
@@ -324,9 +327,7 @@ class Source(AbstractContextManager["Source"]):
 
 
 def state_of(path: Any) -> State | None:
-    """Return device, inode, size and time of change of a file, which differ once it was changed; None
-    without a file.
-    """
+    """Return device, inode, size and modification time of a file, to detect changes; None if there is no file."""
     try:
         return _state_of(os.stat(path))
     except (OSError, ValueError, TypeError):
@@ -338,12 +339,12 @@ def _state_of(about: os.stat_result) -> State:
 
 
 def changed(name: str) -> FormatError:
-    """Make the error for a file that was written to, replaced or removed before all of it was read."""
-    return FormatError("the file changed while it was read: read it again when it is complete.", path=name)
+    """Create the error for a file that was modified, replaced or removed before all of it was read."""
+    return FormatError("the file changed while it was being read: read it again when it is complete.", path=name)
 
 
 def _workbook_kind(path: str) -> str | None:
-    """Return the format of a workbook, None for any other zip archive."""
+    """Return the format of a workbook, None for other zip archives."""
     import zipfile
 
     try:
@@ -360,7 +361,7 @@ def _workbook_kind(path: str) -> str | None:
 
 
 def _open_zip(source: Source) -> IO[bytes]:
-    """Open the only file of a zip archive, or the ratings of a published data set."""
+    """Open the only file of a zip archive, or the ratings in the archive of a published dataset."""
     import zipfile
 
     try:
@@ -374,7 +375,7 @@ def _open_zip(source: Source) -> IO[bytes]:
         members = [name for name in members if os.path.basename(name) in RATINGS] or members
     if len(members) != 1:
         shown = ", ".join(members[:5]) + (", …" if len(members) > 5 else "")
-        what = f"holds {len(members)} files ({shown})" if members else "is empty"
+        what = f"contains {len(members)} files ({shown})" if members else "is empty"
         raise source.error(f"the zip archive {what}: unpack it and name the file to read.")
     source.member = members[0]
     try:
@@ -391,11 +392,11 @@ def _unpacking_errors() -> tuple[type[Exception], ...]:
 
 
 def _refuse_unknown_encoding(name: object) -> None:
-    """Refuse an encoding that Python does not know."""
+    """Reject an encoding that Python does not know."""
     try:
         "a".encode(name)  # type: ignore[arg-type]
     except (LookupError, TypeError, ValueError):
-        raise InputError(f"There is no encoding {name!r}: use a name Python knows, like 'latin-1'.") from None
+        raise InputError(f"Unknown encoding {name!r}: use a name that Python knows, such as 'latin-1'.") from None
 
 
 def _first(chunks: Iterator[bytes]) -> bytes:

@@ -1,7 +1,8 @@
-"""Writing: preferences, rankings and labels to whole files or none.
+"""Write preferences, rankings and labels to files, atomically.
 
-A file is written beside its destination and then renamed, so an interrupted or failed write leaves what was there.
-Content a format cannot hold without changing a ballot is refused; what is merely left behind is said.
+A file is written next to its destination and then renamed, so an interrupted or failed write leaves the existing file
+unchanged. Data that a format cannot represent without changing a ballot are rejected. The notes list other information
+that the format cannot represent.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from concordant.support.files import replace_file
 
 
 def write(data: Any, path: Any, format: str | None, **how: Any) -> list[str]:
-    """Write data to a path, an open file or standard output; return notes on what the format cannot hold."""
+    """Write data to a path, an open file or standard output; return notes on what the format cannot represent."""
     name = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     compression, kind = _kind(name, format)
     writing = Writing(kind=kind, name=name, asked=format, **how)
     if writing.spreadsheet and kind.name not in ("csv", "tsv"):
-        raise InputError(arg("spreadsheet", of="write") + " is for csv and tsv files: leave it out.")
+        raise InputError(arg("spreadsheet", of="write") + " only applies to csv and tsv files: leave it out.")
     if writing.layout is not None and not (kind.is_table and isinstance(data, Preferences)):
-        raise InputError(arg("layout", of="write") + " is for preferences written as a table: leave it out.")
+        raise InputError(arg("layout", of="write") + " only applies to preferences written as a table: leave it out.")
     if writing.tag is not None and kind.is_table:
-        raise InputError(arg("tag", of="write") + " names a TREC run: leave it out for tables.")
+        raise InputError(arg("tag", of="write") + " only applies to TREC runs: leave it out.")
     content, notes = kind.function("write")(data, writing)
     _deliver(_packed(content, compression), path, name)
     return list(notes)
@@ -47,21 +48,23 @@ def _kind(name: str | None, format: str | None) -> tuple[str | None, Format]:
     else:
         by_name = by_ending(os.path.splitext(stem.lower())[1])
         if by_name is None:
-            what = f"The name {name} does not say its format"
-            raise InputError(what + ": end it in .csv, .run, … or say " + arg("format", of="write") + ".")
+            what = f"The name {name} does not determine its format"
+            raise InputError(
+                what + ": use a file ending such as .csv or .run, or give " + arg("format", of="write") + "."
+            )
         kind = by_name
     if not kind.can_write:
         writable = ", ".join(known.name for known in built_in() if known.can_write)
-        raise InputError(f"The format {kind.name} is not written: choose one of {writable}.")
+        raise InputError(f"The format {kind.name} cannot be written: choose one of {writable}.")
     return compression, kind
 
 
 def _packed(content: bytes, compression: str | None) -> bytes:
-    """Return the content compressed; gzip without a time stamp, so that equal content gives equal files."""
+    """Return the compressed content; gzip has no time stamp, so that equal content gives equal files."""
     if compression is None:
         return content
     if compression == "zip":
-        raise InputError("Zip archives are not written: end the name in .gz, .xz, .bz2 or .zst.")
+        raise InputError("Zip archives cannot be written: use the file ending .gz, .xz, .bz2 or .zst.")
     if compression == "gzip":
         import gzip
 
@@ -71,7 +74,7 @@ def _packed(content: bytes, compression: str | None) -> bytes:
 
 
 def _deliver(content: bytes, path: Any, name: str | None) -> None:
-    """Write the content to standard output, to an open file (as text where it takes no bytes), or to a path."""
+    """Write the content to standard output, to an open file (as text if it does not accept bytes), or to a path."""
     if name == "-":
         sys.stdout.buffer.write(content)
         sys.stdout.buffer.flush()

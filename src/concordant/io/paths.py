@@ -1,4 +1,4 @@
-"""Which files are meant by names, folders and patterns, and whether they are many, large or bad."""
+"""Expand names, folders and patterns into files, and decide whether files are many, large or bad."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HOW = ("reduce", "workers", "cluster", "memory_limit", "skip_bad_files")  # opti
 
 
 def expand(path: Any) -> list[Any]:
-    """Return the files that names, patterns (``votes/*.parquet``) and folders stand for, in order."""
+    """Return the files that match names, patterns (``votes/*.parquet``) and folders, in order."""
     files_found: list[Any] = []
     for path_or_pattern in path if isinstance(path, (list, tuple)) else [path]:
         if (inside := _inside(path_or_pattern)) is None:
@@ -27,7 +27,9 @@ def expand(path: Any) -> list[Any]:
         files = [name for name in inside if os.path.isfile(name)]
         if not files:
             is_folder = os.path.isdir(path_or_pattern)
-            what = "the folder holds no files: name another" if is_folder else "no file matches this pattern: check it"
+            what = (
+                "the folder contains no files: name another" if is_folder else "no file matches this pattern: check it"
+            )
             raise FormatError(f"{what}.", path=os.fspath(path_or_pattern))
         files_found += files
     if not files_found:
@@ -51,7 +53,7 @@ def _inside(path_or_pattern: Any) -> list[str] | None:
 
 
 def left_out(path: Any, options: Options, *, is_noted: bool = True) -> list[str]:
-    """Return notes on entries of folders that are not files; refuse them where strict, or where no note is possible."""
+    """Return notes on entries of folders that are not files; reject them if strict, or if notes cannot be returned."""
     names = path if isinstance(path, (list, tuple)) else [path]
     not_files = [
         name for path_or_pattern in names for name in _inside(path_or_pattern) or () if not os.path.isfile(name)
@@ -73,7 +75,7 @@ def _kind(path: str) -> str:
 
 
 def is_pattern(path: Any) -> bool:
-    """Return whether a folder or a pattern is named, which stands for files."""
+    """Return whether the name is a folder or a pattern, which expands into files."""
     names = path if isinstance(path, (list, tuple)) else [path]
     texts = [os.fspath(name) for name in names if isinstance(name, (str, os.PathLike))]
     return any(os.path.isdir(name) or (has_magic(name) and not os.path.exists(name)) for name in texts)
@@ -87,7 +89,7 @@ def is_read_once(path: Any) -> bool:
 
 
 def is_big(paths: Sequence[Any]) -> bool:
-    """Return whether the files together are large enough to be reduced to counts."""
+    """Return whether the total size of the files is large enough to reduce them to counts."""
     return (
         sum(os.path.getsize(name) for name in paths if isinstance(name, (str, os.PathLike)) and os.path.isfile(name))
         > BIG
@@ -95,12 +97,12 @@ def is_big(paths: Sequence[Any]) -> bool:
 
 
 def asks_for_counts(path: Any, options: Options) -> bool:
-    """Return whether files should be reduced if possible: an option asks for it, or they are many or large."""
+    """Return whether files should be reduced if possible: by request, or because they are many or large."""
     return any(getattr(options, name) for name in HOW) or is_pattern(path) or is_big(expand(path))
 
 
 def is_out_of_memory(problem: Exception) -> bool:
-    """Return whether a file could not be read for lack of memory or disk: it is good, and must not be left out."""
+    """Return whether reading failed for lack of memory or disk space: the file is valid and must not be skipped."""
     return isinstance(problem, MemoryLimitError) or getattr(problem, "errno", None) == errno.ENOSPC
 
 

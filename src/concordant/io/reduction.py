@@ -1,7 +1,7 @@
-"""Files of any size reduced to what a method needs: counts of pairs, or sums of rows.
+"""Reduce files of any size to the statistics that a method needs: counts of pairs, or sums of rows.
 
-Files are reduced where somebody says how to work (reduce, workers, a cluster, a limit of memory), names a folder or a
-pattern, or where they are large. What was done is said in the notes and in ``ran``, which becomes ``ranking.ran``.
+Files are reduced if an option requests it (reduce, workers, a cluster, a memory limit), if a folder or a pattern is
+named, or if they are large. The notes and ``ran``, which becomes ``ranking.ran``, report how.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from concordant.tables.roles import planned
 
 
 class Reduced(NamedTuple):
-    """What files were reduced to: merged preferences, or the sums of rankings or ratings."""
+    """The reduced data of files: merged preferences, or the sums of rankings or ratings."""
 
     data: Preferences | Summed
     notes: tuple[str, ...]
@@ -37,18 +37,18 @@ class Reduced(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What will be done with the files."""
+    """What the caller does with the files."""
 
     method: Method | None
-    """The method that was named, if one was."""
+    """The named method, if any."""
     fitting: Callable[[str], Method]
-    """Returns the method that fits a form in one instance, where none was named."""
+    """Returns the method for a form in one instance if no method was named."""
     ballots: bool = False
-    """Whether sums do not suffice, whatever the method."""
+    """Whether sums do not suffice for any method."""
 
 
 def reduce_files(path: Any, options: Options, needs: Needs, watch: Watch | None = None) -> Reduced | None:
-    """Reduce files to what a method needs; None where all of their ballots are needed."""
+    """Reduce files to what a method needs; None if it needs all ballots."""
     paths = expand(path)
     # A file is opened twice, to plan and to count.
     if any(map(is_read_once, paths)):
@@ -65,7 +65,7 @@ def reduce_files(path: Any, options: Options, needs: Needs, watch: Watch | None 
 def _reduced(
     paths: list[Any], options: Options, needs: Needs, executor: Executor, watch: Watch | None
 ) -> Reduced | None:
-    """Reduce files to counts of pairs or sums of rows; None where the method needs all ballots."""
+    """Reduce files to counts of pairs or sums of rows; None if the method needs all ballots."""
     plan, method = _plan(paths, options), needs.method
     if plan is None or beyond_counts(plan, options):
         return None
@@ -82,7 +82,7 @@ def _reduced(
 
 
 def _ballots(paths: list[Any], options: Options) -> Reduced:
-    """Read all ballots of rows that could be reduced, because sums of them do not suffice."""
+    """Read all ballots of rows that could be reduced, because sums do not suffice."""
     from concordant.io import read_whole
 
     prefs = read_whole(paths, replace(options, reduce=False))
@@ -90,21 +90,22 @@ def _ballots(paths: list[Any], options: Options) -> Reduced:
 
 
 def _summary(counted: _many.Counted, what: str, executor: Executor) -> str:
-    """Return a sentence on how many rows were reduced to what, and where."""
+    """Return a sentence on the number of rows, their reduction, and where it ran."""
     where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
     return f"{counted.rows:,} rows of {counted.files:,} file{'s' * (counted.files != 1)} {what} by {where}"
 
 
 def _needs_agents(method: Method) -> bool:
-    """Return whether a method uses the agents of pairs: it needs them, or its errors, adherence or weights
-    are by agent.
+    """Return whether a method uses the agents of pairs.
+
+    It does if it requires them, or if its errors, adherence or weights are by agent.
     """
     settings = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
     return "agents" in method.needs or settings[0] in ("sandwich", "bootstrap") or bool(settings[1]) or settings[2]
 
 
 def _plan(paths: list[Any], options: Options) -> Plan | None:
-    """Plan the columns by the first file that can be opened; None where it is no table for DuckDB."""
+    """Plan the columns by the first file that can be opened; None if it is not a table for DuckDB."""
     problem: Exception | None = None
     for path in paths:
         try:
@@ -117,13 +118,13 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
             if not options.skip_bad_files or is_out_of_memory(error):
                 raise
             problem = problem or error
-    raise InputError("No file could be read; the first: " + str(problem))
+    raise InputError("No file could be read. The first problem: " + str(problem))
 
 
 def _sums(
     paths: list[Any], options: Options, needs: Needs, plan: Plan, executor: Executor, watch: Watch | None
 ) -> Reduced | None:
-    """Reduce ratings or ranks to the sums that the method needs; None where it needs more."""
+    """Reduce ratings or ranks to the sums that the method needs; None if it needs more."""
     form = "ratings" if "rating" in plan.column else "rankings"
     if needs.method is None and "instance" in plan.column:
         return None

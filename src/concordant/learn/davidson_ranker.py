@@ -9,6 +9,7 @@ R. Davidson, On extending the Bradley-Terry model to accommodate ties in paired 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from concordant.learn._gradient import PairProbabilities
 from concordant.losses.davidson import DavidsonLoss
@@ -17,6 +18,8 @@ from concordant.losses.davidson import DavidsonLoss
 @dataclass(eq=False, repr=False)
 class DavidsonRanker(PairProbabilities):
     """Pairwise model in which equal labels are ties (Davidson)."""
+
+    aliases: ClassVar = ("pair-ties-d",)
 
     def _loss(self) -> DavidsonLoss:
         return DavidsonLoss()

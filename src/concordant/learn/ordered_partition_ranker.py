@@ -21,7 +21,7 @@ and collaborative filtering, SDM 2011.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -44,6 +44,8 @@ MEANS = ("arithmetic", "maximum", "minimum", "geometric", "harmonic")
 @dataclass(eq=False, repr=False)
 class OrderedPartitionRanker(PairProbabilities):
     """Probabilistic model in which rows with equal labels are chosen together, best level first."""
+
+    aliases: ClassVar = ("pmop",)
 
     mean: str = param("arithmetic", "type of mean that gives the worth of a set of rows", choices=MEANS)
     rank_weighting: bool = param(False, "weight the choice of level r by 1 + log r, and of level 0 by 0")

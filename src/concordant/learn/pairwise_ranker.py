@@ -68,6 +68,8 @@ LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, an
 class PairwiseRanker(Ranker):
     """Binary classifier of pairs, and an order derived from its predictions."""
 
+    aliases: ClassVar = ("cohen",)
+
     takes: ClassVar[tuple[str, ...]] = ("pairs",)
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,

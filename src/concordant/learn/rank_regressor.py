@@ -9,6 +9,7 @@ filtering, 2013, section 5.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from concordant.learn._gradient import RidgeRanker
 from concordant.losses.rank_regress import RankRegressLoss
@@ -17,6 +18,8 @@ from concordant.losses.rank_regress import RankRegressLoss
 @dataclass(eq=False, repr=False)
 class RankRegressor(RidgeRanker):
     """Least squares on pairwise differences."""
+
+    aliases: ClassVar = ("rank-regress",)
 
     def _loss(self) -> RankRegressLoss:
         return RankRegressLoss()

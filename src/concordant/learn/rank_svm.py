@@ -59,6 +59,8 @@ MAX_PAIRS = 20_000_000  # listed one by one for the dual
 class RankSVM(GradientRanker):
     """Support vector machine on pairs, linear or with a kernel (RankSVM)."""
 
+    aliases: ClassVar = ("ranking-svm",)
+
     learns: ClassVar[Mapping[str, Kind]] = {
         **GradientRanker.learns,
         "dual_gap_": optional(floats(low=-1.0)),

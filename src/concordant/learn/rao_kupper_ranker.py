@@ -9,6 +9,7 @@ experiments: a generalization of the Bradley-Terry model, JASA 1967.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from concordant.learn._gradient import PairProbabilities
 from concordant.losses.rao_kupper import RaoKupperLoss
@@ -17,6 +18,8 @@ from concordant.losses.rao_kupper import RaoKupperLoss
 @dataclass(eq=False, repr=False)
 class RaoKupperRanker(PairProbabilities):
     """Pairwise model in which close scores are ties (Rao and Kupper)."""
+
+    aliases: ClassVar = ("pair-ties-rk",)
 
     def _loss(self) -> RaoKupperLoss:
         return RaoKupperLoss()

@@ -37,6 +37,7 @@ from concordant.recommend._observed import Observed
 class OrderedPartitionMF(AlternatingRecommender):
     """Latent factors that maximise the likelihood of each agent's ranking with ties."""
 
+    aliases: ClassVar = {"pmop": {}}
     is_strict: ClassVar[bool] = False  # whether items are chosen one by one, whatever ties there are
 
     beta: float = param(0.2, "weight of the likelihood of tiers; the rest is squared error", low=0.0, high=1.0)

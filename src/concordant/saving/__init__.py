@@ -1,12 +1,12 @@
 """Save models to files and load them again: ``save(model, "model.zip")``, ``load("model.zip")``.
 
-A model is a method of aggregation or a recommender, fitted or not, or an estimator of ``concordant.learn``, alone or in
-a scikit-learn pipeline. A file is a zip with ``model.json`` (registered names, hyper-parameters, what was learnt) and,
-where there are numbers to keep, ``arrays.npz``. Classes come from the registries by name, never from a path in the
-file, and nothing is ever unpickled: a file can only set declared parameters and learnt values. What cannot be kept this
-way is refused when saving.
+A model is an aggregation method or a recommender, fitted or not, or an estimator of ``concordant.learn``, alone or in a
+scikit-learn pipeline. A file is a zip archive with ``model.json`` (registered names, hyper-parameters, learnt values)
+and, if there are arrays, ``arrays.npz``. Classes are looked up in the registries by name, never by a path in the file,
+and nothing is ever unpickled: a file can only set declared parameters and learnt values. Models that cannot be stored
+this way are rejected when saving.
 
-The command line, ``cc.save`` and ``cc.load`` use this module; the room imports the registry and ``support.state``.
+The command line, ``cc.save`` and ``cc.load`` use this module. This package imports the registry and ``support.state``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,33 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the same model gives the same bytes
 
 
 def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -> None:
-    """Save a method, recommender or estimator, fitted or not, to a file; ``about`` is plain data to keep with it."""
+    """Save a method, recommender or estimator, fitted or not, to a file.
+
+    The file is a zip archive of JSON and numeric arrays. It contains no code, so it is safe to load.
+
+    Parameters
+    ----------
+    model : Method, Recommender or estimator
+        Model to save. Estimators of ``concordant.learn`` and many scikit-learn estimators and pipelines are supported.
+    path : str, path or binary file
+        Destination.
+    about : mapping, optional
+        Plain data to store with the model; ``concordant.saving.read_about`` returns it.
+
+    Raises
+    ------
+    InputError
+        The model cannot be represented by plain data.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> file = io.BytesIO()
+    >>> cc.save(cc.Borda(), file)
+    >>> cc.load(file)
+    Borda(missing='auto')
+    """
     arrays: dict[str, AnyArray] = {}
     try:
         description = _describe(model, arrays)
@@ -65,7 +91,32 @@ def save(model: Any, path: File, *, about: Mapping[str, object] | None = None) -
 
 
 def load(path: File) -> Any:
-    """Load a method or an estimator that ``save`` wrote."""
+    """Load a model that ``save`` wrote.
+
+    Parameters
+    ----------
+    path : str, path or binary file
+        Saved model.
+
+    Returns
+    -------
+    Method, Recommender or estimator
+        The model with its parameters and learnt values.
+
+    Raises
+    ------
+    FormatError
+        The file is not a saved model, is damaged, or needs a package that is not installed.
+
+    Examples
+    --------
+    >>> import io
+    >>> import concordant as cc
+    >>> file = io.BytesIO()
+    >>> cc.save(cc.Copeland(), file)
+    >>> type(cc.load(file)).__name__
+    'Copeland'
+    """
     return _opened(path, _rebuild)
 
 
@@ -75,7 +126,7 @@ def import_classes(path: File) -> None:
 
 
 def _import_named(description: object) -> None:
-    """Import the classes of all estimators in a description, however deep they are nested."""
+    """Import the classes of all estimators in a description, at any depth."""
     if isinstance(description, dict) and description.get("kind") == "estimator" and "library" in description:
         from concordant.saving.estimators import class_of
 
@@ -87,12 +138,12 @@ def _import_named(description: object) -> None:
 
 
 def read_about(path: File) -> dict[str, Any]:
-    """Return what ``save`` kept as ``about``, without building the model."""
+    """Return the ``about`` data passed to ``save``, without building the model."""
     return _opened(path, lambda description, _: dict(description.get("about") or {}))  # type: ignore[no-any-return]
 
 
 def _opened(path: File, make: Callable[[dict[str, Any], dict[str, AnyArray]], Any]) -> Any:
-    """Read a model file and return ``make(description, arrays)``; turn every problem into a FormatError."""
+    """Read a model file and return ``make(description, arrays)``; convert every problem to a FormatError."""
     where = os.fspath(path) if isinstance(path, (str, os.PathLike)) else None
     if where is not None and os.path.exists(where) and not os.path.isfile(where):  # a pipe or a device may never end
         raise FormatError("this is not a regular file: name a saved model.", path=where)
@@ -124,7 +175,7 @@ def _describe(model: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
 
     if not is_estimator(model):
         raise InputError(
-            f"save() keeps methods, recommenders and estimators, not {type(model).__name__}: write rankings and "
+            f"save() supports methods, recommenders and estimators, not {type(model).__name__}: write rankings and "
             "preferences with cc.write()."
         )
     description["estimator"] = Estimators().pack(model, "", arrays)
@@ -133,15 +184,14 @@ def _describe(model: Any, arrays: dict[str, AnyArray]) -> dict[str, Any]:
 
 
 def _describe_settings(model: Settings) -> dict[str, Any]:
-    """Return name and hyper-parameters of a method or recommender, or raise if ``load`` could not restore them."""
+    """Return name and hyper-parameters of a method or recommender; reject those that ``load`` could not restore."""
     if not is_registered(model):
         raise InputError(
-            f"{type(model).__name__} cannot be saved: "
-            "the registry does not know this class, so load() could not find it."
+            f"{type(model).__name__} cannot be saved: its class is not registered, so load() could not find it."
         )
     params = values_of(model)
     if type(model)(**params) != model:
-        raise InputError(f"{model.name} cannot be saved: it holds more than its declared hyper-parameters.")
+        raise InputError(f"{model.name} cannot be saved: it has state beyond its declared hyper-parameters.")
     return {model.word: model.name, "params": params}
 
 
@@ -162,7 +212,7 @@ def _is_known(kind: Kind[Any], name: str) -> bool:
 
 
 def _pack(name: str, value: object, arrays: dict[str, AnyArray]) -> dict[str, Any]:
-    """Return a learnt value as JSON with its ``kind``; numbers are added to ``arrays`` under its name."""
+    """Return a learnt value as JSON with its ``kind``; its arrays are added to ``arrays`` under its name."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         arrays[name] = value
         return {"kind": "array"}
@@ -182,9 +232,7 @@ def _pack(name: str, value: object, arrays: dict[str, AnyArray]) -> dict[str, An
         if is_estimator(value):
             packed = Estimators().pack(value, name, arrays)
             return {"kind": "estimator", "value": packed, "scikit-learn": _sklearn_version()}
-    raise InputError(
-        f"What was learnt as {name!r} cannot be saved: it is a {type(value).__name__}, not numbers or text."
-    )
+    raise InputError(f"The learnt value {name!r} cannot be saved: it is a {type(value).__name__}, not numbers or text.")
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -199,20 +247,23 @@ def _read(path: File) -> tuple[dict[str, Any], dict[str, AnyArray]]:
     """Return the description and the arrays of a model file, after checking its format and version."""
     description, arrays = archives.read(path)
     if not isinstance(description, dict) or description.get("format") != FORMAT:
-        raise ValueError("model.json describes no concordant model")
+        raise ValueError("model.json does not describe a concordant model")
     if description.get("version") != VERSION:
-        raise ValueError(f"it has version {description.get('version')!r}, this release reads {VERSION}: upgrade")
+        raise ValueError(
+            f"it has version {description.get('version')!r}, but this release reads version {VERSION}: upgrade "
+            "concordant"
+        )
     return description, arrays
 
 
 def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
-    """Return the model of a description: class by registered name, checked parameters, checked learnt values."""
+    """Return the model of a description: class by registered name, validated parameters and learnt values."""
     if "estimator" in description:
         return _rebuild_estimator(description["estimator"], str(description.get("scikit-learn")), arrays)
     word = next((word for word in KINDS if word in description), "method")
     name, params, kind = str(description[word]), dict(description["params"]), KINDS[word]
     if not _is_known(kind, name):
-        raise ValueError(f"there is no {word} {name!r} here: install the package that has it")
+        raise ValueError(f"there is no {word} {name!r} in this installation: install the package that provides it")
     cls = kind.load(name)
     params = by_new_names(cls, params)
     for unknown in set(params) - {declared.name for declared in params_of(cls)}:
@@ -228,7 +279,7 @@ def _rebuild(description: dict[str, Any], arrays: dict[str, AnyArray]) -> Any:
 
 
 def _rebuild_estimator(packed: Mapping[str, Any], saved: str, arrays: dict[str, AnyArray]) -> Any:
-    """Return a saved estimator, after a trial prediction; warn if scikit-learn has another major version now."""
+    """Return a saved estimator after a trial prediction; warn if the major version of scikit-learn has changed."""
     try:
         from concordant.saving.estimators import Estimators, is_estimator
 
@@ -237,13 +288,14 @@ def _rebuild_estimator(packed: Mapping[str, Any], saved: str, arrays: dict[str, 
         raise ValueError("it needs scikit-learn: pip install 'concordant[learn]'") from None
     if current.partition(".")[0] != saved.partition(".")[0]:
         warnings.warn(
-            f"The model was saved with scikit-learn {saved}, here is {current}: check its answers, or fit it again.",
+            f"The model was saved with scikit-learn {saved}, but {current} is installed: check its predictions, or "
+            "fit it again.",
             UserWarning,
             stacklevel=5,
         )
     estimator = Estimators().unpack(dict(packed), arrays, 0)
     if not is_estimator(estimator):
-        raise ValueError("it holds no estimator")
+        raise ValueError("it does not contain an estimator")
     check_predictions(estimator, type(estimator).__name__)
     return estimator
 
@@ -256,7 +308,7 @@ def _unpack(name: str, packed: dict[str, Any], arrays: dict[str, AnyArray]) -> o
     if kind == "mapping":
         labels = [str(label) for label in packed["labels"]]
         if len(set(labels)) < len(labels):
-            raise ValueError(f"it names a label of {name!r} twice")
+            raise ValueError(f"a label of {name!r} occurs twice")
         return dict(zip(labels, arrays[name].tolist(), strict=True))
     if kind == "tuple":
         return tuple(packed["value"])
@@ -264,4 +316,4 @@ def _unpack(name: str, packed: dict[str, Any], arrays: dict[str, AnyArray]) -> o
         return packed["value"]
     if kind == "estimator":
         return _rebuild_estimator(packed["value"], str(packed.get("scikit-learn")), arrays)
-    raise ValueError(f"it keeps {name!r} in an unknown way, {kind!r}")
+    raise ValueError(f"{name!r} has an unknown kind, {kind!r}")

@@ -1,8 +1,7 @@
 """Read the zip of a model: ``model.json`` as plain data and ``arrays.npz`` as arrays of numbers and text.
 
-Sizes are compared with what the archive holds before anything is unpacked or allocated, whole numbers have 64 bits,
-and nothing is ever unpickled. What is not such a file raises an exception, whatever its kind; ``saving.load`` makes a
-sentence of it.
+Sizes are checked before anything is unpacked or allocated, integers have 64 bits, and nothing is ever unpickled. An
+invalid file raises an exception, which ``saving.load`` converts to a message.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def read(path: File) -> tuple[Any, dict[str, AnyArray]]:
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
         if "model.json" not in names or len(set(names)) != len(names) or not set(names) <= MEMBERS:
-            raise ValueError("it does not hold model.json and arrays.npz only")
+            raise ValueError("it does not contain exactly model.json and arrays.npz")
         _refuse_too_large(archive)
         description = from_json(archive.read("model.json"))
         packed = archive.read("arrays.npz") if "arrays.npz" in names else None
@@ -42,10 +41,10 @@ def read(path: File) -> tuple[Any, dict[str, AnyArray]]:
 
 
 def _refuse_too_large(archive: zipfile.ZipFile) -> None:
-    """Reject an archive that would unpack into too much, by the sizes it declares; no more than these are unpacked."""
+    """Reject an archive whose declared sizes are too large; unpacking stops at these sizes."""
     members = archive.infolist()
     if any(member.compress_type not in KNOWN for member in members):
-        raise ValueError("it is compressed in a way that save() does not use")
+        raise ValueError("it uses a compression method that save() does not")
     size = sum(member.file_size for member in members)
     if size > LARGEST or not memory.fits(size):
         raise ValueError(f"it would unpack into {memory.shown(size)}")
@@ -53,9 +52,9 @@ def _refuse_too_large(archive: zipfile.ZipFile) -> None:
 
 # ---- plain data ----
 def from_json(content: bytes) -> Any:
-    """Return plain data; every number in it is finite, and whole ones have at most 64 bits."""
+    """Return plain data; every number in it is finite, and integers have at most 64 bits."""
     if len(content) > LARGEST_JSON:
-        raise ValueError(f"model.json takes {memory.shown(len(content))}")
+        raise ValueError(f"model.json has a size of {memory.shown(len(content))}")
     text = content.decode("utf-8")
     data = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_object)
     if "\\ud" in text.lower():  # a lone surrogate raises here, when it is encoded
@@ -64,25 +63,25 @@ def from_json(content: bytes) -> Any:
 
 
 def _whole(digits: str) -> int:
-    """Return a whole number of at most 64 bits, or raise."""
+    """Return an integer of at most 64 bits, or raise an error."""
     if len(digits) > 20 or not -(2**63) <= int(digits) < 2**63:
-        raise ValueError("model.json holds a whole number of more than 64 bits")
+        raise ValueError("model.json contains an integer of more than 64 bits")
     return int(digits)
 
 
 def _finite(digits: str) -> float:
-    """Return a finite number, or raise."""
+    """Return a finite number, or raise an error."""
     number = float(digits)
     if not math.isfinite(number):
-        raise ValueError("model.json holds a number that is not finite")
+        raise ValueError("model.json contains a number that is not finite")
     return number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, or raise if a name is repeated."""
+    """Return a JSON object, or raise an error if a name is repeated."""
     data = dict(pairs)
     if len(data) < len(pairs):
-        raise ValueError("model.json names something twice")
+        raise ValueError("model.json contains a name twice")
     return data
 
 
@@ -93,23 +92,23 @@ def _arrays(packed: bytes) -> dict[str, AnyArray]:
         _refuse_too_large(archive)
         names = archive.namelist()
         if len(set(names)) != len(names) or not all(name.endswith(".npy") for name in names):
-            raise ValueError("arrays.npz holds something that is not an array, or an array twice")
+            raise ValueError("arrays.npz contains something that is not an array, or an array twice")
         return {name.removesuffix(".npy"): array(archive.read(name)) for name in names}
 
 
 def array(content: bytes) -> AnyArray:
-    """Return the array of an npy file as a copy; the size in its header must be that of the file."""
+    """Return the array of an npy file as a copy; the size in its header must match the file."""
     stream = io.BytesIO(content)
     version = npy.read_magic(stream)
     if version not in ((1, 0), (2, 0)):
-        raise ValueError("an array is of an unknown version")
+        raise ValueError("an array has an unknown format version")
     header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, is_fortran, dtype = header(stream)
     if dtype.kind not in DTYPES:
-        raise ValueError(f"an array of {dtype} is no array of numbers or text (allow_pickle is never given)")
+        raise ValueError(f"an array of {dtype} does not consist of numbers or text (allow_pickle is never used)")
     size = math.prod(shape)
     if min(shape, default=0) < 0 or len(content) - stream.tell() != size * dtype.itemsize:
-        raise ValueError("an array is shorter or longer than it says")
+        raise ValueError("an array is shorter or longer than its header says")
     raw = np.frombuffer(content, dtype, size, stream.tell()) if size * dtype.itemsize else np.zeros(size, dtype)
     _check_bits(raw)
     native = np.array(raw, dtype.newbyteorder("="), copy=True)
@@ -117,10 +116,10 @@ def array(content: bytes) -> AnyArray:
 
 
 def _check_bits(raw: AnyArray) -> None:
-    """Reject invalid bits: truth values beyond 1, and characters that do not exist."""
+    """Reject invalid bits: booleans other than 0 and 1, and invalid Unicode characters."""
     if raw.dtype.kind == "b" and raw.size and raw.view(np.uint8).max() > 1:
-        raise ValueError("an array of truth values holds something else")
+        raise ValueError("an array of booleans contains other values")
     if raw.dtype.kind == "U" and raw.size and raw.dtype.itemsize:
         signs = raw.view(raw.dtype.byteorder.replace("|", "=") + "u4")
         if (signs > 0x10FFFF).any() or ((signs >= 0xD800) & (signs < 0xE000)).any():
-            raise ValueError("an array of text holds a character that does not exist")
+            raise ValueError("an array of text contains an invalid Unicode character")

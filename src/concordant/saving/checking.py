@@ -1,8 +1,8 @@
-"""Compare what a model holds with what its class declares, before anything uses it.
+"""Validate the state of a model against the declarations of its class, before anything uses it.
 
-``check(model, name, declared, learnt)`` goes through the declarations (``support.state``) in their order: every
-value is there, is of its type, has the shape that follows from the others, and holds finite numbers within the declared
-range. A broken declaration is a ``ValueError`` that names model and value.
+``check(model, name, declared, learnt)`` goes through the declarations (``support.state``) in order: every value must
+exist, have its type and the shape implied by the others, and contain finite numbers within the declared range. A
+violation raises a ``ValueError`` that names the model and the value.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from concordant.types import AnyArray
 
 
 def check(model: Any, name: str, declared: Iterable[str], learnt: Mapping[str, Any]) -> None:
-    """Compare what a fitted model learnt with what its class declares; a tuple of names declares names only."""
+    """Compare the learnt values of a fitted model with the declarations of its class.
+
+    A tuple of names declares only names.
+    """
     if not learnt:
         return
     kinds: Mapping[str, state.Kind | None] = declared if isinstance(declared, Mapping) else dict.fromkeys(declared)
     for unknown in learnt.keys() - kinds.keys():
-        raise ValueError(f"{name} learns no {unknown!r}")
+        raise ValueError(f"{name} has no learnt value {unknown!r}")
     sizes = Sizes(model, learnt)
     for key, kind in kinds.items():
         if key in learnt:
@@ -54,7 +57,7 @@ class Sizes:
         self.model, self.learnt, self.known = model, learnt, dict[str, int]()
 
     def of(self, size: state.Size, observed: int | None = None) -> int:
-        """Return a size, such as "rows" or "rows+1"; a name not known yet is set to the size observed, from now on."""
+        """Return a size, such as "rows" or "rows+1"; an unknown name is set to the observed size from then on."""
         if isinstance(size, int):
             return size
         name, _, added = size.partition("+")
@@ -64,14 +67,14 @@ class Sizes:
         return self.known[name] + extra
 
     def _worked_out(self, name: str, observed: int | None) -> int:
-        """Return the size of a name from what was learnt, the hyper-parameters or the model, else the size observed."""
+        """Return the size of a name from learnt values, hyper-parameters or the model, else the observed size."""
         sources = [self.learnt, _hyper_parameters(self.model)]
         if hasattr(self.model, "learnt_sizes"):
             sources.append(self.model.learnt_sizes())
         for value in (*(source.get(name) for source in sources), observed):
             if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
                 return int(value)
-        raise ValueError(f"needs a whole number {name!r}")
+        raise ValueError(f"needs an integer {name!r}")
 
 
 def _hyper_parameters(model: Any) -> Mapping[str, Any]:
@@ -82,14 +85,14 @@ def _hyper_parameters(model: Any) -> Mapping[str, Any]:
 
 
 class Comparison:
-    """Compares values with their declared kinds; a size set by one value must hold for the others."""
+    """Compares values with their declared kinds; a size set by one value applies to the others."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
 
     @singledispatchmethod
     def compare(self, kind: Any, value: object) -> None:
-        """Raise ValueError unless the value is of that kind."""
+        """Raise ValueError unless the value has that kind."""
         raise TypeError(f"There is no rule for {kind!r}.")
 
     @compare.register
@@ -101,25 +104,25 @@ class Comparison:
             return
         missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(array.shape, bool)
         if missing.any() and not kind.may_miss:
-            raise ValueError("holds NaN")
+            raise ValueError("contains NaN")
         known = array[~missing]
         high = kind.high if array.dtype != np.float32 else min(kind.high, state.LARGEST_SINGLE)
         low = kind.low if array.dtype != np.float32 else max(kind.low, -state.LARGEST_SINGLE)
         if known.size and (known.max() > high or known.min() < low):
-            raise ValueError(f"holds a number outside of {low:g} … {high:g}")
+            raise ValueError(f"contains a number outside of {low:g} … {high:g}")
         if kind.below is not None and known.size and known.max() >= self.sizes.of(kind.below):
-            raise ValueError(f"holds {known.max()}, but there are {self.sizes.of(kind.below)} of {kind.below}")
+            raise ValueError(f"contains {known.max()}, but there are {self.sizes.of(kind.below)} of {kind.below}")
         if kind.is_sorted and array.ndim and (array[1:] < array[:-1]).any():
             raise ValueError("is not in ascending order")
 
     @compare.register
     def _(self, kind: state.Pointer, value: object) -> None:
-        """Check pointers: ascending from 0 to the end of what they cut."""
+        """Check a pointer: ascending from 0 to the end of the array that it divides."""
         array = _array(value, ("int64",))
         size = self.sizes.of(kind.size, len(array) - 1 if array.ndim == 1 else 0)
         self._same_shape((size + 1,), array)
         if array[0] != 0 or (array[1:] < array[:-1]).any() or array[-1] != self.sizes.of(kind.over):
-            raise ValueError(f"does not lead from 0 to the end of {kind.over}")
+            raise ValueError(f"does not run from 0 to the end of {kind.over}")
 
     @compare.register
     def _(self, kind: state.Text, value: object) -> None:
@@ -134,7 +137,7 @@ class Comparison:
     @compare.register
     def _(self, kind: state.TypeOfNumbers, value: object) -> None:
         if not isinstance(value, np.dtype) or value.kind not in "biuf":
-            raise ValueError("is not a type of numbers")
+            raise ValueError("is not a numeric type")
 
     @compare.register
     def _(self, kind: state.Labels, value: object) -> None:
@@ -152,7 +155,7 @@ class Comparison:
             return
         _check_texts(array)
         if len(set(array)) < len(array):
-            raise ValueError("names a label twice")
+            raise ValueError("contains a label twice")
 
     @compare.register
     def _(self, kind: state.Classes, value: object) -> None:
@@ -160,7 +163,7 @@ class Comparison:
         if not isinstance(value, np.ndarray) or value.ndim != 1 or value.dtype.kind not in "biufU" or len(value) < 1:
             raise ValueError("is not a list of categories")
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise ValueError("holds a category that is not finite")
+            raise ValueError("contains a category that is not finite")
         if not (value[1:] > value[:-1]).all():
             raise ValueError("is not a list of distinct categories in ascending order")
         self._same_shape((kind.size,), value)
@@ -169,10 +172,10 @@ class Comparison:
     def _(self, kind: state.ByLabel, value: object) -> None:
         """Check a mapping of labels to numbers."""
         if not isinstance(value, Mapping) or not value:
-            raise ValueError("is not a number per label")
+            raise ValueError("is not a mapping of labels to numbers")
         _check_texts(value)
         if kind.of is not None and list(value) != list(self.sizes.learnt.get(kind.of, ())):
-            raise ValueError(f"does not name the same labels as {kind.of!r}, in the same order")
+            raise ValueError(f"does not have the same labels as {kind.of!r}, in the same order")
         for label, number in value.items():
             _check_number(number, kind.low, kind.high, f"for {label!r} ")
 
@@ -180,10 +183,10 @@ class Comparison:
     def _(self, kind: state.TableKind, value: object) -> None:
         """Check a mapping of labels to rows with the same named numbers."""
         if not isinstance(value, Mapping):
-            raise ValueError("is not a row of numbers per label")
+            raise ValueError("is not a mapping of labels to rows of numbers")
         rows = list(value.values())
         if not rows or not all(isinstance(row, Mapping) and row and list(row) == list(rows[0]) for row in rows):
-            raise ValueError("does not hold the same named numbers for every label")
+            raise ValueError("does not have the same named numbers for every label")
         _check_texts(value)
         _check_texts(rows[0])
         for row in rows:
@@ -205,7 +208,7 @@ class Comparison:
         if not hasattr(value, "get_params") or not all(hasattr(value, method) for method in kind.can):
             raise ValueError(f"is not an estimator with {' and '.join(kind.can)}")
         if n_features_of(value) != self.sizes.of(kind.features):
-            raise ValueError(f"does not take rows of {self.sizes.of(kind.features)} features")
+            raise ValueError(f"does not accept rows of {self.sizes.of(kind.features)} features")
 
     @compare.register
     def _(self, kind: state.ListOf, value: object) -> None:
@@ -235,7 +238,7 @@ class Comparison:
             raise ValueError(f"is not a {kind.name}")
 
     def _same_shape(self, shape: tuple[state.Size, ...], array: AnyArray) -> None:
-        """Raise if an array does not have the declared shape."""
+        """Raise an error if an array does not have the declared shape."""
         if len(shape) != array.ndim:
             raise ValueError(f"has {array.ndim} dimensions, not {len(shape)}")
         expected = tuple(self.sizes.of(size, length) for size, length in zip(shape, array.shape, strict=True))
@@ -244,7 +247,7 @@ class Comparison:
 
 
 def n_features_of(estimator: Any) -> int | None:
-    """Return the number of features a fitted estimator takes; None if it does not say."""
+    """Return the number of features that a fitted estimator accepts; None if it does not say."""
     steps = estimator.steps if type(estimator).__name__ == "Pipeline" else ()
     n_features = getattr(next((step for _, step in steps if hasattr(step, "fit")), estimator), "n_features_in_", None)
     return int(n_features) if isinstance(n_features, (int, np.integer)) else None
@@ -254,7 +257,7 @@ def check_plain(value: object) -> None:
     """Check an undeclared value: all numbers in it are finite."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f" and not np.isfinite(value).all():
-            raise ValueError("holds NaN or infinity")
+            raise ValueError("contains NaN or infinity")
     elif isinstance(value, float):
         _check_number(value, -state.LARGEST, state.LARGEST)
     elif isinstance(value, Mapping):
@@ -266,18 +269,18 @@ def check_plain(value: object) -> None:
 
 
 def _numbers(kind: state.Numbers, value: object) -> AnyArray:
-    """Return the numbers of a value as an array of a declared type; a single one may be Python's own."""
+    """Return the numbers of a value as an array of a declared type; a single number may be a Python number."""
     if not kind.shape and not isinstance(value, np.ndarray):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise ValueError("is not a number")
         if kind.dtypes[0].startswith("int") != isinstance(value, (int, np.integer)):
-            raise ValueError("is not a whole number" if isinstance(value, float) else "is not a number with decimals")
+            raise ValueError("is not an integer" if isinstance(value, float) else "is not a floating-point number")
         return np.asarray(value)
     return _array(value, kind.dtypes)
 
 
 def _array(value: object, dtypes: tuple[str, ...]) -> AnyArray:
-    """Return a value that is an array of one of these types, in native byte order, or raise."""
+    """Return a value that is an array of one of these types, in native byte order, or raise an error."""
     if not isinstance(value, np.ndarray):
         raise ValueError(f"is not an array of {' or '.join(dtypes)}")
     if value.dtype.name not in dtypes or not value.dtype.isnative:
@@ -286,22 +289,22 @@ def _array(value: object, dtypes: tuple[str, ...]) -> AnyArray:
 
 
 def _check_number(value: object, low: float, high: float, where: str = "") -> None:
-    """Raise if a value is not a finite number from ``low`` to ``high``; ``where`` is part of the message."""
+    """Raise an error if a value is not a finite number from ``low`` to ``high``; ``where`` is part of the message."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"holds {where}something that is not a number")
+        raise ValueError(f"contains {where}something that is not a number")
     if not math.isfinite(value):
-        raise ValueError(f"holds {where}a number that is not finite")
+        raise ValueError(f"contains {where}a number that is not finite")
     if not low <= value <= high:
-        raise ValueError(f"holds {where}a number outside of {low:g} … {high:g}")
+        raise ValueError(f"contains {where}a number outside of {low:g} … {high:g}")
 
 
 def _check_texts(values: Iterable[object]) -> None:
-    """Raise if a label is not valid text."""
+    """Raise an error if a label is not valid text."""
     for label in values:
         if not isinstance(label, str):
-            raise ValueError("holds a label that is not text")
+            raise ValueError("contains a label that is not text")
         if any("\ud800" <= sign <= "\udfff" for sign in label):
-            raise ValueError("holds a label that is not valid text")
+            raise ValueError("contains a label that is not valid text")
 
 
 # ---- a trial ----
@@ -311,10 +314,10 @@ ROWS = np.array([0.0, 1.0, -1.0, 0.5, 3.0])
 
 
 def check_predictions(estimator: Any, name: str) -> None:
-    """Let a fitted estimator predict a few ordinary rows, to find parts that do not fit together.
+    """Let a fitted estimator predict a few ordinary rows, to detect inconsistent parts.
 
-    Declared ranges make sure that this is safe; it finds what the declarations of single classes cannot express, such
-    as steps of a pipeline that do not fit each other.
+    Declared ranges ensure that this is safe. It detects problems that the declarations of single classes cannot
+    express, such as incompatible steps of a pipeline.
     """
     width = n_features_of(estimator)
     if width is None or width > MAX_FEATURES:
@@ -326,7 +329,7 @@ def check_predictions(estimator: Any, name: str) -> None:
 
 
 def _check_answer(answer: Callable[[AnyArray], Any], rows: AnyArray, name: str) -> None:
-    """Raise if a prediction fails or is not finite."""
+    """Raise an error if a prediction fails or is not finite."""
     import warnings
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):

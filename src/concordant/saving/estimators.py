@@ -1,9 +1,9 @@
-"""Fitted estimators as plain data: those of ``concordant.learn``, and scikit-learn's whose state is numbers and text.
+"""Convert fitted estimators of ``concordant.learn`` and scikit-learn to plain data (numbers and text).
 
-An estimator is its name, its parameters and its fitted attributes (those whose names end in an underscore). The name
-is looked up among the estimators of concordant or in the list below; a file cannot name any other class. Trees, nearest
-neighbours, functions and random states are refused: their state is no plain data, or is read by compiled code that
-trusts it.
+An estimator is stored as its name, its parameters and its fitted attributes (those whose names end in an underscore).
+The name is looked up among the estimators of concordant or in the list below; a file cannot name any other class.
+Trees, nearest neighbours, functions and random states are rejected: their state is not plain data, or compiled code
+reads it without validation.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Estimators:
         if isinstance(value, Loss):
             name = LOSSES.name_of(type(value))
             if name is None:
-                raise InputError(f"{path} cannot be saved: the loss {type(value).__name__} is not one of concordant's.")
+                raise InputError(f"{path} cannot be saved: the loss {type(value).__name__} is not part of concordant.")
             return {"kind": "loss", "name": name, "settings": self._packed(_fields(value), path, arrays)}
         if isinstance(value, KernelMap):
             return {"kind": "kernel-map", "settings": self._packed(_fields(value), path, arrays)}
@@ -89,7 +89,7 @@ class Estimators:
             check(None, "kernel-map", KernelMap.learns, settings)
             return KernelMap(**settings)
         if kind != "estimator":
-            raise ValueError(f"it keeps something in an unknown way, {kind!r}")
+            raise ValueError(f"it contains a value of an unknown kind, {kind!r}")
         return self._unpack_estimator(packed, arrays, depth)
 
     # ---- saving ----
@@ -99,7 +99,9 @@ class Estimators:
         params = dict(estimator.get_params(deep=False))
         if params.get("memory") is not None:
             raise InputError(
-                f"{name} cannot be saved with " + arg("memory") + ": a cache belongs to a machine, leave it out."
+                f"{name} cannot be saved with "
+                + arg("memory")
+                + ": leave out the cache, which is specific to this machine."
             )
         learnt = _state(estimator, name, private, params)
         packed: dict[str, Any] = {"kind": "estimator", "library": library, "name": name}
@@ -124,7 +126,7 @@ class Estimators:
         cls, private = class_of(library, name)
         params = by_new_names(cls, self._unpacked(packed["params"], arrays, depth))
         if params.get("memory") is not None:
-            raise ValueError(f"{name} names a cache, which a model file must not")
+            raise ValueError(f"{name} has a cache, which a model file must not contain")
         if "n_jobs" in params:  # a matter of the machine; joblib's processes would import from the working folder
             params["n_jobs"] = None
         for unknown in set(params) - set(cls._get_param_names()):
@@ -133,7 +135,7 @@ class Estimators:
         learnt = self._unpacked(packed["learnt"], arrays, depth)
         for key, value in learnt.items():
             if not (FITTED.fullmatch(key) or key in private) or key in params or hasattr(cls, key):
-                raise ValueError(f"{name} learns no {key!r}")
+                raise ValueError(f"{name} has no learnt value {key!r}")
             setattr(estimator, key, value)
         check_estimator(estimator, library, name, learnt)
         if "output" in packed:
@@ -142,7 +144,7 @@ class Estimators:
             if method not in _REQUESTS or not all(
                 isinstance(request, (bool, str)) or request is None for request in requests.values()
             ):
-                raise ValueError(f"{name} cannot ask for metadata in {method!r}")
+                raise ValueError(f"{name} cannot request metadata in {method!r}")
             getattr(estimator, f"set_{method}_request")(**requests)
         return estimator
 
@@ -163,12 +165,12 @@ def check_estimator(estimator: Any, library: str, name: str, learnt: Mapping[str
 
 
 def _checked_loss(name: str, settings: Mapping[str, Any]) -> Loss:
-    """Return a loss, or raise if a setting does not have the type of its default."""
+    """Return a loss, or raise an error if a setting does not have the type of its default."""
     cls: Any = LOSSES.load(name)
     for setting in fields(cls):
         value, default = settings.get(setting.name, setting.default), setting.default
         if value is not default and default is not None and type(value) is not type(default):
-            raise ValueError(f"the loss {name} has no {setting.name} of {type(value).__name__}")
+            raise ValueError(f"the setting {setting.name} of the loss {name} cannot be a {type(value).__name__}")
         check_plain(value)
     loss: Loss = cls(**settings)
     return loss
@@ -180,7 +182,7 @@ def _fields(value: Any) -> dict[str, object]:
 
 
 def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
-    """Return library, name and private attributes of an estimator that can be saved; reject any other."""
+    """Return library, name and private attributes of an estimator that can be saved; reject all others."""
     cls = type(estimator)
     known = LEARNERS.name_of(cls)
     if known is not None:
@@ -192,13 +194,13 @@ def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
     if hasattr(estimator, "best_estimator_"):
         raise InputError(f"A {cls.__name__} cannot be saved: save its best_estimator_ instead.")
     raise InputError(
-        f"A {cls.__name__} cannot be saved: its state is not known to be numbers and text only. What can be saved are "
-        f"the estimators of concordant.learn and, of scikit-learn, {', '.join(sorted(SKLEARN))}."
+        f"A {cls.__name__} cannot be saved: its state is not known to consist of numbers and text. The estimators of "
+        f"concordant.learn can be saved, and from scikit-learn {', '.join(sorted(SKLEARN))}."
     )
 
 
 def class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
-    """Return a class by library and name, with its private attributes; reject any that is not listed."""
+    """Return a class by library and name, with its private attributes; reject classes that are not listed."""
     if library == "concordant" and name in LEARNERS.modules():
         return LEARNERS.load(name), ()
     if library == "scikit-learn" and name in SKLEARN:
@@ -208,13 +210,13 @@ def class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
 
 
 def _state(estimator: Any, name: str, private: tuple[str, ...], params: Mapping[str, object]) -> dict[str, object]:
-    """Return what an estimator learnt: all its attributes except parameters and transient ones."""
+    """Return the learnt state of an estimator: all its attributes except parameters and transient ones."""
     by_init = vars(type(estimator)(**params))
     transient = {"_metadata_request", "_sklearn_output_config", *getattr(type(estimator), "_transient", ())}
     learnt = {key: value for key, value in vars(estimator).items() if key not in by_init and key not in transient}
     for key in learnt:
         if not FITTED.fullmatch(key) and key not in private:
-            raise InputError(f"{name} cannot be saved: it holds {key!r}, which is neither parameter nor learnt.")
+            raise InputError(f"{name} cannot be saved: its attribute {key!r} is neither a parameter nor learnt.")
     return learnt
 
 

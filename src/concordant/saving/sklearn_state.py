@@ -1,6 +1,6 @@
-"""What the estimators of scikit-learn that can be saved hold once they are fitted.
+"""Declare the fitted state of the scikit-learn estimators that can be saved.
 
-``LEARNS`` has the declarations of every class by name; ``check_more`` checks what they cannot say.
+``LEARNS`` has the declarations of each class by name; ``check_more`` checks what declarations cannot express.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _OUTPUT: _Learns = {"_n_features_out": whole(low=1)}
 
 
 def _linear(**more: Kind) -> _Learns:
-    """Return the state of a linear regression, of one target or several."""
+    """Return the state of a linear regression with one or more targets."""
     coefficients = either(_any(P), _any("targets", P))
     return {**ROWS, "coef_": coefficients, "intercept_": either(_any(), _any("targets")), **more}
 
 
 def _classifier(**more: Kind) -> _Learns:
-    """Return the state of a linear classifier: one row of coefficients for two classes, else one for each."""
+    """Return the state of a linear classifier: one row of coefficients for two classes, else one per class."""
     coefficients = either(_any("rows", P), _any(P))
     return {**ROWS, "classes_": _CLASSES, "coef_": coefficients, "intercept_": either(_any("rows"), _any()), **more}
 
@@ -207,7 +207,7 @@ LEARNS: dict[str, Mapping[str, Kind]] = {
 
 
 def check_more(estimator: Any, name: str) -> None:
-    """Check the parameters as ``fit`` does, and what declarations cannot express."""
+    """Check the parameters as ``fit`` does, and conditions that declarations cannot express."""
     if hasattr(estimator, "_parameter_constraints"):
         estimator._validate_params()
     if name in ("Pipeline", "FeatureUnion"):
@@ -233,7 +233,7 @@ def _check_polynomial(estimator: Any) -> None:
     degree = estimator.degree
     low, high = (0, degree) if isinstance(degree, int) else degree
     if (estimator._min_degree, estimator._max_degree) != (low, high):
-        raise ValueError("PolynomialFeatures learnt other degrees than it was given")
+        raise ValueError("PolynomialFeatures learnt degrees that differ from its parameters")
     n = estimator.n_features_in_
     n_products = [comb(n, d) if estimator.interaction_only else comb(n + d - 1, d) for d in range(1, high + 1)]
     bias = int(estimator.include_bias)
@@ -241,11 +241,11 @@ def _check_polynomial(estimator: Any) -> None:
         estimator._n_out_full != sum(n_products) + bias
         or estimator.n_output_features_ != sum(n_products[max(low - 1, 0) :]) + bias
     ):
-        raise ValueError("PolynomialFeatures learnt a number of columns that does not follow from its degrees")
+        raise ValueError("the number of output columns of PolynomialFeatures does not match its degrees")
 
 
 def _check_rows(estimator: Any, name: str) -> None:
-    """Check that a linear classifier has one row of coefficients for two classes, else one for each."""
+    """Check that a linear classifier has one row of coefficients for two classes, else one per class."""
     classes, shape = len(estimator.classes_), estimator.coef_.shape
     rows = 1 if len(shape) == 1 else shape[0]
     if classes < 2 or rows != (1 if classes == 2 else classes):

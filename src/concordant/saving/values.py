@@ -1,7 +1,7 @@
-"""Values as JSON and arrays, and back: numbers, text, lists, dictionaries, arrays, sparse rows. Nothing else, no code.
+"""Convert values to JSON and arrays, and back: numbers, text, lists, dictionaries, arrays, sparse rows; never code.
 
-What JSON has stands for itself; anything else is an object with a ``kind``. Arrays go into a dictionary beside the JSON
-under the path of where they stand (``steps.1.coef_``). An ``Extension`` adds kinds of its own (estimators).
+JSON values represent themselves; anything else is an object with a ``kind``. Arrays are stored in a dictionary next to
+the JSON, under their path (``steps.1.coef_``). An ``Extension`` adds further kinds (estimators).
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ DEEPEST = 40  # a file nested deeper was not written by save()
 
 
 class Extension(Protocol):
-    """Packs and unpacks what is not a plain value."""
+    """Packs and unpacks values that are not plain."""
 
     def pack(self, value: object, path: str, arrays: Arrays) -> dict[str, Any] | None:
-        """Return the JSON of a value, None if it is not of these kinds."""
+        """Return the JSON of a value; None if it does not have one of these kinds."""
 
     def unpack(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> object:
         """Return the value of an object of another kind, or raise ValueError."""
 
 
 def pack(value: object, path: str, arrays: Arrays, extension: Extension) -> Any:
-    """Return a value as JSON, its arrays added to ``arrays``; reject what is not a plain value."""
+    """Return a value as JSON, with its arrays added to ``arrays``; reject values that are not plain."""
     if isinstance(value, (np.ndarray, np.generic)):  # before the others: NumPy's numbers are also Python's
         return _pack_array(np.asarray(value), path, arrays, is_scalar=isinstance(value, np.generic))
     if isinstance(value, float) and not math.isfinite(value):
@@ -54,8 +54,8 @@ def pack(value: object, path: str, arrays: Arrays, extension: Extension) -> Any:
     packed = extension.pack(value, path, arrays)
     if packed is None:
         raise InputError(
-            f"{path} cannot be saved: it is a {type(value).__name__}, and a file holds only numbers, text and known "
-            "estimators."
+            f"{path} cannot be saved: it is a {type(value).__name__}, but a model file can only contain numbers, "
+            "text and known estimators."
         )
     return packed
 
@@ -106,10 +106,10 @@ def unpack(packed: Any, arrays: Mapping[str, AnyArray], extension: Extension, de
 
 
 def _dtype(name: str) -> np.dtype[Any]:
-    """Return a type of numbers by its name, or raise."""
+    """Return a numeric type by its name, or raise an error."""
     dtype = np.dtype(name)
     if dtype.kind not in "biuf":
-        raise ValueError(f"{name!r} is no type of numbers")
+        raise ValueError(f"{name!r} is not a numeric type")
     return dtype
 
 

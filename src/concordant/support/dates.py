@@ -1,7 +1,7 @@
-"""When something happened, as numbers: dates as days since 1970, any other numbers as they are.
+"""Convert times to numbers: dates become days since 1970, other numbers are unchanged.
 
-Dates are written year first (2024-05-31, 2024.05.31, 20240531, with or without a time of day), or are those of Python
-and NumPy. Numbers are years, rounds, seasons or time stamps: how far apart they are is what they say.
+Dates are text with the year first (2024-05-31, 2024.05.31, 20240531, with or without a time of day), or Python or NumPy
+dates. Numbers are years, rounds, seasons or time stamps; their differences are meaningful.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ _COMPACT = re.compile(r"(1[5-9]\d\d|20\d\d|21\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|
 
 
 def read_times(words: Sequence[str]) -> tuple[Floats, bool]:
-    """Return each moment as a number, and whether these are dates (in days since 1970).
+    """Return each time as a number, and whether the times are dates (in days since 1970).
 
-    NaN where a word is neither a number nor a date, or not of the more frequent kind (numbers and dates do not
-    compare). Numbers of eight digits are dates if all of them can be.
+    NaN if a word is neither a number nor a date, or not of the more frequent kind (numbers and dates cannot be
+    compared). Numbers of eight digits are dates if all of them can be dates.
     """
     plain = [word.strip() for word in words]
     if plain and all(_COMPACT.fullmatch(word) for word in plain):
@@ -39,7 +39,7 @@ def read_times(words: Sequence[str]) -> tuple[Floats, bool]:
 
 
 def as_times(column: object) -> tuple[Floats, bool]:
-    """Return a column of moments (numbers, dates, text) as numbers, and whether these are dates (in days)."""
+    """Return a column of times (numbers, dates, text) as numbers, and whether they are dates (in days)."""
     if hasattr(column, "to_numpy"):
         column = column.to_numpy()
     values: AnyArray = np.asarray(column)
@@ -54,26 +54,27 @@ def as_times(column: object) -> tuple[Floats, bool]:
 
 
 def as_moment(moment: object, is_dated: bool) -> float:
-    """Return one moment as a number; refuse anything else, a number among dates and a date among numbers."""
+    """Return one time as a number; reject anything else, a number among dates and a date among numbers."""
     times, is_date = as_times([moment])
     if np.isnan(times[0]) or is_date != is_dated:
-        raise InputError(f"{moment!r} is not a time here: give {'a date like 2024-05-31' if is_dated else 'a number'}.")
+        raise InputError(
+            f"{moment!r} is not a valid time: give {'a date like 2024-05-31' if is_dated else 'a number'}."
+        )
     return float(times[0])
 
 
 def shown_time(value: float, is_dated: bool) -> str:
-    """Write a moment for people: a date, or the number it is."""
+    """Format a time for display: a date, or the number."""
     if not is_dated:
         return f"{value:g}" if value != round(value) else f"{value:.0f}"
     return str(np.datetime64("1970-01-01") + np.timedelta64(int(np.floor(value)), "D"))
 
 
 def periods(time: Floats, is_dated: bool, period: str | float) -> tuple[Int64s, Floats]:
-    """Cut time into periods; return the number of each moment's period, from 0, and the last moment of every period.
+    """Divide time into periods; return the period number of each time, from 0, and the end of each period.
 
-    Dates are cut by the calendar ("day", "week" from Monday, "month", "quarter", "year") or after a number of days, and
-    a period ends with its last day; numbers are cut after every multiple of ``period``. Periods without a moment in
-    them are not counted.
+    Dates are divided by the calendar ("day", "week" from Monday, "month", "quarter", "year") or by a number of days,
+    and a period ends with its last day. Numbers are divided at multiples of ``period``. Empty periods are not counted.
     """
     number = calendar_numbers(time, is_dated, period)
     present, index = np.unique(number, return_inverse=True)
@@ -81,7 +82,7 @@ def periods(time: Floats, is_dated: bool, period: str | float) -> tuple[Int64s, 
 
 
 def calendar_numbers(time: Floats, is_dated: bool, period: str | float) -> Int64s:
-    """Return the number of each moment's period since 1970 (or since 0); empty periods are counted as well."""
+    """Return the period number of each time since 1970 (or since 0); empty periods are counted as well."""
     length = _length(is_dated, period)
     if isinstance(length, float):
         return _counted(np.floor(np.floor(time) / length) if is_dated else np.ceil(time / length), period)
@@ -95,18 +96,16 @@ def calendar_numbers(time: Floats, is_dated: bool, period: str | float) -> Int64
 
 
 def _counted(number: Floats, period: str | float) -> Int64s:
-    """Return numbers of periods as integers; refuse those that do not fit into int64."""
+    """Return numbers of periods as integers; reject those that do not fit into int64."""
     if np.abs(number).max(initial=0.0) > 2.0**62:
         raise InputError(
-            f"The times lie too far from 0 to count periods of {period}: give a longer " + arg("period") + "."
+            f"The times are too far from 0 to count periods of {period}: give a longer " + arg("period") + "."
         )
     return number.astype(np.int64)
 
 
 def period_ends(number: Int64s, is_dated: bool, period: str | float) -> Floats:
-    """Return the last day of the periods with these numbers since 1970 or, without dates, the largest
-    number in them.
-    """
+    """Return the last day of the periods with these numbers since 1970; for numbers, the upper end of the periods."""
     length = _length(is_dated, period)
     if isinstance(length, float):
         ends: Floats = np.asarray(np.ceil((number + 1) * length) - 1 if is_dated else number * length)
@@ -131,13 +130,13 @@ def _length(is_dated: bool, period: str | float) -> str | float:
     if np.isfinite(length) and length > 0:
         return length
     if is_dated:
-        raise InputError(f"There is no period {period!r}: use one of {', '.join(CALENDAR)}, or a number of days.")
+        raise InputError(f"Invalid period {period!r}: use one of {', '.join(CALENDAR)}, or a number of days.")
     more = ", because the times are not dates" if period in CALENDAR else ""
-    raise InputError(f"There is no period {period!r}{more}: give a positive number, in the unit of the times.")
+    raise InputError(f"Invalid period {period!r}{more}: give a positive number in the unit of the times.")
 
 
 def _moment(word: str) -> tuple[str, float]:
-    """Return ('number' | 'date' | 'neither', value); dates as days since 1970, UTC if they name no zone."""
+    """Return ('number' | 'date' | 'neither', value); dates as days since 1970, in UTC unless they have a time zone."""
     try:
         number = float(word)
         return "number", number if np.isfinite(number) else np.nan

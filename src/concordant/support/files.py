@@ -1,6 +1,6 @@
-"""Write whole files or none: what a file held stays until all of the new content is safely on the disk.
+"""Write files atomically: the old content stays until all of the new content is on disk.
 
-Also names of files for others to read, which say nothing of the folders of this machine.
+Also format file names for output, without the folders of this machine.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from concordant.support import pipes
 
 
 def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
-    """Replace a file atomically: a killed process or a full disk leaves the old content or the new one.
+    """Replace a file atomically: a killed process or a full disk leaves either the old content or the new one.
 
-    The content goes to a new file in the same folder, is flushed to the disk and then takes the name. Pipes and
-    devices are written to directly; a link stays a link; permissions stay.
+    The content is written to a new file in the same folder, flushed to disk and renamed. Pipes and devices are written
+    to directly. Links and permissions are preserved.
     """
     shown = os.fspath(name)
     target = os.path.realpath(shown)
@@ -37,14 +37,16 @@ def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
     except OSError as problem:
         folder = os.path.dirname(target)
         if is_address(shown):
-            raise InputError(f"{shown} is an address: name a file on this machine.") from None
+            raise InputError(f"{shown} is a URL: name a file on this machine.") from None
         if not os.path.isdir(folder):
-            raise InputError(f"{shown} cannot be written: there is no folder {folder}, make it first.") from None
+            raise InputError(
+                f"{shown} cannot be written: the folder {folder} does not exist, create it first."
+            ) from None
         if not os.access(folder, os.W_OK):
             raise InputError(
-                f"{shown} cannot be written: the folder {folder} may not be written to, choose another place."
+                f"{shown} cannot be written: the folder {folder} is not writable, choose another one."
             ) from None
-        raise InputError(f"{shown} cannot be written ({problem.strerror}): choose another place.") from None
+        raise InputError(f"{shown} cannot be written ({problem.strerror}): choose another location.") from None
 
 
 def is_address(name: str) -> bool:
@@ -53,7 +55,7 @@ def is_address(name: str) -> bool:
 
 
 def _write_temporary(target: str, content: bytes, mode: int | None) -> None:
-    """Write the content to a new file in the same folder, flush it to the disk and rename it to the target."""
+    """Write the content to a new file in the same folder, flush it to disk and rename it to the target."""
     folder = os.path.dirname(target)
     temporary = os.path.join(folder, f".concordant-{secrets.token_hex(6)}.part")
     try:
@@ -72,7 +74,7 @@ def _write_temporary(target: str, content: bytes, mode: int | None) -> None:
 
 
 def _flush_folder(folder: str) -> None:
-    """Make the new name survive a power cut, where the system lets a folder be flushed."""
+    """Flush a folder so that the new name survives a power failure, if the system supports it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -86,7 +88,7 @@ def _flush_folder(folder: str) -> None:
 
 
 def without_folders(text: str, paths: Iterable[object]) -> str:
-    """Return a text in which these files are named without the folders they are in."""
+    """Return a text in which these files are named without their folders."""
     if isinstance(text, Sentence):
         all_paths = list(paths)
         return text.each(lambda part: without_folders(part, all_paths))

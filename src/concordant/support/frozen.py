@@ -1,4 +1,4 @@
-"""Arrays, lists, dictionaries and objects that nobody can change once they are made."""
+"""Immutable arrays, lists, dictionaries and objects."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ T = TypeVar("T")
 
 
 class Frozen:
-    """An object whose attributes cannot be set; it fills itself once, through ``vars(self)``."""
+    """An object whose attributes cannot be set; it initialises itself once, through ``vars(self)``."""
 
-    change = "make a new one"
+    change = "create a new one"
     """What to do instead of setting an attribute."""
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -26,13 +26,13 @@ class Frozen:
 
 
 def freeze(*arrays: AnyArray) -> None:
-    """Make arrays read-only, so that a container takes them without a copy."""
+    """Make arrays read-only, so that a container can use them without a copy."""
     for array in arrays:
         array.setflags(write=False)
 
 
 def own(array: AnyArray, dtype: type) -> AnyArray:
-    """Return a contiguous read-only array that the caller cannot write to: a copy, unless it is read-only already."""
+    """Return a contiguous read-only array that the caller cannot write to: a copy, unless it is already read-only."""
     contiguous: AnyArray = np.ascontiguousarray(array, dtype)
     if contiguous.flags.writeable:
         contiguous = contiguous.copy() if np.may_share_memory(contiguous, array) else contiguous
@@ -68,7 +68,7 @@ class FrozenDict(dict[K, T]):
 
 
 def frozen(value: Any) -> Any:
-    """Return a value as results hand it out: lists, dictionaries and arrays (in the same memory) are read-only."""
+    """Return a read-only version of a value: lists, dictionaries and arrays (which share memory)."""
     kind = type(value)
     if kind is np.ndarray:
         if value.flags.writeable:
@@ -81,7 +81,7 @@ def frozen(value: Any) -> Any:
 
 
 class FrozenParts:
-    """A frozen dataclass whose lists, dictionaries and arrays cannot be changed either."""
+    """A frozen dataclass whose lists, dictionaries and arrays are also read-only."""
 
     def __post_init__(self) -> None:
         parts = vars(self)

@@ -1,4 +1,4 @@
-"""Ctrl-C during long calls of other libraries (HiGHS, SciPy), which do not look for signals themselves.
+"""Handle Ctrl-C during long calls of other libraries (HiGHS, SciPy), which do not check for signals.
 
 Compiled kernels let Python handle signals inside their loops: see ``Interrupts`` in kernels/common.hpp.
 """
@@ -19,9 +19,9 @@ _abandoned: list[threading.Event] = []  # set when the call is over; an interrup
 
 
 def interruptible(call: Callable[[], T]) -> T:
-    """Run a call in a separate thread while the main thread waits for it, so that Ctrl-C is seen at once.
+    """Run a call in a separate thread while the main thread waits for it, so that Ctrl-C takes effect immediately.
 
-    The call must release the GIL. It cannot be stopped: after Ctrl-C it is abandoned, and runs on in its thread.
+    The call must release the GIL. It cannot be stopped: after Ctrl-C it is abandoned and continues in its thread.
     """
     if threading.current_thread() is not threading.main_thread():
         return call()
@@ -30,7 +30,7 @@ def interruptible(call: Callable[[], T]) -> T:
     done = threading.Event()
 
     def work() -> None:
-        """Run the call, keeping its result or its exception."""
+        """Run the call and store its result or its exception."""
         try:
             results.append(call())
         except BaseException as problem:
@@ -53,14 +53,14 @@ def interruptible(call: Callable[[], T]) -> T:
 
 
 def has_abandoned() -> bool:
-    """Return whether an interrupted call is still running: then the process should end without waiting for it."""
+    """Return whether an interrupted call is still running; the process should then exit without waiting for it."""
     return not all(done.is_set() for done in _abandoned)
 
 
 def _end() -> None:
-    """End a process with an abandoned call: a thread that returns from C++ while Python shuts down would crash it.
+    """Exit a process with an abandoned call: a thread that returns from C++ while Python shuts down would crash it.
 
-    After Ctrl-C, end as Python does, by the signal; else wait until the call is over.
+    After Ctrl-C, exit by the signal, as Python does; otherwise wait until the call ends.
     """
     if has_abandoned() and getattr(sys, "last_type", None) is KeyboardInterrupt and os.name == "posix":
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""A mapping some of whose values are computed on first access."""
+"""A mapping with values that are computed on first access."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class LazyMapping(Mapping[str, T], Generic[T]):
-    """Values by name, read-only; those in ``later`` are computed on first access and kept."""
+    """Read-only values by name; those in ``later`` are computed on first access and cached."""
 
     def __init__(self, known: Mapping[str, T], later: Mapping[str, Callable[[], T]]) -> None:
         self._known: dict[str, T] = {name: frozen(value) for name, value in known.items()}

@@ -1,8 +1,9 @@
-"""Which numbers data may hold: one rule for weights, one for all other numbers, checked wherever data come in.
+"""Valid ranges of numbers in data: one for weights and one for all other numbers.
 
 A weight is 0 (the ballot is dropped) or lies between 1e-50 and 9e15; whole weights in this range are exact as floats.
-Every other number (rating, rank, score, label, time, covariate, feature) lies between -1e30 and 1e30. Then differences,
-squares, fourth powers and weighted sums over any number of rows stay finite, and every number fits into a float32.
+Every other number (rating, rank, score, label, time, covariate, feature) lies between -1e30 and 1e30. These ranges keep
+differences, squares, fourth powers and weighted sums over any number of rows finite, and every number fits into a
+float32.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ NUMBERS = f"a finite number between {-MAX_NUMBER:g} and {MAX_NUMBER:g}".replace(
 
 
 def are_weights(weight: AnyArray) -> bool:
-    """Return whether every weight is positive and in range: nothing to drop, nothing to refuse."""
+    """Return whether every weight is positive and in range: nothing has to be dropped or rejected."""
     return not weight.size or bool(weight.min() >= MIN_WEIGHT and weight.max() <= MAX_WEIGHT)  # false of NaN
 
 
@@ -29,7 +30,7 @@ def are_numbers(values: AnyArray) -> bool:
 
 
 def has_beyond(values: AnyArray) -> bool:
-    """Return whether a number is out of range; NaN, where it stands for a missing value, is not."""
+    """Return whether a number is out of range; NaN, which marks a missing value, is not."""
     return bool((values > MAX_NUMBER).any() or (values < -MAX_NUMBER).any())
 
 
@@ -44,5 +45,5 @@ def bad_numbers(values: AnyArray | float) -> Bools:
 
 
 def sql_weight(name: str) -> str:
-    """Return the SQL condition that a column holds a weight that can be added up exactly."""
+    """Return the SQL condition that a column is a weight that can be added up exactly."""
     return f"({name} = 0 OR ({name} >= {MIN_COUNTED!r} AND {name} <= {MAX_WEIGHT!r}))"

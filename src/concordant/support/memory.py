@@ -1,7 +1,7 @@
-"""How much memory a call may take, and the sentence that refuses where it would take more.
+"""Limit the memory of a call, with an error if it would need more.
 
-The allowance is half of what is free when it is asked for, or what the environment variable CONCORDANT_MEMORY says
-(``4GB``, ``500MB``, or bytes). Whoever builds something that grows with the square of the data asks here first.
+The allowance is half of the memory that is currently free, or the value of the environment variable CONCORDANT_MEMORY
+(``4GB``, ``500MB``, or bytes). Code that allocates memory quadratic in the data checks it first.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def limited(amount: str | None) -> Iterator[None]:
 
 
 def memory_setting() -> str:
-    """Return the memory limit set by ``limited`` or the environment variable; empty without one."""
+    """Return the memory limit set by ``limited`` or the environment variable; empty if there is none."""
     return _limit.get() or os.environ.get(VARIABLE, "").strip()
 
 
 def allowance() -> int:
-    """Return how many bytes one call may take."""
+    """Return the number of bytes that one call may use."""
     setting = memory_setting()
     return _bytes_of(setting, VARIABLE) if setting else _free() // 2
 
@@ -53,32 +53,32 @@ def _bytes_of(amount: str, where: str) -> int:
     match = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) ?([kmgt]?)(?:i?b)?", amount.strip().lower())
     if match is None:
         given = f"{VARIABLE}={amount}" if where == VARIABLE else arg(where, amount)
-        raise ParameterError(given + " is not an amount of memory: write it like 4GB or 500MB.")
+        raise ParameterError(given + " is not an amount of memory: use a value such as 4GB or 500MB.")
     return int(float(match[1]) * _UNITS[match[2]])
 
 
 def fits(needed: float) -> bool:
-    """Return whether a call may take this many bytes."""
+    """Return whether a call may use this many bytes."""
     return needed <= UNASKED or needed <= allowance()
 
 
 def require(needed: float, what: str, instead: str) -> None:
-    """Refuse to take more bytes than allowed: what needs them, how many, what to do instead."""
+    """Raise an error if more bytes are needed than allowed; it names what needs them, how many, and the alternative."""
     if not fits(needed):
         raise InputError(
-            f"{what} needs about {shown(needed)} of memory, and {shown(allowance())} are allowed: "
+            f"{what} needs about {shown(needed)} of memory, but {shown(allowance())} are allowed: "
             + instead
             + f", or allow more with {VARIABLE}={shown(needed * 1.1).replace(' ', '')}."
         )
 
 
 def shown(amount: float) -> str:
-    """Write an amount of memory for people."""
+    """Format an amount of memory for display."""
     return f"{amount / (1 << 30):.1f} GB" if amount >= 1 << 30 else f"{max(amount / (1 << 20), 0.1):.1f} MB"
 
 
 def _free() -> int:
-    """Return how many bytes are free: what the system reports, within the limit of the container."""
+    """Return the number of free bytes: what the system reports, within the limit of the container."""
     free = UNKNOWN
     try:
         with open("/proc/meminfo") as file:

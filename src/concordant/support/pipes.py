@@ -1,4 +1,4 @@
-"""Pipes with names: opened without waiting for ever for a program at the other end."""
+"""Read and write named pipes without waiting forever for a program at the other end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CHUNK = 1 << 20
 
 
 def chunks_of(path: str) -> Iterator[bytes]:
-    """Yield what another program writes to a pipe; a TimeoutError says that no program has opened it."""
+    """Yield what another program writes to a pipe; raise TimeoutError if no program has opened it."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     try:
         yield _first(handle)
@@ -45,7 +45,7 @@ def _has_been_closed(handle: int) -> bool:
 
 
 def write(path: str, content: bytes) -> None:
-    """Write to a pipe; a TimeoutError says that no program reads from it."""
+    """Write to a pipe; raise TimeoutError if no program reads from it."""
     deadline = time.monotonic() + SECONDS
     while True:
         try:

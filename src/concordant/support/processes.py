@@ -1,11 +1,12 @@
-"""Python processes that import nothing from the working folder, whatever files it holds.
+"""Start Python processes that do not import modules from the working folder.
 
 Python puts the working folder first on its path for ``-c`` and ``-m``, so a ``json.py`` next to a data file would be
 imported. Processes of this package are started with ``python`` and ``environment``: in safe-path mode, with the folders
 that this process imports from except the working folder, and with the environment variables listed here. Workers that
 multiprocessing starts inherit the environment, and take the rest from ``import_path``.
 
-This module runs before the working folder is off the path, so it imports only what every interpreter has loaded.
+This module runs before the working folder is removed from the path, so it imports only modules that every interpreter
+has already loaded.
 """
 
 import os
@@ -28,7 +29,7 @@ KEPT_PREFIXES = ("CONCORDANT_", "LC_", "OMP_", "OPENBLAS_", "MKL_", "BLIS_", "VE
 
 
 def python(*words: str) -> list[str]:
-    """Return the command that runs ``python WORDS`` in safe-path mode; start it with ``environment``."""
+    """Return the command that runs ``python WORDS`` in safe-path mode; run it with ``environment``."""
     return [sys.executable, "-P", *(["-s"] if sys.flags.no_user_site else []), *words]
 
 
@@ -45,7 +46,7 @@ def import_path() -> "dict[str, str]":
 
 
 def run_python(*words: str, content: bytes = b"") -> "CompletedProcess[bytes]":
-    """Run ``python WORDS`` to its end in an empty folder, with ``content`` as standard input."""
+    """Run ``python WORDS`` to completion in an empty folder, with ``content`` as standard input."""
     import subprocess
     import tempfile
 
@@ -56,12 +57,12 @@ def run_python(*words: str, content: bytes = b"") -> "CompletedProcess[bytes]":
 
 
 def leave_working_folder() -> None:
-    """Take the working folder off the import path: ``python -m`` puts it first."""
+    """Remove the working folder from the import path, where ``python -m`` puts it first."""
     sys.path[:] = _folders()
 
 
 def limit(name: str, amount: int) -> None:
-    """Lower a resource limit of this process (``RLIMIT_AS``), where the system has it; lower inherited limits stay."""
+    """Lower a resource limit of this process (``RLIMIT_AS``) if the system supports it; lower inherited limits stay."""
     try:
         import resource
     except ImportError:  # Windows
@@ -76,8 +77,9 @@ def limit(name: str, amount: int) -> None:
 
 
 def _folders() -> "list[str]":
-    """Return the import path without the working folder; with it last where Python was told of it, or this
-    package is there.
+    """Return the import path without the working folder.
+
+    The folder comes last if Python was told of it, or if it contains this package.
     """
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     folders = [path for path in sys.path if os.path.isabs(path)]

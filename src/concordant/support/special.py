@@ -1,12 +1,12 @@
-"""The tails of two tests, without loading SciPy, which takes longer than the tests.
+"""Tail probabilities of two tests without SciPy, which takes longer to load than the tests to run.
 
-The regularised incomplete beta function by its continued fraction (W. Press et al., Numerical Recipes, 2007, 6.4),
-whose terms shrink after O(sqrt(a + b)) steps:
+The regularised incomplete beta function is evaluated by its continued fraction (W. Press et al., Numerical Recipes,
+2007, 6.4), whose terms shrink after O(sqrt(a + b)) steps:
 
     I_x(a, b) = x^a (1 - x)^b / (a B(a, b)) · 1 / (1 + d1 / (1 + d2 / (1 + ...)))
 
-Its factor is an exponential of logarithms of gamma functions, whose rounding grows with a + b: up to ``MAX_SUM`` the
-result has ten digits. Beyond, and for many values at once, use SciPy's.
+The factor is computed from log-gamma functions, whose rounding error grows with a + b: up to ``MAX_SUM`` the result is
+accurate to ten digits. For larger sums, and for arrays, use SciPy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STEPS = 2_000
 
 
 def betainc(a: float, b: float, x: float) -> float:
-    """Return the regularised incomplete beta function I_x(a, b) for positive a and b and x within 0 and 1."""
+    """Return the regularised incomplete beta function I_x(a, b) for positive a and b and x between 0 and 1."""
     if x <= 0.0 or x >= 1.0:
         return float(x >= 1.0)
     if x > (a + 1) / (a + b + 2):  # here I_x(a, b) = 1 - I_(1-x)(b, a) converges faster
@@ -47,7 +47,7 @@ def _fraction(a: float, b: float, x: float) -> float:
 
 
 def _guarded(value: float) -> float:
-    """Return the value, or a tiny number in place of 0, by which Lentz's method divides."""
+    """Return the value, or a tiny number instead of 0, because Lentz's method divides by it."""
     return value if abs(value) > _TINY else _TINY
 
 

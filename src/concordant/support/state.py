@@ -1,7 +1,7 @@
-"""What a fitted model holds, declared once: type, shape and range of every array, number, text and part.
+"""Declare the state of a fitted model: type, shape and range of each array, number, text and part.
 
-A class lists its state in ``learns``, by name. ``concordant.saving`` compares a model with the list when it is saved
-and when it is loaded, before anything uses it, so that code that runs a model can trust its arrays::
+A class lists its state in ``learns``, by name. ``concordant.saving`` validates a model against this list when
+it is saved and loaded, so that code that runs a model can rely on its arrays::
 
     learns = {
         "n_features_in_": whole(low=1),
@@ -12,7 +12,7 @@ and when it is loaded, before anything uses it, so that code that runs a model c
 
 Sizes of arrays are numbers or names: of a whole number declared before, of a hyper-parameter, of a size that the method
 ``learnt_sizes`` of the model returns, or a new name, whose first use sets it. ``"agents+1"`` is one more than
-``"agents"``. What no list can say, a method ``check_learnt`` of the model checks; it raises ``ValueError``.
+``"agents"``. A method ``check_learnt`` of the model may check further conditions; it raises ``ValueError``.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ Size = str | int
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
-    """What a value is."""
+    """Kind of a value."""
 
     optional: bool = False
-    """Whether a fitted model may do without it."""
+    """Whether it may be absent from a fitted model."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Numbers(Kind):
-    """Numbers in an array, or a single one where the shape is empty."""
+    """Numbers in an array, or a single number if the shape is empty."""
 
     shape: tuple[Size, ...] = ()
     dtypes: tuple[str, ...] = ("float64",)
     low: float = -LARGEST
     high: float = LARGEST
     below: Size | None = None
-    """A size that all numbers are smaller than."""
+    """A size that is an exclusive upper bound of all numbers."""
     is_sorted: bool = False
-    """Whether the numbers do not fall along the first axis."""
+    """Whether the numbers are non-decreasing along the first axis."""
     may_miss: bool = False
-    """Whether NaN may be among them."""
+    """Whether NaN is allowed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pointer(Kind):
-    """Where each of ``size`` parts of an array begins, and last where they end: from 0 to ``over``, never falling."""
+    """Start of each of ``size`` parts of an array, and the end of the last: non-decreasing from 0 to ``over``."""
 
     size: Size
     over: Size
@@ -63,14 +63,14 @@ class Pointer(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Text(Kind):
-    """A text, one of the choices where there are any."""
+    """A text, restricted to the choices if there are any."""
 
     choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Labels(Kind):
-    """Distinct texts; ``or_numbers``: the numbers 0, 1, … instead of names."""
+    """Distinct texts; with ``or_numbers``, also the numbers 0, 1, … instead of names."""
 
     size: Size
     or_numbers: bool = False
@@ -85,7 +85,7 @@ class Classes(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class ByLabel(Kind):
-    """A number per label; ``of`` names the labels, where another value lists them."""
+    """A number per label; ``of`` is the value that lists the labels, if any."""
 
     of: str | None = None
     low: float = -LARGEST
@@ -93,16 +93,16 @@ class ByLabel(Kind):
 
 
 class TableKind(Kind):
-    """A row of named numbers per label, the same names in all rows."""
+    """A row of named numbers per label, with the same names in all rows."""
 
 
 class Curves(Kind):
-    """Lists of numbers by name: what happened in the iterations of a fit."""
+    """Lists of numbers by name: the history of the iterations of a fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Kind):
-    """A fitted estimator that takes rows of ``features`` numbers, and has these methods."""
+    """A fitted estimator that takes rows of ``features`` numbers and has these methods."""
 
     features: Size
     can: tuple[str, ...] = ("predict",)
@@ -118,7 +118,7 @@ class ListOf(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class OneOf(Kind):
-    """A value of one of several kinds; None where ``or_none``."""
+    """A value of one of several kinds, or None if ``or_none``."""
 
     kinds: tuple[Kind, ...]
     or_none: bool = False
@@ -134,7 +134,7 @@ class TypeOfNumbers(Kind):
 
 @dataclass(frozen=True, kw_only=True)
 class Held(Kind):
-    """An object of a named class that says itself, in ``learns``, what it holds."""
+    """An object of a named class that declares its own state in ``learns``."""
 
     name: str
 
@@ -170,5 +170,5 @@ def maybe(*kinds: Kind) -> OneOf:
 
 
 def optional(kind: Kind) -> Kind:
-    """Declare a value that a fitted model may do without."""
+    """Declare a value that may be absent from a fitted model."""
     return replace(kind, optional=True)

@@ -1,4 +1,4 @@
-"""Numbers, lines and columns as people read them: one format per column, one width for all text."""
+"""Format numbers, lines and columns for people: one format per column, one width for all text."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ _TEXT = 24  # a column of text should not be narrower, where columns of numbers 
 
 
 def number_format(values: Iterable[float]) -> Callable[[float], str]:
-    """Return the one way to write all numbers of a column.
+    """Return a function that formats all numbers of a column in the same way.
 
-    Whole numbers are plain. Others have as many decimals as give the largest six significant digits and small ones at
-    least two, without zeros that every number ends with. Where that would take too many digits, all are written with
-    exponents.
+    Whole numbers have no decimals. Other numbers have enough decimals to give the largest six significant digits and
+    small ones at least two, without common trailing zeros. If that needs too many digits, all numbers use exponents.
     """
     known = [float(value) for value in values if math.isfinite(value)]
     largest = max((abs(value) for value in known), default=0.0)
@@ -37,18 +36,18 @@ def number_format(values: Iterable[float]) -> Callable[[float], str]:
 
 
 def plain_number(value: float, decimals: int = 5) -> str:
-    """Write one number for a sentence: with thousands separators and without trailing zeros."""
+    """Format one number for a sentence, with thousands separators and without trailing zeros."""
     text = f"{round(value, decimals) + 0.0:,.{decimals}f}".rstrip("0").rstrip(".")
     return text or "0"
 
 
 def format_p(p: float) -> str:
-    """Write a p-value: four decimals, or that it is smaller still."""
+    """Format a p-value with four decimals, or as an upper bound if it is smaller."""
     return f"<{_SMALLEST_P:g}" if p < _SMALLEST_P else f"{p:.4f}"
 
 
 def text_width(default: int = 100) -> int:
-    """Return how wide text may be: what COLUMNS says, else the terminal, else ``default``."""
+    """Return the maximum width of text: COLUMNS if set, else the width of the terminal, else ``default``."""
     columns = os.environ.get("COLUMNS", "")
     if columns.isdigit() and int(columns):
         return int(columns)
@@ -56,15 +55,15 @@ def text_width(default: int = 100) -> int:
 
 
 def visible(text: str, *, colours: bool = True) -> str:
-    """Return text for a terminal with its control signs written out: a label must not move the cursor or ring.
+    """Return text for a terminal with escaped control characters: a label must not move the cursor or ring the bell.
 
-    ``colours`` lets the sequences through that only colour, which tables are drawn with.
+    ``colours`` keeps sequences that only set colours, which tables use.
     """
     return _CONTROLS.sub(lambda found: found[0] if colours and found[1] else ascii(found[0])[1:-1], text)
 
 
 def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
-    """Return rows of cells as lines with aligned columns; the columns in ``right`` are flush right."""
+    """Return rows of cells as lines with aligned columns; the columns in ``right`` are right-aligned."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
@@ -79,11 +78,10 @@ def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
 def fitting_columns(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], width: int, edge: int = 3
 ) -> dict[int, int]:
-    """Return the columns that fit into a table of this width, with the width of each; ``edge`` is the
-    border per column.
+    """Return the columns that fit into a table of this width, with the width of each.
 
-    Columns of numbers (``right``) are never broken, others at words. Where that is too wide, columns of numbers are
-    dropped, the last first; the first of them next to the row's name stays.
+    ``edge`` is the border per column. Numeric columns (``right``) are never wrapped, others are wrapped at words. If
+    the table is still too wide, numeric columns are dropped from the last on; the first one stays.
     """
     columns = [[header[c], *(row[c] for row in rows)] for c in range(len(header))]
     natural = [max(map(len, cells)) for cells in columns]

@@ -1,7 +1,7 @@
-"""The cells of a workbook by python-calamine, in this process or in one with limits.
+"""Read the cells of a workbook with python-calamine, in this process or in one with resource limits.
 
-``python -m concordant.support.workbooks BYTES SECONDS`` reads a workbook from standard input within that much memory
-and processor time, and writes its sheets as JSON.
+``python -m concordant.support.workbooks BYTES SECONDS`` reads a workbook from standard input within these limits of
+memory and processor time, and writes its sheets as JSON.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ SECONDS = 300  # of processor time
 
 
 def sheets_in(content: bytes) -> list[list[Any]]:
-    """Return name, visibility, first filled position, cells and merged ranges of every sheet."""
+    """Return name, visibility, first filled position, cells and merged ranges of each sheet."""
     import python_calamine
 
     book = python_calamine.CalamineWorkbook.from_filelike(io.BytesIO(content))
@@ -36,13 +36,13 @@ def sheets_in_child(content: bytes) -> dict[str, Any]:
     """Read a workbook in a separate process; return its ``sheets``, or the ``problem``."""
     process = processes.run_python("-m", __name__, str(MEMORY), str(SECONDS), content=content)
     if process.returncode != 0:
-        return {"problem": "its reader ended early, as if out of memory or time"}
+        return {"problem": "its reader stopped early, probably out of memory or time"}
     answer: dict[str, Any] = json.loads(process.stdout)
     return answer
 
 
 def main() -> None:
-    """Read standard input within the limits that the arguments give."""
+    """Read standard input within the limits given by the arguments."""
     import python_calamine  # noqa: F401 - loaded before the limits, which are for the file
 
     processes.limit("RLIMIT_AS", int(sys.argv[1]))

@@ -1,4 +1,4 @@
-"""Bad rows: an error at the first one, or left out and counted, as the user wishes; never dropped silently."""
+"""Handle bad rows: raise an error at the first one, or leave them out and count them; never drop them silently."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ SKIP_HINT = ": correct the row" + clause(", or use ", arg("skip_bad_rows", True)
 
 
 class HasLocation(Protocol):
-    """Something whose rows stand somewhere a user can look at."""
+    """Something whose rows have locations that a user can look up."""
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names this row's place; row -1 is the whole."""
+        """Create the error that names this row's location; row -1 is the whole."""
 
     def place(self, row: int) -> str:
         """Return the location of a row for messages: ``line 17``."""
 
 
 class RowScreen:
-    """Which rows are still good, and why the others are not."""
+    """Which rows are still good, and why the others are bad."""
 
     def __init__(self, rows: HasLocation, count: int, options: Options) -> None:
         self.rows, self.strict, self.skip = rows, options.strict, options.skip_bad_rows
@@ -37,11 +37,11 @@ class RowScreen:
 
     @property
     def count(self) -> int:
-        """How many rows are good."""
+        """Number of good rows."""
         return int(self.good.sum())
 
     def kept(self, column: Coded) -> Coded:
-        """Return a text column of the good rows; where some were left out, only labels still in use, renumbered."""
+        """Return a text column of the good rows; if some were left out, keep only labels still in use, renumbered."""
         return column if self.good.all() else renumber(column[0][self.good], column[1])
 
     def refuse(
@@ -53,9 +53,9 @@ class RowScreen:
         column: str | None = None,
         item: Callable[[int], str] | None = None,
     ) -> None:
-        """Stop at the first bad row, or leave all of them out under this reason; ``explain(row)`` may say more.
+        """Raise an error for the first bad row, or leave all of them out under this reason.
 
-        The error knows the column and the item of the row, where they are given.
+        ``explain(row)`` may add details. The error names the column and the item of the row, if they are given.
         """
         rows = np.flatnonzero(bad & self.good)
         if not len(rows):
@@ -71,7 +71,7 @@ class RowScreen:
     def refuse_repeats(
         self, key: AnyArray, reason: str, explain: Callable[[int, int], str], item: Callable[[int], str] | None = None
     ) -> None:
-        """Refuse good rows whose key an earlier one has; ``explain(row, earlier row)`` says more."""
+        """Reject good rows that repeat the key of an earlier one; ``explain(row, earlier row)`` adds details."""
         rows = np.flatnonzero(self.good)
         _, first, inverse = np.unique(key[rows], return_index=True, return_inverse=True)
         earlier = rows[first[inverse.reshape(-1)]]
@@ -103,9 +103,7 @@ def left_out(reason: str, count: int, first: str) -> str:
 def refuse_lines(
     bad: Mapping[str, Sequence[int]], error: Callable[[str, int], InputError], options: Options
 ) -> list[str]:
-    """Raise an error at the first line that could not be parsed, or return a note per reason with its
-    number of lines.
-    """
+    """Raise an error at the first line that could not be parsed, or return a note per reason with its line count."""
     if bad and not options.skip_bad_rows:
         reason = min(bad, key=lambda one: min(bad[one]))
         raise error(reason + SKIP_HINT, min(bad[reason]))

@@ -1,9 +1,9 @@
-"""From a table with known column roles to the arrays of the container, with every bad row accounted for.
+"""Build the arrays of preferences from a table with known column roles, and report every bad row.
 
-A table is anything that can hand out columns of text or numbers and can say where a row stands (a line of a file,
-a row of a DataFrame). The first row that cannot be used is an error with its place; with ``skip_bad_rows`` such
-rows are left out, counted by reason and reported in the notes. ``strict`` refuses also what is normally tolerated
-with a note: columns that are not read, a role with a second candidate column, empty ballots, skipped places.
+A table is any object that returns columns of text or numbers and the location of a row (a line of a file, a row of a
+DataFrame). The first row that cannot be used raises an error with its location. With ``skip_bad_rows``, such rows are
+left out, counted by reason and reported in the notes. ``strict`` also rejects what is normally accepted with a note:
+columns that are not read, a role with a second candidate column, empty ballots, skipped places.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from concordant.tables.teams import Sides, shown_side, split_teams
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 RATED = ("ratings", "rating-matrix")  # layouts with words for ratings, perhaps
-_NO_WORDS = arg("categories") + " is for PrefLib's cat files and for ratings in words, and these are"
+_NO_WORDS = arg("categories") + " only applies to PrefLib cat files and to ratings in words, but the layout is"
 
 
 def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None) -> Parts:
-    """Read a table as preferences: keyword arguments for ``Preferences``, with notes on what was understood."""
+    """Read a table as preferences: keyword arguments for ``Preferences``, with notes on the inferred roles."""
     rows = Rows(table, plan or plan_columns(table, options), options)
     rows.drop_identifier()
     plan = rows.plan
@@ -56,7 +56,7 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
 
 
 def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, Coded, Floats]:
-    """Read a table of known relevance: (instance, item, label) columns for ``Labels``."""
+    """Read a table of labels: (instance, item, label) columns for ``Labels``."""
     rows = Rows(table, plan_columns(table, options, LABELS), options)
     rows.refuse_missing("item", "instance")
     rows.refuse_not_finite("label")
@@ -65,7 +65,7 @@ def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, 
 
 
 def transposed_if_named(table: InputTable, options: Options, layout: str | None = None) -> CellTable | None:
-    """Return the table with rows and columns swapped; None where its columns then have no roles, as in a matrix."""
+    """Return the transposed table; None if its columns then have no roles, as in a matrix."""
     swapped = transposed(table, options.header is not False)
     if layout is None:
         if options.layout is not None and options.layout.strip().lower().replace("_", "-") in MATRICES:
@@ -96,13 +96,15 @@ def _pairs(rows: Rows) -> Parts:
 def _side_by_flags(rows: Rows) -> Floats:
     """Return 1 (left won), -1 (right won) or 0 (tie) from one true/false column per outcome.
 
-    Without a column of ties, a row in which neither side won is a tie.
+    If there is no tie column, a row in which neither side won is a tie.
     """
     left_won, right_won = rows.flags("left_won"), rows.flags("right_won")
     is_tie = rows.flags("tie") if rows.has("tie") else ~(left_won | right_won)
     n_true = left_won.astype(int) + right_won.astype(int) + is_tie.astype(int)
     rows.refuse(
-        n_true != 1, "the row does not say one outcome", lambda row: f"{int(n_true[row])} outcomes are true, not one"
+        n_true != 1,
+        "the row does not have exactly one outcome",
+        lambda row: f"{int(n_true[row])} outcomes are true, not one",
     )
     return left_won.astype(np.float64) - right_won
 
@@ -122,10 +124,10 @@ def _side_by_words(rows: Rows) -> Floats:
 def _compared(
     rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
 ) -> Parts:
-    """Build comparisons; ``both`` alternates the codes of winners and losers, ``is_swapped`` is where the right side
-    won.
+    """Build comparisons.
 
-    Left is the side shown first (or the home side); columns of winners and losers hold no such order.
+    ``both`` alternates the codes of winners and losers, ``is_swapped`` marks wins of the right side. Left is the side
+    shown first (or the home side); winner and loser columns contain no such order.
     """
     _refuse_themselves(rows, both, vocabulary)
     covariates = rows.covariates()
@@ -152,7 +154,7 @@ def _compared(
 
 
 def _refuse_themselves(rows: Rows, both: Int32s, vocabulary: Vocabulary) -> None:
-    """Refuse rows that compare an item with itself, or name a player twice."""
+    """Reject rows that compare an item with itself, or name a player twice."""
 
     def label(row: int, side: int = 0) -> str:
         return shown_side(vocabulary[int(both[2 * row + side])])
@@ -166,7 +168,7 @@ def _refuse_themselves(rows: Rows, both: Int32s, vocabulary: Vocabulary) -> None
     nameless = sides.is_nameless[both]
     for bad, what in (
         (nameless[0::2] | nameless[1::2], "a player has no name"),
-        (sides.is_self_match(both), "a player stands twice in a match"),
+        (sides.is_self_match(both), "a player occurs twice in a match"),
     ):
         rows.refuse(bad, what, lambda row, what=what: f"{what}: {label(row)} against {label(row, 1)}")  # type: ignore[misc]
 
@@ -179,7 +181,7 @@ def _covariate_parts(rows: Rows, covariate: Floats) -> Parts:
 
 
 def _times(rows: Rows) -> tuple[Floats | None, bool]:
-    """Return the time of every row and whether these are dates; None where no column of times is read."""
+    """Return the time of each row and whether the times are dates; None if no time column is read."""
     if not rows.has("time"):
         return None, False
     codes, words = rows.raw("time")
@@ -199,14 +201,14 @@ def _reordered(column: Any, order: Int64s) -> object:
 
 
 def _long(rows: Rows) -> Parts:
-    """Read one row per agent and item, with a rank or a rating; without either, an item is only a candidate."""
+    """Read one row per agent and item, with a rank or a rating; an item with neither is only a candidate."""
     candidates = rows.candidates()
     parts = _long_ballots(rows)
     return parts if candidates is None else build.with_candidates(parts, *candidates)
 
 
 def _long_ballots(rows: Rows) -> Parts:
-    """Build ballots from one row per item, with teams, covariates and times; refuse contradictions within a ballot."""
+    """Build ballots from one row per item, with teams, covariates and times; reject contradictions within a ballot."""
     rows.refuse_missing("item", "ballot")
     rows.refuse_not_finite("rank", "rating")
     rows.shared()
@@ -216,18 +218,18 @@ def _long_ballots(rows: Rows) -> Parts:
     if rows.has("team"):
         level_role = "rank" if rows.has("rank") else "rating"
         team = rows.key(ballot_roles) * (len(rows.good) + len(rows.raw("team")[1])) + _team_numbers(rows)
-        rows.tolerate(rows.raw("team")[0] < 0, "no team is named: the player is alone")
-        unknown = "" if rows.has("ballot") else " (no column of matches is known: " + arg("ballot") + " names it)"
+        rows.tolerate(rows.raw("team")[0] < 0, "the team is missing: the player is a team of one")
+        unknown = "" if rows.has("ballot") else " (the match column is unknown: name it with " + arg("ballot") + ")"
         rows.refuse_differing(level_role, rows.values(level_role), team, "team" + unknown)
     covariates, (time, is_dated) = rows.covariates(), _times(rows)
     if time is not None:
         rows.refuse_differing("time", time, rows.key(ballot_roles), "ballot")
     parts, row = _gather_long(rows)
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
-        advice = "keep one of them"
+        advice = "keep one of these rows"
         if not rows.has("agent") and not rows.has("ballot"):
-            advice += " or name the column of agents with " + arg("agent")
-            advice += ", or that of matches or races with " + arg("ballot")
+            advice += ", name the agent column with " + arg("agent")
+            advice += ", or name the match or race column with " + arg("ballot")
         rows.refuse_repeated_items([*ballot_roles, "item"], "given twice{where}", advice)
         parts, row = _gather_long(rows)
     row = np.flatnonzero(rows.good)[row]
@@ -243,13 +245,13 @@ def _long_ballots(rows: Rows) -> Parts:
 
 
 def _team_numbers(rows: Rows) -> Int32s:
-    """Return the team of every row; a row without a team gets a unique number."""
+    """Return the team of each row; a row without a team gets a unique number."""
     codes, labels = rows.raw("team")
     return np.where(codes < 0, len(labels) + np.arange(len(codes)), codes).astype(np.int32)
 
 
 def _gather_long(rows: Rows) -> tuple[Parts, Int64s]:
-    """Return the ballots, and the index of every entry among the good rows."""
+    """Return the ballots, and the index of each entry among the good rows."""
     columns = rows.shared()
     agent = columns.pop("agent", None)
     has_values = rows.has("rating")
@@ -265,7 +267,7 @@ def _gather_long(rows: Rows) -> tuple[Parts, Int64s]:
 
 
 def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:
-    """Replace the names of ballots by their agents; refuse a ballot whose rows name several agents."""
+    """Replace the names of ballots by their agents; reject a ballot whose rows name several agents."""
     ballot = parts.pop("agent")
     parts.pop("agents")
     if agent is None:
@@ -291,14 +293,14 @@ def _places(rows: Rows) -> Parts:
     empty: Bools = np.logical_not(filled.any(axis=1))
     rows.tolerate(empty, "an empty ballot, left out")
     gap: Bools = np.any(~filled[:, :-1] & filled[:, 1:], axis=1)
-    rows.tolerate(gap, "a place left empty before a filled one")
+    rows.tolerate(gap, "an empty place before a filled one")
 
     def explain(row: int) -> str:
         named = code[row][filled[row]].tolist()
         twice = next(item for k, item in enumerate(named) if item in named[:k])
-        return f"the item {shorten(vocabulary[twice])!r} stands twice in the ballot"
+        return f"the item {shorten(vocabulary[twice])!r} occurs twice in the ballot"
 
-    rows.refuse(_repeated_ballots(code, filled, len(vocabulary)), "an item stands twice in the ballot", explain)
+    rows.refuse(_repeated_ballots(code, filled, len(vocabulary)), "an item occurs twice in the ballot", explain)
     rows.shared()
     rows.good = rows.good & ~empty
     keep = filled & rows.good[:, None]
@@ -323,7 +325,7 @@ def _rankings(rows: Rows) -> Parts:
     code, texts = rows.raw("ranking")
     parsed = parse_rankings(texts.labels, rows.plan.separator)
     problem = np.array([*(text is not None for text in parsed.problem), False])
-    rows.refuse(problem[code], "the ranking cannot be understood", lambda row: str(parsed.problem[int(code[row])]))
+    rows.refuse(problem[code], "the ranking cannot be parsed", lambda row: str(parsed.problem[int(code[row])]))
     size = np.append(np.diff(parsed.ptr), 0)  # the last one stands for a missing text, code -1
     empty = size[code] == 0
     rows.tolerate(empty, "an empty ballot, left out")
@@ -349,8 +351,8 @@ def _matrix(rows: Rows) -> Parts:
     scale = plan.layout.removesuffix("-matrix")
     if "item" in plan.column:
         if plan.is_grouped:
-            advice = "say " + arg("transpose", True) + " if rows are agents, or leave out " + arg("by")
-            raise rows.table.error(-1, "every row is an item, and groups are of agents: " + advice + ".")
+            advice = "use " + arg("transpose", True) + " if rows are agents, or leave out " + arg("by")
+            raise rows.table.error(-1, "every row is an item, but groups apply to agents: " + advice + ".")
         rows.refuse_missing("item")
         rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
         item = rows.coded("item")
@@ -366,12 +368,12 @@ def _matrix(rows: Rows) -> Parts:
 
 
 def _labels_of_columns(rows: Rows) -> list[str]:
-    """Return the item of every column; refuse two columns of one question with the same item."""
+    """Return the item of each column; reject two columns of one question with the same item."""
     plan = rows.plan
     labels = list(plan.labels or plan.places)
     named = list(zip(plan.questions or [""] * len(labels), labels, strict=True))
     if twice := next((label for k, (_, label) in enumerate(named) if named[k] in named[:k]), None):
-        raise rows.table.error(-1, f"two columns stand for the item {shorten(twice)!r}: rename or remove one.")
+        raise rows.table.error(-1, f"two columns represent the item {shorten(twice)!r}: rename or remove one.")
     return labels
 
 

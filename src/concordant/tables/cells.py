@@ -1,6 +1,6 @@
-"""A table whose cells are all at hand as text: a sheet of a workbook, or any other table with rows and columns swapped.
+"""A table whose cells are all in memory as text: a sheet of a workbook, or any transposed table.
 
-Numbers are made of the text when somebody asks for them, as of a csv file; an empty cell is None.
+Numbers are parsed on request, as in a csv file; an empty cell is None.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Cells = Sequence[str | None]
 
 
 class CellTable:
-    """Rows of text; ``place`` says where a row stands in words of what it came from."""
+    """Rows of text; ``place`` describes the location of a row in terms of its source."""
 
     is_countable = False
 
@@ -47,7 +47,7 @@ class CellTable:
         return self._columns[self.columns.index(name)]
 
     def _coded(self, name: str) -> Coded:
-        """Return a column as codes (-1 where empty) with labels."""
+        """Return a column as codes (-1 for empty cells) with labels."""
         column = self._column(name)
         codes = np.full(len(column), -1, np.int32)
         filled = [k for k, cell in enumerate(column) if cell]
@@ -59,7 +59,7 @@ class CellTable:
         return np.array([np.nan if value is None else value for value in numbers], np.float64)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return the cells of a column at a few rows, None where empty."""
+        """Return the cells of a column at a few rows, None for empty cells."""
         cells = self._column(column)
         return [cells[row] or None for row in rows]
 
@@ -68,12 +68,12 @@ class CellTable:
         return [column[:count] for column in self._columns]
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names this row's place."""
+        """Create the error that names this row's location."""
         return FormatError(message if row < 0 else f"{self.place(row)}: " + message, path=self.name)
 
 
 def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:
-    """Return the number in a cell; None where it is not a number."""
+    """Return the number in a cell; None if it is not a number."""
     text = (cell or "").strip()
     if decimal_comma:
         text = text.replace(",", ".")
@@ -95,7 +95,7 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def transposed(table: Any, header: bool = True) -> CellTable:
-    """Return a table with rows and columns swapped; its first column becomes the header, unless ``header`` is False."""
+    """Return the transposed table; its first column becomes the header, unless ``header`` is False."""
     columns: list[list[str | None]] = [list(column) for column in _all_cells(table)]
     if table.has_header:
         columns = [[name, *column] for name, column in zip(table.columns, columns, strict=True)]

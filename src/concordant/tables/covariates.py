@@ -1,7 +1,7 @@
-"""Properties of what was compared, beside its item: which columns hold them, and what each is called.
+"""Covariates of the compared items: their columns and names.
 
-Of pairs a covariate is two columns, one of each side (``"length_a,length_b"``), or one of differences between the sides
-(left - right, or winner - loser). Of rows per item (ranks, ratings) it is one column.
+In pairs, a covariate is two columns, one for each side (``"length_a,length_b"``), or one column of differences between
+the sides (left - right, or winner - loser). In rows per item (ranks, ratings), it is one column.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from concordant.errors import InputError, arg
 
 @dataclass(frozen=True)
 class Covariate:
-    """One property, and the columns that hold it."""
+    """A covariate and its columns."""
 
     name: str
     columns: tuple[str, ...]
 
     def describe(self) -> str:
-        """Return a note on which columns were taken for it."""
+        """Return a note on its columns."""
         return f"covariate {self.name} = {' - '.join(self.columns)}"
 
 
 def given_covariates(
     given: object, columns: Sequence[str], find: Callable[[object, str], str], words: Callable[[str], str]
 ) -> tuple[Covariate, ...]:
-    """Return the covariates a user named: one text or several, each with one column, or two separated by a comma."""
+    """Return the covariates that the user named: one or more texts, each with one column or two (comma-separated)."""
     several = list(given) if isinstance(given, Iterable) and not isinstance(given, str) else [given]
     covariates = []
     for text in several:
@@ -36,15 +36,15 @@ def given_covariates(
         if not 1 <= len(named) <= 2:
             raise InputError(
                 arg("covariate", str(text))
-                + f" names {len(named)} columns: name two, one of each side, or one; more covariates are a list in "
-                "Python, and the option again on the command line."
+                + f" names {len(named)} columns: name two (one per side) or one; give several covariates as a list in "
+                "Python, or repeat the option on the command line."
             )
         names = tuple(find(column, "covariate") for column in named)
         covariates.append(Covariate(_common(*names, words=words) if len(names) == 2 else names[0], names))
     called = [covariate.name for covariate in covariates]
     twice = next((name for name in called if called.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"Two covariates are called {twice!r}: rename a column, or name each once.")
+        raise InputError(f"Two covariates are called {twice!r}: rename a column, or name each covariate once.")
     return tuple(covariates)
 
 

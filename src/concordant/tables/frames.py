@@ -1,6 +1,6 @@
-"""Any DataFrame (pandas, polars, pyarrow, …) as a table of preferences, through narwhals.
+"""Read a DataFrame (pandas, polars, pyarrow, …) as a table of preferences, through narwhals.
 
-Text that already lies in Arrow memory is numbered there and never becomes Python objects.
+Text in Arrow memory is encoded there, without creating Python objects.
 """
 
 from __future__ import annotations
@@ -25,12 +25,15 @@ T = TypeVar("T")
 
 
 def is_frame(given: object) -> bool:
-    """Whether something has named columns, as DataFrames of all kinds do."""
+    """Return whether an object has named columns, as DataFrames do."""
     return hasattr(type(given), "columns") or hasattr(type(given), "column_names")
 
 
 def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
-    """Return a DataFrame of these columns; ``backend`` is pandas, polars or pyarrow, else the first that is there."""
+    """Return a DataFrame of these columns.
+
+    ``backend`` is pandas, polars or pyarrow, by default the first one installed.
+    """
     import importlib.util
 
     import narwhals as nw
@@ -40,7 +43,7 @@ def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
     if chosen is None:
         raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
     if chosen not in known:
-        raise InputError(arg("backend", chosen) + f" is not a choice: use one of {', '.join(known)}.")
+        raise InputError(arg("backend", chosen) + f" is not a known library: use one of {', '.join(known)}.")
     frame: Any = nw.from_dict(columns, backend=chosen)  # type: ignore[arg-type]
     return frame.to_native()
 
@@ -48,15 +51,15 @@ def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
 def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
     """Read a DataFrame as a matrix of numbers: (matrix, labels of the rows, names of the columns).
 
-    Rows are labelled by the one column of text, or else by the index of pandas; None where there is neither.
+    Rows are labelled by the only text column, or else by the pandas index; None if there is neither.
     """
     table = FrameTable(frame)
     types = {column: str(dtype) for column, dtype in zip(table.columns, table.frame.schema.values(), strict=True)}
     texts = [column for column, dtype in types.items() if dtype in ("String", "Categorical", "Enum", "Object")]
     if len(texts) > 1:
         raise InputError(
-            f"Of the columns of a rank matrix, {', '.join(texts[:3])} hold text: keep one that names the items, and a "
-            "column of ranks per agent."
+            "A rank matrix has one text column, which names the items, but several columns contain text "
+            f"({', '.join(texts[:3])}): keep one of them."
         )
     agents = [column for column in table.columns if column not in texts]
     _, numbers = table.fetch([], agents)
@@ -71,7 +74,7 @@ COUNT = "weight of equal rows"
 
 
 def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | None:
-    """Let the engine of a lazy frame count equal pairs: (counts, options to read them, note); None for other frames."""
+    """Count equal pairs with the engine of a lazy frame: (counts, options to read them, note); None otherwise."""
     import narwhals as nw
 
     try:
@@ -101,18 +104,18 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
 
 
 def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> InputTable:
-    """Return a frame as a table, with rows and columns swapped where the options say so."""
+    """Return a frame as a table, transposed if the options say so."""
     table = FrameTable(frame)
     return (transposed_if_named(table, options, layout) if options.transpose else None) or table
 
 
 class FrameTable:
-    """A DataFrame that hands out columns by name; rows are counted from 1 as people do."""
+    """A DataFrame with columns by name; rows are counted from 1."""
 
     has_header, is_countable = True, False
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
-        """Open a DataFrame of any library through narwhals; refuse repeated names of columns."""
+        """Open a DataFrame of any library through narwhals; reject repeated column names."""
         import narwhals as nw
         from narwhals.exceptions import DuplicateError
 
@@ -120,10 +123,10 @@ class FrameTable:
             native = nw.from_native(frame, allow_series=False)
         except DuplicateError as problem:
             which = ", ".join(re.findall(r"- (.*) \d+ times", str(problem)))
-            raise InputError(f"{name} has several columns of one name ({which}): rename all but one.") from None
+            raise InputError(f"{name} has several columns with the same name ({which}): rename all but one.") from None
         except TypeError:
             raise InputError(
-                f"A {type(frame).__name__} is no DataFrame: give one of pandas, polars or pyarrow."
+                f"Expected a DataFrame of pandas, polars or pyarrow, got {type(frame).__name__}."
             ) from None
         self.frame: Any = native.collect() if isinstance(native, nw.LazyFrame) else native
         self.name = name
@@ -131,7 +134,7 @@ class FrameTable:
         self.columns = [str(column) for column in names]
         twice = [column for column in dict.fromkeys(self.columns) if self.columns.count(column) > 1]
         if twice:
-            raise InputError(f"{name} has several columns of one name ({twice[0]!r}): rename all but one.")
+            raise InputError(f"{name} has several columns with the same name ({twice[0]!r}): rename all but one.")
         self._original = dict(zip(self.columns, names, strict=True))
         self.notes: list[str] = []
 
@@ -143,7 +146,7 @@ class FrameTable:
         )
 
     def _read(self, read: Callable[[str], T], column: str) -> T:
-        """Read a column; a value that its library cannot turn into a Python object is named by its column."""
+        """Read a column; if its library cannot convert a value to a Python object, the error names the column."""
         try:
             return read(column)
         except (OverflowError, ValueError, TypeError, NotImplementedError) as problem:
@@ -158,7 +161,7 @@ class FrameTable:
         return self.frame.get_column(self._original[column])
 
     def _text(self, column: str) -> Coded:
-        """Return a text column as codes (-1 where missing) with labels, directly from Arrow memory where possible."""
+        """Return a text column as codes (-1 for missing) with labels, directly from Arrow memory if possible."""
         series = self._series(column)
         native = series.to_native()
         dtype = str(series.dtype)
@@ -177,7 +180,7 @@ class FrameTable:
         return codes, vocabulary
 
     def _numbers(self, column: str) -> Floats:
-        """Return a number column as float64, NaN where a value is missing or not a number."""
+        """Return a numeric column as float64, NaN if a value is missing or not a number."""
         series = self._series(column)
         if _is_number(str(series.dtype)) or str(series.dtype) == "Boolean":
             values = (
@@ -187,7 +190,7 @@ class FrameTable:
         return np.array([_number(value) for value in series.to_list()], np.float64)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return the cells of a column at a few rows, None where empty."""
+        """Return the cells of a column at a few rows, None for empty cells."""
         series = self._series(column)
         values = [series[row] for row in rows]
         return [None if value is None or value != value else str(value) for value in values]
@@ -198,7 +201,7 @@ class FrameTable:
         return [self.cells(name, rows) for name in self.columns]
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names this row."""
+        """Create the error that names this row."""
         where = self.name if row < 0 else f"{self.name}, row {row + 1}"
         return InputError(f"{where}: " + message)
 

@@ -1,8 +1,8 @@
-"""Words people answer with: places ("1st choice", "third", "Rank 2") and grades ("Good", "Strongly agree").
+"""Convert answers in words to numbers: places ("1st choice", "third", "Rank 2") and grades ("Good", "Strongly agree").
 
-A place in words is a rank, 1 is best. Grades are ratings if all that occur stand on one well-known scale; the worst
-grade of the scale is 1, the next 2 and so on. Of several scales that hold all the words, the one with the fewest grades
-is meant. Words of no scale are for the user to order.
+A place is a rank (1 is best). Grades are ratings if all of them belong to one well-known scale: the worst grade of the
+scale is 1, the next one 2, and so on. If several scales contain all the words, the one with the fewest grades is used.
+The user has to order words that belong to no known scale.
 """
 
 from __future__ import annotations
@@ -72,17 +72,17 @@ WORDS = {word for scale in SCALES for grade in scale for word in grade}
 
 
 def plain(word: str) -> str:
-    """Return a word as it is compared: lower case, single spaces."""
+    """Return a word in the form used for comparison: lower case, single spaces."""
     return " ".join(word.replace("’", "'").casefold().split())
 
 
 def means_missing(word: str) -> bool:
-    """Whether an answer says nothing."""
+    """Return whether an answer means "missing"."""
     return plain(word) in MISSING
 
 
 def place_in(word: str) -> float | None:
-    """Return the rank a word stands for ("2nd choice": 2); None where it is not a rank."""
+    """Return the rank that a word represents ("2nd choice": 2); None if it is not a rank."""
     text = plain(word)
     if match := re.fullmatch(_PLACE, text):
         return float(match[1])
@@ -91,14 +91,14 @@ def place_in(word: str) -> float | None:
 
 
 def is_grade(word: str, categories: Sequence[str] | None) -> bool:
-    """Whether a word is one of the categories the user named, or of any known scale."""
+    """Return whether a word is one of the user's categories, or belongs to a known scale."""
     return plain(word) in (WORDS if categories is None else set(map(plain, categories)))
 
 
 def rate(words: Collection[str], categories: Sequence[str] | None) -> dict[str, float]:
-    """Return the rating of every word, 1 for the worst; words without a known rating are left out.
+    """Return the rating of each word, 1 for the worst; words without a known rating are omitted.
 
-    ``categories`` is the user's own scale, best first.
+    ``categories`` is the user's scale, best first.
     """
     if categories is not None:
         scale: Scale = tuple((plain(category),) for category in reversed(categories))

@@ -1,4 +1,4 @@
-"""What the names of the columns of a spreadsheet or a form say: who the rows are, what is asked, what is beside it."""
+"""Interpret the column names of a spreadsheet or form: the kind of rows, the questions, and columns to ignore."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SAYS_RATINGS = re.compile(r"\b(rat(e|ing)|scor|stars?\b|grad|how (much|good|wel
 
 
 def side_of(name: str) -> str | None:
-    """Return whether a column of this name lists people ("agent") or items ("item"); None where it is unclear."""
+    """Return whether a column of this name lists people ("agent") or items ("item"); None if unclear."""
     words = normalise(name).split()
     if "mail" in words or "email" in words:
         return "agent"
@@ -50,24 +50,27 @@ def side_of(name: str) -> str | None:
 
 
 def are_numbered_people(labels: Sequence[str]) -> bool:
-    """Return whether all labels are like ``voter 1``, ``voter 2``: a word for people, and a number or letter."""
+    """Return whether all labels look like ``voter 1``, ``voter 2``: a word for people with a number or letter."""
     plain = [normalise(label).split() for label in labels]
     return bool(plain) and all(len(words) == 2 and words[0] in _AGENTS for words in plain)
 
 
 def bracketed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return (column, item) by question, of columns like ``Rank the places [Sushi Bar]``."""
+    """Return (column, item) by question, for columns like ``Rank the places [Sushi Bar]``."""
     return _grouped(columns, _BRACKETS)
 
 
 def prefixed(columns: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
-    """Return the same of columns like ``Rank the places.Sushi Bar``; nothing unless all columns are."""
+    """Return (column, item) by question, for columns like ``Rank the places.Sushi Bar``.
+
+    Empty unless all columns match.
+    """
     groups = _grouped(columns, _PREFIX)
     return groups if sum(map(len, groups.values())) == len(columns) else {}
 
 
 def _grouped(columns: Sequence[str], pattern: re.Pattern[str]) -> dict[str, list[tuple[str, str]]]:
-    """Group columns by the first part of the pattern: {question: [(column, item)]}, if it has more than one column."""
+    """Group columns by the first part of the pattern: {question: [(column, item)]}, with several columns each."""
     groups: dict[str, list[tuple[str, str]]] = {}
     for name in columns:
         if match := pattern.fullmatch(name):
@@ -76,7 +79,7 @@ def _grouped(columns: Sequence[str], pattern: re.Pattern[str]) -> dict[str, list
 
 
 def asks_for(question: str) -> str | None:
-    """Return whether a question asks for ranks ("rank") or ratings ("rating"); None where its words do not tell."""
+    """Return whether a question asks for ranks ("rank") or ratings ("rating"); None if its words do not tell."""
     ranks, ratings = bool(_SAYS_RANKS.search(question)), bool(_SAYS_RATINGS.search(question))
     return None if ranks == ratings else "rank" if ranks else "rating"
 
@@ -92,7 +95,10 @@ def stems(plain: str) -> set[str]:
 
 
 def side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
-    """Return the columns that name the two sides of a comparison: home and away, or model_a and model_b; else None."""
+    """Return the columns of the two sides of a comparison, such as home and away, or model_a and model_b.
+
+    None if absent.
+    """
     for known_stems, words in ((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_SAID_STEMS, _SIDES)):
         for word_1, word_2 in words:  # model_a rather than what it said, response_a
             pairs = [pair for pair in _pairs(plain, word_1, word_2) if _beside(plain[pair[0]], word_1) & known_stems]
@@ -111,7 +117,7 @@ def are_sides_by_name(columns: Sequence[str], first: str, second: str) -> bool:
 
 
 def _pairs(plain: Mapping[str, str], word_1: str, word_2: str) -> list[tuple[str, str]]:
-    """Return pairs of columns whose names differ in their first or last word: ``word_1`` here, ``word_2`` there."""
+    """Return pairs of columns whose names differ only in their first or last word, ``word_1`` and ``word_2``."""
     by_plain = {text: name for name, text in plain.items()}
     pairs = []
     for text, name in by_plain.items():
@@ -122,5 +128,5 @@ def _pairs(plain: Mapping[str, str], word_1: str, word_2: str) -> list[tuple[str
 
 
 def _beside(text: str, word: str) -> set[str]:
-    """Return the rest of a name without the word at its start or end, also without an ending such as "id"."""
+    """Return the rest of a name after removing the word at its start or end, and an ending such as "id"."""
     return {stem for rest in (text.removeprefix(word), text.removesuffix(word)) for stem in stems(rest.strip())}

@@ -1,8 +1,8 @@
-"""How to read: every option of the readers, declared once.
+"""Declare the options of all readers.
 
-From these declarations come the keywords of ``cc.read``, ``cc.read_labels``, ``cc.read_features`` and
-``Preferences.from_frame``, the options of the command line, their checks and the table in the documentation. To add an
-option, add a field to ``Options`` (or a column to ``COLUMNS``) and use it where it matters: nothing else.
+These declarations define the keyword arguments of ``cc.read``, ``cc.read_labels``, ``cc.read_features`` and
+``Preferences.from_frame``, the command-line options, their validation and the table in the documentation. To add an
+option, add a field to ``Options`` (or a column to ``COLUMNS``) and use it; nothing else is needed.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ IF_ANY = "?"  # "?": the column, if one is named like its role; "?name": that co
 
 @dataclass(frozen=True)
 class Option(Param):
-    """One option of reading, for Python, the command line and the documentation."""
+    """A reading option for Python, the command line and the documentation."""
 
     reads: tuple[str, ...] = FILES
-    """What is read with it: preferences, labels, features, a DataFrame."""
+    """What it applies to: preferences, labels, features, a DataFrame."""
     typed: str = "str | int | None"
-    """Its type as Python writes it."""
+    """Its type as a Python annotation."""
     flag: str | None = ""
-    """Its name on the command line: "" for the usual one, None for none."""
+    """Its command-line name: "" for the default name, None for no option."""
     metavar: str | None = None
     flag_value: str | None = None
-    """What the name on the command line, which takes no value then, stands for."""
+    """The value that the command-line option sets; the option then takes no argument."""
     synonyms: tuple[str, ...] = ()
-    """Of a column: the names that are taken for it."""
+    """Column names that are recognised as this role."""
     sure: int = 1
-    """Of a column: how many of the synonyms settle the matter where another column bears one, too."""
+    """Number of synonyms that take precedence if several columns match."""
     many: bool = False
-    """Whether it may be said several times on the command line."""
+    """Whether it may be repeated on the command line."""
     heading: str = "input"
-    """The heading it stands under in the help of a command."""
+    """Its heading in the command-line help."""
     common: bool = False
-    """Whether the short help of a command explains it."""
+    """Whether the short help of a command lists it."""
 
 
 def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[str] = (), **more: Any) -> T:
@@ -63,7 +63,7 @@ def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[
 
 
 def column(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
-    """Declare the role a column may play, with the names that are taken for it."""
+    """Declare a column role, with the column names that are recognised as this role."""
     words = tuple(filter(None, synonyms.split(", ")))
     usual = {"metavar": "COLUMN", "heading": "columns"}
     return Option(name, str, None, f"column {doc}", synonyms=words, **{**usual, **more})
@@ -161,14 +161,14 @@ UNRATED = _OF_PAIRS | _OF_MATCHES | {"merge", "reduce", "workers", "cluster", "s
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What the caller of a reader said."""
+    """Options of a reader."""
 
     format: str | None = option(None, "file format; recognised if not given", metavar="NAME", common=True)
     layout: str | None = option(
         None, "meaning of the rows of a table; recognised if not given", choices=LAYOUTS, reads=BALLOTS
     )
     roles: Mapping[str, Any] = field(default_factory=dict)
-    """Columns by role: a name, a position from 1, or None for a role that no column plays."""
+    """Columns by role: a name, a position from 1, or None for a role without a column."""
     encoding: str | None = option(None, "text encoding, if not UTF-8", metavar="NAME")
     delimiter: str | None = option(None, "column separator; recognised if not given", metavar="CHAR")
     header: bool | None = option(None, "whether the first line names the columns")
@@ -229,18 +229,21 @@ class Options:
     max_bytes: int = option(MAX_BYTES, "maximum uncompressed size of a file, in bytes", flag=None)
     max_ratio: float = option(MAX_RATIO, "maximum ratio of uncompressed to compressed size", flag=None)
     plans: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
-    """The plans of tables made so far, by file: what shares these options plans each file once."""
+    """Cached plans of tables, by file."""
 
     @classmethod
     def of(cls, what: str, given: Mapping[str, Any]) -> Options:
-        """Check the options of reading preferences, labels, features or a frame; separate columns from the others."""
+        """Validate the options for reading preferences, labels, features or a frame.
+
+        Separate columns from the other options.
+        """
         known = _by_name(what)
         fields, roles = {}, {}
         for name, value in given.items():
             if name not in known:
                 columns = [declared.name for declared in known.values() if is_column(declared)]
                 raise UnknownNameError(
-                    f"There is no role {name!r}.{suggest(name, list(known))} Roles are {', '.join(columns)}."
+                    f"Unknown role {name!r}.{suggest(name, list(known))} Roles are {', '.join(columns)}."
                 )
             if not is_column(known[name]):
                 if known[name].kind is not str:  # texts have checks of their own, with better advice
@@ -249,7 +252,9 @@ class Options:
             elif value is not None or what != FEATURES:
                 roles[name] = value
         if fields.get("dtype", "float64") not in ("float64", "float32"):
-            raise InputError(arg("dtype", fields["dtype"]) + " is not a type of features: use 'float64' or 'float32'.")
+            raise InputError(
+                arg("dtype", fields["dtype"]) + " is not a valid feature type: use 'float64' or 'float32'."
+            )
         if isinstance(fields.get("categories"), str):
             fields["categories"] = [category.strip() for category in fields["categories"].split(",")]
         return cls(**fields, roles=roles)
@@ -261,19 +266,19 @@ class Options:
         return [name for text in texts for name in {text, *text.split(",")}]
 
     def refuse_roles(self, what: str) -> None:
-        """Refuse column roles, layout, delimiter, header and the like: they apply to tables only."""
+        """Reject column roles, layout, delimiter, header and similar options, which apply to tables only."""
         given = [
             role for role, value in self.roles.items() if not (value is None or value is False or is_optional(value))
         ]
         table_options = ("layout", "delimiter", "header", "sheet", "question")
         given += [name for name in table_options if getattr(self, name) is not None] + ["transpose"] * self.transpose
         if given:
-            raise InputError(arg(given[0]) + f" has no meaning for {what}, whose layout is fixed: leave it out.")
+            raise InputError(arg(given[0]) + f" does not apply to {what}, whose layout is fixed: leave it out.")
 
 
 @cache
 def options_of(what: str) -> tuple[Option, ...]:
-    """List the options of reading preferences, labels, features or a frame, in the order of help texts."""
+    """List the options for reading preferences, labels, features or a frame, in the order of the help texts."""
     checked = {declared.name: vars(declared) for declared in params_of(Options)}
     declared_options: list[Option] = []
     for field_or_option in dataclasses.fields(Options):
@@ -300,17 +305,17 @@ def is_column(declared: Option) -> bool:
 
 
 def columns_of(what: str) -> dict[str, Option]:
-    """Return the roles that columns may play in preferences, labels, features or a frame."""
+    """Return the column roles of preferences, labels, features or a frame."""
     return {declared.name: declared for declared in COLUMNS if what in declared.reads}
 
 
 def is_optional(value: object) -> bool:
-    """Return whether a role may stay without a column ("?" or "?name")."""
+    """Return whether a role is optional ("?" or "?name")."""
     return isinstance(value, str) and value.startswith(IF_ANY)
 
 
 def takes_options(what: str) -> Callable[[F], F]:
-    """Show the options a function takes in its signature, for ``help`` and for editors."""
+    """Add the options to the signature of a function, for ``help`` and editors."""
 
     def mark(function: F) -> F:
         signature = inspect.signature(function)
@@ -332,12 +337,12 @@ def takes_options(what: str) -> Callable[[F], F]:
 
 
 def normalise(name: str) -> str:
-    """Return a column name as lower-case words: ``userId``, ``User ID`` and ``user_id`` are one."""
+    """Return a column name as lower-case words, so that ``userId``, ``User ID`` and ``user_id`` are equal."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name.strip())
     return re.sub(r"[\W_]+", " ", spaced).strip().lower()
 
 
 def listed(names: Sequence[str]) -> str:
-    """Name some columns in a message."""
+    """List some columns in a message."""
     shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:12])
     return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

@@ -1,4 +1,4 @@
-"""Words people write for the outcome of a comparison and for yes and no, understood once per distinct word."""
+"""Parse words for the outcome of a comparison and for yes and no, once per distinct word."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
 
 
 def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Floats:
-    """Return 1 where the left item won, -1 where the right one did, 0 for a tie, NaN where the word is unknown.
+    """Return 1 if the left item won, -1 if the right one won, 0 for a tie, NaN if the word is unknown.
 
-    The outcome may be the label of one of the two items, the name of its column, a word, or a number. Numbers are
-    from the left side's point of view: 1 / 0 / 0.5; or 1 / -1 / 0 when a -1 occurs; or 1 / 2 / 0 when a 2 occurs. A
-    score like 3-1 tells who won; H, A and D are understood where the columns are called home and away.
+    The outcome may be the label of one of the two items, the name of its column, a word, or a number. Numbers are from
+    the left side's point of view: 1 / 0 / 0.5; or 1 / -1 / 0 if a -1 occurs; or 1 / 2 / 0 if a 2 occurs. A score such
+    as 3-1 determines the winner. H, A and D are recognised if the columns are called home and away.
     """
     codes, words = outcome
     number_means = _numbers([word.strip() for word in words.labels])
@@ -54,7 +54,7 @@ def _words_of_sides(names: tuple[str, str]) -> tuple[set[str], set[str]]:
 def _side(
     word: str, names: tuple[str, str], sides: tuple[set[str], set[str]], number_means: dict[float, float]
 ) -> float:
-    """Return what a word means: 1 left won, -1 right won, 0 tie, NaN unknown."""
+    """Return the meaning of a word: 1 left won, -1 right won, 0 tie, NaN unknown."""
     plain = word.strip().lower()
     if plain in ("h", "a") and [name.strip().lower()[:4] for name in names] == ["home", "away"]:
         return 1.0 if plain == "h" else -1.0

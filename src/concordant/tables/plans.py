@@ -1,4 +1,4 @@
-"""How a table is read: its layout, and which column plays which role; what ``roles`` decides and ``build`` follows."""
+"""The plan for reading a table: its layout and column roles. ``roles`` makes the plan, and ``build`` follows it."""
 
 from __future__ import annotations
 
@@ -19,54 +19,54 @@ class HasColumns(Protocol):
     has_header: bool
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names it; row -1 is the whole."""
+        """Create the error that names the table; row -1 is the whole."""
 
 
 @dataclass
 class Names:
-    """The names of the columns of a table that is not at hand."""
+    """The column names of a table whose rows are not available."""
 
     name: str
     columns: list[str]
     has_header: bool = True
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names the table."""
+        """Create the error that names the table."""
         return InputError(message, path=self.name)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a table is read: its layout, the column of every role, and what was left unread."""
+    """Plan for reading a table: its layout, the column of each role, and the columns left unread."""
 
     layout: str
     column: Mapping[str, str]
     places: tuple[str, ...] = ()
-    """The columns of places, of one agent or one item each, or of features."""
+    """The columns of places, of features, or of a matrix (one agent or item each)."""
     unread: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     guessed: frozenset[str] = frozenset()
     players: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """The columns of all players of a side, where it has several; ``column`` names the first."""
+    """The columns of all players of a side, if it has several; ``column`` names the first."""
     covariates: tuple[Covariate, ...] = ()
     is_grouped: bool = False
     """Whether the instances are groups to compare."""
     labels: tuple[str, ...] = ()
-    """Of a matrix whose columns have longer names than what they stand for: the item of each."""
+    """The item of each matrix column, if it differs from the column name."""
     questions: tuple[str, ...] = ()
-    """Of a form with several: the question each of the columns belongs to."""
+    """The question of each column, if a form has several questions."""
     separator: str = ""
-    """What stands between the items of a ranking in one cell, where that is known."""
+    """The separator between the items of a ranking in one cell, if known."""
 
     @property
     def one_of_many(self) -> str:
-        """What one of many columns is."""
+        """What a single column of several represents."""
         if self.layout in MATRICES:
             return "agent" if "item" in self.column else "item"
         return "feature" if self.layout == FEATURES else "place"
 
     def describe(self) -> str:
-        """Return a note on which column was taken for which role."""
+        """Return a note on the role of each column."""
         unit, places = self.one_of_many, tuple(dict.fromkeys(self.labels)) or self.places
         shown_role = {"instance": "by"} if self.is_grouped else {}
         shown = {role: " + ".join(self.players.get(role, [name])) for role, name in self.column.items()}
@@ -79,14 +79,14 @@ class Plan:
         return ", ".join(parts)
 
     def without(self, role: str, note: str | None = None) -> Plan:
-        """Return the plan without one role, whose column becomes unread; ``note`` says why."""
+        """Return the plan without one role, whose column becomes unread; ``note`` gives the reason."""
         column = {other_role: name for other_role, name in self.column.items() if other_role != role}
         added = () if note is None else (note,)
         return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *added))
 
 
 def beyond_counts(plan: Plan, options: Options) -> str | None:
-    """Return the role or option that would be lost if equal pairs were only counted; None where counts suffice."""
+    """Return the role or option that would be lost if equal pairs were only counted; None if counts suffice."""
     if plan.covariates:
         return "covariate"
     if plan.players:

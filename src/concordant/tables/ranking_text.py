@@ -4,7 +4,7 @@
 ``a > b = c > d``      ``>`` between places, ``=`` or ``~`` inside a tie
 ``a, {b, c}, d``       without any ``>`` in the column: comma, semicolon or bar between places,
                        braces around a tie
-``["a", ["b", "c"]]``  a JSON list, best first, inner lists are ties: for labels with such signs in them
+``["a", ["b", "c"]]``  a JSON list, best first, inner lists are ties: for labels with special characters
 =====================  ===========================================================================
 
 Every distinct text is parsed once.
@@ -26,7 +26,10 @@ _SIGNS = re.compile(r"[>=~,;|{}\[\]]|^\s|\s$|^$")
 
 @dataclass(frozen=True)
 class ParsedRankings:
-    """Text t names ``item[ptr[t]:ptr[t + 1]]`` in these tiers; ``problem[t]`` says why it cannot be used."""
+    """Parsed texts: text t names ``item[ptr[t]:ptr[t + 1]]`` in these tiers.
+
+    ``problem[t]`` is the reason if it is invalid.
+    """
 
     items: Vocabulary
     ptr: Int64s
@@ -38,7 +41,7 @@ class ParsedRankings:
 def parse_rankings(texts: Sequence[str], only_separator: str = "") -> ParsedRankings:
     """Parse distinct ranking texts; the separator of places is detected over all of them.
 
-    ``only_separator``, where it is known, is the only special sign: it separates places, and there are no ties.
+    ``only_separator``, if given, is the only special character: it separates places, and there are no ties.
     """
     separator = next((sign for sign in ">;|," if any(sign in text for text in texts if text[:1] != "[")), ">")
     code_of: dict[str, int] = {}
@@ -52,7 +55,7 @@ def parse_rankings(texts: Sequence[str], only_separator: str = "") -> ParsedRank
         if problem is None and len(set(named)) != len(named):
             labels_so_far: set[str] = set()
             twice = next(label for label in named if label in labels_so_far or labels_so_far.add(label))  # type: ignore[func-returns-value]
-            problem = f"the item {shorten(twice)!r} stands twice in the ballot"
+            problem = f"the item {shorten(twice)!r} occurs twice in the ballot"
         if problem is None:
             for tier, place in enumerate(places):
                 items.extend(code_of.setdefault(label, len(code_of)) for label in place)
@@ -65,7 +68,7 @@ def parse_rankings(texts: Sequence[str], only_separator: str = "") -> ParsedRank
 
 
 def write_rankings(ballots: Iterable[Sequence[Sequence[str]]], labels: Iterable[str]) -> list[str]:
-    """Write ballots (places of labels) as text; as JSON where a label contains one of the special signs."""
+    """Write ballots (places of labels) as text, or as JSON if a label contains a special character."""
     if any(_SIGNS.search(label) for label in labels):
         import json
 
@@ -77,7 +80,7 @@ def write_rankings(ballots: Iterable[Sequence[Sequence[str]]], labels: Iterable[
 
 
 def _places(text: str, separator: str) -> tuple[list[list[str]], str | None]:
-    """Return the labels of every place, and why the text cannot be used (None if it can)."""
+    """Return the labels of each place, and why the text is invalid (None if it is valid)."""
     if text.lstrip().startswith("["):
         return _json_places(text)
     if not text.strip():
@@ -98,12 +101,12 @@ def _places(text: str, separator: str) -> tuple[list[list[str]], str | None]:
 
 
 def _cut(text: str, separator: str) -> tuple[list[list[str]], str | None]:
-    """Return the labels of every place of a text in which only the separator is special; it may also end the text."""
+    """Return the labels of each place of a text in which only the separator is special; it may also end the text."""
     return [[label.strip()] for label in text.split(separator) if label.strip()], None
 
 
 def _split_outside_braces(text: str, separator: str) -> list[str]:
-    """Split at separators that no closing brace follows before an opening one, in one pass from the end."""
+    """Split at separators outside braces, in one pass from the end."""
     cuts, brace = [len(text)], ""
     for match in reversed(list(re.finditer(f"[{{}}{re.escape(separator)}]", text))):
         if match[0] in "{}":
@@ -115,7 +118,7 @@ def _split_outside_braces(text: str, separator: str) -> list[str]:
 
 
 def _json_places(text: str) -> tuple[list[list[str]], str | None]:
-    """Return the labels of every place of a JSON list, and why it cannot be used; empty inner lists are skipped."""
+    """Return the labels of each place of a JSON list, and why it is invalid; empty inner lists are skipped."""
     import json
 
     try:
@@ -126,7 +129,7 @@ def _json_places(text: str) -> tuple[list[list[str]], str | None]:
     for place in places:
         group = place if isinstance(place, list) else [place]
         if any(isinstance(label, bool) or not isinstance(label, (str, int)) or label == "" for label in group):
-            return [], f"the ranking {shorten(text)!r} holds something that is neither a label nor a tie of labels"
+            return [], f"the ranking {shorten(text)!r} contains a value that is neither a label nor a list of labels"
         if group:
             out.append([str(label) for label in group])
     return out, None

@@ -1,4 +1,4 @@
-"""Which column of a table means what: winner, item, rank, agent, … guessed from names or said by the user.
+"""Assign roles (winner, item, rank, agent, …) to the columns of a table, inferred from names or given by the user.
 
 A table becomes preferences in one of seven layouts, or labels, or rows of features:
 
@@ -17,14 +17,14 @@ labels     item, label                                    instance
 features   label, columns of numbers                      query, item, weight
 ========== ============================================== ===========================================
 
-``options`` declares the roles and the names that are taken for them. A column named exactly like its role wins over one
-named by a synonym, and names over identifiers of the same thing (``winner_name`` over ``winner_id``); two synonyms for
-one role are else an error that says which option settles it. Names are compared without case and punctuation
-(``userId`` is ``user id``). A role said to be ``None`` (or the word ``none``) is switched off. Pairs are split into
-instances only where somebody asks for it. Groups to compare (``by``) are read as instances; a table has one or the
+``options`` declares the roles and the column names that are recognised for them. A column named exactly like its role
+takes precedence over one named by a synonym, and names take precedence over identifiers (``winner_name`` over
+``winner_id``). Otherwise, two synonyms for one role are an error that names the option to set. Names are compared
+without case and punctuation (``userId`` is ``user id``). A role set to ``None`` (or the word ``none``) is switched off.
+Pairs are split into instances only on request. Groups to compare (``by``) are read as instances; a table has one or the
 other. Pairs, ranks and ratings may have covariates, and a side of a pair may be several columns, the players of a team.
-The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``); where no names say what a table is,
-``wide`` looks whether it is one of them.
+The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``). If the column names do not identify the
+layout, ``wide`` checks whether the table is a matrix.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ SIDES = ("winner", "loser", "left", "right")  # roles that several columns may p
 COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
 _UNCLEAR = phrase(
-    "do not say what the preferences are: name them, for example {} and {}, or {} with {} or {}, or {}; with a "
-    "column per agent use {} or {}, with a row per agent add {}.",
+    "have no recognised roles: name them, for example {} and {}, or {} with {} or {}, or {}; with a column per agent "
+    "use {} or {}, and with a row per agent add {}.",
     *(arg(role, shown="…") for role in ("winner", "loser", "item", "rank", "rating", "ranking")),
     *(arg("layout", layout) for layout in MATRICES),
     arg("transpose", True),
@@ -90,7 +90,7 @@ _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(wh
 
 
 def plan_columns(table: HasColumns, options: Options, layout: str | None = None) -> Plan:
-    """Decide the layout of a table, unless it is labels or features, and the role of every column."""
+    """Decide the layout of a table, unless it is labels or features, and the role of each column."""
     return _Planner(table, options, layout).plan()
 
 
@@ -109,7 +109,7 @@ def planned(table: HasColumns, options: Options) -> Plan:
 
 
 def is_known_name(name: str) -> bool:
-    """Whether a cell looks like a column name of this vocabulary and not like data."""
+    """Return whether a cell looks like a known column name and not like data."""
     plain = normalise(name)
     if plain.isdigit() or len(plain) < 2:
         return False
@@ -118,10 +118,10 @@ def is_known_name(name: str) -> bool:
 
 
 class _Planner:
-    """What is known of a table while its columns are given their roles."""
+    """State of a table while roles are assigned to its columns."""
 
     def __init__(self, table: HasColumns, options: Options, layout: str | None) -> None:
-        """Take over the columns that the user named for roles."""
+        """Assign the columns that the user named."""
         self.table, self.columns, self.strict, self.options = table, table.columns, options.strict, options
         self.roles = columns_of(layout or PREFERENCES)
         self.layout = layout or _known_layout(options.layout)
@@ -154,12 +154,13 @@ class _Planner:
             return self._recognised(guesses)
         if self.options.question is not None:
             self._refuse(
-                arg("question") + f" is for forms with a column per answer, and these are {layout}: leave it out."
+                arg("question")
+                + f" only applies to forms with a column per answer, but these are {layout}: leave it out."
             )
         column = self._fill(layout, {} if layout in MATRICES else guesses)
         if layout in MATRICES:
             if strange := [role for role in self.named_columns if role != "item"]:
-                self._refuse(arg(strange[0]) + f" has no meaning for a {layout} whose rows are items: leave it out.")
+                self._refuse(arg(strange[0]) + f" does not apply to a {layout} whose rows are items: leave it out.")
             column = {"item": self.named_columns.get("item", self.columns[0])}
         # A second column that could be the label or the query is not a feature, either.
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
@@ -179,7 +180,7 @@ class _Planner:
 
     # ---- what the user said ----
     def _take(self, role: str, value: object) -> None:
-        """Record the column of a role: a name, a position from 1, "?name" (if there is one), or None (switched off)."""
+        """Record the column of a role: a name, a position from 1, "?name" (if it exists), or None (switched off)."""
         text = str(value).strip()
         if value is None or value is False or (text.lower() == "none" and text not in self.columns):
             self.switched_off.add(role)
@@ -208,14 +209,14 @@ class _Planner:
             return self.columns[int(text) - 1]
         called = "group" if role == "by" else role
         error = UnknownColumnError(
-            f"{self.table.name} has no column {text!r} to be the {called}.{suggest(text, self.columns)} "
+            f"{self.table.name} has no column {text!r} for the role {called}.{suggest(text, self.columns)} "
             f"Its columns are {listed(self.columns)}.",
             column=text,
         )
         raise error.at(path=self.table.error(-1, "").path, parameter=role)
 
     def _assume_by_position(self) -> None:
-        """In a table without a header, take two columns as winner and loser, one as rankings."""
+        """In a table without a header, use two columns as winner and loser, or one column as rankings."""
         if self.layout == "places" and not self.places:
             self.places = tuple(name for name in self.columns if name not in self.named_columns.values())
         if self.named_columns or self.places or self.layout in MATRICES:
@@ -226,7 +227,7 @@ class _Planner:
             self.named_columns = {"ranking": self.columns[0]}
         else:
             raise InputError(
-                f"{self.table.name} has no header line and {len(self.columns)} columns: say which is which by "
+                f"{self.table.name} has no header line and {len(self.columns)} columns: give their roles by "
                 "position, for example "
                 + (arg("winner", 1) + " and " + arg("loser", 2) + ", or " + arg("layout", "places"))
                 + " for one ballot per row, best first."
@@ -234,7 +235,7 @@ class _Planner:
 
     # ---- what the names say ----
     def _guess(self, free: Sequence[str]) -> dict[str, list[str]]:
-        """Return, for every role without a column yet, the columns whose names fit it, most likely first."""
+        """Return, for each role without a column yet, the columns whose names match it, most likely first."""
         plain = {name: normalise(name) for name in free}
         words_of = {name: {text} if self.layout == FEATURES else stems(text) for name, text in plain.items()}
         settled = {*self.named_columns, *self.switched_off}
@@ -254,9 +255,7 @@ class _Planner:
         return guesses
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
-        """Guess the columns of two items, as in files of model comparisons: model_a, model_b, and ``winner``
-        as the outcome.
-        """
+        """Infer the columns of two items, as in model comparisons: model_a, model_b, and ``winner`` as the outcome."""
         sides = side_columns(plain)
         if sides and not {"left", "right"} & {*settled, *guesses}:
             guesses["left"], guesses["right"] = [sides[0]], [sides[1]]
@@ -268,7 +267,7 @@ class _Planner:
                 guesses |= _outcome_flags(plain, sides, settled)
 
     def _is_matrix_by_agents(self) -> bool:
-        """Return whether the user asks for a matrix in which every row is an agent."""
+        """Return whether the user requests a matrix with a row per agent."""
         if self.layout in MATRICES and "item" not in self.named_columns:
             from concordant.tables.headings import bracketed
 
@@ -291,7 +290,7 @@ class _Planner:
         column = dict(grid.column) | ({"instance": self.named_columns["by"]} if "by" in self.named_columns else {})
         if "by" in self.named_columns and grid.questions:
             say = arg("question", shown="TEXT")
-            self._refuse("groups are compared within one question: say which with " + say + ".")
+            self._refuse("groups are compared within one question: choose it with " + say + ".")
         read = {*column.values(), *grid.columns}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict:
@@ -303,7 +302,7 @@ class _Planner:
         )  # fmt: skip
 
     def _choose_layout(self, guesses: Mapping[str, Sequence[str]]) -> str | None:
-        """Return the layout that the names of the columns suggest; None where they suggest none."""
+        """Return the layout that the column names suggest; None if they suggest none."""
         available = {*self.named_columns, *guesses, *(("places",) if self.places else ())}
         stated = {*self.named_columns, *(("places",) if self.says_places else ())}
         fits = [
@@ -327,16 +326,16 @@ class _Planner:
             return fits[0]
         if not fits:
             return None
-        advice = f"can be read as {' or as '.join(fits)}: say " + arg("layout", fits[0]) + " or another of them."
+        advice = f"can be read as {' or as '.join(fits)}: use " + arg("layout", fits[0]) + " or another of them."
         raise self.table.error(-1, f"the columns {listed(self.columns)} " + advice)
 
     # ---- the plan ----
     def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
-        """Return the column of every role of the layout; raise an error where one is missing or ambiguous."""
+        """Return the column of each role of the layout; raise an error if one is missing or ambiguous."""
         strange = [role for role in self.named_columns if role not in _roles_of(layout)]
         if strange:
-            advice = "leave it out, or name another " + arg("layout")
-            self._refuse(arg(strange[0]) + f" has no meaning for {layout}: " + advice + ".")
+            advice = "leave it out, or choose another " + arg("layout")
+            self._refuse(arg(strange[0]) + f" does not apply to {layout}: " + advice + ".")
         dispensable = {"places", *self.dispensable, *(self.switched_off if layout == FEATURES else ())}
         available = {*self.named_columns, *guesses, *dispensable}
         needed = next((roles for roles in NEEDED[layout] if available.issuperset(roles)), None)
@@ -359,47 +358,47 @@ class _Planner:
             is_sure = bool(fitting) and normalise(fitting[0]) in surest and (not self.strict or layout == FEATURES)
             if len(fitting) > 1 and not is_sure:
                 self._refuse(
-                    f"{listed(fitting)} could each be the {role}: say which with " + self._either(role, fitting) + "."
+                    f"{listed(fitting)} could each be the {role}: choose one with " + self._either(role, fitting) + "."
                 )
             if fitting:
                 column[role] = fitting[0]
         if "by" in column and "instance" in column:
             self._refuse(
-                f"{column['instance']} is the instance, and groups are compared within one: say "
-                + (arg("instance", "none") + " to put all instances together, or leave out " + arg("by") + ".")
+                f"{column['instance']} is the instance, but groups are compared within one instance: use "
+                + (arg("instance", "none") + " to combine all instances, or leave out " + arg("by") + ".")
             )
         missing = [role for role in needed if role not in column and role not in dispensable]
         if missing:
-            self._refuse(f"no column is left to be the {missing[0]}: say " + arg(missing[0], shown="COLUMN") + ".")
+            self._refuse(f"no column is left for the role {missing[0]}: use " + arg(missing[0], shown="COLUMN") + ".")
         return column
 
     def _either(self, role: str, found: Sequence[str]) -> Sentence:
-        """Return the options that settle which of several columns has the role; a column of teams gets its own."""
+        """Return the options that resolve which of several columns has the role; a team column gets its own option."""
         teams = [name for name in found if normalise(name) == "team"] if role == "item" else []
         if not teams or len(found) == 1:
             return arg(role, found[0])
         return arg(role, next(name for name in found if name not in teams)) + " and " + arg("team", teams[0])
 
     def _check_covariates(self, layout: str) -> None:
-        """Refuse covariates with more columns than the layout allows (pairs: 2, ranks and ratings: 1, others: none)."""
+        """Reject covariates with more columns than the layout allows (pairs: 2, ranks and ratings: 1, others: none)."""
         max_columns = COVARIATES.get(layout, 0)
         for covariate in self.covariates:
             if len(covariate.columns) > max_columns:
-                advice = "name one column" if max_columns else "leave it out, or name another " + arg("layout")
+                advice = "name one column" if max_columns else "leave it out, or choose another " + arg("layout")
                 option = arg("covariate", ",".join(covariate.columns))
-                self._refuse(option + f" has no meaning for {layout}: " + advice + ".")
+                self._refuse(option + f" does not apply to {layout}: " + advice + ".")
 
     def _refuse_lacking(self, layout: str, lacking: Sequence[str]) -> NoReturn:
-        """Raise the error for a layout whose needed roles were not recognised in any column."""
+        """Raise the error for a layout whose required roles were not recognised in any column."""
         what, say = f"no column was recognised as the {' or the '.join(lacking)}", arg(lacking[0], shown="COLUMN")
         if layout == FEATURES:
             self._refuse(
                 phrase(
-                    "{} (columns: {}): say {}, or {} for rows without labels.",
+                    "{} (columns: {}): use {}, or {} for rows without labels.",
                     *(what, listed(self.columns), say, arg(lacking[0], False)),
                 )
             )
-        self._refuse(f"{what}, which {layout} need: say " + say + ".")
+        self._refuse(f"{what}, which {layout} need: use " + say + ".")
 
     def _wide_columns(self, layout: str, taken: set[str]) -> tuple[str, ...]:
         """Return the columns that together hold places, ranks or features: those named, or all that are left."""
@@ -410,7 +409,7 @@ class _Planner:
             self._refuse("no columns are named first, second, …" + advice + ".")
         if layout in MATRICES and not self.places:
             what = layout.removesuffix("-matrix")
-            self._refuse(f"there is no column of {what}s beside the items: a {what} matrix has one per agent.")
+            self._refuse(f"there is no column of {what}s next to the items: a {what} matrix has one per agent.")
         return self.places if layout in WIDE else ()
 
     def _refuse(self, message: str) -> NoReturn:
@@ -418,7 +417,7 @@ class _Planner:
 
 
 def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
-    """Refuse columns that would not be read, where the user wants all to be."""
+    """Reject columns that would not be read, if the user wants all columns to be read."""
     if unread:
         raise table.error(
             -1,
@@ -436,13 +435,13 @@ def _known_layout(layout: str | None) -> str | None:
     plain = plain if plain in LAYOUTS else plain + "s" if plain + "s" in LAYOUTS else plain
     if plain not in LAYOUTS:
         raise UnknownNameError(
-            f"There is no layout {layout!r}.{suggest(plain, list(LAYOUTS))} Layouts are {listed(LAYOUTS)}."
+            f"Unknown layout {layout!r}.{suggest(plain, list(LAYOUTS))} Layouts are {listed(LAYOUTS)}."
         )
     return plain
 
 
 def _wanted(role: str, columns: object) -> Sequence[object]:
-    """Return the columns given for a role that several may play: a text with commas, a position, or a sequence."""
+    """Return the columns given for a role with several columns: a text with commas, a position, or a sequence."""
     if isinstance(columns, str):
         return columns.split(",")
     if isinstance(columns, int) and not isinstance(columns, bool):
@@ -461,7 +460,7 @@ def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], settled: se
 
 
 def _place_columns(free: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns named first, second, … or rank1, rank2, … in order, if they start at one."""
+    """Return the columns named first, second, … or rank1, rank2, … in order, if they start at 1."""
     by_place: dict[int, str] = {}
     for name in free:
         plain = normalise(name)
@@ -485,7 +484,7 @@ def _roles_of(layout: str) -> set[str]:
 
 
 def _named(columns: list[str]) -> list[str]:
-    """Return only the name where the two columns are an identifier and a name of the same thing."""
+    """Return only the name if the two columns are an identifier and a name of the same thing."""
     by_plain = {normalise(name): name for name in columns}
     kinds = {plain.rpartition(" ")[2]: plain.rpartition(" ")[0] for plain in by_plain}
     is_one_thing = len(columns) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]

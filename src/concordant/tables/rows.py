@@ -1,4 +1,4 @@
-"""The rows of a table by role: columns fetched once, checked, with every bad row accounted for."""
+"""The rows of a table by role: each column is fetched once and checked, and every bad row is reported."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ FEWEST_ROWS = 2.0  # rows of the average instance: a column with fewer per value
 
 
 class InputTable(Protocol):
-    """Columns with names, fetched once, and rows that know their place."""
+    """Named columns that are fetched once, and rows with locations."""
 
     name: str
     columns: list[str]
     has_header: bool
     notes: list[str]
     is_countable: bool
-    """Whether DuckDB can count its rows without handing them out."""
+    """Whether DuckDB can count its rows without returning them."""
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
-        """Return the cells of a column at a few rows, None where empty; for messages."""
+        """Return the cells of a column at a few rows, None for empty cells; for messages."""
 
     def error(self, row: int, message: str) -> InputError:
-        """Make the error that names this row's place."""
+        """Create the error that names this row's location."""
 
     def place(self, row: int) -> str:
         """Return the location of a row for messages: ``line 17``."""
@@ -74,7 +74,7 @@ class Rows(RowScreen):
             raise table.error(-1, "there are no rows of data: check that this is the right file.")
 
     def _name_ungrouped(self, column: str) -> None:
-        """Put rows with an empty group into one group for all of them."""
+        """Put all rows with an empty group into one group."""
         codes, vocabulary = self._texts[column]
         if (codes < 0).any():
             labels = [*vocabulary.labels, *([] if UNGROUPED in vocabulary.labels else [UNGROUPED])]
@@ -84,26 +84,28 @@ class Rows(RowScreen):
             )
 
     def drop_identifier(self) -> None:
-        """Unassign a guessed instance column with fewer than 2 rows per value: it identifies rows, not instances."""
+        """Unassign an inferred instance column with fewer than 2 rows per value: it identifies rows, not instances."""
         if "instance" not in self.plan.guessed or not self.has("instance"):
             return
         codes, vocabulary = self.raw("instance")
         if len(codes) >= FEWEST_ROWS * len(vocabulary):
             return
         name = self.plan.column["instance"]
-        note = f"{shorten(name)} numbers the rows, so it is not the instance (" + arg("instance", name) + " says it is)"
+        note = (
+            f"{shorten(name)} identifies rows and is not used as the instance (" + arg("instance", name) + " uses it)"
+        )
         if self.strict:
             either = arg("instance", name) + " or " + arg("instance", "none")
-            raise self.table.error(-1, note + ": say " + either + ".").at(column=name)
+            raise self.table.error(-1, note + ": use " + either + ".").at(column=name)
         self.plan = self.plan.without("instance", note)
 
     # ---- columns, good rows only ----
     def has(self, role: str) -> bool:
-        """Return whether a column plays this role."""
+        """Return whether a column has this role."""
         return role in self.plan.column
 
     def coded(self, role: str) -> Coded:
-        """Return a text column; when rows were left out, only labels still in use, in order of appearance."""
+        """Return a text column; if rows were left out, only labels still in use, in order of appearance."""
         return self.kept(self.raw(role))
 
     def raw(self, role: str) -> Coded:
@@ -111,7 +113,7 @@ class Rows(RowScreen):
         return self._texts[self.plan.column[role]]
 
     def flags(self, role: str) -> Bools:
-        """Return a column of yes and no as booleans, refusing rows with any other word."""
+        """Return a yes/no column as booleans; reject rows with other words."""
         flags, unknown = read_flags(*self.raw(role))
         reason = f"the {role} is neither true nor false"
         explain_row = self.explain(role, "neither true nor false")
@@ -123,7 +125,7 @@ class Rows(RowScreen):
         return [self._texts[name] for name in self.plan.places]
 
     def key(self, roles: Sequence[str]) -> Int64s:
-        """Return one integer per row that is equal where all these roles are."""
+        """Return one integer per row; it is equal for rows that agree in all these roles."""
         key = np.zeros(len(self.good), np.int64)
         for role in filter(self.has, roles):
             codes, vocabulary = self.raw(role)
@@ -131,7 +133,7 @@ class Rows(RowScreen):
         return key
 
     def values(self, role: str) -> Floats:
-        """Return a column of numbers of all rows; ratings in words become numbers by the user's categories."""
+        """Return a numeric column of all rows; ratings in words are converted by the user's categories."""
         name = self.plan.column[role]
         if role == "rating" and self.categories is not None and name not in self._rated:
             (codes, words), value = self.table.fetch([name], [])[0][name], {}
@@ -140,13 +142,13 @@ class Rows(RowScreen):
         return self._rated.get(name, self._numbers[name]) if role == "rating" else self._numbers[name]
 
     def number(self, role: str) -> Floats:
-        """Return a column of numbers."""
+        """Return a numeric column."""
         return self.values(role)[self.good]
 
     def matrix(self) -> Floats:
-        """Return the columns of ranks or ratings as an array (rows x columns, NaN where empty).
+        """Return the columns of ranks or ratings as an array (rows x columns, NaN for empty cells).
 
-        Places and grades in words become numbers; rows with any other word are refused.
+        Places and grades in words are converted to numbers; rows with other words are rejected.
         """
         places, value_name = self.plan.places, self.plan.layout.removesuffix("-matrix")
         matrix = np.stack([self._numbers[name] for name in places], 1)
@@ -169,18 +171,20 @@ class Rows(RowScreen):
         return matrix
 
     def _meaning(self, words: set[str], is_mixed: bool) -> dict[str, float]:
-        """Return the number of every word: a rank, or a rating on one scale; no ratings where numbers occur as well."""
+        """Return the number of each word: a rank, or a rating on one scale; no ratings if numbers occur as well."""
         if self.plan.layout == "rank-matrix":
             return {word: place for word in words if (place := place_in(word)) is not None}
         return {} if is_mixed and self.categories is None else rate(words, self.categories)
 
     def _strange(self, reason: str, codes: Int32s, labels: Vocabulary) -> Callable[[int], str]:
         """Return a function that describes the word in a row where a number is expected, and how to order words."""
-        advice = "" if self.plan.layout == "rank-matrix" else " (" + arg("categories") + " orders words, best first)"
+        advice = (
+            "" if self.plan.layout == "rank-matrix" else " (list the words, best first, with " + arg("categories") + ")"
+        )
         return lambda row: f"{reason}, but {shorten(labels[int(codes[row])])!r}" + advice
 
     def shared(self) -> dict[str, Any]:
-        """Return the columns every layout may have, checked."""
+        """Return the columns that every layout may have, validated."""
         self.refuse_missing("agent", "instance")
         if self.has("weight"):
             values = self.values("weight")
@@ -192,7 +196,7 @@ class Rows(RowScreen):
         return columns | ({"weight": self.number("weight")} if self.has("weight") else {})
 
     def candidates(self) -> Candidates | None:
-        """Remove and return rows that only name a candidate: no rank or rating, no agent. None where there are none."""
+        """Remove and return rows that only name a candidate: no rank or rating, no agent; None if there are none."""
         levels = [role for role in ("rank", "rating") if self.has(role)]
         is_candidate_only: Bools = np.logical_and.reduce([np.isnan(self.values(role)) for role in levels])
         if not is_candidate_only.any():
@@ -205,7 +209,7 @@ class Rows(RowScreen):
         if not is_candidate_only.any():
             return None
         count = int(is_candidate_only.sum())
-        self._notes.append(f"{count:,} row{'s' * (count > 1)} without a {levels[0]}: candidates that nobody ranked")
+        self._notes.append(f"{count:,} row{'s' * (count > 1)} without a {levels[0]}: unranked candidates")
         self.good = self.good & ~is_candidate_only
         item, *instance = (
             renumber(self.raw(role)[0][is_candidate_only], self.raw(role)[1])
@@ -216,12 +220,12 @@ class Rows(RowScreen):
 
     # ---- bad rows ----
     def refuse_missing(self, *roles: str) -> None:
-        """Refuse rows in which a column of one of these roles is empty."""
+        """Reject rows in which a column of one of these roles is empty."""
         for role in filter(self.has, roles):
             self.refuse(self.raw(role)[0] < 0, f"the {role} is missing", column=self.plan.column[role])
 
     def refuse_not_finite(self, *roles: str) -> None:
-        """Refuse rows in which a column of one of these roles is not a finite number."""
+        """Reject rows in which a column of one of these roles is not a finite number."""
         for role in filter(self.has, roles):
             bad = bad_numbers(self.values(role))
             explain_row = self.explain(role, f"not {NUMBERS}")
@@ -237,10 +241,10 @@ class Rows(RowScreen):
         return explain
 
     def covariates(self) -> Floats | None:
-        """Return the covariates as an array (rows x sides x covariates), refusing rows whose value is not a number.
+        """Return the covariates as an array (rows x sides x covariates); reject rows whose value is not a number.
 
-        Pairs have two sides, other layouts one. A covariate of pairs with a single column is a difference between the
-        sides: it is stored on the first side, and the second is 0.
+        Pairs have two sides, other layouts one. In pairs, a covariate with a single column is a difference between the
+        sides: it is stored on the first side, and the second side is 0.
         """
         if not self.plan.covariates:
             return None
@@ -254,17 +258,19 @@ class Rows(RowScreen):
         return table
 
     def refuse_differing(self, role: str, values: AnyArray, key: Int64s, of: str) -> None:
-        """Refuse rows whose value differs from that of the first row with the same key."""
+        """Reject rows whose value differs from that of the first row with the same key."""
         if not self.count:
             return
         _, first, inverse = np.unique(key[self.good], return_index=True, return_inverse=True)
         good_values = values[self.good]
         bad = np.zeros(len(self.good), bool)
         bad[self.good] = good_values != good_values[first][inverse.reshape(-1)]
-        self.refuse(bad, f"the {role} differs from the other rows of its " + of, column=self.plan.column.get(role))
+        self.refuse(
+            bad, f"the {role} differs from that of the other rows of its " + of, column=self.plan.column.get(role)
+        )
 
     def refuse_repeated_items(self, roles: Sequence[str], what: str, advice: str) -> None:
-        """Refuse rows that repeat an earlier row: the same codes in all these roles."""
+        """Reject rows that repeat an earlier row: the same codes in all these roles."""
 
         def name(role: str, row: int) -> str:
             codes, vocabulary = self.raw(role)
@@ -277,7 +283,7 @@ class Rows(RowScreen):
             labels = [label(role, row) for role in roles if role != "item" and self.has(role)]
             where = f" for {', '.join(labels)}" if labels else ""
             first = f"(first in {self.table.place(earlier)})"
-            return f"the {label('item', row)} is {what.format(where=where)} {first}, " + advice
+            return f"the {label('item', row)} is {what.format(where=where)} {first}; " + advice
 
-        reason = "the item stands twice in one ballot"
+        reason = "the item occurs twice in one ballot"
         self.refuse_repeats(self.key(roles), reason, explain, lambda row: name("item", row))

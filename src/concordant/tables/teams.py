@@ -1,7 +1,7 @@
-"""Teams: items that win and lose as one, read from lists, from several columns of a side, or from names like ``a + b``.
+"""Read teams (items that win and lose together) from lists, several columns per side, or names like ``a + b``.
 
-In the container a ballot names the players, and numbers the team of each. A side that is written in one cell is first
-read as if it were an item, and taken apart when all else is known: ``split_teams``.
+In ``Preferences``, a ballot lists the players and the team number of each. A side in one cell is first read as an item
+and split into players at the end (``split_teams``).
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ PART = "\x1f"  # between the players of a side that several columns name
 def gather_teams(
     matches: Iterable[Sequence[object]], rank: Sequence[Any] | None = None, time: object = None, **columns: object
 ) -> Parts:
-    """Return matches as parts: each a list of teams, best first or in the order of their ranks (equal
-    ranks are a draw).
+    """Return matches as parts.
+
+    A match is a list of teams, best first or in the order of their ranks (equal ranks are a draw).
     """
     matches = list(matches)
     if rank is not None and len(rank) != len(matches):
-        raise InputError(f"There are {len(rank)} ranks for {len(matches)} matches: give a list, or None, for each.")
+        raise InputError(f"There are {len(rank)} ranks for {len(matches)} matches: give one list, or None, per match.")
     flat: list[object] = []
     tier: list[int] = []
     team: list[int] = []
@@ -50,7 +51,7 @@ def gather_teams(
 
 
 def _teams_of(match: Any, row: int) -> list[list[object]]:
-    """Return the players of every team of a match; a player alone is a team of one."""
+    """Return the players of each team of a match; a single player is a team of one."""
     shown = f"Match {row + 1} is {shorten(repr(match))}"
     if isinstance(match, (str, bytes)) or not isinstance(match, Iterable):
         raise InputError(f'{shown}, not a list of teams: write it best first, like [["a", "b"], ["c", "d"]].')
@@ -60,16 +61,14 @@ def _teams_of(match: Any, row: int) -> list[list[object]]:
         players = [team] if is_player else sorted(team, key=str) if isinstance(team, (set, frozenset)) else list(team)
         if not players or any(isinstance(player, (list, tuple, set, frozenset, dict)) for player in players):
             raise InputError(
-                f"{shown}: a team is a list of the names of its players, at least one; ties are said with "
-                + arg("rank")
-                + "."
+                f"{shown}: a team is a non-empty list of player names; give ties with " + arg("rank") + "."
             )
         teams.append(players)
     return teams
 
 
 def _places(given: Any, n: int, row: int) -> list[int]:
-    """Return the place of each of the n teams of a match, from 0; without ranks they stand best first."""
+    """Return the place of each of the n teams of a match, from 0; without ranks, the teams are listed best first."""
     if given is None:
         return list(range(n))
     try:
@@ -78,16 +77,15 @@ def _places(given: Any, n: int, row: int) -> list[int]:
         ranks = np.full(0, np.nan)
     if ranks.shape != (n,) or not np.isfinite(ranks).all():
         raise InputError(
-            f"The ranks of match {row + 1} are {shorten(repr(given))}: give a number for each of its {n} teams, 1 best."
+            f"The ranks of match {row + 1} are {shorten(repr(given))}: give a number for each of its {n} teams, 1 "
+            "for the best."
         )
     return np.unique(ranks, return_inverse=True)[1].reshape(-1).tolist()
 
 
 # ---- sides in cells ----
 def join_players(columns: Sequence[Coded]) -> Coded:
-    """Return sides from columns of one player each; empty cells are skipped, a row without any player is
-    missing (-1).
-    """
+    """Return sides from columns of one player each; empty cells are skipped, a row without players is missing (-1)."""
     code, labels = columns[0][0] + 1, ["", *columns[0][1].labels]  # 0 is nobody
     for codes, players in columns[1:]:
         names = ["", *players.labels]
@@ -101,12 +99,12 @@ def join_players(columns: Sequence[Coded]) -> Coded:
 
 
 def shown_side(label: str) -> str:
-    """Write a side for a message."""
+    """Format a side for a message."""
     return repr(shorten(label.replace(PART, " + ")))
 
 
 class Sides:
-    """Labels of sides taken apart: side s has the players player[ptr[s]:ptr[s + 1]]."""
+    """Labels of sides split into players: side s has the players player[ptr[s]:ptr[s + 1]]."""
 
     def __init__(self, labels: Vocabulary, separator: str | None) -> None:
         """Split the labels of sides into names of players."""
@@ -121,16 +119,16 @@ class Sides:
 
     @property
     def are_all_single(self) -> bool:
-        """Whether no side has more than one player."""
+        """Whether every side has a single player."""
         return len(self.player) == len(self.ptr) - 1
 
     def of(self, sides: AnyArray) -> tuple[Int64s, Int32s]:
-        """Return the players of some sides, one side after the other: (size of each, players)."""
+        """Return the players of some sides, concatenated: (size of each side, players)."""
         first, last = self.ptr[sides], self.ptr[sides + 1]
         return last - first, self.player[spans(first, last)]
 
     def is_self_match(self, sides: Int32s) -> Bools:
-        """Return, for every pair of sides (2k and 2k + 1), whether a player stands in it twice."""
+        """Return, for each pair of sides (2k and 2k + 1), whether a player occurs in it twice."""
         size, player = self.of(sides)
         row = np.repeat(np.arange(len(sides)) // 2, size)
         key = np.sort(row * len(self.players) + player)
@@ -146,7 +144,7 @@ def split_teams(parts: Parts, separator: str | None) -> Parts:
         label = parts["items"][int(np.argmax(sides.is_nameless))]
         raise InputError(f"The side {shown_side(label)} has a player without a name: correct it, or the separator.")
     if sides.are_all_single:
-        raise InputError("No name holds " + arg("team_separator", separator) + ": check it, or leave it out.")
+        raise InputError("No name contains " + arg("team_separator", separator) + ": check it, or leave it out.")
     n_entries = len(parts["item"])
     indptr = parts.get("indptr")
     if indptr is None:  # pairs
@@ -164,7 +162,7 @@ def split_teams(parts: Parts, separator: str | None) -> Parts:
 
 
 def _of_first(covariate: Floats, size: Int64s) -> Floats:
-    """Give the covariates of a whole side to its first player, 0 to the others: models add up those of the members."""
+    """Assign the covariates of a side to its first player and 0 to the others, because models sum over members."""
     table = np.zeros((int(size.sum()), covariate.shape[1]))
     table[np.cumsum(size) - size] = covariate
     return table

@@ -1,16 +1,17 @@
-"""Tables with people on one side and items on the other, as spreadsheets and forms have them, recognised by content.
+"""Recognise matrices of people and items, as in spreadsheets and forms, by their content.
 
-What is asked, in this order:
+The checks, in this order:
 
-1. Is it a form? ``Rank the places [Sushi Bar]`` is an item of a question (Google), so is ``Rank the places.Sushi Bar``
-   (Microsoft); a cell ``Sushi Bar;Pho;Diner;`` is a whole ranking if every row names the same items; where the brackets
-   hold places (``[1st choice]``), the cells hold items. A row of a form is always a person.
-2. Else: which columns hold numbers, places in words, or grades in words? The others name the rows, or are not read.
-3. Are the rows people or items? The name of a column says it (*voter*, *e-mail*, *restaurant*), or the numbers do: the
-   ranks 1, 2, 3, … run along what one person said.
-4. Ranks or ratings? Ranks, if what a person said is 1, 2, …, k; ratings, if it hardly ever is.
+1. Is it a form? ``Rank the places [Sushi Bar]`` (Google) and ``Rank the places.Sushi Bar`` (Microsoft) are items of a
+   question. A cell ``Sushi Bar;Pho;Diner;`` is a whole ranking if every row names the same items. If the brackets
+   contain places (``[1st choice]``), the cells contain items. A row of a form is always a person.
+2. Otherwise, which columns contain numbers, places in words, or grades in words? The others name the rows, or are not
+   read.
+3. Are the rows people or items? A column name tells (*voter*, *e-mail*, *restaurant*), or the numbers do: the answers
+   of one person are the ranks 1, 2, 3, …
+4. Ranks or ratings? Ranks, if the answers of each person are 1, 2, …, k; ratings, if they hardly ever are.
 
-What cannot be told for sure is an error that names the options which settle it; nothing is decided by the odds.
+An ambiguous table is an error that names the options to set; nothing is decided by probability.
 """
 
 from __future__ import annotations
@@ -52,23 +53,23 @@ MIN_SHARE_OF_RANKS, MAX_SHARE_OF_RANKS = 0.5, 0.2  # shares of people whose numb
 
 @dataclass(frozen=True)
 class Grid:
-    """How a matrix is to be read: its columns, what each stands for, and who the rows are."""
+    """How a matrix is read: its columns, what each represents, and what the rows are."""
 
     layout: str
     columns: tuple[str, ...]
     column: Mapping[str, str]
     labels: tuple[str, ...] = ()
-    """The item, or the agent, every column stands for."""
+    """The item or agent that each column represents."""
     questions: tuple[str, ...] = ()
-    """The question every column belongs to, where there are several."""
+    """The question of each column, if there are several."""
     notes: tuple[str, ...] = ()
     separator: str = ""
-    """What stands between the items where a cell holds a whole ranking."""
+    """The separator between items if a cell contains a whole ranking."""
 
 
 @dataclass(frozen=True)
 class GivenRoles:
-    """What the user said of the table: the columns of roles, those of the matrix, the layout."""
+    """What the user specified: the columns of roles, the matrix columns, the layout."""
 
     column: Mapping[str, str]
     places: Sequence[str] = ()
@@ -77,7 +78,7 @@ class GivenRoles:
 
 @dataclass(frozen=True)
 class _Question:
-    """Columns that belong together, the item of each, and what all their cells are."""
+    """Columns that belong together, the item of each, and the kind of their cells."""
 
     text: str
     columns: tuple[str, ...]
@@ -100,7 +101,7 @@ def recognise(table: Any, options: Options, given_roles: GivenRoles, unclear: In
 
 
 def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
-    """Refuse a table of results: two columns are named like the sides of a comparison, and not items of a matrix."""
+    """Reject a table of results: two columns are named like the sides of a comparison, not like items of a matrix."""
     sides = side_columns({name: normalise(name) for name in table.columns})
     if sides is None:
         return
@@ -110,11 +111,11 @@ def _refuse_named_competitors(table: Any, kinds: Mapping[str, str]) -> None:
 
 
 def competitors_error(table: Any, first: str, second: str) -> InputError:
-    """Make the error for a table of results in which no column says how they ended."""
+    """Create the error for a table of results in which no column gives the outcome."""
     text = phrase(
-        "{} and {} name two competitors, and no column was recognised as the result: say {}, {} and {}. That column "
-        "names the winner or holds the result (home, away or draw; 3-1); add it where the table has only scores. If "
-        "the table is a matrix of ranks or ratings, say {} or {}.",
+        "{} and {} name two competitors, but no column was recognised as the result: use {}, {} and {}. That column "
+        "names the winner or gives the result (home, away or draw; 3-1); add it if the table has only scores. "
+        "If the table is a matrix of ranks or ratings, use {} or {}.",
         *(shorten(first), shorten(second), arg("left", first), arg("right", second), arg("outcome", shown="COLUMN")),
         *(arg("layout", RANKS), arg("layout", RATINGS)),
     )
@@ -127,12 +128,12 @@ def _has_decimal_commas(table: Any) -> bool:
 
 
 def _filled(cells: Sequence[str | None], has_commas: bool) -> list[str]:
-    """Return the cells with something in them, numbers with a decimal point."""
+    """Return the non-empty cells, with a decimal point in numbers."""
     return [cell.replace(",", ".") if has_commas else cell for cell in cells if cell]
 
 
 def _kind(labels: Sequence[str], options: Options) -> str:
-    """Return what all cells of a column are: numbers, places, grades, lists, text, or nothing at all ("empty")."""
+    """Return the kind of all cells of a column: numbers, places, grades, lists, text, or "empty"."""
     answers = [label for label in dict.fromkeys(labels) if not means_missing(label)]
     if not answers:
         return "empty"
@@ -147,13 +148,13 @@ def _kind(labels: Sequence[str], options: Options) -> str:
 
 
 def _are_lists(cells: Sequence[str]) -> bool:
-    """Whether every cell lists the same items with semicolons between, and not all in the same order."""
+    """Return whether every cell lists the same items, separated by semicolons, and not all in the same order."""
     named = [sorted(name.strip() for name in cell.split(";") if name.strip()) for cell in cells]
     return len(cells) > 1 and len(set(named[0])) == len(named[0]) > 1 and all(names == named[0] for names in named)
 
 
 class _Recognition:
-    """What is known of a table while it is recognised."""
+    """State of a table while it is recognised."""
 
     def __init__(self, table: Any, options: Options, given_roles: GivenRoles, unclear: InputError) -> None:
         """Fetch all columns as text and determine the kind of each."""
@@ -164,7 +165,7 @@ class _Recognition:
         self.notes: list[str] = []
 
     def _labels(self, name: str) -> list[str]:
-        """Return the different cells of a column."""
+        """Return the distinct cells of a column."""
         return _filled(self.coded[name][1].labels, self.has_commas)
 
     def _error(self, message: str) -> InputError:
@@ -172,7 +173,7 @@ class _Recognition:
         return error
 
     def grid(self) -> Grid:
-        """Return how the table is to be read."""
+        """Return how to read the table."""
         questions = [] if self.given_roles.places else self._questions()
         is_form = bool(questions)
         if self.given_roles.layout is None and not is_form:
@@ -188,18 +189,18 @@ class _Recognition:
         labels = tuple(label for question in questions for label in question.labels)
         rows = self._label_column()
         if side == "item" and rows is None:
-            raise self._error("no column names the items: add one, or say " + arg("item", shown="COLUMN") + ".")
+            raise self._error("no column names the items: add one, or use " + arg("item", shown="COLUMN") + ".")
         if side == "item":
             return Grid(layout, columns, {"item": rows or ""}, labels, (), tuple(self.notes))
         texts = tuple(question.text for question in questions for _ in question.columns) if len(questions) > 1 else ()
         column = self._people(columns) | {r: name for r, name in self.given_roles.column.items() if r == "weight"}
         if texts:
-            what = f"{len(questions)} questions are {len(questions)} instances"
-            self.notes.append(f"{what} (" + arg("question") + " takes one)")
+            what = f"{len(questions)} questions are read as {len(questions)} instances"
+            self.notes.append(f"{what} (" + arg("question") + " selects one)")
         return Grid(layout, columns, column, labels, texts, tuple(self.notes))
 
     def _refuse_competitors(self) -> None:
-        """Refuse a table in which two columns of text name the same competitors, never one against itself."""
+        """Reject a table in which two text columns name the same competitors and never pair one with itself."""
         names = [name for name in self._free("text") if normalise(name) not in ASIDE and not self._are_times(name)]
         for k, second in enumerate(names):
             for first in names[:k]:
@@ -235,7 +236,7 @@ class _Recognition:
         return questions + [_Question(name, (name,), (), "lists") for name in self._free("lists") if name not in taken]
 
     def _kind_of_all(self, columns: Sequence[str], text: str) -> str:
-        """Return what the cells of several columns are; "text" where the columns differ."""
+        """Return the kind of the cells of several columns; "text" if the columns differ."""
         kinds = {self.kinds[name] for name in columns} - {"empty"}
         if not kinds:
             raise self._error(f"nobody answered {shorten(text)!r}: there is nothing to read.")
@@ -271,7 +272,7 @@ class _Recognition:
         return [_Question("", columns, columns, kind)]
 
     def _asked(self, questions: list[_Question]) -> list[_Question]:
-        """Return the question the user named, or all of them if they can be read in one way."""
+        """Return the question that the user named, or all of them if they can be read in one way."""
         wanted = self.options.question
         if wanted is not None:
             plain = normalise(wanted)
@@ -283,20 +284,20 @@ class _Recognition:
             return matching
         if len(questions) > 1 and any(question.kind in ("items", "lists") for question in questions):
             what = f"there are several questions ({_texts(questions)})"
-            raise self._error(f"{what}: say which with " + arg("question", shown="TEXT") + ".")
+            raise self._error(f"{what}: choose one with " + arg("question", shown="TEXT") + ".")
         return questions
 
     def _whole_rankings(self, question: _Question) -> Grid:
         """Return how to read cells that are items (a column per place), or whole lists of them."""
         people = self._people(question.columns)
         if question.kind == "items":
-            self.notes.append("the columns are places, the cells items")
+            self.notes.append("the columns are places, and the cells are items")
             return Grid("places", question.columns, people, notes=tuple(self.notes))
         self.notes.append("every cell lists the same items, so it is a ranking, best first")
         return Grid("rankings", (), {"ranking": question.columns[0], **people}, notes=tuple(self.notes), separator=";")
 
     def _unknown_words(self, columns: Sequence[str]) -> InputError:
-        """Make the error for answers that are neither numbers nor places nor grades."""
+        """Create the error for answers that are neither numbers nor places nor grades."""
         words = dict.fromkeys(label for name in columns for label in self._labels(name) if not means_missing(label))
         odd = [word for word in words if number_in(word) is None and place_in(word) is None] or list(words)
         shown = ", ".join(repr(shorten(word)) for word in odd[:5]) + (", …" if len(odd) > 5 else "")
@@ -305,7 +306,7 @@ class _Recognition:
 
     # ---- who the rows are ----
     def _people(self, taken: Sequence[str]) -> dict[str, str]:
-        """Return the column that names the agents, if there is one that does."""
+        """Return the column that names the agents, if any."""
         if "agent" in self.given_roles.column:
             return {"agent": self.given_roles.column["agent"]}
         free = [name for name in self._free("text", *ANSWERS) if name not in taken]
@@ -318,18 +319,18 @@ class _Recognition:
             if (codes >= 0).all() and (len(codes) == 1 or len(labels) > 1):  # not "anonymous" throughout
                 return {"agent": name}
         if named:
-            self.notes.append(f"{shorten(named[0])} does not name everybody, so agents are not named")
+            self.notes.append(f"{shorten(named[0])} does not identify every row, so agents are not named")
         return {}
 
     def _label_column(self) -> str | None:
-        """Return the column that names the rows as items; None without one."""
+        """Return the column that names the rows as items; None if there is none."""
         if "item" in self.given_roles.column:
             return self.given_roles.column["item"]
         texts = [name for name in self._free("text") if normalise(name) not in TIMES]
         return next((name for name in texts if side_of(name) == "item"), texts[0] if texts else None)
 
     def _side(self, questions: Sequence[_Question], is_form: bool) -> str | None:
-        """Return what a row is ("agent" or "item") if the names of columns or the options tell; else None."""
+        """Return what a row is ("agent" or "item") if the column names or the options tell; otherwise None."""
         if is_form or self.options.transpose or "agent" in self.given_roles.column:
             return "agent"
         if "item" in self.given_roles.column or self.given_roles.layout is not None:
@@ -348,7 +349,7 @@ class _Recognition:
 
     # ---- ranks or ratings ----
     def _matrix(self, question: _Question) -> Floats:
-        """Return the numbers in the columns of a question (rows x columns, NaN where empty)."""
+        """Return the numbers in the columns of a question (rows x columns, NaN for empty cells)."""
         words = {word for name in question.columns for word in self._labels(name) if not means_missing(word)}
         if question.kind == "grades":
             value = self._rated(words, question)
@@ -362,12 +363,12 @@ class _Recognition:
         return np.stack(columns, 1)
 
     def _rated(self, words: set[str], question: _Question) -> dict[str, float]:
-        """Return the rating of every grade; add a note with them unless the user gave the categories."""
+        """Return the rating of each grade; add a note unless the user gave the categories."""
         value = rate(words, self.options.categories)
         if len(value) < len(words):
             raise self._unknown_words(question.columns)
         order = sorted(value, key=value.__getitem__)
-        note = f"{' < '.join(map(shorten, order))} are {', '.join(f'{value[word]:g}' for word in order)}"
+        note = f"{' < '.join(map(shorten, order))} are rated {', '.join(f'{value[word]:g}' for word in order)}"
         if self.options.categories is None and note not in self.notes:
             self.notes.append(note)
         return value
@@ -375,7 +376,7 @@ class _Recognition:
     def _decide(
         self, questions: Sequence[_Question], matrices: Sequence[Floats], side: str | None, is_form: bool
     ) -> tuple[str, str]:
-        """Return the layout and what a row is ("agent" or "item"); raise an error with the options that decide it."""
+        """Return the layout and what a row is ("agent" or "item"); if unclear, raise an error with options to set."""
         by_person = {"agent": matrices, "item": [matrix.T for matrix in matrices]}
         layouts = {
             side: {self._layout(*pair) for pair in zip(questions, by_person[side], strict=True)} for side in by_person
@@ -391,22 +392,24 @@ class _Recognition:
                 is_usual = all(_is_usual(matrix[np.isfinite(matrix)]) for matrix in matrices)
                 raise self._unclear_side(layouts) if has_names and is_usual else self.unclear
             side = sides_ranked[0]
-            self.notes.append(f"as the ranks 1, 2, … run along every {'row' if side == 'agent' else 'column'}")
+            self.notes.append(f"the ranks 1, 2, … run along every {'row' if side == 'agent' else 'column'}")
         if {RANKS, RATINGS} <= layouts[side]:
-            what = f"some questions hold ranks, some ratings ({_texts(questions)})"
-            raise self._error(f"{what}: say " + arg("question", shown="TEXT") + ".")
+            what = f"some questions are ranks and some are ratings ({_texts(questions)})"
+            raise self._error(f"{what}: use " + arg("question", shown="TEXT") + ".")
         if "" in layouts[side]:
             more = " and " + arg("transpose", True) if side == "agent" and not is_form else ""
             either = Sentence(", or ").join(arg("layout", layout) + more for layout in (RANKS, RATINGS))
-            raise self._error("the numbers could be ranks (1 is best) or ratings (high is good): say " + either + ".")
+            raise self._error(
+                "the numbers could be ranks (1 is best) or ratings (higher is better): use " + either + "."
+            )
         layout = layouts[side].pop()
         if self.given_roles.layout is None:
-            what = "ranks (1 is best)" if layout == RANKS else "ratings (high is good)"
+            what = "ranks (1 is best)" if layout == RANKS else "ratings (higher is better)"
             self.notes.insert(0, f"{what}, each row is an {side}")
         return layout, side
 
     def _layout(self, question: _Question, by_person: Floats) -> str:
-        """Return whether a question holds ranks or ratings, by its words and its numbers; "" where that is unclear."""
+        """Return whether a question contains ranks or ratings, by its words and its numbers; "" if unclear."""
         if self.given_roles.layout is not None:
             return self.given_roles.layout
         if question.kind == "grades":
@@ -419,13 +422,13 @@ class _Recognition:
         return f"{by_words}-matrix" if by_numbers in ("", f"{by_words}-matrix") else ""
 
     def _unclear_side(self, layouts: Mapping[str, set[str]]) -> InputError:
-        """Make the error for a matrix whose rows could be items or people."""
+        """Create the error for a matrix whose rows could be items or people."""
         all_layouts = layouts["agent"] | layouts["item"]
         layout, *alternatives = all_layouts if len(all_layouts) == 1 and "" not in all_layouts else (RANKS, RATINGS)
         either = f" (or {alternatives[0]!r})" if alternatives else ""
         text = phrase(
-            "the columns {} could be items or people: say {}{} if every row is an item, and {}, too, if every row is a "
-            "person.",
+            "the columns {} could be items or people: use {}{} if every row is an item; if every row is a person, "
+            "add {}.",
             *(listed(self.table.columns), arg("layout", layout), either, arg("transpose", True)),
         )
         return self._error(text)
@@ -436,15 +439,15 @@ def _texts(questions: Sequence[_Question]) -> str:
 
 
 def is_sentence(labels: Sequence[str]) -> bool:
-    """Whether cells are rather remarks than names: some are long."""
+    """Return whether cells are remarks rather than names: some are long."""
     return any(len(label.split()) > 4 for label in labels)
 
 
 def _by_numbers(by_person: Floats) -> str:
-    """Return whether the numbers of each person (rows) are ranks or ratings; "" where they could be either.
+    """Return whether the numbers of each person (rows) are ranks or ratings; "" if they could be either.
 
-    A person's numbers are exactly ranks if they are 1, 2, …, k. They may be ranks with ties or gaps if they are whole,
-    begin at 1 and do not exceed the number of items.
+    A person's numbers are exact ranks if they are 1, 2, …, k. They may be ranks with ties or gaps if they are whole
+    numbers, begin at 1 and do not exceed the number of items.
     """
     ranked, rankable, count = _ranked(by_person)
     has_several = count > 1
@@ -459,20 +462,21 @@ def _by_numbers(by_person: Floats) -> str:
 
 
 def _is_usual(numbers: Floats) -> bool:
-    """Whether numbers are in the range of most ratings."""
+    """Return whether numbers are in the usual range of ratings."""
     return not len(numbers) or bool(numbers.min() >= 0 and numbers.max() <= HIGHEST)
 
 
 def _all_ranked(by_person: Floats, has_names: bool) -> bool:
-    """Return whether all people (more than one) gave exactly the ranks 1, …, k; two items are too few without names."""
+    """Return whether all people (more than one) gave the exact ranks 1, …, k; two items are too few without names."""
     ranked, _, count = _ranked(by_person)
     has_answered = count > 0
     return bool(ranked[has_answered].all() and has_answered.sum() > 1 and count.max() > (1 if has_names else 2))
 
 
 def _ranked(by_person: Floats) -> tuple[Bools, Bools, Int64s]:
-    """Return, for every person: whether the numbers are exactly 1, …, k; whether they may be ranks with ties or gaps;
-    k.
+    """Return, for each person: exactly the ranks 1, …, k?.
+
+    Possibly ranks with ties or gaps?; k, the number of answers.
     """
     count: Int64s = np.isfinite(by_person).sum(1)
     ordered = np.sort(by_person, 1)  # NaN goes last

@@ -36,6 +36,8 @@ NUDGE = 1e-6
 class Footrule(WeighsMajorities):
     """Minimum total Spearman footrule distance, solved as an assignment problem."""
 
+    aliases = {"spearman-footrule": {}}
+
     matrices = 16
     waives = {
         "neutrality": "of several optimal assignments one is taken",

@@ -75,6 +75,7 @@ class MPM(Method):
     aliases = {
         "mpm-variances": {"variances": "learnt"},
         "multinomial-preference-model": {},
+        "theta-mpm": {"adherence": True},
     }
     learns = {
         "theta": optional(ByLabel(low=0, high=1)),
@@ -114,7 +115,7 @@ class MPM(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with variances, adherences, fit and warnings."""
         solver = self.solver_of(prefs)
-        if self.adherence:
+        if self.adherence and "theta" not in self.learnt:
             return self._learnt_outcome(solver, prefs)
         theta = self.starting_adherences(prefs)
         solution = solver.solve(theta if prefs.agent is None else theta[prefs.agent])
@@ -171,7 +172,7 @@ class MPM(Method):
 
     def ranks_apart(self, prefs: Preferences) -> bool:
         """Return whether instances can be ranked separately: not where adherences are learnt from all of them."""
-        return not self.adherence
+        return not self.adherence or "theta" in self.learnt
 
     def outcome_of(
         self, solver: Solver, solution: Solution, by_agent: dict[str, float] | None, has_converged: bool = True

@@ -58,7 +58,7 @@ class OrderedPartitions(ChoiceModel):
 
     likelihood_of = "rankings of the items each ballot names, ties among them"
     waives = {"condorcet_consistency": "who comes first counts more than who beats whom"}
-    aliases = {f"ordered-partitions-{mean}": {"mean": mean} for mean in MEANS[1:]}
+    aliases = {"pmop": {}, **{f"ordered-partitions-{mean}": {"mean": mean} for mean in MEANS[1:]}}
 
     prior: float = param(0.1, "strength of the prior (regularisation); 0: maximum likelihood", low=0.0)
     prior_kind: str = param(

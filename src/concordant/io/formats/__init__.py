@@ -1,5 +1,5 @@
-"""File formats, one module each: a ``Format`` declaration and its ``read`` and ``write`` functions.
+"""File formats, one module each, with a ``Format`` declaration and ``read`` and ``write`` functions.
 
-Every module here is found by its name; adding a file adds a format. Modules import the private helpers of ``io`` and
-everything below; other rooms use them through ``concordant.io`` only.
+Every module in this folder is found automatically, so adding a file adds a format. Modules may import the private
+helpers of ``io`` and all lower layers; other packages use them only through ``concordant.io``.
 """

@@ -1,9 +1,8 @@
-"""Rows of features with their labels and queries, from a table or a DataFrame.
+"""Read feature rows with labels and queries from a table or a DataFrame.
 
-Columns are told apart by their names: the label (label, relevance, y, target, …), the query (qid, query, group, …) and
-the document (docid, item, …); every other column of numbers is a feature. The notes say what was taken for what. An
-empty cell is a missing value (NaN); a column of words is not read, and said so; a word in a column of numbers is an
-error with its line.
+Column roles are inferred from names: the label (label, relevance, y, target, …), the query (qid, query, group, …) and
+the document (docid, item, …); every other numeric column is a feature. The notes report the roles. An empty cell is a
+missing value (NaN). Text columns are skipped with a note. Text in a numeric column is an error with its line.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ class _Rows(NamedTuple):
 
 
 class Features(_Rows):
-    """Feature rows: the tuple (X, y, query), and beside it what the columns are called and what was understood.
+    """Feature rows: the tuple (X, y, query), with column names and notes as attributes.
 
-    ``query`` numbers the queries in order of appearance and ``queries`` holds their names; ``items`` the names of the
-    rows, ``weight`` their weights, where the file has them; ``columns`` says which column of a table was what. Without
-    labels ``has_labels`` is False and y is all zero.
+    ``query`` numbers the queries in order of appearance and ``queries`` holds their names. ``items`` holds the names of
+    the rows and ``weight`` their weights, if the file has them. ``columns`` gives the role of each table column. If
+    there are no labels, ``has_labels`` is False and y is all zero.
     """
 
     names: list[str]
@@ -48,23 +47,23 @@ class Features(_Rows):
     notes: list[str]
 
     def __new__(cls, X: AnyArray, y: Floats, query: Int64s, **known: Any) -> Features:
-        """Join the three arrays with what else is known: ``names``, ``queries``, ``items``, and so on."""
+        """Combine the three arrays with further attributes: ``names``, ``queries``, ``items``, and so on."""
         rows = super().__new__(cls, X, y, query)
         vars(rows).update({"names": [str(k + 1) for k in range(X.shape[1])], "columns": {}, "notes": [], **known})
         return rows
 
     @property
     def n_queries(self) -> int:
-        """How many queries there are."""
+        """Number of queries."""
         return int(self.query.max(initial=-1)) + 1
 
 
 def features_of_table(table: InputTable, options: Options) -> Features:
-    """Read a table with known or guessed columns as feature rows."""
+    """Read a table with given or inferred columns as feature rows."""
     plan = plan_columns(table, options, FEATURES)
     X, kept, words = _matrix(table, plan.places, options)
     if not kept:
-        raise table.error(-1, f"no column holds numbers to learn from (columns: {listed(table.columns)}).")
+        raise table.error(-1, f"no column contains numeric features (columns: {listed(table.columns)}).")
     if options.n_features is not None and len(kept) != options.n_features:
         raise table.error(
             -1, f"it has {len(kept)} features, not {options.n_features}: name the columns with " + arg("features") + "."
@@ -80,9 +79,7 @@ def features_of_table(table: InputTable, options: Options) -> Features:
 
 
 def _matrix(table: InputTable, columns: Sequence[str], options: Options) -> tuple[AnyArray, list[str], list[str]]:
-    """Return the columns of numbers side by side (rows x features), their names, and the columns that hold
-    only words.
-    """
+    """Return the numeric columns as a matrix (rows x features), their names, and the columns that contain only text."""
     is_named = options.roles.get("features") is not None
     X: AnyArray = np.empty((0, 0), options.dtype)
     kept: list[str] = []
@@ -105,7 +102,7 @@ def _has_words(table: InputTable, column: str, count: int) -> bool:
 
 
 def _refuse_words(rows: Rows, X: AnyArray) -> None:
-    """Refuse words among numbers; an empty cell, NaN, NA or NULL is a missing value."""
+    """Reject text in numeric columns; an empty cell, NaN, NA or NULL is a missing value."""
     for k, name in enumerate(rows.plan.places):
         bad_rows = np.flatnonzero(bad_numbers(X[:, k])).tolist()
         if not bad_rows:
@@ -126,7 +123,7 @@ def _means_missing(text: str | None) -> bool:
 
 
 def _features(rows: Rows, X: AnyArray) -> Features:
-    """Join the matrix with label, query, document and weight of its rows; bad rows are refused."""
+    """Combine the matrix with label, query, document and weight of its rows; reject bad rows."""
     y = rows.values("label") if rows.has("label") else np.zeros(len(X))
     rows.refuse(bad_numbers(y), f"the label is not {NUMBERS}")
     rows.refuse_missing("query")
@@ -157,7 +154,7 @@ def _features(rows: Rows, X: AnyArray) -> Features:
 
 
 def _note(rows: Rows, features: Features) -> str:
-    """Return a note on which column was read as what."""
+    """Return a note on the role of each column."""
     plan, missing = rows.plan, int(np.isnan(features.X).sum())
     of_queries = f" of {_counted(features.n_queries, 'query', 'queries')}"
     parts = [

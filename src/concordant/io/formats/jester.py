@@ -1,7 +1,7 @@
-"""Jester: one line per user, first how many jokes the user rated, then the rating of every joke; 99 is "not rated".
+"""Jester files: one line per user with the number of jokes rated, then the rating of each joke; 99 is "not rated".
 
-The set is published as Excel workbooks (.xls) in zip archives. They are read where python-calamine is installed (the
-extra ``sheets``); saved as csv they are read without it. Users and jokes are named by their position, from 1.
+The dataset is published as Excel workbooks (.xls) in zip archives. Reading them requires python-calamine (the extra
+``sheets``); files saved as csv are read without it. Users and jokes are named by their position, from 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FEWEST_JOKES = 20  # fewer columns could be anybody's table
 
 
 def _looks_like(head: bytes) -> bool:
-    """Whether the first lines count their own ratings."""
+    """Return whether the first field of each of the first lines is the number of ratings on that line."""
     lines = head.split(b"\n")[:4]
     return all(_counts_itself(line) for line in (lines[:-1] or lines))
 
@@ -43,13 +43,13 @@ def _counts_itself(line: bytes) -> bool:
 
 
 def _is_counted(numbers: Sequence[float]) -> bool:
-    """Return whether the first number counts the others that are not 99."""
+    """Return whether the first number is the number of the other values that are not 99."""
     rated = sum(number != NOT_RATED for number in numbers[1:])
     return len(numbers) > FEWEST_JOKES and numbers[0] == rated
 
 
 def is_jester(source: Source) -> bool:
-    """Whether the first rows of a workbook count their own ratings."""
+    """Return whether the first cell of each of the first rows of a workbook is the number of ratings in that row."""
     from concordant.io._sheets import sheets_of
 
     first = sheets_of(source)[0].cells[:3]
@@ -93,8 +93,8 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     count = rated.sum(axis=1)
     screen.refuse(
         matrix[:, 0] != count,
-        "the first column does not count the ratings",
-        lambda row: f"the first column counts {matrix[row, 0]:g} ratings, the row has {count[row]}",
+        "the first column is not the number of ratings",
+        lambda row: f"the first column counts {matrix[row, 0]:g} ratings, but the row has {count[row]}",
     )
     user, joke = np.nonzero(rated & screen.good[:, None])
     agents = Vocabulary([str(k) for k in range(1, len(matrix) + 1)])
@@ -125,7 +125,7 @@ class _Workbook:
     """The first sheet of an Excel workbook."""
 
     def __init__(self, source: Source) -> None:
-        """Read the first sheet as a matrix of numbers; refuse other workbooks."""
+        """Read the first sheet as a matrix of numbers; reject other workbooks."""
         from concordant.io._sheets import sheets_of
 
         self.source = source
@@ -134,12 +134,14 @@ class _Workbook:
         except ValueError as problem:
             if isinstance(problem, InputError):
                 raise
-            raise source.error(f"the workbook holds no table of numbers ({problem}): save it as csv.") from None
+            raise source.error(f"the workbook is not a table of numbers ({problem}): save it as csv.") from None
         if self.matrix.ndim != 2 or self.matrix.shape[1] < 2:
-            raise source.error("the workbook is no Jester table (a count, then one rating per joke): save it as csv.")
+            raise source.error(
+                "the workbook is not a Jester table (a count, then one rating per joke): save it as csv."
+            )
 
     def error(self, row: int, message: str) -> Any:
-        """Make the error that names a row."""
+        """Create the error that names a row."""
         return self.source.error(message if row < 0 else f"row {row + 1}: {message}")
 
     def place(self, row: int) -> str:

@@ -1,9 +1,10 @@
 """LETOR files: rank aggregation (``label qid:q 1:rank 2:NULL … #docid = d``) and feature rows (svmlight).
 
-An aggregation file holds one document per line with its rank in each of K lists: agents ``1`` … ``K``, the query is
-the instance, every document is a candidate whether somebody ranked it or not. Without a ``docid`` a document is
-named by its position in its query. Feature files have the same layout with real values; gaps are zero. Rows without
-qid belong to the queries whose sizes stand, one per line, in ``NAME.query`` or ``NAME.group`` beside the file.
+An aggregation file has one document per line with its rank in each of K lists. The lists are the agents ``1`` … ``K``,
+the query is the instance, and every document is a candidate even if no list ranks it. Without a ``docid``, a document
+is named by its position in its query. Feature files have the same layout with real values; absent features are zero.
+Rows without qid are assigned to queries by the query sizes, one per line, in ``NAME.query`` or ``NAME.group`` next to
+the file.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ NAME = 64  # bytes for the name of a column
 
 
 def _looks_like(head: bytes) -> bool:
-    """Whether the first row is of the form ``label qid:q index:value``."""
+    """Return whether the first row has the form ``label qid:q index:value``."""
     lines = (line.strip() for line in head.split(b"\n"))
     first = next((line for line in lines if line and not line.startswith(b"#")), b"")
     return _ROW.match(first) is not None
@@ -70,7 +71,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     rows = _Letor(sources, options)
     rows.refuse_non_ranks()
     query, document = rows.queries(), rows.documents()
-    rows.lines.refuse_repeats(rows, (query, document), "stands twice in its query")
+    rows.lines.refuse_repeats(rows, (query, document), "occurs twice in its query")
     good = rows.good
     instance, item = rows.kept(query), rows.kept(document)
     entries = np.flatnonzero(np.repeat(good, np.diff(rows.ptr)) & ~np.isnan(rows.value))
@@ -80,7 +81,9 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     n_lists = int(rows.index.max(initial=0))
     if n_lists > MAX_LISTS:
         bad_row = int(segment_index(rows.ptr)[np.argmax(rows.index)])
-        raise rows.lines.error(bad_row, f"there is a list number {n_lists:,}, beyond {MAX_LISTS:,}: check the index.")
+        raise rows.lines.error(
+            bad_row, f"there is a list numbered {n_lists:,}, but the limit is {MAX_LISTS:,}: check the index."
+        )
     agents = Vocabulary([str(k) for k in range(1, n_lists + 1)])
     parts = build.gather_rows(
         (item[0][row_of_entry], item[1]),
@@ -94,7 +97,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     parts["slot_ptr"] = np.searchsorted(instance[0][by_instance], np.arange(len(instance[1]) + 1))
     unranked = int((np.bincount(row_of_entry, minlength=rows.count) == 0).sum())
     note = f"{rows.lines.name}: {rows.count:,} documents of {len(instance[1]):,} queries in {len(agents)} lists"
-    unranked_note = [f"{unranked:,} documents stand in no list; they remain candidates"] if unranked else []
+    unranked_note = [f"{unranked:,} documents occur in no list; they remain candidates"] if unranked else []
     return Preferences(**parts, notes=[note, *unranked_note, *rows.notes()])
 
 
@@ -103,7 +106,7 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     options.refuse_roles("LETOR files")
     rows = _Letor(sources, options)
     query, document = rows.queries(), rows.documents()
-    rows.lines.refuse_repeats(rows, (query, document), "stands twice in its query")
+    rows.lines.refuse_repeats(rows, (query, document), "occurs twice in its query")
     return Labels(rows.kept(query), rows.kept(document), rows.label[rows.good])
 
 
@@ -146,7 +149,7 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
 
 
 def _refuse_too_wide(rows: _Letor, row: Int64s, width: int, options: Options) -> None:
-    """Refuse a dense matrix that does not fit into memory, or that is nearly empty and whose width was not given."""
+    """Reject a dense matrix that does not fit into memory, or that is nearly empty and whose width was not given."""
     cells = float(len(rows.good)) * width
     needed = cells * np.dtype(options.dtype).itemsize + NAME * float(width)
     is_meant = options.n_features is not None or cells <= MAX_SPARSITY * len(rows.value)
@@ -160,7 +163,7 @@ def _refuse_too_wide(rows: _Letor, row: Int64s, width: int, options: Options) ->
 
 
 def companion_sizes(source: Source) -> Int64s | None:
-    """Return the sizes of queries from ``NAME.query`` or ``NAME.group`` next to a file; None without such a file."""
+    """Return the query sizes from ``NAME.query`` or ``NAME.group`` next to a file; None if there is no such file."""
     folder, stem = os.path.dirname(source.name), source.stem
     for ending in (".query", ".group"):
         for packing in ("", *COMPRESSIONS):
@@ -171,13 +174,15 @@ def companion_sizes(source: Source) -> Int64s | None:
 
 
 def _sizes(path: str, data_source: Source) -> Int64s:
-    """Read the sizes of queries, one per line."""
+    """Read the query sizes, one per line."""
     with Source(path, replace(data_source.options, encoding=None)) as source:
         sizes = []
         for line, text in source.lines():
             if text.strip():
                 if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
-                    raise source.error("a size of a query is a whole number, one per line: correct it.", line)
+                    raise source.error(
+                        "the size of a query must be a whole number, one per line: correct the line.", line
+                    )
                 sizes.append(int(text))
         return np.array(sizes, np.int64)
 
@@ -186,7 +191,7 @@ class _Letor(RowScreen):
     """The parsed rows of some LETOR files."""
 
     def __init__(self, sources: Sequence[Source], options: Options) -> None:
-        """Parse the rows by the kernel, and refuse lines that could not be parsed and labels that are not numbers."""
+        """Parse the rows by the kernel; reject lines that could not be parsed and labels that are not numbers."""
         self.lines = Lines(sources)
         parsed = kernels.parse_letor(self.lines.data)
         self.label, self.ptr, self.index, self.value = parsed.label, parsed.ptr, parsed.feature, parsed.value
@@ -206,8 +211,9 @@ class _Letor(RowScreen):
         return self._bad + super().notes()
 
     def queries(self, required: bool = True) -> Any:
-        """Return the query of every row: its qid, or from files of query sizes; None without either, unless
-        required.
+        """Return the query of each row from its qid or from query size files.
+
+        None if there are neither, unless required.
         """
         start, end = self._query
         if (start < 0).all():
@@ -218,7 +224,7 @@ class _Letor(RowScreen):
         return self.lines.text(np.maximum(start, 0), np.maximum(end, 0))
 
     def _companion_queries(self) -> Coded | None:
-        """Return the queries of rows without qid from the files of query sizes; None unless every file has one."""
+        """Return the queries of rows without qid from the query size files; None unless every file has one."""
         sizes = [companion_sizes(source) for source in self.lines.sources]
         if any(size is None for size in sizes):
             return None
@@ -227,7 +233,8 @@ class _Letor(RowScreen):
         for k, (source, size) in enumerate(zip(self.lines.sources, sizes, strict=True)):
             if size is not None and size.sum() != (file == k).sum():
                 raise source.error(
-                    f"the sizes of queries beside it add up to {int(size.sum()):,}, it has {int((file == k).sum()):,} "
+                    f"the query sizes next to it add up to {int(size.sum()):,}, but the file has "
+                    f"{int((file == k).sum()):,} "
                     "rows: check that the two files belong together."
                 )
         joined = np.concatenate([size for size in sizes if size is not None])
@@ -236,11 +243,11 @@ class _Letor(RowScreen):
         return renumber(query_of_line[np.searchsorted(all_lines, self.lines.line)], names)  # a query may be empty
 
     def documents(self) -> Coded:
-        """Return the document of every row; a position in its query where no docid is given."""
+        """Return the document of each row: its docid, or its position in its query if there is none."""
         start, end = self._document
         if (start >= 0).all():
             return self.lines.text(start, end)
-        self.refuse((start < 0) & (start >= 0).any(), "the row has no docid, others have one")
+        self.refuse((start < 0) & (start >= 0).any(), "the row has no docid, but others have one")
         query = self.queries()[0]
         order = np.argsort(query, kind="stable")
         begin = np.searchsorted(query[order], query[order])
@@ -250,7 +257,7 @@ class _Letor(RowScreen):
         return codes, Vocabulary([str(k) for k in position[first].tolist()])
 
     def named_documents(self) -> list[str] | None:
-        """Return the docid of every good row, None where rows have none."""
+        """Return the docid of every good row; None if rows have none."""
         start, end = self._document
         if not (start[self.good] >= 0).all():
             return None
@@ -258,7 +265,7 @@ class _Letor(RowScreen):
         return [vocabulary[code] for code in codes.tolist()]
 
     def refuse_non_ranks(self) -> None:
-        """Refuse rows with a value that is not a rank (a whole number from 0), or with a list numbered 0."""
+        """Reject rows with a value that is not a rank (a whole number from 0), or with a list numbered 0."""
         is_no_rank = ~np.isnan(self.value) & ((self.value < 0) | (self.value != np.floor(self.value)))
         is_list_zero = self.index == 0
         row = segment_index(self.ptr)
@@ -268,7 +275,7 @@ class _Letor(RowScreen):
         def explain(bad_row: int) -> str:
             entry = int(np.flatnonzero((is_no_rank | is_list_zero) & (row == bad_row))[0])
             if is_list_zero[entry]:
-                return "a list has the number 0, lists are numbered from 1"
+                return "a list has the number 0, but lists are numbered from 1"
             return f"field {self.index[entry]} is {self.value[entry]:g}, which is not a rank" + action(
                 "features", "; feature rows are read with read_features, labels with read_labels"
             )
@@ -276,7 +283,7 @@ class _Letor(RowScreen):
         self.refuse(bad, "a value is not a rank", explain)
 
     def refuse_repeated_features(self, row: Int64s) -> None:
-        """Refuse rows that give a feature twice."""
+        """Reject rows that give a feature twice."""
         descents = np.flatnonzero((np.diff(self.index) <= 0) & (np.diff(row) == 0))
         if not len(descents):
             return

@@ -1,7 +1,7 @@
 """MovieLens ratings without a header: ``u.data`` (tabs) and ``ratings.dat`` (two colons).
 
-A line is ``user, movie, rating`` and perhaps the time. Later sets come as ``ratings.csv`` with a header, which is an
-ordinary table. Of a zip archive as published the ratings are read.
+A line is ``user, movie, rating`` with an optional time. Later datasets are published as ``ratings.csv`` with a header,
+which is an ordinary table. From a published zip archive, the ratings are read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TABS = re.compile(rb"\d+\t\d+\t[0-5](?:\.\d)?\t\d{8,10}")
 
 
 def _looks_like(head: bytes) -> bool:
-    """Whether the first lines are ratings by numbered users of numbered movies."""
+    """Return whether the first lines are ratings with numeric user and movie IDs."""
     lines = [line.rstrip(b"\r") for line in head.split(b"\n")[:3]]
     whole = lines[:-1] or lines
     return bool(_COLONS.fullmatch(lines[0])) or all(_TABS.fullmatch(line) for line in whole)
@@ -47,5 +47,5 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     delimiter = "::" if b"::" in first else "\t"
     width = len(first.rstrip(b"\r").split(delimiter.encode()))
     if not 3 <= width <= 4:
-        raise sources[0].error("a line of MovieLens is 'user, movie, rating' and perhaps the time: check the file.", 1)
+        raise sources[0].error("a MovieLens line is 'user, movie, rating' with an optional time: check the file.", 1)
     return read_as(sources, options, Dialect(delimiter, False, COLUMNS[:width]), ROLES)

@@ -1,15 +1,15 @@
 """PrefLib files: soc, soi, toc, toi (orders), cat (categories), wmd (weighted matching data).
 
 A file is one election: ``# KEY: value`` lines, then one line ``count: 3,{1,2},4`` per distinct order. The header names
-the alternatives; all of them are candidates, ranked by somebody or not. Its other fields are kept in ``meta`` under
-their names in lower case. Several files read at once are several instances, named by file.
+the alternatives; all of them are candidates, even those on no ballot. Its other fields are kept in ``meta`` under their
+names in lower case. Several files read at once are several instances, named by file.
 
 soc, soi, toc, toi
     orders without or with ties (in braces), complete or incomplete.
 cat
-    one category after the other; a category is a tier (an empty one leaves a gap), ``meta["categories"]`` names them,
-    best first. They count as listed best first, unless the first says no and the last says yes; ``categories=``
-    settles it, and leaves out the categories it does not name.
+    categories in order; a category is a tier (an empty one leaves a gap), and ``meta["categories"]`` names them, best
+    first. The listed order is taken as best first, unless the first category means no and the last means yes.
+    ``categories=`` overrides the order, and leaves out the categories that it does not name.
 wmd
     one line ``vertex, vertex, weight`` per edge: the first vertex is an agent who rates the second.
 
@@ -74,7 +74,7 @@ FORMATS = (
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:
-    """Read elections; where there are several files, each is one instance."""
+    """Read elections; each of several files is one instance."""
     options.refuse_roles("PrefLib files")
     files = [_File(source, options) for source in sources]
     if len(files) == 1:
@@ -83,14 +83,14 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 
 def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
-    """Return the content of a file, and what it leaves behind."""
+    """Return the content of a file, and notes on what it leaves out."""
     from concordant.io import _compose_preflib
 
     return _compose_preflib.write(data, how)
 
 
 class _Summary(NamedTuple):
-    """What the kernel found out about all orders."""
+    """What the kernel reports about all orders."""
 
     is_numbered: bool
     is_named: bool
@@ -105,17 +105,17 @@ class _Summary(NamedTuple):
 
 
 class _Places:
-    """Where orders stand in their file."""
+    """Locations of orders in their file."""
 
     def __init__(self, source: Source, line: Int64s, shift: int) -> None:
         self.source, self.line, self.shift = source, line, shift
 
     def error(self, row: int, message: str) -> FormatError:
-        """Make the error that names an order's line."""
+        """Create the error that names an order's line."""
         return self.source.error(message, None if row < 0 else int(self.line[row]) - self.shift)
 
     def place(self, row: int) -> str:
-        """Say where an order stands."""
+        """Return the location of an order."""
         return f"line {int(self.line[row]) - self.shift}"
 
 
@@ -123,9 +123,7 @@ class _File(RowScreen):
     """One file: its header fields, its alternatives, its orders."""
 
     def __init__(self, source: Source, options: Options) -> None:
-        """Parse a file by the kernel: header fields, names of alternatives, orders, and lines that could not
-        be parsed.
-        """
+        """Parse a file with the kernel: header fields, names of alternatives, orders, and invalid lines."""
         self.source, self.options = source, options
         content = source.read_text_bytes()
         self.header: dict[str, str] = {}
@@ -151,7 +149,7 @@ class _File(RowScreen):
             self._report(*parsed.bad.T)
 
     def _as_new_layout(self, content: bytes) -> bytes:
-        """Rewrite the head of the layout before 2022, line by line; its orders stay as they are."""
+        """Rewrite the header of the layout before 2022 line by line; its orders stay unchanged."""
         lines = content.split(b"\n")
         n = int(lines[0])
         head = [b"# NUMBER ALTERNATIVES: %d" % n]
@@ -166,27 +164,27 @@ class _File(RowScreen):
         return b"\n".join([*head, b"#", *lines[n + 2 :]])
 
     def _report(self, line: Int64s, kind: Int64s) -> None:
-        """Stop at the first line that could not be parsed, or count such lines by reason."""
+        """Raise an error for the first line that could not be parsed, or count such lines by reason."""
         if len(line):
             bad = {_TROUBLES[k]: (line[kind == k] - self._shift).tolist() for k in np.unique(kind).tolist()}
             self.remarks += refuse_lines(bad, self.source.error, self.options)
         if not len(self.line):
-            raise self.source.error("there are no orders in it: check that this is the right file.")
+            raise self.source.error("the file contains no orders: check that this is the right file.")
 
     # ---- alternatives ----
     def alternatives(self) -> Vocabulary:
-        """Return the names of the alternatives; their numbers are then in ``number``, in the same order."""
+        """Return the names of the alternatives; ``number`` then holds their numbers, in the same order."""
         declared = self._declared("number alternatives")
         if declared is not None and declared > len(self.number):
             return self._with_unnamed(declared)
         if not self.summary.is_numbered and len(np.unique(self.number)) != len(self.number):
-            raise self.source.error("the header gives one number to two alternatives: correct it.")
+            raise self.source.error("the header gives two alternatives the same number: correct it.")
         if self.summary.is_named:
             return Vocabulary.lazy(len(self.number), partial(_spelled, self.data, self._spans))
         return self._distinct(_spelled(self.data, self._spans))
 
     def _with_unnamed(self, declared: int) -> Vocabulary:
-        """Call alternatives that are counted but not named by their number."""
+        """Name alternatives by their number if the header counts but does not name them."""
         if declared > MAX_UNNAMED:
             raise self.source.error(
                 f"the header counts {declared:,} alternatives and names {len(self.number):,}: name them, or correct it."
@@ -209,19 +207,19 @@ class _File(RowScreen):
         unnamed = sum(not name for name in names)
         shared = sum(label != name for label, name in zip(labels, names, strict=True)) - unnamed
         if unnamed:
-            self.remarks.append(f"{unnamed:,} alternatives have no name: they are called by their number")
+            self.remarks.append(f"{unnamed:,} alternatives have no name and are named by their number")
         if shared:
-            self.remarks.append(f"{shared:,} alternatives have the name of another: their number was added")
+            self.remarks.append(f"{shared:,} alternatives share the name of another; their number was added")
         return Vocabulary(labels)
 
     def _declared(self, key: str) -> int | None:
-        """Return a count of the header; None where it is absent or not a number."""
+        """Return a count from the header; None if it is absent or not a number."""
         text = self.header.get(key, "")
         return int(text) if text.isascii() and text.isdigit() and len(text) < 1000 else None
 
     # ---- orders ----
     def codes(self, n: int) -> Int32s:
-        """Return the code of every alternative in the orders; refuse unknown and repeated ones."""
+        """Return the code of each alternative in the orders; reject unknown and repeated ones."""
         lowest, highest = self.summary.lowest, self.summary.highest
         if self._is_numbered(n):
             code: Int32s = self.item - np.int32(1)
@@ -236,7 +234,7 @@ class _File(RowScreen):
             self._refuse_entries(
                 (code < 0) | (code >= n),
                 "an alternative is not in the header",
-                "the alternative {} is not among those of the header",
+                "the alternative {} is not in the header",
             )
             code = np.clip(code, 0, n - 1)
         if self.summary.has_repeats:
@@ -244,7 +242,7 @@ class _File(RowScreen):
             is_repeat = np.zeros(len(order), bool)
             is_repeat[order[1:]] = (np.diff(self.item[order]) == 0) & (np.diff(row[order]) == 0)
             self._refuse_entries(
-                is_repeat, "an alternative stands twice in the order", "the alternative {} stands twice in the order"
+                is_repeat, "an alternative occurs twice in the order", "the alternative {} occurs twice in the order"
             )
         return code
 
@@ -253,14 +251,14 @@ class _File(RowScreen):
         return self.summary.is_numbered and len(self._spans) == n
 
     def _refuse_entries(self, bad: Any, reason: str, text: str) -> None:
-        """Refuse the orders that contain a bad entry."""
+        """Reject the orders that contain a bad entry."""
         order_of_entry = segment_index(self.ptr)
         is_bad_order = np.zeros(len(self.line), bool)
         is_bad_order[order_of_entry[bad]] = True
         self.refuse(is_bad_order, reason, lambda order: text.format(self.item[bad & (order_of_entry == order)][0]))
 
     def preferences(self) -> Preferences:
-        """Return the election; what the kernel and ``codes`` have checked is not checked again."""
+        """Return the election, without repeating the checks of the kernel and of ``codes``."""
         parts = self.parts()
         if self._reasons or self.type == "cat" or not self.summary.is_all_cast:
             return Preferences(**parts)
@@ -278,7 +276,7 @@ class _File(RowScreen):
         parts["weight"] = self.count_of_order
         voters = self.summary.voters
         if voters == MAX_VOTERS:
-            raise self.source.error("the orders count more than 2^63 voters: mend the numbers before the colons.")
+            raise self.source.error("the orders count more than 2^63 voters: correct the numbers before the colons.")
         if self._reasons:
             keep = np.repeat(self.good, np.diff(self.ptr))
             ptr = np.concatenate([[0], np.cumsum(np.diff(self.ptr)[self.good])])
@@ -286,7 +284,7 @@ class _File(RowScreen):
             voters = int(parts["weight"].sum())
         declared = self._declared("number voters")
         if declared is not None and declared != voters:
-            self._disagree(f"the header counts {declared:,} voters, the orders {voters:,}")
+            self._disagree(f"the header counts {declared:,} voters, but the orders count {voters:,}")
         meta = self._meta(items)
         if self.type == "cat":
             self._name_categories(parts, meta)
@@ -298,14 +296,14 @@ class _File(RowScreen):
         return parts | {"meta": meta, "notes": notes}
 
     def _expect(self, n: int) -> None:
-        """Note (or refuse) orders that are incomplete or tied in a file whose type excludes them."""
+        """Note (or reject) orders that are incomplete or tied in a file whose type excludes them."""
         if self.type in ("soc", "toc") and self.summary.shortest < n:
-            self.tolerate(np.diff(self.ptr) < n, f"an order that leaves alternatives out, in a {self.type} file")
+            self.tolerate(np.diff(self.ptr) < n, f"an incomplete order in a {self.type} file")
         if self.type in ("soc", "soi") and not self.summary.is_strict:
-            self.tolerate(self.tiers != np.diff(self.ptr), f"an order with ties, in a {self.type} file")
+            self.tolerate(self.tiers != np.diff(self.ptr), f"an order with ties in a {self.type} file")
 
     def _disagree(self, what: str) -> None:
-        """Note a contradiction between header and orders; refuse it where strict."""
+        """Note a contradiction between header and orders, or reject it if strict."""
         if self.strict:
             raise self.source.error(what + STRICT_HINT)
         self.remarks.append(what)
@@ -324,7 +322,7 @@ class _File(RowScreen):
 
     # ---- categories ----
     def _name_categories(self, parts: build.Parts, meta: dict[str, object]) -> None:
-        """Renumber the tiers so that categories are best first, and leave out those the user did not name."""
+        """Renumber the tiers so that categories are best first, and omit those that the user did not name."""
         listed = self._listed_categories()
         best_first, how = _meant(listed, self.options.categories, self.source)
         position = np.array([best_first.index(name) if name in best_first else -1 for name in listed], np.int32)
@@ -348,7 +346,7 @@ class _File(RowScreen):
         listed = [named[k] for k in sorted(named)]
         listed += [f"category {k}" for k in range(len(listed) + 1, self.summary.max_tiers + 1)]
         if len(set(listed)) != len(listed):
-            raise self.source.error("two categories have one name: correct the header.")
+            raise self.source.error("two categories have the same name: correct the header.")
         return listed
 
 
@@ -358,34 +356,35 @@ def _spelled(data: Bytes, spans: Int64s) -> list[str]:
 
 
 def _meant(listed: list[str], wanted: Sequence[str] | None, source: Source) -> tuple[list[str], str]:
-    """Return the categories best first, and how that was decided."""
+    """Return the categories best first, and how the order was decided."""
     if wanted is not None:
         plain = {name.strip().lower(): name for name in listed}
         unknown = [name for name in wanted if name.strip().lower() not in plain]
         if unknown or len(set(wanted)) != len(wanted) or not wanted:
             raise source.error(
-                arg("categories") + f" must name some of the file's categories once, best first: {', '.join(listed)}."
+                arg("categories")
+                + f" must list categories of the file, best first, each at most once: {', '.join(listed)}."
             )
         return [plain[name.strip().lower()] for name in wanted], ", as asked"
     if len(listed) > 1 and listed[0].strip().lower() in _NO and listed[-1].strip().lower() in _YES:
-        return listed[::-1], " (listed the other way round)"
-    return listed, " as listed (" + arg("categories") + " says otherwise)"
+        return listed[::-1], " (listed in reverse)"
+    return listed, " as listed (" + arg("categories") + " changes the order)"
 
 
 def _refusal(kind: str) -> str:
-    """Return the sentence that refuses a data type."""
+    """Return the message that rejects a data type."""
     if kind in ("dat", "csv"):
         return (
-            f"PrefLib's {kind} files hold data as they were collected, in no fixed layout (ballots that name a "
-            "candidate twice, tables): read the soi, toi or cat file made from it."
+            f"PrefLib's {kind} files hold data as collected, without a fixed layout (ballots that name a "
+            "candidate twice, tables): read the derived soi, toi or cat file."
         )
-    what = f"the data type {kind!r} is" if kind else "the header names no data type; it should be"
-    return f"{what} none of {', '.join(TYPES)}: correct '# DATA TYPE'."
+    what = f"unknown data type {kind!r}" if kind else "the header has no data type"
+    return f"{what}: set '# DATA TYPE' to one of {', '.join(TYPES)}."
 
 
 # ---- several files ----
 def _joined(files: Sequence[_File]) -> build.Parts:
-    """Join elections as instances: each keeps its own candidates, items of one name are one item."""
+    """Join elections as instances: each keeps its own candidates, and items with the same name are the same item."""
     parts = [file.parts() for file in files]
     names = [file.source.stem for file in files]
     names = names if len(set(names)) == len(names) else [file.source.name for file in files]
@@ -408,7 +407,7 @@ def _joined(files: Sequence[_File]) -> build.Parts:
 
 # ---- weighted matching data ----
 def _edges(file: _File) -> Preferences:
-    """Read every edge as a rating: its first vertex is the agent, the second the item."""
+    """Read each edge as a rating: the first vertex is the agent, the second the item."""
     items = file.alternatives()
     code_of = {number: code for code, number in enumerate(file.number.tolist())}
     rows: list[tuple[int, int, float]] = []
@@ -422,16 +421,18 @@ def _edges(file: _File) -> Preferences:
         except (ValueError, IndexError):
             raise file.source.error("the line is not 'vertex, vertex, weight': correct it.", line) from None
         if first not in code_of or second not in code_of or len(fields) != 3 or bad_numbers(weight):
-            raise file.source.error("the edge has a vertex the header does not name, or a weight out of range.", line)
+            raise file.source.error(
+                "the edge has a vertex that the header does not name, or a weight out of range: correct it.", line
+            )
         rows.append((code_of[first], code_of[second], weight))
         lines.append(line)
     if not rows:
-        raise file.source.error("there are no edges in it: check that this is the right file.")
+        raise file.source.error("the file contains no edges: check that this is the right file.")
     line_of_edge: dict[tuple[int, int], int] = {}
     for (first, second, _), line in zip(rows, lines, strict=True):
         if line_of_edge.setdefault((first, second), line) != line:
             raise file.source.error(
-                f"the edge stands already in line {line_of_edge[first, second]}: keep one of them.", line
+                f"the edge already occurs in line {line_of_edge[first, second]}: keep one of them.", line
             )
     start, end, weight_of = (np.array(column) for column in zip(*rows, strict=True))
     agent, agents = encode(items.take(start), "agent")

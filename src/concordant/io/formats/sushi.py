@@ -1,8 +1,8 @@
 """Sushi preference files: orders (``sushi3a.5000.10.order``) and scores (``sushi3b.5000.10.score``).
 
-An order file begins with ``number-of-items 1`` (copies without that line exist); then comes one line
-``0 length item item …`` per respondent, best first. A score file is a matrix, one line per respondent and one column
-per item, -1 where an item is not rated. Items keep their numbers as names, respondents are numbered from 1.
+An order file begins with ``number-of-items 1`` (some copies lack that line), followed by one line ``0 length item item
+…`` per respondent, best first. A score file is a matrix with one line per respondent and one column per item; -1 means
+that an item is not rated. Items keep their numbers as names, and respondents are numbered from 1.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_ITEMS = 10_000_000  # a header of twenty bytes may speak of more than fits i
 
 
 def _looks_like(head: bytes) -> bool:
-    """Whether the first lines are orders that say their own length."""
+    """Return whether the first lines are orders that state their own length."""
     lines = [line.split() for line in head.split(b"\n")[:5] if line.strip()]
     orders = lines[1:] if lines and _is_size(lines[0]) else lines
     return len(orders) > 1 and all(_is_order(fields) for fields in orders[:-1])
@@ -35,7 +35,7 @@ def _is_size(fields: Sequence[bytes]) -> bool:
 
 
 def _is_order(fields: Sequence[bytes]) -> bool:
-    """Return whether a line is ``0 length item item …`` with as many items as it says."""
+    """Return whether a line is ``0 length item item …`` with the stated number of items."""
     return (
         len(fields) > 2
         and fields[0] == b"0"
@@ -57,7 +57,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read one file of orders or scores."""
     options.refuse_roles("sushi files")
     if len(sources) > 1:
-        raise sources[1].error("respondents are named by their line in one file: read one file at a time.")
+        raise sources[1].error("respondents are named by their line number: read one file at a time.")
     return _scores(sources[0], options) if sources[0].ending == ".score" else _orders(sources[0], options)
 
 
@@ -69,7 +69,9 @@ def _orders(source: Source, options: Options) -> Preferences:
         if position == 0 and _is_size(fields):
             size = int(fields[0])
             if size > MAX_ITEMS:
-                raise source.error(f"it speaks of {size:,} items, more than {MAX_ITEMS:,}: correct the number.", line)
+                raise source.error(
+                    f"the header gives {size:,} items, more than {MAX_ITEMS:,}: correct the number.", line
+                )
             continue
         respondent = str(position + (size is None))
         if not _is_order(fields):
@@ -77,16 +79,16 @@ def _orders(source: Source, options: Options) -> Preferences:
             continue
         order = [int(field) for field in fields[2:]]
         if len(set(order)) < len(order):
-            bad.setdefault("an item stands twice in the order", []).append(line)
+            bad.setdefault("an item occurs twice in the order", []).append(line)
         elif size is not None and max(order) >= size:
-            what = f"the file speaks of {size} items, numbered from 0, the order of another"
+            what = f"the header gives {size} items, numbered from 0, but the order contains a number outside this range"
             bad.setdefault(what, []).append(line)
         else:
             orders.append(order)
             respondents.append(respondent)
     left_out = refuse_lines(bad, source.error, options)
     if not orders:
-        raise source.error("there are no orders in it: check that this is the right file.")
+        raise source.error("the file contains no orders: check that this is the right file.")
     flat = np.array([item for order in orders for item in order])
     used = np.arange(size) if size is not None else np.unique(flat)
     sizes = [len(order) for order in orders]
@@ -103,7 +105,7 @@ def _orders(source: Source, options: Options) -> Preferences:
 
 
 def _scores(source: Source, options: Options) -> Preferences:
-    """Read a matrix of scores, one line per respondent, -1 where an item is not rated."""
+    """Read a matrix of scores with one line per respondent; -1 means that an item is not rated."""
     bad: dict[str, list[int]] = {}
     rows, respondents = list[list[float]](), list[str]()
     for position, (line, fields) in enumerate(_filled_lines(source), 1):
@@ -113,13 +115,13 @@ def _scores(source: Source, options: Options) -> Preferences:
             bad.setdefault("a score is not a number", []).append(line)
             continue
         if rows and len(row) != len(rows[0]):
-            bad.setdefault(f"the line has {len(row)} scores, the first one {len(rows[0])}", []).append(line)
+            bad.setdefault(f"the line has {len(row)} scores, but the first line has {len(rows[0])}", []).append(line)
         else:
             rows.append(row)
             respondents.append(str(position))
     left_out = refuse_lines(bad, source.error, options)
     if not rows:
-        raise source.error("there are no scores in it: check that this is the right file.")
+        raise source.error("the file contains no scores: check that this is the right file.")
     matrix = np.array(rows, np.float64)
     respondent, item = np.nonzero(matrix != NOT_RATED)
     items = Vocabulary([str(k) for k in range(matrix.shape[1])])

@@ -1,4 +1,4 @@
-"""Tables in files (csv, tsv, json, jsonl, parquet, Arrow, workbooks) of preferences, labels or features."""
+"""Read and write tables (csv, tsv, json, jsonl, parquet, Arrow, workbooks) of preferences, labels or features."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FORMATS = (
 
 
 def read(sources: Sequence[Source], options: Options) -> Preferences:
-    """Read a table as preferences; several are read as one."""
+    """Read one or more tables as preferences."""
     if options.format == "xls":
         from concordant.io.formats import jester
 
@@ -64,11 +64,11 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 
 def _merged(table: InputTable, options: Options, plan: Plan) -> Preferences:
-    """Read a table and join equal ballots; pairs are counted by DuckDB before anything else is made of them."""
+    """Read a table and merge equal ballots; pairs are counted by DuckDB while they are read."""
     from concordant.io._many import counted_pairs, preferences_of
 
     if "time" in plan.column:
-        raise InputError("merge forgets the order of events: leave out " + arg("time") + ", or merge.")
+        raise InputError("Merging loses the order of events: leave out " + arg("time") + " or " + arg("merge") + ".")
     if plan.layout == "pairs" and table.is_countable and not beyond_counts(plan, options):
         return preferences_of(counted_pairs(table, plan, options))
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
@@ -76,14 +76,14 @@ def _merged(table: InputTable, options: Options, plan: Plan) -> Preferences:
 
 
 def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles: Mapping[str, object]) -> Preferences:
-    """Read a csv file whose layout is known: its columns have these roles unless the user names others."""
+    """Read a csv file with a known layout: its columns have these roles unless the user names others."""
     roles_given = {role: column for role, column in options.roles.items() if column is not None}
     options = replace(options, roles={**roles, **roles_given}, strict=False)
     return Preferences.of_parts(parts_of_table(open_csv(_only(sources), dialect, options), options))
 
 
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:
-    """Read a table as labels; several are read as one."""
+    """Read one or more tables as labels."""
     return Labels(*labels_of_table(_open_all(sources, options, LABELS), options))
 
 
@@ -99,7 +99,7 @@ def _only(sources: Sequence[Source]) -> Source:
 
 
 def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> InputTable:
-    """Open all tables; several are joined into one."""
+    """Open all tables and join them into one."""
     tables = [open_table(source, options, layout) for source in sources]
     if len(tables) == 1:
         return tables[0]
@@ -109,10 +109,10 @@ def _open_all(sources: Sequence[Source], options: Options, layout: str | None = 
 
 
 def open_table(source: Source, options: Options, layout: str | None = None) -> InputTable:
-    """Open one table in the format the options name, with rows and columns swapped where they say so.
+    """Open one table in the format given by the options, transposed if the options say so.
 
-    ``layout`` is set for labels and features. A table of preferences that has no named columns once swapped stays as it
-    is: it is a matrix whose rows are agents.
+    ``layout`` is set for labels and features. A table of preferences that would have no column names after transposing
+    is not transposed: it is a matrix whose rows are agents.
     """
     if not options.transpose:
         return _open(source, options)
@@ -122,7 +122,7 @@ def open_table(source: Source, options: Options, layout: str | None = None) -> I
 
 
 def _open(source: Source, options: Options) -> InputTable:
-    """Open one table by the reader of its format."""
+    """Open one table with the reader of its format."""
     if not source.head.strip():
         raise source.error("the file is empty: there is nothing to read.")
     if options.format == "arrow":
@@ -137,14 +137,14 @@ def _open(source: Source, options: Options) -> InputTable:
 
 
 def _arrow(source: Source) -> InputTable:
-    """Open an Arrow file with pyarrow, which checks every offset and code; DuckDB would have to download a reader.
+    """Open an Arrow file with pyarrow, which checks every offset and code; DuckDB would have to download an extension.
 
-    polars reads Arrow files too, but a damaged one can end the process.
+    polars reads Arrow files as well, but a damaged file can crash the process.
     """
     from importlib.util import find_spec
 
     if not find_spec("pyarrow"):
-        raise source.error("Arrow files need pyarrow: pip install pyarrow, or give the DataFrame you read it into.")
+        raise source.error("Arrow files need pyarrow: pip install pyarrow, or pass the data as a DataFrame.")
     import pyarrow as pa
 
     from concordant.tables.frames import FrameTable
@@ -162,7 +162,7 @@ def _arrow(source: Source) -> InputTable:
 
 # ---- writing ----
 def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
-    """Return the content of a table, and what it leaves behind."""
+    """Return the content of a table, and notes on what it leaves out."""
     table, notes = (dict(data), []) if isinstance(data, Mapping) else columns(data, how.layout)
     if how.spreadsheet:
         table = {_text_cell(name): list(map(_text_cell, _cells(column))) for name, column in table.items()}
@@ -170,7 +170,7 @@ def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
 
 
 def _text_cell(cell: Any) -> Any:
-    """Return a cell that a spreadsheet takes for text, not for a formula to run: with an apostrophe before it."""
+    """Return a cell that a spreadsheet treats as text and not as a formula: with a leading apostrophe."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
 
 
@@ -219,7 +219,7 @@ _ENCODERS = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "json": _json, "parquet"
 
 
 def _cells(column: Any) -> list[Any]:
-    """Return plain Python values, whole numbers without a point."""
+    """Return plain Python values, with whole numbers as integers."""
     values = column.tolist() if hasattr(column, "tolist") else column
     if values and isinstance(values[0], float):
         # Cells kept from being formulas come here a second time, and some are whole numbers by then.

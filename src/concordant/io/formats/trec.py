@@ -1,8 +1,9 @@
 """TREC runs (``topic Q0 document rank score tag``) and qrels (``topic 0 document relevance``).
 
-Fields stand between white space. A run is one agent, named by its tag; where the same tag stands in several files,
-agents are named by file. The rank column orders the documents (it may start at 0, equal ranks tie), the score is
-kept as value. Where every score is minus the rank, as written for preferences without scores, the rank is the value.
+Fields are separated by white space. A run is one agent, named by its tag; if several files have the same tag, agents
+are named by file. The rank column orders the documents (it may start at 0, and equal ranks are ties), and the score is
+stored as the value. If every score is the negative rank, as written for preferences without scores, the rank is the
+value.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     topic, document, agent = rows.text(0), rows.text(2), _agents(rows)
     parts = _gather(rows, topic, document, agent, rank, score)
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
-        rows.lines.refuse_repeats(rows, (topic, agent, document), "stands twice in one topic of a run")
+        rows.lines.refuse_repeats(rows, (topic, agent, document), "occurs twice in one topic of a run")
         parts = _gather(rows, topic, document, agent, rank, score)
     count = f"{rows.lines.name}: {rows.count:,} lines of TREC runs, {len(parts['agents'])} agents"
     prefs = Preferences(**parts, notes=[count, *rows.notes()])
@@ -78,11 +79,11 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 
 def _lost_ranks(prefs: Preferences, rank: Floats) -> list[str]:
-    """Return a note where the rank column holds more than an order of the documents, which is all that is kept."""
+    """Return a note if the rank column contains more than the order of the documents, which is all that is kept."""
     places, ranks = np.sort(competition_ranks(prefs)), np.sort(rank)
     if prefs.scale == "rank" or np.array_equal(ranks, places) or np.array_equal(ranks, places - 1):
         return []
-    return ["the rank column does not count 1, 2, 3, …: it orders the documents, and its numbers are not kept"]
+    return ["the rank column is not 1, 2, 3, …: it orders the documents, but its numbers are not kept"]
 
 
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:
@@ -110,7 +111,7 @@ class _Fields(RowScreen):
     """Lines of a fixed number of fields."""
 
     def __init__(self, sources: Sequence[Source], width: int, layout: str, options: Options) -> None:
-        """Split the lines into fields by the kernel, and refuse lines with another number of fields."""
+        """Split the lines into fields by the kernel; reject lines with another number of fields."""
         self.lines = Lines(sources)
         start, end, line, count = kernels.split_fields(self.lines.data, width)
         self.lines.line = line
@@ -120,7 +121,7 @@ class _Fields(RowScreen):
         self.refuse(
             count != width,
             f"the line does not have the {width} fields of {layout!r}",
-            lambda row: f"the line has {count[row]} fields where {layout!r} has {width}",
+            lambda row: f"the line has {count[row]} fields, but {layout!r} has {width}",
         )
         if not self.good.any():
             raise self.lines.error(-1, "no line could be read: check that this is the right file.")
@@ -132,7 +133,7 @@ class _Fields(RowScreen):
         return self.lines.numbers(self._start[:, field], self._end[:, field])
 
     def refuse_not_finite(self, values: Any, field: int, what: str) -> None:
-        """Refuse lines in which this field is not a finite number."""
+        """Reject lines in which this field is not a finite number."""
 
         def explain(row: int) -> str:
             cell = self.lines.cell(int(self._start[row, field]), int(self._end[row, field]))
@@ -142,7 +143,7 @@ class _Fields(RowScreen):
 
 
 def _agents(rows: _Fields) -> Coded:
-    """Return the agent of every line: its tag, or its file where several files share a tag."""
+    """Return the agent of each line: its tag, or its file if several files share a tag."""
     tag, tags = rows.text(5)
     if len(rows.lines.sources) == 1:
         return tag, tags
@@ -160,7 +161,7 @@ def _agents(rows: _Fields) -> Coded:
 
 
 def _file_names(sources: Sequence[Source]) -> list[str]:
-    """Return names that tell the files apart: without folders where possible, else relative to their common folder."""
+    """Return distinct names of the files: without folders if possible, else relative to their common folder."""
     stems = [source.stem for source in sources]
     if len(set(stems)) == len(stems):
         return stems
@@ -173,7 +174,7 @@ def _file_names(sources: Sequence[Source]) -> list[str]:
 
 # ---- writing ----
 def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
-    """Return the content of qrels, or of runs: one of a ranking, or one per agent of preferences."""
+    """Return the content of qrels, or of runs: one for a ranking, or one per agent for preferences."""
     if how.kind.name == "qrels":
         lines, notes = _qrels_lines(data)
     elif isinstance(data, Ranking):
@@ -186,10 +187,10 @@ def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
 
 
 def _topics(table: Mapping[str, Any], n: int) -> tuple[list[str], list[str]]:
-    """Return the topic of every row, and a note where there is none to tell."""
+    """Return the topic of each row, and a note if the instance has no name."""
     if "instance" in table:
         return table["instance"], []
-    return ["1"] * n, ["the only instance has no name, its topic is written as 1"]
+    return ["1"] * n, ["the only instance has no name; its topic is written as 1"]
 
 
 def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
@@ -200,7 +201,9 @@ def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
     topics, notes = _topics(table, len(data))
     _refuse_spaces({"topic": topics, "document": table["item"]})
     if (data.label != np.floor(data.label)).any():
-        raise InputError("A label is not a whole number, as qrels need: write a table instead (csv, jsonl, parquet).")
+        raise InputError(
+            "Labels in qrels must be whole numbers, and one is not: write a table instead (csv, jsonl, parquet)."
+        )
     rows = zip(topics, table["item"], data.label.astype(np.int64).tolist(), strict=True)
     return [f"{topic} 0 {document} {label}\n" for topic, document, label in rows], notes
 
@@ -214,22 +217,26 @@ def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], lis
 
 
 def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
-    """Return the lines of one run per agent; without scores, minus the rank is written."""
+    """Return the lines of one run per agent; if there are no scores, the negative rank is written."""
     if has_open(prefs):
         raise InputError(
-            "Open ballots cannot be written as a run: say " + arg("format", "csv", of="write") + " instead."
+            "Open ballots cannot be written as a run: use " + arg("format", "csv", of="write") + " instead."
         )
     ballot, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
     if not has_one_ballot_each(prefs):
-        raise InputError("A run holds one ballot per agent and instance, here are more: name the agents, or write csv.")
+        raise InputError(
+            "A run has one ballot per agent and instance, but there are more: name the agents, or write csv."
+        )
     if (prefs.weight != 1).any():
-        raise InputError("A run has no weights, these ballots have: write a table instead (csv, jsonl, parquet).")
+        raise InputError(
+            "A run cannot hold weights, but these ballots have some: write a table instead (csv, jsonl, parquet)."
+        )
     rank: AnyArray = competition_ranks(prefs)
     score: AnyArray | None = prefs.value
     if score is None or prefs.scale == "rank":
         rank = rank if score is None else score
         score = -rank
-        notes.append("a run needs scores: minus the rank is written")
+        notes.append("a run needs scores: the negative rank is written")
     table = ballot_columns(prefs, ballot)
     topics, unnamed = _topics(table, len(ballot))
     tags = table.get("agent", [tag or "concordant"] * len(ballot))
@@ -249,16 +256,16 @@ def _run(
 
 
 def _written(rank: float) -> str:
-    """Write a rank; whole numbers without a point."""
+    """Return a rank as text; whole numbers have no decimal point."""
     return repr(int(rank) if float(rank).is_integer() else rank)
 
 
 def _refuse_spaces(fields: Mapping[str, Sequence[str]]) -> None:
-    """Refuse labels that are empty or hold white space."""
+    """Reject labels that are empty or contain white space."""
     for what, labels in fields.items():
         for label in set(labels):
             if label == "" or re.search(r"\s|\0|[\ud800-\udfff]", label):
                 raise InputError(
-                    f"The {what} {shorten(label)!r} is empty or holds white space, which this format cannot carry: "
-                    "rename it, or write a table (csv, jsonl, parquet)."
+                    f"The {what} {shorten(label)!r} is empty or contains white space, which this format cannot "
+                    "represent: rename it, or write a table (csv, jsonl, parquet)."
                 )

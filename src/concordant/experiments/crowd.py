@@ -15,7 +15,7 @@ the test topics, and the order of those with gold labels is scored by NDCG at 1 
     dawid-skene     true categories and confusion matrices of the workers by expectation-maximisation, no gold labels
     theta-mpm       workers count by their agreement with the gold labels of the training topics
     ulara           workers count by their agreement with the mean rank of each document, no gold labels
-    cranking        posterior mean ranks, with a dispersion per worker learnt from the gold labels of the training topics
+    cranking        posterior mean ranks, with a dispersion per worker learnt from the gold labels of training topics
 
 The published table is on task 2 of TREC's crowdsourcing track of 2011, which is not public. These are the votes that
 the participants of task 1 of the same track collected, on fewer topics with far fewer gold labels: the order of the

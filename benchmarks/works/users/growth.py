@@ -44,8 +44,9 @@ KINDS = (
     Kind("rankings", SHORT, 100, (500, 2000, 8000), 50, 1, ("ordered-partitions", "plackett-luce")),
     Kind("rankings", SQUARE, 100, VOTES, 50, 2, (
         "black", "condorcet", "condorcet-fuse", "coombs", "copeland", "cps", "cranking", "fas-pivot",
-        "generalised-mallows", "greedy-order", "hodgerank", "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows",
-        "markov-chain", "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality", "sequential-pav", "svp",
+        "generalised-mallows", "greedy-order", "hodgerank", "insertion-sort", "instant-runoff", "lehmer",
+        "local-search", "mallows", "markov-chain", "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality",
+        "sequential-pav", "svp",
     )),
     Kind("rankings", SQUARE, 100, VOTES, 50, 3, ("baldwin", "footrule", "ranked-pairs", "schulze", "stv")),
     Kind("duels", SHORT, 0, (100_000, 400_000, 1_600_000), 300, 1, (

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from concordant import views
-from concordant.ballots.segments import segment_index
+from concordant.ballots.segments import segment_index, sum_by
 from concordant.errors import arg
 from concordant.losses.ordered_partitions import ExtremePartitionLoss, OrderedPartitionLoss
 from concordant.losses.queries import Queries
@@ -143,7 +143,7 @@ class Posterior:
 
             def reduced(point: Floats, group: Int64s = group, n: int = n) -> tuple[float, Floats]:
                 value, gradient = self(point[group])
-                return value, np.bincount(group, gradient, n)
+                return value, sum_by(group, gradient, n)
 
             start = np.bincount(group, score, n) / size
             found = minimise(reduced, start, tolerance=PRECISION, max_iterations=MAX_STEPS, watch=lambda *_: True)

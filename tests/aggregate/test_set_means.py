@@ -35,8 +35,9 @@ def test_probabilities_of_all_ordered_partitions_sum_to_one(backend: str, mean: 
     total, names, score = 0.0, "abc", np.array([0.4, -1.1, 0.7])
     for labels in ordered_partitions(3):
         tiers = [[names[k] for k in np.flatnonzero(labels == level)] for level in sorted(set(labels), reverse=True)]
-        prefs = Preferences.from_rankings([tiers], items=list(names))
-        total += np.exp(posterior(prefs, mean).log_likelihood(score))
+        prefs = Preferences.from_rankings([tiers])
+        by_slot = np.array([score[names.index(label)] for label in prefs.items.take(prefs.slot_item)])
+        total += np.exp(posterior(prefs, mean).log_likelihood(by_slot))
     assert total == pytest.approx(1.0)
 
 

@@ -15,6 +15,8 @@ the test topics; the order of those with gold labels is evaluated by NDCG at 1 t
     lr-unlabeled-2    lr-unlabeled with two singular vector pairs
     dawid-skene       true classes and confusion matrices of the workers by expectation-maximisation, no gold labels
     theta-mpm         workers weighted by their agreement with the gold labels of the training topics
+    ulara             workers weighted by their agreement with the mean rank of each document, no gold labels
+    cranking          posterior mean ranks, with a dispersion per worker learnt from the gold labels of training topics
 
 The published table is on task 2 of the TREC 2011 crowdsourcing track, which is not public. This experiment uses the
 votes that the participants of task 1 of the same track collected, on fewer topics with far fewer gold labels: compare
@@ -87,6 +89,8 @@ SYSTEMS: Mapping[str, tuple[str, Settings, bool]] = {
     "lr-unlabeled-2": ("hybrid", {"components": 2}, False),
     "dawid-skene": ("dawid-skene", {}, False),
     "theta-mpm": ("theta-mpm", {}, False),
+    "ulara": ("ulara", {}, False),
+    "cranking": ("cranking", {}, False),
 }
 PUBLISHED = published(
     len(COLUMNS),

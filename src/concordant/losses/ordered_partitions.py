@@ -103,6 +103,14 @@ class OrderedPartitionLoss(Loss):
         constant = np.bincount(stages.query, weights=by_stage, minlength=len(queries))
         return constant + self._log_shares(scores, queries, stages, temperatures, runs, np.random.default_rng(seed))
 
+    def weighted_log_likelihood(self, scores: Floats, queries: Queries) -> float:
+        """Return the log-probability of all partitions with the weights of queries and stages, if Z is exact."""
+        if self.backward:
+            scores, queries = _reversed_scores(scores), _reversed(queries)
+        stages = Stages.of(queries)
+        weight = queries.weight[stages.query] * (self._factors(queries) if self.rank_weighting else 1.0)
+        return float(weight @ self._set_constants(stages)) - float(self._losses(scores, queries)[0].sum())
+
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
         """Return the probabilities of a win, a tie and a loss of two objects at margins: n x 3."""
         half = np.asarray(margin, np.float64) / 2

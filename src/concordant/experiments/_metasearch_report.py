@@ -37,8 +37,9 @@ NOTES = """
 - theta-mpm: adherence from the labels of the training parts, scaled to [0, 1]; rank-difference counts; equal variances,
   so the order is that of the weighted net wins. theta-mpm-variances learns variances with a prior of 0.1.
   mpm-adherence learns adherence on the test queries, without labels.
-- calibrated-rrf calibrates its lists on the test queries themselves, without labels; ulara and cranking-unsupervised also
-  learn from them. cranking learns its dispersions from the training parts (200 of their queries, documents in blocks of 8).
+- calibrated-rrf calibrates its lists on the test queries themselves, without labels, and so do ulara and
+  cranking-unsupervised. cranking learns its dispersions from the training parts (200 of their queries, documents in
+  blocks of 8).
 - crf: potentials of log ranks, 80 passes of Adam with a learning rate of 0.03 on the expected NDCG@5 of orders of at
   most ten documents; published by Volkovs and Zemel (2013) for MQ2008-agg. supervised-markov-chain: one weight per
   engine, otherwise its defaults. Settings were chosen on the validation parts; where several were equally good there

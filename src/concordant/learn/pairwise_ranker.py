@@ -1,20 +1,28 @@
-"""Two-step ranking: any classifier learns which of two rows is better, then an order is made of its answers.
+"""Two-step ranking: a classifier predicts which of two rows is better, and its predictions are turned into an order.
 
-Step one turns every pair "i over j" of a query into two examples, (i, j) of class 1 and (j, i) of class 0, described by
-the difference of the two rows or by both side by side. The classifier's probability p (or its margin, squashed) becomes
+Step one turns every pair "i over j" of a query into two examples, (i, j) of class 1 and (j, i) of class 0. Their
+features are the difference of the two rows, or both rows concatenated. The classifier's probability p (or its margin,
+squashed) becomes
 
     f(i, j) = (p(i, j) + 1 - p(j, i))/2,   so that f(i, j) + f(j, i) = 1.
 
-Step two orders the rows of a query so as to keep much of f: AGREE = sum of f(i, j) over the pairs with i first.
-``ordering`` is "greedy" (Cohen, Schapire and Singer), "scc-greedy" (the same inside the strongly connected components
-of the preferences) or "kemeny" (the best order, with a proof where ``time_limit`` suffices).
+Step two orders the rows of a query to maximise AGREE, the sum of f(i, j) over the pairs with i first. ``ordering`` is
+"greedy" (Cohen, Schapire and Singer), "scc-greedy" (the same within the strongly connected components of the
+preferences) or "kemeny" (the optimal order, proven within ``time_limit`` if possible).
 
-Use it when a good classifier for the data is at hand (trees, boosted trees, a support vector machine with a kernel on
-the differences), or when preferences are not transitive, so that no score can express them. Unlike other rankers it
-looks at whole sets: pass ``qid`` to ``predict``; without it all rows are one set. Cost: the classifier on up to twice
-``max_pairs`` examples; to predict, n(n-1) pairs and O(n^2) for a query of n rows.
+``classifier`` is any scikit-learn classifier (in Python), or a name: "logistic" (logistic regression, the default) or
+"svc", a support vector machine with a kernel on difference vectors, k(x_i - x_j, x_k - x_l). With a nonlinear kernel,
+f(i, j) is in general not a function of a difference of scores. ``C``, ``kernel``, ``gamma`` and ``degree`` are its
+settings; the model stores its support vectors and dual coefficients.
 
-Reference: W. Cohen, R. Schapire and Y. Singer, Learning to order things, JAIR 10, 1999.
+Use it with a strong classifier for the data (trees, boosted trees, a kernel support vector machine on the differences),
+or when preferences are not transitive, so that no score can represent them. Unlike other rankers, it orders whole
+queries: pass ``qid`` to ``predict``; without it, all rows form one query. Cost: the classifier on up to twice
+``max_pairs`` examples ("svc": between their square and their cube); to predict, n(n-1) pairs and O(n^2) for a
+query of n rows.
+
+References: W. Cohen, R. Schapire and Y. Singer, Learning to order things, JAIR 10, 1999; R. Herbrich, T. Graepel and
+K. Obermayer, Large margin rank boundaries for ordinal regression, 2000.
 """
 
 from __future__ import annotations
@@ -31,25 +39,42 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant import metrics
 from concordant.ballots.segments import first_of, number_inside, pointer
-from concordant.errors import InputError, arg
+from concordant.errors import InputError, ParameterError, arg, phrase
 from concordant.learn import _data, _scaling
 from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
-from concordant.learn._pairs import chance_of_first, fitted_classifier, label_pairs, pair_features
+from concordant.learn._pairs import (
+    KERNELS,
+    KernelSettings,
+    chance_of_first,
+    fitted_classifier,
+    fitted_svc,
+    label_pairs,
+    logistic,
+    pair_features,
+    squashed,
+)
 from concordant.learn._scaling import Scaling
 from concordant.params import param
 from concordant.solvers.ordering.exact import kemeny_orders
 from concordant.solvers.ordering.greedy import component_orders, greedy_orders
-from concordant.support.state import Kind, part, whole
+from concordant.support.state import Held, Kind, floats, optional, part, whole
 from concordant.types import AnyArray, Floats, Int64s
 
 PAIRS_AT_ONCE = 1 << 15
+MAX_PAIRS, PAIRS_OF_SVC = 50_000, 5_000  # a support vector machine takes the square of the pairs
 LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, and its components several times that
 
 
 @dataclass(eq=False, repr=False)
 class PairwiseRanker(Ranker):
-    """Binary classifier of pairs, and an order derived from its predictions."""
+    """Binary classifier of pairs, and an order derived from its predictions.
+
+    Parameters
+    ----------
+    classifier : estimator, default None
+        Any scikit-learn classifier; logistic regression if None.
+    """
 
     aliases: ClassVar = ("cohen",)
 
@@ -57,13 +82,24 @@ class PairwiseRanker(Ranker):
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
         **_scaling.LEARNS,
-        "classifier_": part("described"),
+        "classifier_": optional(part("described")),
+        "kernel_map_": optional(Held(name="KernelMap")),
+        "dual_": optional(floats("support")),
+        "intercept_": optional(floats()),
         "n_pairs_": whole(),
     }
     _takes_sparse: ClassVar[bool] = False
 
-    classifier: Any = None
-    """Any scikit-learn classifier; logistic regression if not given."""
+    classifier: Any | None = param(  # noqa: RUF009 - a field
+        None,
+        "classifier of pairs: logistic regression (default) or support vector machine; in Python also an estimator",
+        choices=("logistic", "svc"),
+        objects=True,
+    )
+    C: float = param(1.0, "inverse regularisation strength of logistic and svc", low=1e-9)
+    kernel: str | None = param(None, "kernel of svc; rbf if not given", choices=KERNELS)
+    gamma: float | None = param(None, "kernel coefficient of svc; 1/(features times variance) if not given", low=0)
+    degree: int = param(3, "degree of the polynomial kernel of svc", low=1)
     features: str = param(
         "difference",
         "features of a pair: the difference of its rows, or both rows",
@@ -74,7 +110,12 @@ class PairwiseRanker(Ranker):
         "algorithm that derives an order from pairwise preferences",
         choices=("greedy", "scc-greedy", "kemeny"),
     )
-    max_pairs: int | None = param(50_000, "maximum number of training pairs, drawn at random; None takes all", low=1)
+    max_pairs: int | str | None = param(
+        "auto",
+        "maximum number of training pairs, drawn at random; auto: 50,000 (svc: 5,000); None takes all",
+        low=1,
+        words=("auto",),
+    )
     time_limit: float | None = param(
         10.0, "time limit in seconds to prove Kemeny orders optimal, per batch of queries; None for no limit", low=0
     )
@@ -84,21 +125,57 @@ class PairwiseRanker(Ranker):
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Fit the classifier to both directions of every pair: (better, worse) is class 1, (worse, better) class 0."""
+        """Fit the classifier to both orientations of every pair: (better, worse) is class 1, the reverse class 0."""
+        self._refuse_idle_settings()
         pairs = rows.pairs
         if pairs is None:
-            pairs = label_pairs(rows.queries, self.max_pairs, np.random.default_rng(self.seed))
-        if self.standardise and self.classifier is None:
+            pairs = label_pairs(rows.queries, self._max_pairs(), np.random.default_rng(self.seed))
+        if self.standardise and (self.classifier is None or isinstance(self.classifier, str)):
             _scaling.keep(self, Scaling.of(rows.X, rows.weight))
         X = _scaling.scaled(self, rows.X)
         both = [pair_features(X, *ends, self.features) for ends in _both_directions(pairs.better, pairs.worse)]
         weight = np.tile(pairs.weight, 2) if rows.is_weighted else None
         target = np.repeat([1, 0], len(pairs))
-        self.classifier_ = fitted_classifier(self.classifier, np.concatenate(both), target, weight)
+        if self._is_svc:
+            settings = KernelSettings(self.C, self.kernel or "rbf", self.gamma, self.degree)
+            self.kernel_map_, self.dual_, self.intercept_ = fitted_svc(np.concatenate(both), target, weight, settings)
+        else:
+            plain = logistic(self.C) if isinstance(self.classifier, str | None) else self.classifier
+            self.classifier_ = fitted_classifier(plain, np.concatenate(both), target, weight)
         self.n_pairs_ = len(pairs)
 
+    @property
+    def _is_svc(self) -> bool:
+        return isinstance(self.classifier, str) and self.classifier == "svc"
+
+    def _max_pairs(self) -> int | None:
+        """Return the maximum number of training pairs, None for all."""
+        if isinstance(self.max_pairs, str):
+            return PAIRS_OF_SVC if self._is_svc else MAX_PAIRS
+        return self.max_pairs
+
+    def _refuse_idle_settings(self) -> None:
+        """Reject settings of a kernel where the classifier has none."""
+        for name in ("kernel", "gamma"):
+            if getattr(self, name) is not None and not self._is_svc:
+                text = "{} is a setting of the support vector machine: give {}, or leave it out."
+                raise ParameterError(phrase(text, arg(name), arg("classifier", "svc")))
+
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
-        """Return, per row, how many rows of its query come after it; without ``qid`` all rows are one query."""
+        """Return, for every row, the number of rows of its query that come after it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores; higher is better.
+        """
         check_is_fitted(self, "n_pairs_")
         X = self._scaled(X)
         scores = np.zeros(len(X))
@@ -110,7 +187,7 @@ class PairwiseRanker(Ranker):
             scores[rows[order + first_of(ptr)]] = np.repeat(size, size) - 1 - number_inside(ptr)
         if not all_proven:
             warnings.warn(
-                "Some orders are the best known, not proven best: raise "
+                "Some orders are not proven optimal: raise "
                 + arg("time_limit")
                 + ", or use "
                 + arg("time_limit", None)
@@ -121,22 +198,67 @@ class PairwiseRanker(Ranker):
         return scores
 
     def learnt_sizes(self) -> dict[str, int]:
-        """Return how many features describe a pair."""
-        return {"described": self.n_features_in_ * (1 if self.features == "difference" else 2)}
+        """Return the expected sizes of learnt arrays, for validating a loaded model.
+
+        Returns
+        -------
+        dict of str to int
+            Number of features of a pair and number of support vectors, by name.
+        """
+        mapped, described = getattr(self, "kernel_map_", None), self.n_features_in_
+        if (mapped is None) == self._is_svc or (mapped is None) == hasattr(self, "dual_"):
+            raise ValueError("does not match the parameter classifier")
+        if (mapped is None) != hasattr(self, "classifier_") or (mapped is None) == hasattr(self, "intercept_"):
+            raise ValueError("does not match the parameter classifier")
+        described *= 1 if self.features == "difference" else 2
+        return {"described": described, "support": 0 if mapped is None else mapped.n_columns}
+
+    def check_learnt(self) -> None:
+        """Reject support vectors of another length."""
+        mapped = getattr(self, "kernel_map_", None)
+        if mapped is not None and mapped.landmarks.shape[1] != self.learnt_sizes()["described"]:
+            raise ValueError("the support vectors of PairwiseRanker have another length than its pairs")
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)
 
     def preference(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
-        """Return how much row ``first[k]`` of X is preferred to row ``second[k]``, between 0 and 1."""
+        """Return the preference for one row over another.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        first : array-like of int
+            Index of the first row of each pair.
+        second : array-like of int
+            Index of the second row of each pair.
+
+        Returns
+        -------
+        ndarray of float64
+            Preference for the first row, between 0 and 1.
+        """
         check_is_fitted(self, "n_pairs_")
         X = self._scaled(X)
         return self._preferences(X, *_data.named_rows(first, second, len(X)))
 
     def agree(self, X: Any, *, scores: ArrayLike | None = None, qid: ArrayLike | None = None) -> Floats:
-        """Return the AGREE of every query: how much preference its order keeps, of n(n-1)/2 at most.
+        """Return the AGREE of every query: the sum of the preferences that an order of its rows respects.
 
-        ``scores`` gives the order of the rows; this ranker's own if not given.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        scores : array-like of shape (n_samples,), optional
+            Scores that define the order; by default the predictions of this ranker.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+
+        Returns
+        -------
+        ndarray of float64
+            One value per query, at most n(n-1)/2 for n rows.
         """
         order_scores = self.predict(X, qid=qid) if scores is None else np.asarray(scores, np.float64)
         X = self._scaled(X)
@@ -153,23 +275,30 @@ class PairwiseRanker(Ranker):
         return np.array(kept)
 
     def _scaled(self, X: Any) -> AnyArray:
-        """Check rows, and scale them as the training rows were."""
+        """Validate rows and scale them as in training."""
         return np.asarray(_scaling.scaled(self, self._checked(X, reset=False)))
 
     def _preferences(self, X: AnyArray, first: Int64s, second: Int64s) -> Floats:
-        """Return the preference for ``first`` over ``second`` rows, the mean of the classifier's answers both ways."""
+        """Return the preference for ``first`` over ``second`` rows, averaged over both orientations of the pair."""
         preference = np.empty(len(first))
         for start in range(0, len(first), PAIRS_AT_ONCE):
             span = slice(start, start + PAIRS_AT_ONCE)
             forward, backward = (
-                chance_of_first(self.classifier_, pair_features(X, *rows, self.features))
+                self._chance(pair_features(X, *rows, self.features))
                 for rows in _both_directions(first[span], second[span])
             )
             preference[span] = (forward + (1 - backward)) / 2
         return preference
 
+    def _chance(self, features: AnyArray) -> Floats:
+        """Return the probability that the first row of each pair is better."""
+        if self._is_svc:
+            margin = self.kernel_map_.transform(features.astype(np.float64, copy=False)) @ self.dual_ + self.intercept_
+            return squashed(margin)
+        return chance_of_first(self.classifier_, features)
+
     def _matrices(self, X: AnyArray, query: Int64s) -> Iterator[tuple[Int64s, Int64s, Floats]]:
-        """Yield groups of queries: their rows, pointers that cut these into queries, and flat preference matrices."""
+        """Yield batches of queries: their rows, the bounds of the queries, and flat preference matrices."""
         rows = np.argsort(query, kind="stable")
         ends = np.cumsum(np.bincount(query)) if len(query) else np.zeros(0, np.int64)
         sizes = np.diff(ends, prepend=0)
@@ -204,7 +333,7 @@ class PairwiseRanker(Ranker):
         return matrices
 
     def _orders(self, ptr: Int64s, preference: Floats) -> tuple[Int64s, bool]:
-        """Return the order of every query, and whether all are what they promise (proven optimal for "kemeny")."""
+        """Return the order of every query, and whether all are proven optimal (always true except for "kemeny")."""
         if self.ordering == "kemeny":
             return kemeny_orders(ptr, preference, self.time_limit)
         return (greedy_orders if self.ordering == "greedy" else component_orders)(ptr, preference), True

@@ -380,7 +380,7 @@ def test_kemeny_says_whether_its_ranking_is_proven(run: Run, tmp_path: Path) -> 
     _, out, _ = run("rank", simulated, "--method", "kemeny")
     assert "proven optimal" in out
     _, out, err = run("rank", simulated, "--method", "kemeny", "--time-limit", 0)
-    assert re.search(r"within \d[.\d]*% of the least total distance", out)
+    assert re.search(r"within \d[.\d]*% of the smallest total distance", out)
     assert "before optimality was proven" in err
     assert "--time-limit extends the search" in err
 

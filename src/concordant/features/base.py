@@ -131,7 +131,7 @@ class PreferenceFeatures:
 
         Parameters
         ----------
-        **params
+        **params : object
             New values by name.
 
         Returns

@@ -152,7 +152,18 @@ class ExpertFeatures(PreferenceFeatures):
         return table.reshape(prefs.n_slots, -1)
 
     def factors(self, prefs: Preferences) -> Factors:
-        """Return the singular pairs; group g is expert ``g % n_blocks`` in instance ``g // n_blocks``."""
+        """Return the singular pairs of the preference matrices.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+
+        Returns
+        -------
+        Factors
+            Singular pairs; group g is expert ``g % n_blocks`` in instance ``g // n_blocks``.
+        """
         group = prefs.instance_of_ballot * np.int64(self.n_blocks) + self._expert_of_ballot(prefs)
         if self.scope == "individual":
             group = np.where(self._expert_of_ballot(prefs) < 0, -1, group)

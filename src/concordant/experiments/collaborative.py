@@ -314,8 +314,8 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
 
 
 NOTES = """
-- Settings are chosen on 10 of the 50 training ratings of every user by NDCG@5, separately in every split; the test ratings
-  are looked at once. Intervals are over splits; tests pair users, their values averaged over splits.
+- Settings are chosen on 10 of the 50 training ratings of every user by NDCG@5, separately in every split; the test
+  ratings are used once. Intervals are over splits; tests pair users, their values averaged over splits.
 - pmop is the model of the paper: no mean and no biases, 100 factors, beta 0.01, a point estimate from a uniform start.
   The ridge, which stands for the two unpublished regularisers, and the number of sweeps are chosen on validation
   ratings. The paper uses gradient ascent, here both sides are solved in turn. On MovieLens 1M (five splits) pmop leads

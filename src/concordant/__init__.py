@@ -23,6 +23,7 @@ _HOME = {
     "fuse": "analysis.fusing",
     "compare": "analysis.comparing",
     "evaluate": "evaluation",
+    "lehmer_recovery": "models.recovery",
     "report": "reporting",
     "read": "io",
     "read_labels": "io",

@@ -22,6 +22,7 @@ from concordant.aggregate.distance.pick_a_perm import PickAPerm as PickAPerm
 from concordant.aggregate.fusion.calibrated_rrf import CalibratedRRF as CalibratedRRF
 from concordant.aggregate.fusion.comb import Comb as Comb
 from concordant.aggregate.fusion.rrf import RRF as RRF
+from concordant.aggregate.fusion.ulara import Ulara as Ulara
 from concordant.aggregate.multinomial.dawid_skene import DawidSkene as DawidSkene
 from concordant.aggregate.multinomial.mpm import MPM as MPM
 from concordant.aggregate.multinomial.mpm_mixture import MPMMixture as MPMMixture
@@ -35,6 +36,7 @@ from concordant.aggregate.pairwise.trueskill import Trueskill as Trueskill
 from concordant.aggregate.pairwise.whole_history import WholeHistory as WholeHistory
 from concordant.aggregate.pairwise.windowed_bradley_terry import WindowedBradleyTerry as WindowedBradleyTerry
 from concordant.aggregate.permutation.cps import CPS as CPS
+from concordant.aggregate.permutation.cranking import Cranking as Cranking
 from concordant.aggregate.permutation.generalised_mallows import GeneralisedMallows as GeneralisedMallows
 from concordant.aggregate.permutation.mallows import Mallows as Mallows
 from concordant.aggregate.positional.approval import Approval as Approval
@@ -93,6 +95,7 @@ from concordant.io import write as write
 from concordant.io.formats.features import Features
 from concordant.labels import Labels as Labels
 from concordant.method import Method as Method
+from concordant.models.recovery import lehmer_recovery as lehmer_recovery
 from concordant.params import param as param
 from concordant.preferences import Preferences as Preferences
 from concordant.ranking import Notice as Notice

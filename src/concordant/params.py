@@ -36,6 +36,8 @@ class Param:
     words: tuple[str, ...] = ()
     """Words that are accepted instead of a number, such as "auto"."""
     optional: bool = False
+    objects: bool = False
+    """Whether Python may give an object (an estimator) instead of a name."""
 
     @property
     def option(self) -> str:
@@ -44,7 +46,7 @@ class Param:
 
     def check(self, value: object) -> None:
         """Raise ParameterError unless ``value`` is valid for this parameter."""
-        if value is None and self.optional:
+        if (value is None and self.optional) or (self.objects and not isinstance(value, str)):
             return
         if self.choices:
             if value not in self.choices:
@@ -101,6 +103,7 @@ def param(
     low: float | None = None,
     high: float | None = None,
     words: Sequence[str] = (),
+    objects: bool = False,
 ) -> T:
     """Declare a hyper-parameter as a dataclass field with its default, description and constraints.
 
@@ -120,6 +123,8 @@ def param(
         Largest accepted number.
     words : sequence of str, default ()
         Words that are accepted instead of a number: ``prior: float | str = param("auto", …, words=("auto",))``.
+    objects : bool, default False
+        Whether Python accepts an object instead of one of the choices.
 
     Returns
     -------
@@ -137,8 +142,8 @@ def param(
     Traceback (most recent call last):
     concordant.errors.ParameterError: factor=2 is out of range: give a number between 0 and 1.
     """
-    metadata = {"param": {"doc": doc, "choices": tuple(choices), "low": low, "high": high, "words": tuple(words)}}
-    return dataclasses.field(default=default, metadata=metadata)
+    declared = {"doc": doc, "choices": tuple(choices), "low": low, "high": high, "words": tuple(words)}
+    return dataclasses.field(default=default, metadata={"param": {**declared, "objects": objects}})
 
 
 class Documented:

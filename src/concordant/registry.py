@@ -502,7 +502,7 @@ LOSSES: Kind[type[Loss]] = Kind(
     "losses",
     what="losses a ranker can minimise",
     suffix="Loss",
-    excluded=("base", "queries", "duels", "ordered_partitions", "set_sizes", "subset_sampling"),
+    excluded=("base", "queries", "duels", "ordered_partitions", "set_sizes", "subset_enumeration", "subset_sampling"),
     base="concordant.losses.base:Loss",
 )
 RECOMMENDERS: Kind[type[Any]] = Kind(

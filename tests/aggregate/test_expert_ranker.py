@@ -227,7 +227,7 @@ def test_strangers_are_left_out_and_named(model: Any) -> None:
         ({"learner": "lambdarank", "settings": "max_iter=many"}, "is not a value of max_iter"),
         ({"learner": "lambdarank", "settings": "max_iter=0"}, "out of range"),
         ({"learner": "no-such-ranker"}, "There is no learner"),
-        ({"methods": "expert-ranker", "features": "fusion"}, "learns from labels itself"),
+        ({"methods": "expert-ranker", "features": "fusion"}, "itself learns from labels"),
     ],
 )
 def test_settings_are_checked(settings: dict[str, Any], message: str) -> None:

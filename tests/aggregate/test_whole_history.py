@@ -127,7 +127,7 @@ def test_the_likelihood_of_other_results_is_that_of_their_times(turn):
     even = model.p_beats("a", "b", time="2023-01-01")
     wanted = np.log(up) + (np.log(even) + np.log(1 - even)) / 2
     assert model.log_likelihood(other) == pytest.approx(wanted)
-    with pytest.raises(cc.InputError, match="times that are dates"):
+    with pytest.raises(cc.InputError, match="fitted to dates"):
         model.log_likelihood(cc.Preferences.from_pairs(["a"], ["b"], time=[3]))
     with pytest.raises(cc.InputError, match="not a time"):
         model.p_beats("a", "b", time="someday")
@@ -335,7 +335,7 @@ def test_forecasts_are_better_than_those_of_elo():
 
 
 def test_strengths_cannot_be_chosen_without_a_past(games):
-    with pytest.raises(cc.ParameterError, match="Nothing happened before"):
+    with pytest.raises(cc.ParameterError, match="There are no comparisons before"):
         cc.WholeHistory().forecasts(games, -1.0)
     assert np.isnan(cc.WholeHistory().forecasts(games, 99.0)).all()
 

@@ -228,6 +228,7 @@ def test_a_description_is_text_and_json() -> None:
         "cyclic",
         "outlier agents",
         "top two",
+        "recovery",
     ]
     assert set(data["methods"][0]) == {"method", "reason"}
     assert max(map(len, str(found).splitlines())) <= 100

@@ -320,7 +320,7 @@ def test_metasearch_prints_the_published_row(run: Run, data_folder: Path, datase
     args = ("reproduce", "metasearch", "--data", data_folder, "--set", dataset, "--methods", "rrf")
     code, out, _ = run(*args, "--json")
     assert code == 0
-    (found,) = json.loads(out)
+    (found,) = json.loads(out)["rows"]
     columns = [*(f"N@{k}" for k in range(1, 6)), *(f"P@{k}" for k in range(1, 6)), "MAP"]
     assert [found[column] for column in columns] == pytest.approx(row, abs=0.01)
     assert found["published"]["N@1"] == row[0]

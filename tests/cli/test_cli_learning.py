@@ -90,6 +90,23 @@ def test_no_option_of_a_learner_is_hidden_by_the_command(run: Run) -> None:
             assert f"[{declared.name}; default" in " ".join(text.split()), (name, declared.name)
 
 
+def test_a_kernel_machine_of_pairs_is_trained_saved_and_used_again(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "svc.zip"
+    options = ("--method", "pairwise-ranker", "--classifier", "svc", "--kernel", "rbf", "--gamma", "0.1", "--C", "2")
+    code, _, err = run("train", LETOR / "train.txt", *options, "-o", path)
+    assert code == 0, err
+    code, out, err = run("predict", path, LETOR / "test.txt")
+    assert code == 0, err
+    X, y, query = cc.read_features(LETOR / "train.txt")
+    new, _, new_query = cc.read_features(LETOR / "test.txt")
+    model = learn.PairwiseRanker("svc", kernel="rbf", gamma=0.1, C=2.0).fit(X, y, qid=query)
+    scores = [float(row["score"]) for row in csv.DictReader(io.StringIO(out))]
+    assert scores == model.predict(new, qid=new_query).tolist()
+    code, _, err = run("train", LETOR / "train.txt", "--method", "pairwise-ranker", "--kernel", "rbf")
+    assert code != 0
+    assert "--classifier svc" in err
+
+
 def test_several_files_are_one_training_set(run: Run) -> None:
     out = run("train", LETOR / "train.txt", LETOR / "valid.txt", "--json")[1]
     assert json.loads(out)["sets"]["train"]["queries"] == 32
@@ -238,7 +255,7 @@ def test_sparse_files_may_end_before_the_last_feature(run: Run, tmp_path: Path) 
         (["train", LETOR / "train.txt", "--method", "rank-net", "--metric", "x"], 1, "no metric 'x'"),
         (["train", LETOR / "train.txt", "--metrics", "x"], 1, "no metric 'x'"),
         (["train", LETOR / "train.txt", "--method", "rank-net", "--rounds", "3"], 2, "No such option"),
-        (["train", LETOR / "train.txt", "--plot", "curve.doc"], 1, "names no kind of picture"),
+        (["train", LETOR / "train.txt", "--plot", "curve.doc"], 1, "does not have a supported extension"),
         (["train", LETOR / "train.txt", "-o", "nowhere/model.zip"], 1, "the folder 'nowhere' does not exist"),
         (["train", LETOR / "train.txt", "--label", "x"], 1, "--label does not apply to LETOR files"),
         (["train", LETOR / "train.txt", "--method", "label-ranker"], 1, "use it from Python"),

@@ -78,6 +78,7 @@ def fitted_methods() -> Iterator[tuple[str, Any]]:
     yield "mpm (adherences)", cc.MPM().fit(prefs, known)
     yield "mpm (variances)", cc.MPM().with_variances({"w": 0.25, "x": 1.5})
     yield "cps (fitted)", cc.CPS().fit(prefs, known)
+    yield "cranking (fitted)", registry.make("cranking").fit(prefs, known)
     for name in ("bradley-terry", "davidson", "thurstone"):
         yield f"{name} (agent weights)", registry.make(name).with_agent_weights({"ann": 2.0, "bob": 0.5})
     table = {item: {"price": float(k), "age": k * 0.5 - 1} for k, item in enumerate("wxyz")}
@@ -108,6 +109,7 @@ def fitted_learners() -> Iterator[tuple[str, Any]]:
     ranks = np.argsort(np.argsort(-X, axis=1), axis=1) + 1
     yield "label-ranker", LabelRanker().fit(X, ranks)
     yield "label-ranker (pairwise)", LabelRanker(scoring="pairwise").fit(X, ranks)
+    yield "pairwise-ranker (svc)", learn.load("pairwise-ranker")("svc").fit(X, Y, qid=QID)
     yield "query-ranks", learn.load("query-ranks")().fit(X)
     yield "second-order-features", learn.load("second-order-features")().fit(X, Y)
     members = {"bagged-ranker": {"ranker": learn.load("rank-boost")(rounds=3), "n_rankers": 2}}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from itertools import permutations
 from typing import Any
 
@@ -16,11 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.svm import LinearSVC
+from sklearn.svm import SVC, LinearSVC
 
-from concordant import metrics
-from concordant.errors import InputError, NeedError
-from concordant.learn._pairs import label_pairs
+from concordant import metrics, saving
+from concordant.errors import ConcordantError, InputError, NeedError, ParameterError
+from concordant.learn._pairs import label_pairs, pair_features
 from concordant.learn.pairwise_ranker import PairwiseRanker
 from concordant.losses.queries import Queries
 from concordant.solvers.ordering.exact import kemeny_orders
@@ -177,3 +178,51 @@ def test_what_cannot_be_done_is_refused_with_a_reason() -> None:
         model.preference(X, [0], [len(X)])
     with pytest.raises(InputError, match="scores has shape"):
         model.agree(X, scores=[1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"kernel": "polynomial", "degree": 2, "C": 3.0}, {"kernel": "rbf", "gamma": 0.2}]
+)
+@pytest.mark.parametrize("features", ["difference", "concatenated"])
+def test_the_support_vector_machine_on_differences_is_scikit_learns(features: str, settings: dict[str, Any]) -> None:
+    X, y, qid = graded(11)
+    model = PairwiseRanker("svc", features=features, standardise=False, **settings).fit(X, y, qid=qid)
+    better, worse = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    both = [pair_features(X, a, b, features) for a, b in ((better, worse), (worse, better))]
+    gamma = settings.get("gamma", "scale")
+    kernel = {"polynomial": "poly"}.get(settings.get("kernel", "rbf"), "rbf")
+    oracle = SVC(C=settings.get("C", 1.0), kernel=kernel, gamma=gamma, degree=settings.get("degree", 3), coef0=1.0)
+    oracle.fit(np.concatenate(both), np.repeat([1, 0], len(better)))
+    there, back = (oracle.decision_function(one) for one in both)
+    expected = (1 / (1 + np.exp(-there)) + 1 - 1 / (1 + np.exp(-back))) / 2
+    assert model.preference(X, better, worse) == pytest.approx(expected, abs=1e-3)
+    assert model.score(*graded(12)[:2], qid=graded(12)[2]) > 0.8
+
+
+def test_a_kernel_on_differences_learns_preferences_that_no_linear_score_has() -> None:
+    rng = np.random.default_rng(13)
+    X, qid = rng.normal(size=(150, 2)), np.repeat(np.arange(30), 5)
+    y = np.digitize(-np.abs(X[:, 0]), [-1.0, -0.5]).astype(float)  # the middle is best
+    linear, kernel = (PairwiseRanker(one, features="concatenated").fit(X, y, qid=qid) for one in (None, "svc"))
+    assert kernel.score(X, y, qid=qid) > linear.score(X, y, qid=qid) + 0.05
+
+
+def test_a_trained_support_vector_machine_is_saved_as_arrays_and_loads_again() -> None:
+    X, y, qid = graded(14)
+    model = PairwiseRanker("svc", C=2.0).fit(X, y, qid=qid)
+    file = io.BytesIO()
+    saving.save(model, file)
+    file.seek(0)
+    loaded = saving.load(file)
+    assert np.array_equal(loaded.predict(X, qid=qid), model.predict(X, qid=qid))
+    del model.dual_
+    with pytest.raises(ConcordantError):
+        saving.save(model, io.BytesIO())
+
+
+def test_settings_of_a_kernel_without_a_kernel_machine_are_rejected() -> None:
+    X, y, qid = graded(15)
+    with pytest.raises(ParameterError, match="support vector machine"):
+        PairwiseRanker(kernel="rbf").fit(X, y, qid=qid)
+    with pytest.raises(ParameterError, match="logistic"):
+        PairwiseRanker("forest").fit(X, y, qid=qid)

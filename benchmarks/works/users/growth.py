@@ -38,13 +38,15 @@ LONG, SHORT, SQUARE = (1000, 4000, 16_000), (500, 1500, 4500), (250, 500, 1000)
 VOTES = (1000, 4000, 16_000)
 KINDS = (
     Kind("rankings", LONG, 100, (4000, 16_000, 64_000), 50, 1, (
-        "approval", "borda", "bucklin", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf", "veto",
+        "approval", "borda", "bucklin", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf", "ulara",
+        "veto",
     )),
     Kind("rankings", SHORT, 100, (500, 2000, 8000), 50, 1, ("ordered-partitions", "plackett-luce")),
     Kind("rankings", SQUARE, 100, VOTES, 50, 2, (
-        "black", "condorcet", "condorcet-fuse", "coombs", "copeland", "cps", "fas-pivot", "generalised-mallows",
-        "greedy-order", "hodgerank", "insertion-sort", "instant-runoff", "lehmer", "local-search", "mallows",
-        "markov-chain", "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality", "sequential-pav", "svp",
+        "black", "condorcet", "condorcet-fuse", "coombs", "copeland", "cps", "cranking", "fas-pivot",
+        "generalised-mallows", "greedy-order", "hodgerank", "insertion-sort", "instant-runoff", "lehmer",
+        "local-search", "mallows", "markov-chain", "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality",
+        "sequential-pav", "svp",
     )),
     Kind("rankings", SQUARE, 100, VOTES, 50, 3, ("baldwin", "footrule", "ranked-pairs", "schulze", "stv")),
     Kind("duels", SHORT, 0, (100_000, 400_000, 1_600_000), 300, 1, (

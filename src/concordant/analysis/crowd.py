@@ -8,13 +8,15 @@ and labels:
 majority-vote    judgements for a document minus those against it
 condorcet        pairwise contests of documents by total judgement (Copeland score)
 dawid-skene      labels and confusion matrices of the agents, estimated by EM without gold labels
+ulara            agents weighted by their agreement with the mean rank of each document
+cranking         posterior mean ranks, with a dispersion per agent learnt from the gold labels of other topics
 theta-mpm        agents weighted by their agreement with the gold labels of other topics
 consensus        a ranker trained on the summed preferences of all agents
 hybrid           a ranker with separate features for agents with at least ``min_preferences``
                  judgements; the others are summed
 ===============  ===========================================================================================
 
-The last three learn from gold labels. ``rank`` ranks by any of them, ``decide`` labels all documents, and
+The last four learn from gold labels. ``rank`` ranks by any of them, ``decide`` labels all documents, and
 ``reliability`` measures the accuracy of each agent.
 
 >>> from concordant import crowd
@@ -62,7 +64,9 @@ SYSTEMS: Mapping[str, System] = {
     "majority-vote": System("majority-vote", {"cutoff": 1.0}),
     "condorcet": System("copeland", {"counts": "difference"}),
     "dawid-skene": System("dawid-skene"),
+    "ulara": System("ulara"),
     "theta-mpm": System("mpm", {"counts": "binary"}, True),
+    "cranking": System("cranking", learns=True),
     "consensus": System("expert-ranker", {"scope": "combined", "counts": "binary", "unjudged": "skip"}, True),
     "hybrid": System("expert-ranker", {"scope": "hybrid", "counts": "binary", "unjudged": "skip"}, True),
 }

@@ -171,6 +171,7 @@ def describe(prefs: Preferences) -> Description:
             findings.cyclicity(cycles, prefs.n_instances),
             findings.outlying(prefs, findings.agreement(prefs)),
             findings.top_two(prefs),
+            findings.recovery(prefs),
         ]
     kept = tuple(finding for finding in all_findings if finding is not None)
     troubles = {finding.name for finding in kept if not finding.is_fine}

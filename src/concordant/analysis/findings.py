@@ -13,6 +13,8 @@ Definitions:
   with n >= 5 independent comparisons (length - 1 per ballot) is tested by P(X <= n agreement), X binomial(n / v, p); v
   >= 1 is the overdispersion of the agents (the squared, scaled median absolute deviation). It is an outlier if p < 0.05
   after Holm's correction over all tested agents, and its agreement at least 0.1 below p. At least four agents.
+- *recovery*: for complete rankings without ties, the dispersion phi of a Mallows model around the Borda order, and
+  whether it is in the range in which Lehmer codes recover the centre (``lehmer_recovery``).
 - *top two*: whether the first item of the default method (Borda for more than 500 items) is significantly ahead of the
   runner-up, as in ``ranking.certainty``.
 
@@ -29,6 +31,7 @@ import numpy as np
 
 from concordant import api, views
 from concordant.ballots.vocabulary import shorten
+from concordant.models.recovery import STATISTICS, recovery_of
 from concordant.narrative.certainty import summary
 from concordant.preferences import Preferences
 from concordant.support import memory, special
@@ -136,6 +139,22 @@ def cycles(prefs: Preferences) -> Cycles | None:
             labels = tuple(prefs.items.take(prefs.slot_item[first]))
             winner, top = (labels[0], ()) if len(first) == 1 else (None, labels)
     return Cycles(n_triads, n_cyclic, n_with_winner, winner, top)
+
+
+def recovery(prefs: Preferences) -> Finding | None:
+    """Return the finding on the range of the theorems on Lehmer codes; None unless ballots are complete orders."""
+    if not may_count_pairs(prefs):
+        return None
+    by_mode, by_median = (recovery_of(prefs, statistic) for statistic in STATISTICS)
+    if by_mode is None or by_median is None:
+        return None
+    both = {"mode": by_mode, "median": by_median}
+    data = {name: {"max_phi": one.max_phi, "needed": one.needed} for name, one in both.items() if one.is_in_range}
+    text = (
+        f"The dispersion of a Mallows model is phi = {by_mode.phi:.3f}. Theorems on recovering its centre by Lehmer "
+        f"codes: mode {by_mode.verdict}; median {by_median.verdict}."
+    )
+    return Finding("recovery", True, text, {"phi": by_mode.phi, **data})
 
 
 def cyclicity(counted: Cycles | None, n_instances: int) -> Finding:

@@ -10,12 +10,19 @@ Step two orders the rows of a query to maximise AGREE, the sum of f(i, j) over t
 "greedy" (Cohen, Schapire and Singer), "scc-greedy" (the same within the strongly connected components of the
 preferences) or "kemeny" (the optimal order, proven within ``time_limit`` if possible).
 
+``classifier`` is any scikit-learn classifier (in Python), or a name: "logistic" (logistic regression, the default) or
+"svc", a support vector machine with a kernel on difference vectors, k(x_i - x_j, x_k - x_l). With a nonlinear kernel,
+f(i, j) is in general not a function of a difference of scores. ``C``, ``kernel``, ``gamma`` and ``degree`` are its
+settings; the model stores its support vectors and dual coefficients.
+
 Use it with a strong classifier for the data (trees, boosted trees, a kernel support vector machine on the differences),
 or when preferences are not transitive, so that no score can represent them. Unlike other rankers, it orders whole
 queries: pass ``qid`` to ``predict``; without it, all rows form one query. Cost: the classifier on up to twice
-``max_pairs`` examples; to predict, n(n-1) pairs and O(n^2) for a query of n rows.
+``max_pairs`` examples ("svc": between their square and their cube); to predict, n(n-1) pairs and O(n^2) for a
+query of n rows.
 
-Reference: W. Cohen, R. Schapire and Y. Singer, Learning to order things, JAIR 10, 1999.
+References: W. Cohen, R. Schapire and Y. Singer, Learning to order things, JAIR 10, 1999; R. Herbrich, T. Graepel and
+K. Obermayer, Large margin rank boundaries for ordinal regression, 2000.
 """
 
 from __future__ import annotations
@@ -32,19 +39,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from concordant import metrics
 from concordant.ballots.segments import first_of, number_inside, pointer
-from concordant.errors import InputError, arg
+from concordant.errors import InputError, ParameterError, arg, phrase
 from concordant.learn import _data, _scaling
 from concordant.learn._base import Ranker
 from concordant.learn._data import Rows
-from concordant.learn._pairs import chance_of_first, fitted_classifier, label_pairs, pair_features
+from concordant.learn._pairs import (
+    KERNELS,
+    KernelSettings,
+    chance_of_first,
+    fitted_classifier,
+    fitted_svc,
+    label_pairs,
+    logistic,
+    pair_features,
+    squashed,
+)
 from concordant.learn._scaling import Scaling
 from concordant.params import param
 from concordant.solvers.ordering.exact import kemeny_orders
 from concordant.solvers.ordering.greedy import component_orders, greedy_orders
-from concordant.support.state import Kind, part, whole
+from concordant.support.state import Held, Kind, floats, optional, part, whole
 from concordant.types import AnyArray, Floats, Int64s
 
 PAIRS_AT_ONCE = 1 << 15
+MAX_PAIRS, PAIRS_OF_SVC = 50_000, 5_000  # a support vector machine takes the square of the pairs
 LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, and its components several times that
 
 
@@ -64,13 +82,24 @@ class PairwiseRanker(Ranker):
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
         **_scaling.LEARNS,
-        "classifier_": part("described"),
+        "classifier_": optional(part("described")),
+        "kernel_map_": optional(Held(name="KernelMap")),
+        "dual_": optional(floats("support")),
+        "intercept_": optional(floats()),
         "n_pairs_": whole(),
     }
     _takes_sparse: ClassVar[bool] = False
 
-    classifier: Any = None
-    """Any scikit-learn classifier; logistic regression if not given."""
+    classifier: Any | None = param(  # noqa: RUF009 - a field
+        None,
+        "classifier of pairs: logistic regression (default) or support vector machine; in Python also an estimator",
+        choices=("logistic", "svc"),
+        objects=True,
+    )
+    C: float = param(1.0, "inverse regularisation strength of logistic and svc", low=1e-9)
+    kernel: str | None = param(None, "kernel of svc; rbf if not given", choices=KERNELS)
+    gamma: float | None = param(None, "kernel coefficient of svc; 1/(features times variance) if not given", low=0)
+    degree: int = param(3, "degree of the polynomial kernel of svc", low=1)
     features: str = param(
         "difference",
         "features of a pair: the difference of its rows, or both rows",
@@ -81,7 +110,12 @@ class PairwiseRanker(Ranker):
         "algorithm that derives an order from pairwise preferences",
         choices=("greedy", "scc-greedy", "kemeny"),
     )
-    max_pairs: int | None = param(50_000, "maximum number of training pairs, drawn at random; None takes all", low=1)
+    max_pairs: int | str | None = param(
+        "auto",
+        "maximum number of training pairs, drawn at random; auto: 50,000 (svc: 5,000); None takes all",
+        low=1,
+        words=("auto",),
+    )
     time_limit: float | None = param(
         10.0, "time limit in seconds to prove Kemeny orders optimal, per batch of queries; None for no limit", low=0
     )
@@ -92,17 +126,40 @@ class PairwiseRanker(Ranker):
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         """Fit the classifier to both orientations of every pair: (better, worse) is class 1, the reverse class 0."""
+        self._refuse_idle_settings()
         pairs = rows.pairs
         if pairs is None:
-            pairs = label_pairs(rows.queries, self.max_pairs, np.random.default_rng(self.seed))
-        if self.standardise and self.classifier is None:
+            pairs = label_pairs(rows.queries, self._max_pairs(), np.random.default_rng(self.seed))
+        if self.standardise and (self.classifier is None or isinstance(self.classifier, str)):
             _scaling.keep(self, Scaling.of(rows.X, rows.weight))
         X = _scaling.scaled(self, rows.X)
         both = [pair_features(X, *ends, self.features) for ends in _both_directions(pairs.better, pairs.worse)]
         weight = np.tile(pairs.weight, 2) if rows.is_weighted else None
         target = np.repeat([1, 0], len(pairs))
-        self.classifier_ = fitted_classifier(self.classifier, np.concatenate(both), target, weight)
+        if self._is_svc:
+            settings = KernelSettings(self.C, self.kernel or "rbf", self.gamma, self.degree)
+            self.kernel_map_, self.dual_, self.intercept_ = fitted_svc(np.concatenate(both), target, weight, settings)
+        else:
+            plain = logistic(self.C) if isinstance(self.classifier, str | None) else self.classifier
+            self.classifier_ = fitted_classifier(plain, np.concatenate(both), target, weight)
         self.n_pairs_ = len(pairs)
+
+    @property
+    def _is_svc(self) -> bool:
+        return isinstance(self.classifier, str) and self.classifier == "svc"
+
+    def _max_pairs(self) -> int | None:
+        """Return the maximum number of training pairs, None for all."""
+        if isinstance(self.max_pairs, str):
+            return PAIRS_OF_SVC if self._is_svc else MAX_PAIRS
+        return self.max_pairs
+
+    def _refuse_idle_settings(self) -> None:
+        """Reject settings of a kernel where the classifier has none."""
+        for name in ("kernel", "gamma"):
+            if getattr(self, name) is not None and not self._is_svc:
+                text = "{} is a setting of the support vector machine: give {}, or leave it out."
+                raise ParameterError(phrase(text, arg(name), arg("classifier", "svc")))
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
         """Return, for every row, the number of rows of its query that come after it.
@@ -141,14 +198,26 @@ class PairwiseRanker(Ranker):
         return scores
 
     def learnt_sizes(self) -> dict[str, int]:
-        """Return the expected number of features of a pair, for validating a loaded model.
+        """Return the expected sizes of learnt arrays, for validating a loaded model.
 
         Returns
         -------
         dict of str to int
-            Sizes by name.
+            Number of features of a pair and number of support vectors, by name.
         """
-        return {"described": self.n_features_in_ * (1 if self.features == "difference" else 2)}
+        mapped, described = getattr(self, "kernel_map_", None), self.n_features_in_
+        if (mapped is None) == self._is_svc or (mapped is None) == hasattr(self, "dual_"):
+            raise ValueError("does not match the parameter classifier")
+        if (mapped is None) != hasattr(self, "classifier_") or (mapped is None) == hasattr(self, "intercept_"):
+            raise ValueError("does not match the parameter classifier")
+        described *= 1 if self.features == "difference" else 2
+        return {"described": described, "support": 0 if mapped is None else mapped.n_columns}
+
+    def check_learnt(self) -> None:
+        """Reject support vectors of another length."""
+        mapped = getattr(self, "kernel_map_", None)
+        if mapped is not None and mapped.landmarks.shape[1] != self.learnt_sizes()["described"]:
+            raise ValueError("the support vectors of PairwiseRanker have another length than its pairs")
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)
@@ -215,11 +284,18 @@ class PairwiseRanker(Ranker):
         for start in range(0, len(first), PAIRS_AT_ONCE):
             span = slice(start, start + PAIRS_AT_ONCE)
             forward, backward = (
-                chance_of_first(self.classifier_, pair_features(X, *rows, self.features))
+                self._chance(pair_features(X, *rows, self.features))
                 for rows in _both_directions(first[span], second[span])
             )
             preference[span] = (forward + (1 - backward)) / 2
         return preference
+
+    def _chance(self, features: AnyArray) -> Floats:
+        """Return the probability that the first row of each pair is better."""
+        if self._is_svc:
+            margin = self.kernel_map_.transform(features.astype(np.float64, copy=False)) @ self.dual_ + self.intercept_
+            return squashed(margin)
+        return chance_of_first(self.classifier_, features)
 
     def _matrices(self, X: AnyArray, query: Int64s) -> Iterator[tuple[Int64s, Int64s, Floats]]:
         """Yield batches of queries: their rows, the bounds of the queries, and flat preference matrices."""

@@ -17,10 +17,11 @@ the others. With ``result="weak"`` neighbours in the result are merged into tier
 exactly or by one greedy pass.
 
 For votes from a Mallows model with dispersion phi and any reference, the mode is consistent if phi + phi² < 1 + phi^M,
-the median if phi < 1/2; beyond that other methods are better (local-search). Total distance above the minimum on real
-data, for mode and median: Sushi 1.4% and 0.2%, Jester 0.4% and 2.4%, Jester with ties and unrated jokes 0.3% and 7%,
-MovieLens 2.1% and 1.7%; the median with the Borda order is 16 to 34% above. For Mallows votes on 20 candidates with phi
-= 0.8 the median is 8% above, the mode 0.4%.
+the median if phi < 1/2; beyond that other methods are better (local-search). The explanation and ``describe`` state
+whether the data lie in this range (``lehmer_recovery``). Total distance above the minimum on real data, for mode and
+median: Sushi 1.4% and 0.2%, Jester 0.4% and 2.4%, Jester with ties and unrated jokes 0.3% and 7%, MovieLens 2.1% and
+1.7%; the median with the Borda order is 16 to 34% above. For Mallows votes on 20 candidates with phi = 0.8 the median
+is 8% above, the mode 0.4%.
 
 Cost: ballots x candidates x log candidates, about as fast as reading them; no pairwise counts (only tiers and the total
 distance need them; ``measure=False`` omits the total). Reference: P. Li, A. Mazumdar and O. Milenkovic, Efficient rank
@@ -29,6 +30,7 @@ aggregation via Lehmer codes, AISTATS 2017.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,8 +43,11 @@ from concordant.aggregate.explain.overruled import WeighsMajorities
 from concordant.aggregate.positional.borda import borda_levels
 from concordant.ballots.segments import first_of, number_inside, places
 from concordant.method import Outcome
+from concordant.models.recovery import recovery_of
 from concordant.params import param
 from concordant.preferences import Preferences
+from concordant.ranking import Ranking
+from concordant.results.explanation import Reason
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.types import Floats, Int32s, Int64s
 
@@ -86,6 +91,13 @@ class Lehmer(WeighsMajorities):
             is_greedy = self.bucketing == "greedy"
             tier = kernels.bucket_orders(prefs.slot_ptr, costs.before, costs.tied, order - first, is_greedy)
         return finish(prefs, costs, tier)
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Explain the consensus, and whether theorems guarantee that it is the centre of a Mallows model."""
+        recovery = recovery_of(prefs, self.statistic, order=ranking.order)
+        if recovery is None:
+            return super().reasons(prefs, ranking)
+        return [*super().reasons(prefs, ranking), Reason("Range of the theorems on recovery", [str(recovery)])]
 
     def _reference(self, prefs: Preferences, missing: str) -> Int32s:
         """Return the position of every slot in the reference order of its instance.

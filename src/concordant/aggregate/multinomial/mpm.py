@@ -49,7 +49,7 @@ from concordant.errors import InputError, NeedError
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
 from concordant.models.adherence import adherence_of, has_preference
-from concordant.models.fitted import MPMModel
+from concordant.models.fitted_multinomial import MPMModel
 from concordant.models.multinomial_errors import MPMErrors
 from concordant.models.notices import unknown_agents
 from concordant.models.observations.preference_counts import Corpus, count

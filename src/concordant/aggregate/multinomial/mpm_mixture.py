@@ -30,7 +30,8 @@ from concordant.ballots.segments import sum_by
 from concordant.errors import InputError, arg
 from concordant.kernels.bundles import Adherences
 from concordant.method import Method, Outcome
-from concordant.models.fitted import FittedModel, MPMModel
+from concordant.models.fitted import FittedModel
+from concordant.models.fitted_multinomial import MPMModel
 from concordant.models.observations.preference_counts import Corpus, agent_of_ballot, count
 from concordant.models.solve.multinomial import MIN_PRIOR, TOLERANCE
 from concordant.params import param

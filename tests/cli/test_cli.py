@@ -421,7 +421,7 @@ def test_the_command_line_says_which_prior_was_chosen_and_sorts_by_the_low_end(r
     assert "chosen by evidence" not in err
     code, _, err = run("rank", votes, "--method", "borda", "--sort", "low")
     assert code != 0
-    assert "borda gives no intervals here" in err
+    assert "borda computes no intervals here" in err
     code, _, err = run("rank", votes, "--method", "bradley-terry", "--prior", "much")
     assert code == 2
     assert "'much' is neither a number nor auto" in err

@@ -105,7 +105,7 @@ def _by_groups(prefs: Preferences, labels: Labels, name: str, size: int) -> Row:
 
 # ---- report ----
 ABOUT = About(
-    paper="None: calibrated-rrf is a method of this package.",
+    paper="None. calibrated-rrf is a method of this package.",
     setting="Reciprocal rank fusion with and without calibration on the same queries, without labels; NDCG@5 and MAP.",
     data="LETOR 4.0 aggregation sets MQ2008-agg and MQ2007-agg; 17 runs of the TREC 2003 robust track on 100 topics.",
 )

@@ -36,7 +36,7 @@ from concordant.types import Bools, Floats
 
 TITLE = "Ratings of tennis players over time"
 ABOUT = About(
-    paper="None: this experiment compares rating methods on one set of matches.",
+    paper="None. This experiment compares rating methods on one set of matches.",
     setting="One-step-ahead forecasts of every match; settings chosen on the seasons 1990 to 2004; log-loss, Brier "
     "score and accuracy on 2005 to 2024.",
     data="ATP matches since 1968 (tour and Davis Cup), with dates, rounds and surfaces.",

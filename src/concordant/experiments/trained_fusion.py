@@ -159,7 +159,7 @@ def _by_topic(difference: Floats) -> Floats:
 
 
 ABOUT = About(
-    paper="None: this experiment asks whether training improves fusion of long lists.",
+    paper="None. This experiment asks whether training improves fusion of long lists.",
     setting="Random halves of the topics for training and testing; MAP and NDCG@10 on the test topics.",
     data="TREC 2003 robust track: 17 runs of up to 1,000 documents on 100 topics, with relevance judgements.",
 )

@@ -122,9 +122,7 @@ def claim_messages(claims: Iterable[Claim]) -> Messages:
     """Return claims as messages: the claim, its verdict, the numbers, the rule and the source."""
     return Messages(
         tuple(
-            Message(
-                _upper(claim.claim), f"{_upper(claim.verdict)}. {_details(claim)}", TONES.get(claim.verdict, "neutral")
-            )
+            Message(_title(claim), f"{_upper(claim.verdict)}. {_details(claim)}", TONES.get(claim.verdict, "neutral"))
             for claim in claims
         )
     )
@@ -135,6 +133,10 @@ def _details(claim: Claim) -> str:
     rule = f"Rule: {claim.test}" if claim.verdict != _claims.UNTESTABLE else _upper(claim.test)
     parts = (claim.numbers, rule if claim.test else "", f"Source: {claim.source}" if claim.source else "")
     return " ".join(f"{_upper(part).rstrip('.')}." for part in parts if part)
+
+
+def _title(claim: Claim) -> str:
+    return claim.claim[:1].upper() + claim.claim[1:]
 
 
 def _upper(text: str) -> str:
@@ -241,7 +243,7 @@ def _all_claims(runs: Sequence[ExperimentRun]) -> ReportTable:
     return ReportTable(
         "Claims of all experiments",
         ("claim", "verdict", "experiment", "numbers"),
-        tuple((_upper(claim.claim), claim.verdict, run.name, claim.numbers) for run, claim in rows),
+        tuple((_title(claim), claim.verdict, run.name, claim.numbers) for run, claim in rows),
         labels=frozenset([0]),
         links=tuple(f"{run.name}.html" for run, _ in rows),
     )

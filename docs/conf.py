@@ -16,7 +16,8 @@ project = "concordant"
 author = "the concordant developers"
 version = release = concordant.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_gallery.gen_gallery", "registry_pages", "pictures", "mathml"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_gallery.gen_gallery"]
+extensions += ["registry_pages", "pictures", "mathml"]
 exclude_patterns = ["_build", "_ext", "_pictures", "gallery/*.md5", "gallery/**/*.ipynb", "gallery/**/*.py"]
 
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
@@ -25,6 +26,9 @@ html_math_renderer = "mathml"
 
 autodoc_typehints = "none"  # signatures stay short; types are in the source and in the stub
 autodoc_member_order = "bysource"
+napoleon_google_docstring = False  # docstrings have the sections of numpydoc
+napoleon_use_rtype = False
+napoleon_preprocess_types = True
 python_use_unqualified_type_names = True
 
 sphinx_gallery_conf = {

@@ -1,7 +1,7 @@
 """Reference pages of methods, learners, recommenders, metrics and formats, written from the code at build time.
 
-``pages()`` needs no Sphinx; as an extension it writes them into docs/reference before the sources are read. Because
-it asks the registry, methods of other installed packages get a page too.
+``pages()`` needs no Sphinx; as an extension it writes them into docs/reference before the sources are read. Methods
+of other installed packages get pages as well, because the extension reads the registry.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from typing import Any
 from concordant import api, io, laws, learn, metrics, registry
 from concordant.errors import UnknownNameError
 from concordant.method import NEEDS, Method
-from concordant.params import Param, params_of
+from concordant.params import Param, params_of, written_doc
 from concordant.support.memory import shown
 from concordant.tables.options import FEATURES, FRAME, LABELS, PREFERENCES, options_of
 
 FAMILIES = {
-    "positional": "Positional rules: points for places",
-    "voting": "Voting rules: duels and rounds",
+    "positional": "Positional rules: points by rank",
+    "voting": "Voting rules: majorities and elimination rounds",
     "fusion": "Fusion of search results",
     "pairwise": "Models of pairwise comparisons",
     "multinomial": "Multinomial preference models",
-    "stagewise": "Stagewise models: one choice after the other",
-    "permutation": "Models of whole permutations",
-    "distance": "Least distance to the ballots",
-    "spectral": "Spectral methods: from a matrix to an order",
+    "stagewise": "Stagewise models: successive choices",
+    "permutation": "Permutation models",
+    "distance": "Minimum distance to the ballots",
+    "spectral": "Spectral methods",
 }
 
 
@@ -55,13 +55,13 @@ def pages() -> dict[str, str]:
 
 
 def defaults_page(classes: dict[str, type[Method]]) -> str:
-    """Return the page of what happens when nothing is said: the method of every form, and what silence means."""
+    """Return the page of defaults: the method of every form of data, and the treatment of unmentioned candidates."""
     lines = [
         "# Defaults",
         "",
-        "`cc.rank(prefs)` and `concordant rank FILE` choose by the form of the data, then by its",
+        "`cc.rank(prefs)` and `concordant rank FILE` choose a method by the form of the data and its",
     ]
-    lines += ["instances, and say what they chose. `concordant describe FILE` names the form.", ""]
+    lines += ["instances, and report the choice. `concordant describe FILE` shows the form.", ""]
     rows = []
     for row in api.DEFAULTS:
         declared = {p.name: p for p in params_of(registry.load(registry.resolve(row.method)[0]))}
@@ -69,12 +69,19 @@ def defaults_page(classes: dict[str, type[Method]]) -> str:
         method = f"[{row.method}](methods/{row.method}.md)"
         rows.append([row.form, row.when, method, prior, _silence(registry.load(registry.resolve(row.method)[0]))])
     lines += [*_table(["form", "when", "method", "prior", "candidates a ballot does not mention"], rows), ""]
-    lines += ["## Candidates a ballot does not mention", "", "One vocabulary, the parameter `missing`:", ""]
-    lines += ["- `last`: they share the place behind all the ballot names, tied with each other;"]
+    lines += [
+        "## Candidates a ballot does not mention",
+        "",
+        "The parameter `missing` has the same values for all methods:",
+        "",
+    ]
+    lines += ["- `last`: they are tied in last place, below all items on the ballot;"]
     lines += ["- `last-free`: the same, but they are not compared with each other;"]
-    lines += ["- `ignore`: the ballot says nothing of them;"]
-    lines += ["- `auto`: `last` for rankings and approvals, whose silence is an opinion; `ignore` for pairs, choices,"]
-    lines += ["  top-k ballots (which list what they leave open) and ratings. `describe` says which applies.", ""]
+    lines += ["- `ignore`: the ballot does not compare them;"]
+    lines += [
+        "- `auto`: `last` for rankings and approvals, where an omission is informative; `ignore` for pairs, choices,"
+    ]
+    lines += ["  top-k ballots (whose last tier is open) and ratings. `describe` shows which applies.", ""]
     rows = [[f"[{name}](methods/{name}.md)", *_missing(cls)] for name, cls in classes.items()]
     lines += [*_table(["method", "by default", "also"], rows), ""]
     return "\n".join(lines)
@@ -95,14 +102,19 @@ def _missing(cls: type[Method]) -> list[str]:
 
 def methods_index(classes: dict[str, type[Method]]) -> str:
     """Return the page that lists all methods by family."""
-    lines = ["# Methods", "", "`concordant methods` prints this list, `concordant methods NAME` a page.", ""]
+    lines = [
+        "# Methods",
+        "",
+        "`concordant methods` prints this list, and `concordant methods NAME` describes one method.",
+        "",
+    ]
     families = dict.fromkeys([*FAMILIES, *(registry.family(name) for name in classes)])
     for family in families:
         members = {name: cls for name, cls in classes.items() if registry.family(name) == family}
         if members:
             lines += [f"## {FAMILIES.get(family, f'From the package {family}')}", ""]
             rows = [[f"[{name}]({name}.md)", cls.summary(), _needs(cls)] for name, cls in members.items()]
-            lines += [*_table(["method", "what it does", "needs"], rows), ""]
+            lines += [*_table(["method", "description", "needs"], rows), ""]
     lines += ["```{toctree}", ":hidden:", "", *classes, "```"]
     return "\n".join([*lines, ""])
 
@@ -115,13 +127,13 @@ def method_page(name: str, cls: type[Method]) -> str:
     lines += ["```console", f"$ concordant rank FILE --method {name}", "```", ""]
     home = "concordant" if name in registry.modules() else cls.__module__
     lines += ["```{eval-rst}", f".. autoclass:: {home}.{cls.__name__}", "   :no-members:", "```", ""]
-    lines += ["## Parameters", "", *_parameters(params_of(cls)), ""]
+    lines += [*_options(params_of(cls)), ""]
     if cls.aliases:
         rows = [[f"`{alias}`", _preset(preset)] for alias, preset in cls.aliases.items()]
-        lines += ["## Other names", "", *_table(["name", "stands for"], rows), ""]
+        lines += ["## Other names", "", *_table(["name", "meaning"], rows), ""]
     if cls.needs:
         lines += ["## Needs", ""]
-        lines += [f"- **{need}**: it refuses data where {NEEDS[need].partition(':')[0]}." for need in sorted(cls.needs)]
+        lines += [f"- **{need}**: it rejects data if {NEEDS[need].partition(':')[0]}." for need in sorted(cls.needs)]
         lines += [""]
     if cls.matrices:
         lines += ["## Memory", "", *_memory(cls), ""]
@@ -131,25 +143,27 @@ def method_page(name: str, cls: type[Method]) -> str:
 
 def _memory(cls: type[Method]) -> list[str]:
     parts = (
-        "Where the instances of the data do not fit together, they are ranked some at a time. " if cls.by_parts else ""
+        "If the matrices of all instances do not fit into memory together, instances are ranked in parts. "
+        if cls.by_parts
+        else ""
     )
     return [
         f"It builds matrices of all pairs of items: about {8 * cls.matrices} bytes × items² per instance at its peak, "
         f"which is {shown(cls.memory_of(1_000))} for 1,000 items and {shown(cls.memory_of(10_000))} for 10,000. {parts}"
-        "What would take more than half of the free memory, or more than the environment variable "
-        "`CONCORDANT_MEMORY` says (`4GB`), is refused before it begins."
+        "A ranking that needs more than half of the free memory, or more than the environment variable "
+        "`CONCORDANT_MEMORY` allows (`4GB`), is rejected before it starts."
     ]
 
 
 def learners_index(classes: dict[str, type]) -> str:
     """Return the page that lists all learners."""
-    lines = ["# Learners", "", "Rankers from features, and what goes with them: scikit-learn estimators. The"]
+    lines = ["# Learners", "", "Scikit-learn estimators that rank rows by their features, and transformers. The"]
     lines += [
-        "[guide](../../guide/learning.md) says which to take; `concordant learners` prints this list.",
+        "[guide](../../guide/learning.md) compares them; `concordant learners` prints this list.",
         "",
     ]
     rows = [[f"[{name}]({name}.md)", f"`{cls.__name__}`", _cell(_first_line(cls))] for name, cls in classes.items()]
-    lines += [*_table(["learner", "class", "what it does"], rows), "", "```{toctree}", ":hidden:", "", *classes, "```"]
+    lines += [*_table(["learner", "class", "description"], rows), "", "```{toctree}", ":hidden:", "", *classes, "```"]
     return "\n".join([*lines, ""])
 
 
@@ -163,7 +177,7 @@ def learner_page(name: str, cls: type) -> str:
     )
     lines += ["```{eval-rst}", f".. autoclass:: concordant.learn.{cls.__name__}", "   :members:"]
     lines += ["   :inherited-members: BaseEstimator, TransformerMixin", f"   :exclude-members: {hidden}", "```", ""]
-    return "\n".join([*lines, "## Parameters", "", *_parameters(params_of(cls)), ""])
+    return "\n".join([*lines, *_options(params_of(cls)), ""])
 
 
 def recommenders_index(classes: dict[str, type]) -> str:
@@ -171,11 +185,11 @@ def recommenders_index(classes: dict[str, type]) -> str:
     lines = [
         "# Recommenders",
         "",
-        "What recommends items to agents. The [guide](../../guide/recommending.md) says which to",
+        "Recommender systems. The [guide](../../guide/recommending.md) compares",
     ]
-    lines += ["take; `concordant recommenders` prints this list.", ""]
+    lines += ["them; `concordant recommenders` prints this list.", ""]
     rows = [[f"[{name}]({name}.md)", f"`{cls.__name__}`", _cell(_first_line(cls))] for name, cls in classes.items()]
-    table = _table(["recommender", "class", "what it does"], rows)
+    table = _table(["recommender", "class", "description"], rows)
     return "\n".join([*lines, *table, "", "```{toctree}", ":hidden:", "", *classes, "```", ""])
 
 
@@ -183,16 +197,9 @@ def recommender_page(name: str, cls: type) -> str:
     """Return the page of one recommender: its docstring, how to train it, its parameters, its functions."""
     lines = [f"# {name}", "", *_prose(inspect.getdoc(sys.modules[cls.__module__]) or _first_line(cls)), ""]
     lines += ["```console", f"$ concordant recommend train FILE --method {name} -o model.zip", "```", ""]
-    lines += ["## Parameters", "", *_parameters(params_of(cls)), ""]
-    lines += [
-        "## In Python",
-        "",
-        "```{eval-rst}",
-        f".. autoclass:: concordant.recommend.{cls.__name__}",
-        "   :members:",
-    ]
+    lines += ["```{eval-rst}", f".. autoclass:: concordant.recommend.{cls.__name__}", "   :members:"]
     lines += ["   :inherited-members:", "   :exclude-members: with_learnt, summary, learnt, name, to_dict", "```", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_options(params_of(cls)), ""])
 
 
 def _first_line(cls: type) -> str:
@@ -202,15 +209,18 @@ def _first_line(cls: type) -> str:
 def metrics_page() -> str:
     """Return the page of all metrics."""
     lines = ["# Metrics", "", "A metric is written `name@cutoff:option`, for example `ndcg@10`, `ndcg@5:letor`,"]
-    lines += ["`p@5:threshold=2`. `cc.metrics.parse` reads it, `str` writes it back.", ""]
+    lines += ["`p@5:threshold=2`. `cc.metrics.parse` parses it, and `str` converts it back.", ""]
     described = metrics.describe()
-    kinds = {"retrieval": "Against relevance labels", "distance": "Between two rankings"}
+    kinds = {
+        "retrieval": "Retrieval metrics (against relevance judgements)",
+        "distance": "Distances between two rankings",
+    }
     for kind, title in kinds.items():
         lines += [f"## {title}", ""]
         for one in (d for d in described if d.kind == kind):
             cls = type(metrics.parse(one.name))
             also = f" (also `{'`, `'.join(cls.aliases)}`)" if cls.aliases else ""
-            lines += [f"### {one.name}", "", *_prose(inspect.getdoc(cls) or one.doc), ""]
+            lines += [f"### {one.name}", "", *_prose(written_doc(cls) or one.doc), ""]
             lines += [f"Higher is {'better' if cls.higher_is_better else 'worse'}{also}.", ""]
             lines += [*_parameters(one.options), ""]
     return "\n".join(lines)
@@ -230,7 +240,7 @@ def formats_page() -> str:
         ]
         for f in io.list_formats()
     ]
-    return "\n".join([*lines, *_table(["format", "endings", "reads", "writes", "what"], rows), ""])
+    return "\n".join([*lines, *_table(["format", "endings", "reads", "writes", "description"], rows), ""])
 
 
 READERS = {
@@ -243,9 +253,9 @@ READERS = {
 
 def reading_page() -> str:
     """Return the page of all options of reading."""
-    lines = ["# Options of reading", "", "A column is named by its name in any spelling, or by its position from 1;"]
-    lines += ["`None`, or the word `none`, says that no column plays the role. Without an option, a column is taken"]
-    lines += ["for a role where its name is one of those listed, and the notes say so. `?name` takes a column that may"]
+    lines = ["# Options of reading", "", "Give a column by its name in any spelling, or by its position from 1;"]
+    lines += ["`None`, or the word `none`, means that no column has the role. Without an option, a column is used"]
+    lines += ["for a role if its name is one of those listed, which the notes report. `?name` gives a column that may"]
     lines += ["be missing.", ""]
     for what, who in READERS.items():
         rows = []
@@ -255,7 +265,7 @@ def reading_page() -> str:
             default = "" if one.default is None else f"`{one.default}`"
             rows.append([f"`{one.name}=`", on_line, _cell(one.doc), default, also])
         lines += [f"## {what.capitalize()}", "", f"For {who}.", ""]
-        lines += [*_table(["Python", "command line", "what it says", "default", "recognised names"], rows), ""]
+        lines += [*_table(["Python", "command line", "meaning", "default", "recognised names"], rows), ""]
     return "\n".join(lines)
 
 
@@ -278,21 +288,21 @@ def _markdown(text: str) -> str:
     return "".join(word for pair in zip(plain, [*code, ""], strict=True) for word in pair)
 
 
-def _parameters(declared: tuple[Param, ...]) -> list[str]:
+def _options(declared: tuple[Param, ...]) -> list[str]:
+    """Return the command-line options of the parameters, which the docstring of the class describes."""
     if not declared:
         return ["It has no parameters."]
-    return _table(["parameter", "option", "default", "allowed", "what"], [_parameter(p) for p in declared])
+    return ["On the command line, the parameters are the options " + ", ".join(f"`{p.option}`" for p in declared) + "."]
+
+
+def _parameters(declared: tuple[Param, ...]) -> list[str]:
+    if not declared:
+        return ["It has no options."]
+    return _table(["option", "type", "default", "description"], [_parameter(p) for p in declared])
 
 
 def _parameter(p: Param) -> list[str]:
-    allowed = ", ".join(f"`{choice}`" for choice in p.choices)
-    if not allowed and p.kind in (int, float):
-        has_range = p.low is not None or p.high is not None
-        allowed = p.range_text() if has_range else "any number"
-    elif not allowed:
-        allowed = "true or false" if p.kind is bool else "text"
-    allowed += ", or nothing" if p.optional else ""
-    return [f"`{p.name}`", f"`{p.option}`", f"`{p.default}`", allowed, _cell(p.doc)]
+    return [f"`{p.name}`", _cell(f"`{p.type_text()}`"), f"`{p.default!r}`", _cell(p.section()[1].strip())]
 
 
 def _laws(cls: type[Method]) -> list[str]:
@@ -302,7 +312,7 @@ def _laws(cls: type[Method]) -> list[str]:
     return [
         *lines,
         "",
-        "What the laws say, and how they are checked: [how accuracy is proven](../../develop/accuracy.md).",
+        "The laws and their tests: [how accuracy is proven](../../develop/accuracy.md).",
     ]
 
 

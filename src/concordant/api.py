@@ -1,4 +1,4 @@
-"""The function most people need: rank."""
+"""The function rank and the choice of a default method."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MANY_TIES = 0.05  # share of tied pairs above which a model of draws is the defa
 
 @dataclass(frozen=True)
 class Default:
-    """One row of the table of defaults: which form, when, which method, and why."""
+    """One row of the table of default methods: form of the data, condition, method and reason."""
 
     form: str
     when: str
@@ -27,22 +27,26 @@ class Default:
 
 
 class Summed(NamedTuple):
-    """Ballots of which only sums are kept, or none yet: their form, in one instance."""
+    """Stand-in for preferences of one instance of which only the form, or the form and summary counts, are known."""
 
     form: str
     sums: Any = None
     n_instances: int = 1
 
 
-# By form first, then by instances: the first row that holds. Pairs are never fused by rank.
+# The first row whose form and condition match is used. Pairs are never fused by rank.
 DEFAULTS = (
     Default(
-        "pairs", "more than 5% tie", "davidson", "pairs, many of them tied", lambda prefs: _tied(prefs) > MANY_TIES
+        "pairs",
+        "more than 5% of the pairs are ties",
+        "davidson",
+        "pairs, many of them tied",
+        lambda prefs: _tied(prefs) > MANY_TIES,
     ),
     Default("pairs", "", "bradley-terry", "pairs"),
-    Default("choices", "", "plackett-luce", "choices from what was on offer"),
-    Default("top-k", "", "plackett-luce", "first places with the rest left open"),
-    Default("approvals", "", "approval", "ballots of two levels"),
+    Default("choices", "", "plackett-luce", "choices from sets of alternatives"),
+    Default("top-k", "", "plackett-luce", "top-k lists with the rest in unknown order"),
+    Default("approvals", "", "approval", "approvals"),
     Default("ratings", "all ratings are equal", "approval", "ratings that are all equal", lambda prefs: _equal(prefs)),
     Default("ratings", "", "mpm", "ratings"),
     Default(
@@ -54,7 +58,7 @@ DEFAULTS = (
         "rankings",
         "the same agents rank in several instances",
         "rrf",
-        "ranked lists of the same agents in several instances",
+        "rankings by the same agents in several instances",
         lambda prefs: prefs.n_instances > 1 and prefs.n_agents is not None and prefs.n_agents < prefs.n_ballots,
     ),
     Default("rankings", "", "borda", "rankings"),
@@ -62,17 +66,17 @@ DEFAULTS = (
 
 
 def default_choice(prefs: Preferences | Summed) -> Default:
-    """Return the row of the table of defaults that fits these preferences."""
+    """Return the first row of the table of defaults that matches these preferences."""
     return next((row for row in DEFAULTS if row.form == prefs.form and row.applies(prefs)), DEFAULTS[-1])
 
 
 def default_method(prefs: Preferences) -> str:
-    """Return the name of the method ``rank`` uses when none is named."""
+    """Return the name of the method that ``rank`` uses by default."""
     return default_choice(prefs).method
 
 
 def _tied(prefs: Preferences) -> float:
-    """Return the share of tied duels, by weight."""
+    """Return the share of comparisons that are ties, by weight."""
     is_tie = prefs.tier[0::2] == prefs.tier[1::2]
     if prefs.has_unit_weights:
         return float(is_tie.mean())
@@ -80,7 +84,7 @@ def _tied(prefs: Preferences) -> float:
 
 
 def _equal(prefs: Preferences | Summed) -> bool:
-    """Return whether all ratings are the same, as in a file that lists only approved items."""
+    """Return whether all ratings are equal, as in a file that lists only approved items."""
     value = prefs.value if isinstance(prefs, Preferences) else None
     return value is not None and bool((value == value[0]).all())
 
@@ -88,12 +92,56 @@ def _equal(prefs: Preferences | Summed) -> bool:
 def rank(
     prefs: Preferences | Any, method: str | Method | None = None, *, min_ballots: float | None = None, **params: object
 ) -> Ranking:
-    """Rank the candidates of every instance by a method (a name or an object), by default one that fits the form.
+    """Rank the candidates of every instance.
 
-    A DataFrame is read as ``Preferences.from_frame`` reads it, with its options. With ``min_ballots`` items on fewer
-    ballots are left out first; a warning of the ranking says how many. Files, folders and patterns
-    (``"votes/*.parquet"``) are read as ``cc.read`` does, with its options, and reduced to counts where the method
-    allows, by ``workers`` processes or on a Dask ``cluster`` if such are named.
+    Parameters
+    ----------
+    prefs : Preferences, DataFrame, str, path or list of paths
+        What to rank. A DataFrame (pandas, polars, pyarrow, …) is read like ``Preferences.from_frame`` does. Names of
+        files, folders and patterns (``"votes/*.parquet"``) are read like ``cc.read`` does.
+    method : str or Method, optional
+        Name of a method (``"borda"``; ``concordant methods`` lists all) or a method object (``cc.Borda()``). By
+        default, a method that suits the form of the data is chosen.
+    min_ballots : float, optional
+        Minimum number of ballots, by weight, that must mention an item. Other items are left out, and a warning of
+        the ranking says how many.
+    **params : object
+        Hyper-parameters of the method (``prior=1.0``). If ``prefs`` is a DataFrame or files, arguments that are
+        options of ``Preferences.from_frame`` or ``cc.read`` (``winner="chosen"``, ``format="trec"``, ``workers=4``)
+        control reading instead. A name that is both belongs to the method if ``method`` is given by name.
+
+    Returns
+    -------
+    Ranking
+        Items, scores, ranks and, for many methods, confidence intervals of every instance.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to rank, or the data cannot be read.
+    NeedError
+        If the data lack what the method needs, such as ratings or agents.
+    ParameterError
+        If a hyper-parameter is unknown or out of range.
+    UnknownNameError
+        If no method has this name.
+
+    Notes
+    -----
+    Files are reduced to counts while they are read if the method allows it. ``workers`` processes or a Dask
+    ``cluster`` then share the work.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
+    >>> ranking = cc.rank(prefs, "borda")
+    >>> ranking.items
+    ['a', 'b', 'c']
+    >>> ranking.scores.tolist()
+    [5.0, 3.0, 1.0]
+    >>> cc.rank(prefs, "plackett-luce", prior=1.0).method
+    'plackett-luce'
     """
     from concordant.request import Request
 

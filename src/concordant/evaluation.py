@@ -1,9 +1,9 @@
-"""Evaluate rankings against known labels.
+"""Evaluation of rankings against relevance judgements.
 
-A mean over queries is only worth something beside another mean over the same queries. So every judged instance
-counts, as with ``trec_eval -c``: one that the ranking lacks scores what an empty list scores, 0 as a rule. Or only
-those that are both judged and ranked count (``queries="shared"``, trec_eval without ``-c``). Ranked instances without
-any label never count. Whatever was filled in or left out is named.
+Means over queries are comparable only if they cover the same queries. By default, every judged instance therefore
+counts, as with ``trec_eval -c``: an instance that is judged but not ranked gets the value of an empty list, usually 0.
+With ``queries="shared"``, only instances that are both judged and ranked count, as with trec_eval without ``-c``.
+Ranked instances without labels never count. Warnings name the instances that were filled in or left out.
 """
 
 from __future__ import annotations
@@ -26,16 +26,27 @@ from concordant.support.text import align
 from concordant.types import Floats, Int64s
 
 Scored: TypeAlias = Mapping[str, Mapping[str, float]] | Mapping[str, float]
-# A tie matters where relevant items share it with less relevant ones; a few such ties are no news.
+# A tie matters if it contains items of different relevance; a few such ties need no warning.
 _MANY_TIES = 0.1
+TIES = ("order", "average", "input")
 
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Metric values per instance and their means. ``evaluation["map"]`` is a mean, ``per_instance["map"]`` all.
+    """Values of the metrics per instance, and their means: ``evaluation["map"]`` is a mean.
 
-    ``instances`` are those that were averaged, None where they have no names. ``missing`` are the judged ones that
-    were not ranked, ``unjudged`` the ranked ones without labels; ``warnings`` say what became of them.
+    Attributes
+    ----------
+    per_instance : mapping of str to ndarray
+        Values of each metric, one per instance; NaN where the metric skips an instance.
+    instances : Vocabulary or None
+        Names of the instances that were averaged.
+    missing : tuple of str
+        Judged instances that are not ranked.
+    unjudged : tuple of str
+        Ranked instances without labels.
+    warnings : tuple of Notice
+        How missing and unjudged instances, and ties, were treated.
     """
 
     per_instance: Mapping[str, Floats]
@@ -46,19 +57,30 @@ class Evaluation:
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean of every metric over the instances (skipped instances left out)."""
+        """Mean of every metric over the instances, except those that the metric skips."""
         return {name: measures.mean(values) for name, values in self.per_instance.items()}
 
     @property
     def n_instances(self) -> int:
-        """How many instances were averaged."""
+        """Number of instances that were averaged."""
         return 1 if self.instances is None else len(self.instances)
 
     def __getitem__(self, metric: str) -> float:
         return self.means[str(measures.parse(metric))]
 
     def over(self, instances: Sequence[str]) -> Evaluation:
-        """Keep only these instances, in this order."""
+        """Restrict the evaluation to some instances.
+
+        Parameters
+        ----------
+        instances : sequence of str
+            The instances, in the order to keep.
+
+        Returns
+        -------
+        Evaluation
+            The values of these instances.
+        """
         if self.instances is None:
             return self
         codes = [self.instances.code(label, "instance") for label in instances]
@@ -66,7 +88,13 @@ class Evaluation:
         return replace(self, per_instance=values, instances=Vocabulary(list(instances)))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
+        """Return the evaluation as plain data, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Means, values per instance, missing and unjudged instances, warnings and conventions.
+        """
         names = [None] if self.instances is None else self.instances.labels
         rows = {
             metric: [None if np.isnan(value) else value for value in values.tolist()]
@@ -102,20 +130,52 @@ def evaluate(
     unjudged: str = "zero",
     ties: str = "order",
 ) -> Evaluation:
-    """Evaluate a ranking against labels.
+    """Evaluate a ranking against relevance judgements.
 
-    The ranking may be a run: preferences of one agent with scores or ranks, or ``{query: {document: score}}`` as
-    pytrec_eval and ranx take them; labels may be ``{query: {document: relevance}}``. ``queries="judged"`` averages
-    over all judged instances (one that is not ranked scores 0, as ``trec_eval -c`` counts), ``"shared"`` over those
-    that are ranked, too. ``unjudged="skip"`` leaves unjudged items out of the lists instead of counting them as
-    irrelevant. Ties are broken by input order, in runs by document id as trec_eval does; with ``ties="average"``
-    every value is the mean over all orders inside ties.
+    Parameters
+    ----------
+    ranking : Ranking, Preferences or dict
+        The ranking, or a run: preferences of one agent with scores or ranks, or ``{query: {document: score}}`` as in
+        pytrec_eval and ranx.
+    labels : Labels or dict
+        Relevance judgements (qrels), also as ``{query: {document: relevance}}``.
+    metrics : str, Metric or sequence of these, default ("ndcg@10", "map")
+        Metrics such as ``"ndcg@10"``; ``concordant metrics`` lists all.
+    queries : {'judged', 'shared'}, default 'judged'
+        Instances to average over: all judged ones, where a missing one counts as an empty list (as in
+        ``trec_eval -c``), or those that are both judged and ranked.
+    unjudged : {'zero', 'skip'}, default 'zero'
+        Treat unjudged items as irrelevant, or remove them from the lists.
+    ties : {'order', 'average', 'input'}, default 'order'
+        ``"order"`` breaks ties by input order and, in runs, by document ID, as trec_eval does. ``"average"`` averages
+        over all orders of tied items. ``"input"`` breaks ties by input order in runs as well, and their scores keep
+        double precision: a ranking that was written to a file and read again has the same values.
+
+    Returns
+    -------
+    Evaluation
+        Values per instance and their means.
+
+    Raises
+    ------
+    InputError
+        If ranking and labels share no instance, or an option is not one of its choices.
+    UnknownNameError
+        If a metric is unknown.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> run = {"q1": {"d1": 0.9, "d2": 0.7}, "q2": {"d3": 0.4, "d4": 0.8}}
+    >>> qrels = {"q1": {"d1": 1}, "q2": {"d3": 1}}
+    >>> cc.evaluate(run, qrels, ["mrr", "p@1"]).means
+    {'mrr': 0.75, 'p@1': 0.5}
     """
     _check_choice("queries", queries, ("judged", "shared"))
     _check_choice("unjudged", unjudged, ("zero", "skip"))
-    _check_choice("ties", ties, ("order", "average"))
+    _check_choice("ties", ties, TIES)
     wanted = [metrics] if isinstance(metrics, str) else list(metrics)
-    ranking, labels = _as_ranking(ranking), _as_labels(labels)
+    ranking, labels = _as_ranking(ranking, ties), _as_labels(labels)
     ptr, item, label, instance_of_labels = labels.aligned(ranking.instances, ranking.vocabulary)
     n_items = len(ranking.vocabulary) + len(labels.items)
     ranked_label = kernels.join_labels(ranking.slot_ptr, ranking.ranked_item, ptr, item, label, n_items)
@@ -137,8 +197,8 @@ def evaluate(
         return Evaluation(values, ranking.instances, warnings=tuple(tie_notices))
     if len(unranked_instances) == labels.n_instances:
         raise InputError(
-            f"None of the ranked instances (such as {shorten(ranking.instances[0])!r}) is judged (such as "
-            f"{shorten(labels.instances[0])!r} is): check that ranking and labels name instances alike."
+            f"No ranked instance (such as {shorten(ranking.instances[0])!r}) is judged (the labels have "
+            f"{shorten(labels.instances[0])!r}, for example): use the same instance names in ranking and labels."
         )
     is_counted = np.concatenate([instance_of_labels >= 0, np.full(len(unranked_instances), queries == "judged")])
     missing = labels.instances.take(unranked_instances)
@@ -154,7 +214,7 @@ def evaluate(
 
 
 def on_shared_instances(results: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Restrict the evaluations of several systems to the instances all of them have, in one order."""
+    """Restrict the evaluations of several systems to the instances that all of them have, in the same order."""
     labels_of_system = [set(result.instances.labels) for result in results.values() if result.instances is not None]
     if not labels_of_system:
         return dict(results)
@@ -168,7 +228,7 @@ def on_shared_instances(results: Mapping[str, Evaluation]) -> dict[str, Evaluati
 def paired_tests(
     results: Mapping[str, Evaluation], baseline: str | None = None, *, test: str = "t", seed: int = 0
 ) -> list[dict[str, Any]]:
-    """Compare systems, all evaluated on the same instances, with one of them (the first unless named), by every metric.
+    """Test each system against a baseline (by default the first) by every metric; all must have the same instances.
 
     A row is plain data: metric, baseline, system, difference, p, p_holm, significant.
     """
@@ -183,68 +243,67 @@ def paired_tests(
 
 
 def _paired(results: Mapping[str, Evaluation], metric: str) -> dict[str, Floats]:
-    """Return, per system, the values of the instances that the metric does not skip; all systems have the
-    same instances.
-    """
+    """Return, per system, the values of the instances that no system skips for this metric."""
     values = {name: result.per_instance[metric] for name, result in results.items()}
     has_value = ~np.isnan(np.stack(list(values.values()))).any(axis=0)
     if not has_value.any():
         raise InputError(
-            f"{metric} has a value for no instance, so the systems cannot be compared: take another metric."
+            f"{metric} has no value for any instance, so the systems cannot be compared: choose another metric."
         )
     return {name: value[has_value] for name, value in values.items()}
 
 
-def ranking_of_run(prefs: Preferences) -> Ranking:
-    """Order a search run the way trec_eval does: by score in single precision, then by document id, descending.
+def ranking_of_run(prefs: Preferences, ties: str = "order") -> Ranking:
+    """Sort a search run as trec_eval does: by score in single precision, then by document ID, both descending.
 
-    Preferences with ranks instead of scores are ordered by rank. One agent only: a run is one system's answer, and
-    holds only what that system returned.
+    With ``ties="input"``, scores have double precision and ties keep the order of the input. Preferences with ranks
+    instead of scores are sorted by rank. The run must come from a single agent and contains only the documents that it
+    returned.
     """
     if prefs.n_agents is not None and prefs.n_agents > 1:
         raise InputError(
-            f"A run is the answer of one system, and there are {prefs.n_agents}: "
-            + action("one_agent", "take one with prefs.select(agents=…)")
-            + ", or rank them together first."
+            f"A run comes from one system, but there are {prefs.n_agents} agents: "
+            + action("one_agent", "select one with prefs.select(agents=…)")
+            + ", or aggregate them first."
         )
     if prefs.value is None:
         raise InputError("A run needs scores or ranks: give a TREC run or a table with a rank or score column.")
     if prefs.n_ballots > len(np.unique(prefs.instance_of_ballot)):
-        raise InputError("A run answers each instance once, here are several lists for one: rank them together first.")
+        raise InputError("A run has one list per instance, but here an instance has several: aggregate them first.")
     score = prefs.value if prefs.scale == "rating" else -prefs.value
     instance = np.repeat(prefs.instance_of_ballot, np.diff(prefs.indptr))
     labels = prefs.items.labels
     place_of_item = np.empty(len(labels), np.int64)
     place_of_item[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
-    order = np.lexsort((place_of_item[prefs.item], instance))
+    order = np.lexsort((np.arange(len(instance)) if ties == "input" else place_of_item[prefs.item], instance))
     instances, size = np.unique(instance, return_counts=True)
     return Ranking(
         vocabulary=prefs.items,
         slot_ptr=pointer(size),
         slot_item=prefs.item[order],
-        score=score[order].astype(np.float32).astype(np.float64),
+        score=score[order] if ties == "input" else score[order].astype(np.float32).astype(np.float64),
         instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(instances)),
         method="run",
     )
 
 
-def _as_ranking(run: object) -> Ranking:
-    """Return a ranking from a Ranking, a run as preferences, or {query: {document: score}}."""
+def _as_ranking(run: object, ties: str) -> Ranking:
+    """Return a ranking from a Ranking, a run as preferences, or ``{query: {document: score}}``."""
     if isinstance(run, Ranking):
         return run
     if isinstance(run, Preferences):
-        return ranking_of_run(run)
+        return ranking_of_run(run, ties)
     if not isinstance(run, Mapping):
         raise InputError(
             f"evaluate() takes a Ranking, a run as Preferences or {{query: {{document: score}}}}, not "
             f"{type(run).__name__}: make a ranking with cc.rank(…) or read a run with cc.read(path)."
         )
     instance, item, score = _columns(run, "run", "score")
-    return ranking_of_run(Preferences.from_ratings(["run"] * len(item), item, score, instance=instance))
+    return ranking_of_run(Preferences.from_ratings(["run"] * len(item), item, score, instance=instance), ties)
 
 
 def _as_labels(labels: object) -> Labels:
-    """Return labels from Labels or {query: {document: relevance}}."""
+    """Return labels from Labels or ``{query: {document: relevance}}``."""
     if isinstance(labels, Labels):
         return labels
     if not isinstance(labels, Mapping):
@@ -256,7 +315,7 @@ def _as_labels(labels: object) -> Labels:
 
 
 def _columns(nested_scores: Mapping[Any, Any], what: str, number: str) -> tuple[list[Any] | None, list[Any], list[Any]]:
-    """Return the columns instance, item and number of {query: {item: number}}; instance is None for {item: number}."""
+    """Return the columns instance (None if not nested), item and number of ``{query: {item: number}}``."""
     is_nested = [isinstance(value, Mapping) for value in nested_scores.values()]
     if any(is_nested) != all(is_nested):
         raise InputError(f"The {what} mix {{document: {number}}} with {{query: {{document: {number}}}}}: use one.")
@@ -293,7 +352,7 @@ def _gaps(missing: Sequence[str], without_labels: Sequence[str], n_judged: int, 
 
 
 def _tied(ranking: Ranking, ranked_label: Floats) -> list[Notice]:
-    """Return a notice if the order inside ties affects more than 10% of the relevant items."""
+    """Return a warning if the order of tied items affects more than 10% of the relevant items."""
     rank = ranking.rank_in_order
     if not (rank[1:] == rank[:-1]).any():
         return []

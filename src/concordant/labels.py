@@ -1,4 +1,4 @@
-"""Known relevance: (instance, item, label), the truth rankings are evaluated against."""
+"""Relevance judgements (qrels): labels of items in instances, against which rankings are evaluated."""
 
 from __future__ import annotations
 
@@ -13,9 +13,31 @@ from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 
 class Labels(Frozen):
-    """Labels per instance and item, sorted by instance; joins other data by label text.
+    """Relevance labels of items in instances, sorted by instance.
 
-    ``ptr`` delimits the instances: instance q owns rows ptr[q]:ptr[q + 1] of ``item`` and ``label``.
+    Instance q owns rows ``ptr[q]:ptr[q + 1]`` of ``item`` and ``label``. Other data are joined by the names of
+    instances and items.
+
+    Parameters
+    ----------
+    instance : array-like or None
+        The instance (query, topic) of every row; None if there is only one.
+    item : array-like
+        The item (document) of every row.
+    label : array-like of float
+        The relevance grade of every row; higher is more relevant.
+
+    Raises
+    ------
+    InputError
+        If the columns differ in length, or an item has two labels in one instance.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> labels = cc.Labels(["q1", "q1", "q2"], ["d1", "d2", "d1"], [2, 0, 1])
+    >>> labels
+    Labels(3 labels, 2 items, 2 instances)
     """
 
     instances: Vocabulary | None
@@ -25,7 +47,7 @@ class Labels(Frozen):
     ptr: Int64s
 
     def __init__(self, instance: object, item: object, label: object) -> None:
-        """Encode the columns and sort the rows by instance; refuse an item labelled twice."""
+        """Encode the columns and sort the rows by instance; raise InputError if an item is labelled twice."""
         item_codes, items = encode(item, "item")
         n = len(item_codes)
         instance_codes, instances = np.zeros(n, np.int32), None
@@ -42,7 +64,7 @@ class Labels(Frozen):
         self._check_repeats()
 
     def _check_repeats(self) -> None:
-        """Refuse an item that is labelled twice in an instance."""
+        """Raise InputError if an item has two labels in one instance."""
         from concordant import kernels
 
         instance, row = kernels.find_repeated(self.ptr, self.item, len(self.items))
@@ -54,7 +76,7 @@ class Labels(Frozen):
 
     @property
     def n_instances(self) -> int:
-        """How many instances are labelled."""
+        """Number of instances."""
         return len(self.ptr) - 1
 
     def __len__(self) -> int:
@@ -64,11 +86,33 @@ class Labels(Frozen):
         return f"Labels({len(self):,} labels, {len(self.items):,} items, {self.n_instances:,} instances)"
 
     def aligned(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
-        """Return (ptr, item, label) in another numbering of instances and items.
+        """Return the labels in the integer codes of another vocabulary of instances and items.
 
-        Row ranges follow the other's instances (empty where an instance has no labels); items the other does not
-        know get codes from ``len(items)`` up, because they still count as relevant. Last comes the position of
-        each of the other's instances here, -1 where unlabelled. The answer for the latest partner is kept.
+        The result of the latest call is cached.
+
+        Parameters
+        ----------
+        instances : Vocabulary or None
+            Instances of the other data.
+        items : Vocabulary
+            Items of the other data.
+
+        Returns
+        -------
+        ptr : ndarray of int64
+            Row ranges of the other data's instances; empty for an instance without labels.
+        item : ndarray of int32
+            Item codes. Items that the other data lack get codes from ``len(items)`` up, because they still count as
+            relevant items.
+        label : ndarray of float64
+            Labels of the rows.
+        own_instance : ndarray of int64
+            Index of each of the other data's instances here, -1 if it has no labels.
+
+        Raises
+        ------
+        InputError
+            If only one of the two names instances.
         """
         latest = vars(self).get("_latest")
         if latest is None or latest[0] is not instances or latest[1] is not items:
@@ -76,7 +120,7 @@ class Labels(Frozen):
         return latest[2]
 
     def _align(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
-        """Return what ``aligned`` returns, without its cache."""
+        """Return the result of ``aligned`` without its cache."""
         if (instances is None) != (self.instances is None) and max(len(instances or ""), self.n_instances) > 1:
             raise InputError(
                 "Only one of the ranking and the labels names instances: give both the same instance column."
@@ -94,7 +138,24 @@ class Labels(Frozen):
         return ptr, item_code[self.item[rows]], self.label[rows], own_instance
 
     def for_items(self, instance_of: AnyArray, instances: Vocabulary | None, items: Vocabulary, item: Int32s) -> Floats:
-        """Return the label of each (instance, item) pair of another numbering, NaN where unjudged."""
+        """Look up the label of each (instance, item) pair, given as codes of another vocabulary.
+
+        Parameters
+        ----------
+        instance_of : array of int
+            Instance code of each pair.
+        instances : Vocabulary or None
+            Vocabulary of the instance codes.
+        items : Vocabulary
+            Vocabulary of the item codes.
+        item : ndarray of int32
+            Item code of each pair.
+
+        Returns
+        -------
+        ndarray of float64
+            One label per pair, NaN where the item is unjudged.
+        """
         ptr, labelled_item, label, _ = self.aligned(instances, items)
         width = len(items) + len(self.items)
         key = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * width + labelled_item

@@ -1,7 +1,8 @@
-"""The base of all methods: a frozen set of hyper-parameters with one function from preferences to a ranking.
+"""Base class of all methods: immutable hyper-parameters and a function from preferences to a ranking.
 
 A method is one file ``aggregate/<family>/<name>.py`` with one class of the same name. It declares its
-hyper-parameters with ``param``, what it ``needs``, the laws it waives (each with a reason), and ``scores``.
+hyper-parameters with ``param``, the data it ``needs`` and the laws it waives (each with a reason), and implements
+``scores``.
 """
 
 from __future__ import annotations
@@ -109,7 +110,17 @@ def said_by(method: Method, notices: Sequence[Notice]) -> tuple[Notice, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Method(Settings):
-    """Base class of every aggregation method."""
+    """Base class of all aggregation methods.
+
+    A method is immutable. Its fields, declared with ``param``, are its hyper-parameters.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"]])
+    >>> cc.Borda(missing="ignore").rank(prefs).items
+    ['a', 'b', 'c']
+    """
 
     word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
@@ -137,21 +148,69 @@ class Method(Settings):
     """Whether every instance is ranked on its own, so that workers may share the instances."""
 
     def of_everybody(self) -> Self:
-        """Return the method that ranks every item: itself, unless it leaves out those not seen for long."""
+        """Return a variant that ranks every item, for methods that leave out inactive items.
+
+        Returns
+        -------
+        Method
+            The method itself unless it leaves out inactive items.
+        """
         return self
 
     def scores(self, prefs: Preferences) -> Floats | Outcome:
-        """Return a score per slot (higher is better), or an Outcome with more."""
+        """Compute the scores; every method implements this.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+
+        Returns
+        -------
+        ndarray of float64 or Outcome
+            A score per slot (higher is better), or an Outcome with further results.
+        """
         raise TypeError(f"{type(self).__name__} does not define scores().")
 
     def rank(self, prefs: Preferences) -> Ranking:
-        """Rank the candidates of every instance."""
+        """Rank the candidates of every instance.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+
+        Returns
+        -------
+        Ranking
+            The ranking.
+
+        Raises
+        ------
+        NeedError
+            If the preferences lack something that the method needs.
+        """
         start = time.perf_counter()
         self.check_needs(prefs)
         return self.ranking_of(prefs, self._scores_within_memory(prefs), start)
 
     def ranking_of(self, prefs: Preferences, scored: Floats | Outcome, start: float | None = None) -> Ranking:
-        """Return the ranking of the candidates by the scores (or the outcome) computed for them."""
+        """Create the ranking from computed scores.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+        scored : ndarray of float64 or Outcome
+            The result of ``scores``.
+        start : float, optional
+            Value of ``time.perf_counter()`` when the computation started.
+
+        Returns
+        -------
+        Ranking
+            The ranking.
+        """
         outcome, score = (scored, scored.score) if isinstance(scored, Outcome) else (_NOTHING_MORE, scored)
         if not np.isfinite(score).all():
             raise InputError(f"{self.name} gave a score that is not finite: please report these preferences.")
@@ -177,7 +236,20 @@ class Method(Settings):
         )
 
     def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:
-        """Return how certain the first places of a ranking of these preferences are."""
+        """Assess how certain the first places of a ranking are.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+        ranking : Ranking
+            Their ranking by this method.
+
+        Returns
+        -------
+        sequence of Certainty
+            One per instance.
+        """
         from concordant.narrative.certainty import assess
 
         return assess(ranking, prefs, self._missing)
@@ -187,7 +259,20 @@ class Method(Settings):
         return str(getattr(self, "missing", self.unmentioned))
 
     def explained(self, prefs: Preferences, ranking: Ranking) -> Explanation:
-        """Explain the ranking of one instance from its ballots."""
+        """Explain the ranking of one instance from its ballots.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots of all instances.
+        ranking : Ranking
+            The ranking of the instance.
+
+        Returns
+        -------
+        Explanation
+            The reasons, and a picture if there is one.
+        """
         if not len(ranking.score):
             nothing = Reason("Nothing to explain", ["This instance has no candidates."])
             return Explanation(self.name, (nothing,), ranking.instance)
@@ -201,7 +286,7 @@ class Method(Settings):
         return Explanation(self.name, reasons, ranking.instance, method.picture(prefs, ranking))
 
     def _settled_as_in(self, prefs: Preferences) -> Self:
-        """Return the method with ``missing="auto"`` resolved by the ballots of all instances, not those of one."""
+        """Return the method with ``missing="auto"`` resolved by the ballots of all instances, not of one."""
         if getattr(self, "missing", None) != "auto" or getattr(self, "counts", "binary") != "binary":
             return self
         from concordant import views
@@ -210,22 +295,60 @@ class Method(Settings):
         return replace(self, **settled).with_learnt(**self.learnt)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the ranking of the only instance; methods with more to tell override this."""
+        """Explain the ranking of a single instance; methods override this to give their own reasons.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+        ranking : Ranking
+            Their ranking by this method.
+
+        Returns
+        -------
+        sequence of Reason
+            Steps of the explanation.
+        """
         from concordant.narrative.sentences import Scene, first_places
 
         return first_places(Scene(prefs, ranking, self._missing), self.summary())
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
-        """Return a function that draws the explanation as SVG text, where a picture helps."""
+        """Return a function that draws the explanation, for methods that have a picture.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+        ranking : Ranking
+            Their ranking by this method.
+
+        Returns
+        -------
+        callable or None
+            A function that returns SVG text.
+        """
         return None
 
     def ranks_apart(self, prefs: Preferences) -> bool:
-        """Return whether each instance of these preferences is ranked independently."""
+        """Return whether each instance of these preferences is ranked independently of the others.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+
+        Returns
+        -------
+        bool
+            True if instances can be distributed over workers.
+        """
         return self.apart or self.by_parts
 
     def _scores_within_memory(self, prefs: Preferences) -> Floats | Outcome:
-        """Score all instances at once or, where their matrices do not fit, part by part; refuse instances that
-        never fit.
+        """Score all instances at once, or in parts if their matrices do not fit into memory together.
+
+        Raise MemoryLimitError if the matrices of a single instance do not fit.
         """
         size = np.diff(prefs.slot_ptr).astype(np.float64)
         needed = self.memory_of(1) * size**2
@@ -241,8 +364,9 @@ class Method(Settings):
         return self._scores_by_parts(prefs, needed)
 
     def _scores_by_parts(self, prefs: Preferences, needed: Floats) -> Outcome:
-        """Score consecutive instances in parts whose matrices fit into memory together; ``needed`` is in bytes
-        per instance.
+        """Score consecutive instances in parts whose matrices fit into memory together.
+
+        ``needed`` is the memory of each instance in bytes.
         """
         assert prefs.instances is not None
         allowed, bounds, bytes_in_part = memory.allowance(), [0], 0.0
@@ -258,11 +382,30 @@ class Method(Settings):
         return _joined(parts)
 
     def needed(self) -> frozenset[str]:
-        """Return what of ``needs`` these hyper-parameters ask for."""
+        """Return the requirements of these hyper-parameters.
+
+        Returns
+        -------
+        frozenset of str
+            A subset of ``needs``.
+        """
         return self.needs
 
     def check_needs(self, prefs: Preferences) -> None:
-        """Raise NeedError if the preferences lack something this method needs."""
+        """Raise an error if the preferences lack something that the method needs.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+
+        Raises
+        ------
+        NeedError
+            If they lack, for example, agents or ratings, or have teams that the method does not support.
+        InputError
+            If there are no items.
+        """
         if not prefs.n_slots:
             raise InputError("There is nothing to rank: the preferences name no items.")
         lacking = {
@@ -282,5 +425,16 @@ class Method(Settings):
 
     @classmethod
     def memory_of(cls, items: int) -> float:
-        """Return roughly how many bytes the matrices of an instance with this many candidates take at the peak."""
+        """Estimate the peak memory of the matrices of one instance.
+
+        Parameters
+        ----------
+        items : int
+            Number of candidates.
+
+        Returns
+        -------
+        float
+            Memory in bytes.
+        """
         return 8.0 * cls.matrices * items**2

@@ -1,11 +1,11 @@
-"""The container: ballots of any form in a few flat arrays.
+"""Preferences: an immutable container of ballots of any form, stored in a few flat arrays.
 
-A ballot is what one agent said in one instance: items with tiers (lower is better, equal is a tie), perhaps with
-the raw value behind the tier (a rank or a rating), with a weight that means repetition. A slot is one
-(instance, candidate), whether somebody ranked the candidate or not; slots make many instances as cheap as one.
-Everything is checked once, on construction, and frozen: arrays cannot be written to, so that kernels may trust them.
-An array of the caller is copied unless it is read-only already, which is the fast way in: who hands over a read-only
-array promises that nobody writes to its memory.
+A ballot is the statement of one agent in one instance: items with tiers (lower is better, equal tiers are ties),
+optionally the ranks or ratings that the tiers come from, and a weight, which counts repetitions. A slot is one
+(instance, candidate) pair, whether or not a ballot ranks the candidate. Slots make many instances as cheap as one.
+All arrays are validated once, on construction, and are read-only, so that kernels can rely on them. Arrays passed by
+the caller are copied unless they are already read-only. A caller who passes a read-only array, which is faster, must
+not write to its memory afterwards.
 """
 
 from __future__ import annotations
@@ -38,7 +38,76 @@ _NOTHING: Mapping[str, object] = {
 
 
 class Preferences(Frozen):
-    """Ballots over items, by agents, in instances. Make one with a ``from_…`` constructor or ``cc.read``."""
+    """Ballots of agents over items, in one or several instances.
+
+    Create preferences with a ``from_…`` constructor or ``cc.read``. The arguments of this constructor are the arrays
+    of the container, which are validated.
+
+    Parameters
+    ----------
+    items : Vocabulary or iterable of str
+        Names of all items; arrays refer to them by position.
+    indptr : array of int
+        Bounds of the ballots: ballot b holds entries ``indptr[b]:indptr[b + 1]``.
+    item : array of int
+        Item of every entry.
+    tier : array of int
+        Tier of every entry on its ballot; lower is better, and equal tiers are ties.
+    value : array of float, optional
+        Rank or rating of every entry.
+    scale : {'rank', 'rating'}, optional
+        Meaning of ``value``.
+    weight : array of float, optional
+        Number of times that each ballot counts; 1 if not given.
+    agents : Vocabulary or iterable of str, optional
+        Names of the agents (voters, annotators, systems).
+    agent : array of int, optional
+        Agent of every ballot.
+    instances : Vocabulary or iterable of str, optional
+        Names of the instances (queries, contests).
+    instance : array of int, optional
+        Instance of every ballot.
+    open : array of bool, optional
+        Whether the last tier of each ballot holds remaining items in unknown order.
+    shown : array of int, optional
+        Position at which every item was shown.
+    team : array of int, optional
+        Team of every entry on its ballot.
+    covariate : array of float, optional
+        Matrix of covariates, one row per entry.
+    covariates : sequence of str, default ()
+        Names of the columns of ``covariate``.
+    time : array of float, optional
+        When each ballot was cast.
+    is_dated : bool, default False
+        Whether ``time`` is in days since 1970-01-01.
+    slot_ptr : array of int, optional
+        Bounds of the candidates of each instance; by default, the candidates are the items on its ballots.
+    slot_item : array of int, optional
+        Item of every slot.
+    form : str, optional
+        Form of the preferences, if the constructor knows it; see ``form``.
+    is_merged : bool, default False
+        Whether equal ballots were merged, which loses their order.
+    notes : sequence of str, default ()
+        Remarks on how the data were read.
+    meta : mapping, optional
+        Further facts about the data.
+
+    Raises
+    ------
+    InputError
+        If the arrays are inconsistent.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a"]])
+    >>> prefs
+    Preferences(2 ballots (rankings), 3 items)
+    >>> len(prefs), prefs.n_items, prefs.form
+    (2, 3, 'rankings')
+    """
 
     change = "use replace(…), which returns new preferences"
     items: Vocabulary
@@ -53,12 +122,12 @@ class Preferences(Frozen):
     open: Bools | None
     shown: Int32s | None
     team: Int32s | None
-    """Entries of a ballot with one number are a team, which stands in one tier."""
+    """Team of every entry: entries of a ballot with the same number form a team, and share a tier."""
     covariate: Floats | None
-    """A row per entry: properties of what was compared, other than its item (the length of an answer)."""
+    """Covariates of the compared items, such as the length of an answer; one row per entry."""
     covariates: tuple[str, ...]
     time: Floats | None
-    """When each ballot was cast: days since 1970 where ``is_dated``, else numbers as they were given."""
+    """When each ballot was cast: in days since 1970-01-01 if ``is_dated``, otherwise in the given numbers."""
     is_dated: bool
     said_form: str | None
     is_merged: bool
@@ -104,11 +173,30 @@ class Preferences(Frozen):
     def unchecked(
         cls, items: Vocabulary, indptr: Int64s, item: Int32s, tier: Int32s, weight: Floats | None = None, **more: object
     ) -> Preferences:
-        """Build from arrays that are right by construction: the one fast way, for readers and services.
+        """Create preferences from arrays that are known to be valid, without validation (for readers and services).
 
-        Nothing is checked, sorted, copied or dropped: the caller guarantees the rules of
-        ``concordant.ballots.invariants``. The arrays become read-only. ``more`` are attributes by name
-        (``notes``, ``meta``, …).
+        Nothing is checked, sorted, copied or dropped. The caller guarantees the invariants of
+        ``concordant.ballots.invariants``. The arrays become read-only.
+
+        Parameters
+        ----------
+        items : Vocabulary
+            Names of all items.
+        indptr : ndarray of int64
+            Bounds of the ballots.
+        item : ndarray of int32
+            Item of every entry.
+        tier : ndarray of int32
+            Tier of every entry.
+        weight : ndarray of float64, optional
+            Weight of every ballot; 1 if not given.
+        **more : object
+            Further attributes by name (``notes``, ``meta``, …).
+
+        Returns
+        -------
+        Preferences
+            The preferences.
         """
         self = cls.__new__(cls)
         if weight is None:
@@ -119,9 +207,20 @@ class Preferences(Frozen):
 
     @classmethod
     def of_parts(cls, parts: build.Parts) -> Preferences:
-        """Build from what ``ballots.build`` made of columns; the bounds of pairs, two entries each, may be left out.
+        """Create preferences from the parts that ``ballots.build`` makes of columns.
 
-        Pairs of nothing but two items each are right by construction, unless an item meets itself.
+        Pairs may omit ``indptr``, because every ballot has two entries. Plain pairs need no validation, unless an item
+        is compared with itself.
+
+        Parameters
+        ----------
+        parts : dict
+            Arguments of the constructor by name.
+
+        Returns
+        -------
+        Preferences
+            The preferences.
         """
         if parts.get("form") != "pairs" or "indptr" in parts:
             return cls(**parts)
@@ -137,12 +236,12 @@ class Preferences(Frozen):
 
     @cached_property
     def indptr(self) -> Int64s:
-        """Ballot b owns entries indptr[b]:indptr[b + 1]; of plain pairs it is made when first asked for."""
+        """Bounds of the ballots: ballot b holds entries ``indptr[b]:indptr[b + 1]``; computed lazily for pairs."""
         return _bounds_of_pairs(len(self.item))
 
     @cached_property
     def weight(self) -> Floats:
-        """How many times every ballot counts; of plain pairs, once each, it is made when first asked for."""
+        """Number of times that each ballot counts; computed on first use for plain pairs, which count once."""
         weight = np.ones(self.n_ballots)
         freeze(weight)
         return weight
@@ -150,27 +249,27 @@ class Preferences(Frozen):
     # ---- slots ----
     @property
     def instance_of_ballot(self) -> Int32s:
-        """The instance of every ballot; zeros when there is only one, unnamed instance."""
+        """The instance of every ballot; zeros if there is only one, unnamed instance."""
         return np.zeros(self.n_ballots, np.int32) if self.instance is None else self.instance
 
     @cached_property
     def slots(self) -> Slots:
-        """The candidates of every instance and the slot of every entry, found when first asked for."""
+        """The candidates of every instance and the slot of every entry, computed on first use."""
         return find_slots(vars(self))
 
     @property
     def slot_ptr(self) -> Int64s:
-        """Instance q owns slots slot_ptr[q]:slot_ptr[q + 1]."""
+        """Bounds of the candidates: instance q owns slots ``slot_ptr[q]:slot_ptr[q + 1]``."""
         return self.slots.ptr
 
     @property
     def slot_item(self) -> Int32s:
-        """The item of every slot, in input order inside an instance."""
+        """The item of every slot, in input order within an instance."""
         return self.slots.item
 
     @property
     def are_slots_items(self) -> bool:
-        """Whether the slot of an entry is the code of its item: one instance, all items are candidates."""
+        """Whether slots are item codes: there is one instance, and all items are its candidates."""
         return self.slots.of_entry is None
 
     @cached_property
@@ -185,22 +284,22 @@ class Preferences(Frozen):
     # ---- sizes and form ----
     @property
     def n_items(self) -> int:
-        """How many items there are, ranked or not."""
+        """Number of items, ranked or not."""
         return len(self.items)
 
     @property
     def n_ballots(self) -> int:
-        """How many ballots there are (rows, not their weights)."""
+        """Number of ballots (rows, regardless of weights)."""
         return len(self.indptr) - 1 if "indptr" in vars(self) else len(self.item) // 2
 
     @property
     def n_agents(self) -> int | None:
-        """How many agents there are, None when they are not known."""
+        """Number of agents, None if they are unknown."""
         return None if self.agents is None else len(self.agents)
 
     @property
     def n_instances(self) -> int:
-        """How many instances there are; 1 when they are not named."""
+        """Number of instances; 1 if they are not named."""
         return 1 if self.instances is None else len(self.instances)
 
     @cached_property
@@ -210,16 +309,16 @@ class Preferences(Frozen):
 
     @property
     def n_slots(self) -> int:
-        """How many (instance, candidate) pairs there are."""
+        """Number of (instance, candidate) pairs."""
         return int(self.slot_ptr[-1])
 
     @cached_property
     def form(self) -> str:
-        """The kind of preferences: pairs, choices, top-k, approvals, ratings, rankings, teams or empty.
+        """Form of the preferences: pairs, choices, top-k, approvals, ratings, rankings, teams or empty.
 
-        A duel and a short ballot look alike, as do ratings and a ranked list with scores: whoever made the preferences
-        knows which is meant (``from_pairs`` or ``from_rankings``, a table of winners and losers or one of places), so
-        that is kept. The rest follows from the ballots.
+        The ballots alone cannot distinguish a comparison from a ranking of two items, or ratings from a ranked list
+        with scores. The constructor or reader that created the preferences therefore records the form. Otherwise it is
+        inferred from the ballots.
         """
         from concordant.ballots.form import form_of
 
@@ -236,7 +335,33 @@ class Preferences(Frozen):
         instance: object = None,
         candidates: Iterable[object] | None = None,
     ) -> Preferences:
-        """Make preferences from lists, best first; an inner list or set is a tie."""
+        """Create preferences from rankings: lists of items, best first.
+
+        Parameters
+        ----------
+        rankings : iterable of sequences
+            One list per ballot. An inner list or set is a tie.
+        weight : array-like of float, optional
+            Number of times that each ballot counts; 1 if not given.
+        agent : array-like, optional
+            The agent of each ballot.
+        instance : array-like, optional
+            The instance of each ballot.
+        candidates : iterable, optional
+            All candidates, including those that no ballot ranks; by default, the items on the ballots.
+
+        Returns
+        -------
+        Preferences
+            One ballot per ranking.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", ["a", "c"]]], weight=[3, 1])
+        >>> prefs.n_ballots, prefs.weight.tolist()
+        (2, [3.0, 1.0])
+        """
         columns = {"weight": weight, "agent": agent, "instance": instance}
         return cls(**build.gather_rankings(rankings, candidates, **columns))
 
@@ -255,13 +380,44 @@ class Preferences(Frozen):
         covariates: Mapping[str, object] | None = None,
         merge: bool = False,
     ) -> Preferences:
-        """Make preferences from one comparison per row; where ``tie`` is true the two drew.
+        """Create preferences from pairwise comparisons, one per row.
 
-        ``winner_first`` is true where the winner was shown first (or at home). ``time`` says when each took place (a
-        number, or a date of Python, NumPy or written year first): rows are sorted by it, oldest first. ``covariates``
-        are properties of what was compared beside the items, by name: two columns (winner's, loser's) or one of
-        differences. ``merge=True`` joins equal comparisons on the way in: far cheaper for many votes over few items,
-        but their order and who voted are forgotten.
+        Parameters
+        ----------
+        winner : array-like
+            The preferred item of each row.
+        loser : array-like
+            The other item of each row.
+        weight : array-like of float, optional
+            Number of times that each comparison counts; 1 if not given.
+        tie : array-like of bool, optional
+            Whether the comparison is a tie; the order of ``winner`` and ``loser`` then does not matter.
+        agent : array-like, optional
+            The agent of each comparison.
+        instance : array-like, optional
+            The instance of each comparison.
+        winner_first : array-like of bool, optional
+            Whether the winner was shown first, or played at home.
+        time : array-like, optional
+            When each comparison took place: numbers, or dates (Python, NumPy, or text like ``2024-05-31``). Rows are
+            sorted by time, oldest first.
+        covariates : mapping, optional
+            Covariates of the compared items by name: a pair of columns (winner's, loser's) or a column of differences.
+        merge : bool, default False
+            Merge equal comparisons. This is much cheaper for many votes over few items, but discards their order and
+            agents.
+
+        Returns
+        -------
+        Preferences
+            One ballot of two items per row, or per distinct comparison with ``merge``.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> prefs = cc.Preferences.from_pairs(["a", "a", "b"], ["b", "c", "c"], tie=[False, True, False])
+        >>> prefs
+        Preferences(3 ballots (pairs), 3 items)
         """
         columns: dict[str, Any] = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
         columns["covariates"] = covariates
@@ -284,11 +440,35 @@ class Preferences(Frozen):
         instance: object = None,
         time: object = None,
     ) -> Preferences:
-        """Make preferences from matches between teams: each a list of teams, best first, a team a list of players.
+        """Create preferences from matches between teams.
 
-        ``[["ann", "bob"], ["cy", "dan"]]`` is a match that ann and bob won; a player alone may stand for a team of one.
-        ``rank`` gives the ranks of the teams of every match instead (1 is best, equal is a draw), or None for a match
-        whose teams stand in order. ``time`` says when each took place; matches are sorted by it, oldest first.
+        Parameters
+        ----------
+        matches : iterable of sequences
+            One list of teams per match, best first. A team is a list of players; a single player may be given without a
+            list: ``[["ann", "bob"], ["cy", "dan"]]`` is a match that Ann and Bob won.
+        rank : sequence, optional
+            The ranks of the teams of each match (1 is best, equal ranks are draws), instead of listing the best first.
+            None for a match whose teams are listed in order.
+        weight : array-like of float, optional
+            Number of times that each match counts; 1 if not given.
+        agent : array-like, optional
+            The agent of each match.
+        instance : array-like, optional
+            The instance of each match.
+        time : array-like, optional
+            When each match took place: numbers or dates. Matches are sorted by time, oldest first.
+
+        Returns
+        -------
+        Preferences
+            One ballot per match.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> cc.Preferences.from_teams([[["ann", "bob"], ["cy", "dan"]], [["ann", "cy"], ["bob"]]]).form
+        'teams'
         """
         from concordant.tables.teams import gather_teams
 
@@ -299,14 +479,64 @@ class Preferences(Frozen):
     def from_ratings(
         cls, agent: object, item: object, rating: object, *, instance: object = None, weight: object = None
     ) -> Preferences:
-        """Make preferences from ratings, one row per (agent, item); a high rating is good."""
+        """Create preferences from ratings, one row per agent and item.
+
+        Parameters
+        ----------
+        agent : array-like
+            The agent of each rating.
+        item : array-like
+            The rated item.
+        rating : array-like of float
+            The rating; higher is better.
+        instance : array-like, optional
+            The instance of each rating.
+        weight : array-like of float, optional
+            Number of times that each ballot counts; equal for all ratings of a ballot.
+
+        Returns
+        -------
+        Preferences
+            One ballot per agent and instance.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> cc.Preferences.from_ratings(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4])
+        Preferences(2 ballots (ratings), 2 items, 2 agents)
+        """
         return cls(**build.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight))
 
     @classmethod
     def from_ranks(
         cls, agent: object, item: object, rank: object, *, instance: object = None, weight: object = None
     ) -> Preferences:
-        """Make preferences from ranks, one row per (agent, instance, item); rank 1 is best, equal is a tie."""
+        """Create preferences from ranks, one row per agent, instance and item.
+
+        Parameters
+        ----------
+        agent : array-like
+            The agent of each rank.
+        item : array-like
+            The ranked item.
+        rank : array-like of float
+            The rank; 1 is best, and equal ranks are ties.
+        instance : array-like, optional
+            The instance of each rank.
+        weight : array-like of float, optional
+            Number of times that each ballot counts; equal for all ranks of a ballot.
+
+        Returns
+        -------
+        Preferences
+            One ballot per agent and instance.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> cc.Preferences.from_ranks(["ann", "ann", "bob"], ["x", "y", "x"], [1, 2, 1])
+        Preferences(2 ballots (rankings), 2 items, 2 agents)
+        """
         return cls(**build.gather_rows(item, rank, scale="rank", agent=agent, instance=instance, weight=weight))
 
     @classmethod
@@ -318,9 +548,31 @@ class Preferences(Frozen):
         agents: Iterable[object] | None = None,
         weight: object = None,
     ) -> Preferences:
-        """Make preferences from a matrix of ranks, items x agents; NaN where an agent did not rank an item.
+        """Create preferences from a matrix of ranks, items x agents.
 
-        A DataFrame names both: its columns are agents, its index (or its one column of text) the items.
+        Parameters
+        ----------
+        ranks : array-like or DataFrame
+            The rank of each item (row) by each agent (column); NaN where an agent did not rank an item. The columns of
+            a DataFrame name the agents, and its index, or its only text column, names the items.
+        items : iterable, optional
+            Names of the items; by default those of the DataFrame, or numbers.
+        agents : iterable, optional
+            Names of the agents; by default those of the DataFrame.
+        weight : array-like of float, optional
+            Number of times that each agent's ballot counts; 1 if not given.
+
+        Returns
+        -------
+        Preferences
+            One ballot per agent.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> prefs = cc.Preferences.from_rank_matrix([[1, 2], [2, 1], [3, float("nan")]], items=["a", "b", "c"])
+        >>> prefs.n_ballots, prefs.items.labels
+        (2, ['a', 'b', 'c'])
         """
         from concordant.tables.frames import is_frame, matrix_of_frame
 
@@ -332,12 +584,30 @@ class Preferences(Frozen):
     @classmethod
     @takes_options(FRAME)
     def from_frame(cls, frame: Any, **options: Any) -> Preferences:
-        """Make preferences from any DataFrame (pandas, polars, pyarrow, …).
+        """Create preferences from a DataFrame (pandas, polars, pyarrow, …).
 
-        Column roles (winner, loser, tie, item, rank, rating, agent, instance, weight, …) are guessed from the column
-        names; ``rating="stars"`` says that the column ``stars`` holds the ratings. ``layout`` settles which reading is
-        meant when the names allow several. Pairs of a lazy frame (polars, Dask, DuckDB, …) are counted by its engine,
-        and only the counts come here: agents are kept only where ``agent=`` names their column.
+        The roles of the columns (winner, loser, tie, item, rank, rating, agent, instance, weight, …) are recognised by
+        their names. Pairs in a lazy frame (polars, Dask, DuckDB, …) are counted by its engine, and only the counts are
+        loaded; agents are kept only if ``agent=`` names their column.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Any eager or lazy DataFrame that Narwhals supports.
+        **options : object
+            Options of reading. The name of a role gives its column: ``rating="stars"`` says that the column ``stars``
+            holds the ratings. ``layout`` selects one of several possible readings. The reference page "Options of
+            reading" lists all options.
+
+        Returns
+        -------
+        Preferences
+            The ballots of the rows.
+
+        Raises
+        ------
+        InputError
+            If no reading, or more than one, fits the columns.
         """
         from concordant.tables.build import parts_of_table
         from concordant.tables.frames import FrameTable, grouped_pairs, table_of_frame
@@ -357,7 +627,36 @@ class Preferences(Frozen):
         agents: Iterable[object] | object | None = None,
         items: Iterable[object] | object | None = None,
     ) -> Preferences:
-        """Keep only these instances, agents and items (labels); vocabularies shrink to what remains."""
+        """Keep only some instances, agents or items, given by name.
+
+        Parameters
+        ----------
+        instances : str or iterable of str, optional
+            Instances to keep; all if not given.
+        agents : str or iterable of str, optional
+            Agents to keep; all if not given.
+        items : str or iterable of str, optional
+            Items to keep; all if not given.
+
+        Returns
+        -------
+        Preferences
+            The selected ballots. Names that no longer occur are dropped.
+
+        Raises
+        ------
+        InputError
+            If the preferences have no instances or agents to select by.
+        UnknownNameError
+            If a name does not occur.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["c", "a"]], agent=["ann", "bob"])
+        >>> prefs.select(agents="ann", items=["a", "b"])
+        Preferences(1 ballots (rankings), 2 items, 1 agents)
+        """
         ballots = np.ones(self.n_ballots, bool)
         slots = np.ones(self.n_slots, bool)
         instance_of_slot = segment_index(self.slot_ptr)
@@ -373,7 +672,18 @@ class Preferences(Frozen):
         return self.subset(ballots, slots)
 
     def min_ballots(self, n: float) -> Preferences:
-        """Leave out items that fewer than ``n`` ballots (by weight) of their instance name; the notes count them."""
+        """Leave out items that are on few ballots.
+
+        Parameters
+        ----------
+        n : float
+            Minimum number of ballots of the instance, by weight, that must mention an item.
+
+        Returns
+        -------
+        Preferences
+            Preferences over the remaining items; ``notes`` says how many were left out.
+        """
         from concordant.ballots.merging import often_named
 
         if isinstance(n, bool) or not isinstance(n, (int, float)) or not n >= 0:
@@ -385,25 +695,66 @@ class Preferences(Frozen):
         return self.subset(np.ones(self.n_ballots, bool), is_kept, notes=(*self.notes, note))
 
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
-        """Take these ballots (a mask, indices or a slice); candidates stay as they are.
+        """Take some ballots, in the given order; the candidates remain.
 
-        Indices give the ballots in their order, and as often as they name them: a bootstrap sample is
-        ``prefs.take(rng.integers(len(prefs), size=len(prefs)))``.
+        Parameters
+        ----------
+        ballots : array of bool, array of int, slice or sequence of int
+            Mask, indices or slice. Indices may repeat.
+
+        Returns
+        -------
+        Preferences
+            The chosen ballots.
+
+        Examples
+        --------
+        A bootstrap sample:
+
+        >>> import numpy as np
+        >>> import concordant as cc
+        >>> prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "a"], ["a", "b"]])
+        >>> rng = np.random.default_rng(0)
+        >>> len(prefs.take(rng.integers(len(prefs), size=len(prefs))))
+        3
         """
         from concordant.ballots.subsets import chosen_ballots
 
         return self.subset(chosen_ballots(self.n_ballots, ballots), np.ones(self.n_slots, bool))
 
     def subset(self, ballots: Bools | Int64s, slots: Bools, **changes: Any) -> Preferences:
-        """Keep these ballots (a mask or indices) and slots (a mask); vocabularies shrink to what remains."""
+        """Keep some ballots and slots, given by position.
+
+        Parameters
+        ----------
+        ballots : ndarray of bool or ndarray of int64
+            Mask or indices of the ballots to keep.
+        slots : ndarray of bool
+            Mask of the slots to keep.
+        **changes : object
+            Further arguments of the constructor to replace.
+
+        Returns
+        -------
+        Preferences
+            The remaining ballots. Names that no longer occur are dropped.
+        """
         from concordant.ballots.subsets import parts_of_subset
 
         return Preferences(**(parts_of_subset(self, ballots, slots) | changes))
 
     def replace(self, **changes: Any) -> Preferences:
-        """Return the same preferences with some parts changed (arguments of the constructor), checked again.
+        """Return a copy with some parts replaced; the copy is validated again.
 
-        The candidates stay unless ``slot_ptr`` and ``slot_item`` are among the changes.
+        Parameters
+        ----------
+        **changes : object
+            Arguments of the constructor. The candidates remain unless ``slot_ptr`` and ``slot_item`` are among them.
+
+        Returns
+        -------
+        Preferences
+            The copy.
         """
         return Preferences(**{**self._parts(), **changes})
 
@@ -415,19 +766,57 @@ class Preferences(Frozen):
         return partial(Preferences, **{**self._parts(), "meta": dict(self.meta)}), ()
 
     def noted(self, *notes: str) -> Preferences:
-        """Return the same preferences with more notes."""
+        """Return a copy with further notes.
+
+        Parameters
+        ----------
+        *notes : str
+            Notes to append.
+
+        Returns
+        -------
+        Preferences
+            The copy, which shares its arrays.
+        """
         return self.with_notes((*self.notes, *notes))
 
     def with_notes(self, notes: Sequence[str]) -> Preferences:
-        """Return the same preferences with these notes."""
+        """Return a copy with these notes instead of the present ones.
+
+        Parameters
+        ----------
+        notes : sequence of str
+            The notes.
+
+        Returns
+        -------
+        Preferences
+            The copy, which shares its arrays.
+        """
         copy = Preferences.__new__(Preferences)
         vars(copy).update(vars(self), notes=tuple(notes))
         return copy
 
     def merge(self, *, agents: bool = True) -> Preferences:
-        """Join equal ballots and add their weights; ``agents=False`` forgets who said what.
+        """Merge equal ballots and add their weights.
 
-        The order of events is lost: methods that need it refuse merged preferences.
+        The order of the ballots is lost, so methods that need it reject merged preferences.
+
+        Parameters
+        ----------
+        agents : bool, default True
+            Whether to merge only ballots of the same agent. False discards the agents.
+
+        Returns
+        -------
+        Preferences
+            One ballot per distinct ballot.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> cc.Preferences.from_rankings([["a", "b"], ["b", "a"], ["a", "b"]]).merge().weight.tolist()
+        [2.0, 1.0]
         """
         from concordant.ballots.merging import equal_ballots
 
@@ -444,7 +833,13 @@ class Preferences(Frozen):
         return self.subset(representative, np.ones(self.n_slots, bool), **changes)
 
     def describe(self) -> Any:
-        """Say what these preferences are: sizes, form, findings in plain words, and the methods that fit."""
+        """Describe the preferences: sizes, form, findings in plain words, and suitable methods.
+
+        Returns
+        -------
+        concordant.analysis.describing.Description
+            A description that prints as text and converts to plain data with ``to_dict``.
+        """
         from concordant.analysis.describing import describe
 
         return describe(self)
@@ -482,7 +877,7 @@ def _bounds_of_pairs(n_entries: int) -> Int64s:
 
 
 def _codes(vocabulary: Vocabulary | None, labels: Iterable[object] | object, what: str) -> Int32s:
-    """Return the codes of one label or several; refuse where these preferences have no such labels."""
+    """Return the codes of one label or several; raise InputError if these preferences have no such labels."""
     if vocabulary is None:
         raise InputError(f"These preferences have no {what}s: build them with " + arg(what) + f" to select by {what}.")
     wanted = [labels] if isinstance(labels, (str, int)) or not isinstance(labels, Iterable) else list(labels)

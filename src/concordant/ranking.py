@@ -1,4 +1,4 @@
-"""Ranking: what every method returns. Order, ties, scores, intervals, warnings, and where it came from."""
+"""Ranking: the result of every method, with order, ties, scores, intervals, warnings and provenance."""
 
 from __future__ import annotations
 
@@ -35,12 +35,47 @@ _UNKNOWN = Uncertainty()
 
 @dataclass(frozen=True, eq=False)
 class Ranking(FrozenParts):
-    """Items in order, best first, for one instance or many.
+    """Ranked items of one instance or several, best first.
 
-    For a single instance ``items``, ``scores``, ``ranks``, ``tiers``, ``low`` and ``high`` are aligned, best first.
-    ``details`` holds further arrays with one value per slot, in slot order; ``detail(name)`` aligns one with ``items``.
-    Intervals, details and warnings are found when first asked for; order and scores do not wait for them.
-    With several instances, ``ranking["q7"]`` is the ranking of one and iteration goes through all of them.
+    For a single instance, ``items``, ``scores``, ``ranks``, ``low`` and ``high`` are aligned, best first.
+    With several instances, ``ranking["q7"]`` is the ranking of one instance, and iteration yields one ranking per
+    instance. Confidence intervals, details and warnings are computed on first access; order and scores are
+    available at once. Methods create rankings; the attributes below are in slot order, one slot per instance and
+    candidate.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Names of the items.
+    slot_ptr : ndarray of int64
+        Bounds of the instances: instance q owns slots ``slot_ptr[q]:slot_ptr[q + 1]``.
+    slot_item : ndarray of int32
+        Item of every slot.
+    score : ndarray of float64
+        Score of every slot; higher is better.
+    instances : Vocabulary or None
+        Names of the instances.
+    agents : mapping or None
+        Weight or reliability of each agent, for methods that estimate it.
+    fit : mapping or None
+        Statistics of the fit, such as ``log_likelihood``.
+    notices : tuple of Notice
+        Warnings known without computing intervals; ``warnings`` has all.
+    method : str
+        Name of the method.
+    params : mapping
+        Hyper-parameters of the method.
+    seconds : float
+        Time taken by the method.
+    model : object
+        Fitted model, for methods that have one.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> ranking = cc.rank(cc.Preferences.from_rankings([["a", "b"], ["a", "b"], ["b", "a"]]), "borda")
+    >>> ranking.items, ranking.scores.tolist(), ranking.ranks.tolist()
+    (['a', 'b'], [2.0, 1.0], [1, 2])
     """
 
     vocabulary: Vocabulary
@@ -58,23 +93,42 @@ class Ranking(FrozenParts):
     model: object = None
     sorted_by: str = "score"
     ran: str = ""
-    """Where it was computed, if elsewhere than in this process or from counts; empty else."""
+    """Where the ranking was computed, if by other processes or from counts; otherwise empty."""
     why: Callable[[Ranking], Explanation] | None = None
-    """Says why the ranking of one instance came out so, where the ballots behind it are still at hand."""
+    """Explains the ranking of one instance; None if its ballots are no longer available."""
     past: Callable[[], History] | None = None
-    """Finds how the scores moved over time, of methods that follow it."""
+    """Computes the history of the scores, for methods that follow items over time."""
     beside: Mapping[str, AnyArray] = field(default_factory=dict)
-    """Columns that stand beside the scores in every table, in slot order: the scores without covariates, …"""
+    """Additional columns of every table, in slot order, such as the scores without style control."""
     worths: Callable[[], tuple[Coefficient, ...]] | None = None
-    """Finds what covariates of what was compared are worth, of methods that take them into account."""
+    """Computes the effects of covariates, for methods that adjust for them."""
     sure: Callable[[Ranking], Sequence[Certainty]] | None = None
-    """Computes how certain each instance's first place is, where the ballots behind the ranking are known."""
+    """Computes how certain the first place of each instance is, if the ballots are available."""
 
     @classmethod
     def of_scores(
         cls, labels: list[str], score: Floats, method: str, params: Mapping[str, object], seconds: float
     ) -> Ranking:
-        """Make the ranking of one unnamed instance whose labels stand in input order, where microseconds count."""
+        """Create the ranking of one unnamed instance quickly, from labels in input order.
+
+        Parameters
+        ----------
+        labels : list of str
+            The items.
+        score : ndarray of float64
+            Score of each item; becomes read-only.
+        method : str
+            Name of the method.
+        params : mapping
+            Hyper-parameters of the method.
+        seconds : float
+            Time taken.
+
+        Returns
+        -------
+        Ranking
+            The ranking.
+        """
         self = object.__new__(cls)
         slot_ptr, slot_item = _plain_slots(len(labels))
         score.setflags(write=False)
@@ -90,27 +144,27 @@ class Ranking(FrozenParts):
 
     @property
     def slot_low(self) -> Floats | None:
-        """Lower ends of the score intervals in slot order, where the method has them."""
+        """Lower ends of the score intervals in slot order, None if the method has no intervals."""
         return self._known.low
 
     @property
     def slot_high(self) -> Floats | None:
-        """Upper ends of the score intervals in slot order, where the method has them."""
+        """Upper ends of the score intervals in slot order, None if the method has no intervals."""
         return self._known.high
 
     @property
     def details(self) -> Mapping[str, AnyArray]:
-        """Further arrays with one value per slot, in slot order: ``stderr``, ``rank_low``, …"""
+        """Further columns in slot order, such as ``stderr``; ``detail(name)`` returns one aligned with ``items``."""
         return self._known.details
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """What a reader must know: problems with the data, and with estimating the uncertainty of the scores."""
+        """Warnings about the data and about the estimated uncertainty of the scores."""
         return (*self.notices, *self._known.warnings)
 
     @cached_property
     def _sorted(self) -> tuple[Int64s, Int32s]:
-        """The slots best first inside each instance, and their ranks."""
+        """The slots, best first within each instance, and their ranks."""
         key = self.score if self.sorted_by == "score" else getattr(self._known, self.sorted_by)
         order, rank = kernels.order_segments(key, self.slot_ptr, TIE_TOLERANCE)
         order.setflags(write=False)
@@ -118,22 +172,37 @@ class Ranking(FrozenParts):
         return order, rank
 
     def by(self, end: str) -> Ranking:
-        """Return the same items sorted by the ``"low"`` or ``"high"`` end of their intervals, or by ``"score"`` again.
+        """Return the same ranking sorted by the lower or upper end of the score intervals, or by score.
 
-        Sorted by the low end, an item must have earned its place: one seen rarely stands behind those known as well.
+        Sorting by the lower end is conservative: an item with few ballots has a wide interval and moves down.
+
+        Parameters
+        ----------
+        end : {'score', 'low', 'high'}
+            Sort key.
+
+        Returns
+        -------
+        Ranking
+            The same items, scores and intervals in another order.
+
+        Raises
+        ------
+        InputError
+            If the method has no intervals.
         """
         if end not in SORTED_BY:
             raise InputError(arg("by", end, of="sort") + f" is not a choice: use one of {', '.join(SORTED_BY)}.")
         if end != "score" and (self.slot_low is None or self.slot_high is None):
             raise InputError(
-                f"{self.method or 'This method'} gives no intervals here, so its items cannot be sorted by their "
-                f"{end} end: use a method that does, such as bradley-terry, plackett-luce or mpm."
+                f"{self.method or 'This method'} computes no intervals here, so its items cannot be sorted by their "
+                f"{end} end: use a method with intervals, such as bradley-terry, plackett-luce or mpm."
             )
         return replace(self, sorted_by=end)
 
     @property
     def order(self) -> Int64s:
-        """Slots, best first inside each instance; ties in input order."""
+        """Slots, best first within each instance; ties in input order."""
         return self._sorted[0]
 
     @property
@@ -150,19 +219,19 @@ class Ranking(FrozenParts):
 
     @cached_property
     def ranked_item(self) -> Int32s:
-        """The item codes in order: best first inside each instance."""
+        """Item codes, best first within each instance."""
         item: Int32s = self.slot_item[self.order]
         item.setflags(write=False)
         return item
 
     @property
     def n_instances(self) -> int:
-        """How many instances were ranked."""
+        """Number of instances."""
         return len(self.slot_ptr) - 1
 
     # ---- one instance ----
     def _single(self, name: str) -> None:
-        """Refuse access to a property that only a ranking of one instance has."""
+        """Raise ConcordantError if there are several instances, because the property needs a single one."""
         if self.n_instances != 1:
             example = self.instances[0] if self.instances else "…"
             raise ConcordantError(
@@ -175,52 +244,68 @@ class Ranking(FrozenParts):
 
     @cached_property
     def items(self) -> list[str]:
-        """The labels, best first, as a list that cannot be changed."""
+        """The items, best first, as an immutable list."""
         self._single("items")
         return FrozenList(self.vocabulary.take(self.ranked_item))
 
     @property
     def scores(self) -> Floats:
-        """The scores aligned with ``items``; higher is better."""
+        """The scores, aligned with ``items``; higher is better."""
         self._single("scores")
         return self.score[self.order]
 
     @property
     def ranks(self) -> Int32s:
-        """The ranks aligned with ``items``: 1 is best, tied items share the better rank (1, 2, 2, 4)."""
+        """The ranks, aligned with ``items``: 1 is best, and tied items share the better rank (1, 2, 2, 4)."""
         self._single("ranks")
         return self.rank_in_order
 
     @property
     def low(self) -> Floats | None:
-        """Lower ends of the score intervals aligned with ``items``, where the method has them."""
+        """Lower ends of the score intervals, aligned with ``items``; None if the method has no intervals."""
         self._single("low")
         return None if self.slot_low is None else self.slot_low[self.order]
 
     @property
     def high(self) -> Floats | None:
-        """Upper ends of the score intervals aligned with ``items``, where the method has them."""
+        """Upper ends of the score intervals, aligned with ``items``; None if the method has no intervals."""
         self._single("high")
         return None if self.slot_high is None else self.slot_high[self.order]
 
     def detail(self, name: str) -> AnyArray:
-        """Return a further column of the result (``stderr``, ``rank_low``, …) aligned with ``items``."""
+        """Return a further column of the result, aligned with ``items``.
+
+        Parameters
+        ----------
+        name : str
+            Name of the column: ``stderr``, ``rank_low``, …; ``details`` has all.
+
+        Returns
+        -------
+        ndarray
+            One value per item, best item first.
+
+        Raises
+        ------
+        ConcordantError
+            If the method does not compute this column.
+        """
         self._single(f"detail({name!r})")
         if name not in self.details:
             known = ", ".join(self.details) or "none"
-            raise ConcordantError(f"{self.method} gives no {name!r} (it gives: {known}).")
+            raise ConcordantError(f"{self.method} does not compute {name!r} (it computes: {known}).")
         return self.details[name][self.order]
 
     @cached_property
     def coefficients(self) -> tuple[Coefficient, ...]:
-        """Effects of covariates of what was compared, with standard errors; empty where there are none."""
+        """Estimated effects of covariates with standard errors; empty if there are no covariates."""
         known = () if self.worths is None else self.worths()
         instances = None if self.instances is None else set(self.instances)
         return tuple(coefficient for coefficient in known if instances is None or coefficient.instance in instances)
 
     @cached_property
     def certainties(self) -> Sequence[Certainty]:
-        """How certain the first place of each instance is: whether its lead is significant, P(best), and more."""
+        """How certain the first place of each instance is: significance of its lead, P(best), and more."""
         if self.sure is not None:
             return tuple(self.sure(self))
         from concordant.narrative.certainty import assess
@@ -229,13 +314,13 @@ class Ranking(FrozenParts):
 
     @property
     def certainty(self) -> Certainty:
-        """How certain the first place is: whether its lead is significant, P(best), the range of its rank, …"""
+        """How certain the first place is: significance of its lead, P(best), the range of its rank, …"""
         self._single("certainty")
         return self.certainties[0]
 
     @property
     def tiers(self) -> list[list[str]]:
-        """The labels as tie groups, best first."""
+        """The items as tie groups, best first."""
         groups: dict[int, list[str]] = {}
         for label, rank in zip(self.items, self.ranks.tolist(), strict=True):
             groups.setdefault(rank, []).append(label)
@@ -256,7 +341,7 @@ class Ranking(FrozenParts):
         return (self._part(q) for q in range(self.n_instances))
 
     def _part(self, q: int) -> Ranking:
-        """Return the ranking of instance q alone."""
+        """Return the ranking of instance q."""
         if self.n_instances == 1:
             return self
         span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
@@ -268,7 +353,7 @@ class Ranking(FrozenParts):
         )
 
     def _certainties_of(self, instances: slice, _: Ranking) -> Sequence[Certainty]:
-        """Return the statements about the whole ranking that a part of it shares."""
+        """Return the certainties of the full ranking for these instances."""
         return self.certainties[instances]
 
     def _some(self, slots: Int64s | slice, slot_ptr: Int64s) -> Ranking:
@@ -286,7 +371,18 @@ class Ranking(FrozenParts):
         return self.history[instance]
 
     def head(self, n: int) -> Ranking:
-        """Keep only the ``n`` best of each instance."""
+        """Keep only the best items of each instance.
+
+        Parameters
+        ----------
+        n : int
+            Maximum number of items per instance.
+
+        Returns
+        -------
+        Ranking
+            The shortened ranking; ``explain`` and ``certainty`` still refer to all items.
+        """
         place = np.arange(len(self.score)) - np.repeat(self.slot_ptr[:-1], np.diff(self.slot_ptr))
         slot_ptr = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.slot_ptr), n))]).astype(np.int64)
         part = self._some(self.order[place < n], slot_ptr)
@@ -297,7 +393,18 @@ class Ranking(FrozenParts):
         )
 
     def only(self, keep: Bools) -> Ranking:
-        """Keep only these slots (a mask), and the instances that still have some."""
+        """Keep only some slots, and the instances that still have any.
+
+        Parameters
+        ----------
+        keep : ndarray of bool
+            Mask over the slots.
+
+        Returns
+        -------
+        Ranking
+            The remaining ranking.
+        """
         counts = np.add.reduceat(np.append(keep, False), self.slot_ptr[:-1]) * (np.diff(self.slot_ptr) > 0)
         left = np.flatnonzero(counts)
         part = self._some(np.flatnonzero(keep), np.concatenate([[0], np.cumsum(counts[left])]).astype(np.int64))
@@ -309,13 +416,20 @@ class Ranking(FrozenParts):
 
     @property
     def instance(self) -> str | None:
-        """The label of the only instance, None when it has no name."""
+        """The name of the only instance, None if it has no name."""
         self._single("instance")
         return None if self.instances is None else self.instances[0]
 
     # ---- export ----
     def columns(self) -> dict[str, Any]:
-        """Return the whole ranking as columns: instance, rank, item, score, low, high (absent ones left out)."""
+        """Return the ranking as columns.
+
+        Returns
+        -------
+        dict of str to array or list
+            ``instance``, ``rank``, ``item``, ``score``, ``low`` and ``high``, best first; columns without values are
+            omitted.
+        """
         out: dict[str, Any] = {}
         order = self.order
         if self.instances is not None:
@@ -330,59 +444,149 @@ class Ranking(FrozenParts):
         return out | {name: values[order] for name, values in self.beside.items()}
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a DataFrame, one row per instance and item; ``backend`` is pandas, polars or pyarrow."""
+        """Return the ranking as a DataFrame, one row per instance and item.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            Library of the DataFrame; by default, an installed one.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``columns``.
+        """
         from concordant.tables.frames import frame_of
 
         return frame_of(self.columns(), backend)
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain data, ready for JSON; the same keys for every method, absent parts None.
+        """Return the ranking as plain data, ready for JSON.
 
-        Columns beside the scores follow in every item.
+        Returns
+        -------
+        dict
+            The same keys for every method; absent parts are None. Additional columns are part of every item.
         """
         return dict_of(self)
 
     def explain(self) -> Explanation:
-        """Explain this ranking of one instance in plain sentences with the numbers behind them."""
+        """Explain the ranking of a single instance in sentences, with the numbers behind them.
+
+        Returns
+        -------
+        Explanation
+            Reasons in order of importance; prints as text.
+
+        Raises
+        ------
+        ConcordantError
+            If there are several instances, or the ballots behind the ranking are no longer available.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> prefs = cc.Preferences.from_rankings([["a", "b"], ["a", "b"], ["b", "a"]])
+        >>> explanation = cc.rank(prefs, "borda").explain()
+        >>> explanation.method
+        'borda'
+        """
         self._single("explain()")
         if self.why is None:
             raise ConcordantError(
-                "This ranking does not know the ballots behind it (it was read, merged or counted elsewhere), so it "
-                "cannot be explained: rank the preferences themselves, cc.rank(prefs, method).explain()."
+                "The ballots behind this ranking are not available (it was loaded, merged or computed from counts), so "
+                "it cannot be explained: rank the preferences themselves with cc.rank(prefs, method).explain()."
             )
         return self.why(self)
 
     @cached_property
     def history(self) -> History:
-        """How the scores moved over time, for methods that follow it (elo, glicko2, …), computed on first access."""
+        """Scores over time, for methods that follow items over time (elo, glicko2, …); computed on first access."""
         if self.past is None:
             raise ConcordantError(
                 f"{self.method or 'This method'} gives one score for all time, so it has no history: use a method that "
                 "follows items over time, such as elo, glicko2 or trueskill."
             )
-        return self.past()
+        history, level = self.past(), self.params.get("level")
+        return replace(history, level=level) if isinstance(level, float) else history
 
     # ---- pictures ----
     def plot(self, path: str | None = None, *, top: int = 30) -> Any:
-        """Draw the scores of the best items with their intervals (Matplotlib); save the picture where path says."""
+        """Plot the scores of the best items with their intervals (needs Matplotlib).
+
+        Parameters
+        ----------
+        path : str, optional
+            File to save the figure to, ending in .svg, .png or .pdf.
+        top : int, default 30
+            Maximum number of items.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from concordant.narrative.plots import plot_ranking
 
         return plot_ranking(self, path, top=top)
 
     def plot_matrix(self, prefs: Any, path: str | None = None, *, top: int = 40) -> Any:
-        """Draw how often each item beats each other one in the preferences, in the order of this ranking."""
+        """Plot how often each item beats each other item, in the order of this ranking (needs Matplotlib).
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ranked preferences.
+        path : str, optional
+            File to save the figure to, ending in .svg, .png or .pdf.
+        top : int, default 40
+            Maximum number of items.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from concordant.narrative.plots import plot_matrix
 
         return plot_matrix(self, prefs, path, top=top)
 
     def plot_history(self, path: str | None = None, *, top: int = 10, items: Sequence[object] | None = None) -> Any:
-        """Draw how the scores of the best items moved over time, or of some, with their intervals."""
+        """Plot the scores over time with their intervals (needs Matplotlib).
+
+        Parameters
+        ----------
+        path : str, optional
+            File to save the figure to, ending in .svg, .png or .pdf.
+        top : int, default 10
+            Number of items, the best first, if ``items`` is not given.
+        items : sequence, optional
+            The items to plot.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from concordant.narrative.plots import plot_history
 
         return plot_history(self, path, top=top, items=items)
 
     def plot_agents(self, path: str | None = None, *, top: int = 40) -> Any:
-        """Draw the weights the method gave to the agents."""
+        """Plot the weights that the method gave to the agents (needs Matplotlib).
+
+        Parameters
+        ----------
+        path : str, optional
+            File to save the figure to, ending in .svg, .png or .pdf.
+        top : int, default 40
+            Maximum number of agents.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from concordant.narrative.plots import plot_agents
 
         return plot_agents(self, path, top=top)
@@ -390,15 +594,15 @@ class Ranking(FrozenParts):
     # ---- display ----
     @property
     def verdict(self) -> str | None:
-        """How close the ranking is to the best one, in words, all instances together.
+        """Optimality of the ranking in words, over all instances.
 
-        Known where ``fit`` holds 'proven' and 'gap'.
+        None unless ``fit`` holds ``proven`` and ``gap``.
         """
         if self.fit is None or "proven" not in self.fit or "gap" not in self.fit:
             return None
         if self.fit["proven"]:
             return "proven optimal: no ranking has a smaller total distance"
-        return f"within {100 * self.fit['gap']:.2g}% of the least total distance"
+        return f"within {100 * self.fit['gap']:.2g}% of the smallest total distance"
 
     def __repr__(self) -> str:
         head = f"Ranking by {self.method}" if self.method else "Ranking"
@@ -407,11 +611,33 @@ class Ranking(FrozenParts):
         return head + "\n" + self.to_text(limit=20)
 
     def to_text(self, limit: int | None = None) -> str:
-        """Return aligned plain text, one line per item, at most ``limit`` items per instance."""
+        """Return the ranking as an aligned text table.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Maximum number of items per instance.
+
+        Returns
+        -------
+        str
+            One line per item.
+        """
         return text_of(self, limit)
 
     def written(self, n: int) -> dict[str, list[str]]:
-        """Return the columns of the table of the best ``n``, as text: rank, item, score, interval (if there is one)."""
+        """Return the table of the best items as columns of text.
+
+        Parameters
+        ----------
+        n : int
+            Number of items.
+
+        Returns
+        -------
+        dict of str to list of str
+            Rank, item, score and, if known, interval.
+        """
         return table_columns(self, n)
 
     def _repr_html_(self) -> str:
@@ -420,16 +646,17 @@ class Ranking(FrozenParts):
 
 @lru_cache(maxsize=1024)
 def _plain_slots(n: int) -> tuple[Int64s, Int32s]:
-    """Return the slots of one instance whose candidates are all n items, in their order."""
+    """Return the slots of one instance whose candidates are all n items in order."""
     slot_ptr, slot_item = np.array([0, n], np.int64), np.arange(n, dtype=np.int32)
     slot_ptr.flags.writeable = slot_item.flags.writeable = False
     return slot_ptr, slot_item
 
 
 def snap(values: Floats, instance: Int64s, scale: Floats) -> Floats:
-    """Make values of one instance equal if they differ only by rounding, and 0 if they are only rounding.
+    """Make values of one instance equal if they differ only by rounding, and 0 if they are rounding errors.
 
-    ``scale`` (per instance) is the size of the sums the values come from: differences within 1e-12 of it are rounding.
+    ``scale`` (per instance) is the magnitude of the sums from which the values are computed: differences within
+    1e-12 of it count as rounding.
     """
     tolerance = TIE_TOLERANCE * scale[instance]
     values = np.where(np.abs(values) <= tolerance, 0.0, values)

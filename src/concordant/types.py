@@ -1,4 +1,4 @@
-"""Names for the array types that cross module borders."""
+"""Aliases of the array types used in signatures."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Pure functions of ballots: positions, pairs, stages, net wins and win matrices, over all instances at once.
+"""Pure functions of ballots: positions, pairs, stages, net wins and win matrices, for all instances at once.
 
-Conventions, the same everywhere:
+Conventions shared by all functions:
 
-- ``missing="ignore"``: an item a ballot does not mention is not compared by it
+- ``missing="ignore"``: a ballot does not compare items that it does not mention
 - ``missing="last"``: unmentioned candidates of the instance share the last place, tied with each other
-- ``missing="last-free"``: the same, but the unmentioned ones are not compared with each other
-- the last tier of an *open* ballot means "the rest, order unsaid": nothing is counted inside it
+- ``missing="last-free"``: the same, but unmentioned candidates are not compared with each other
+- the last tier of an *open* ballot holds the remaining items in unknown order: it contributes no pairs or ties
 """
 
 from __future__ import annotations
@@ -33,7 +33,18 @@ COUNTED = 2  # matrices that pair counts take: wins and ties
 
 
 def ballots(prefs: Preferences) -> Ballots:
-    """Return the arrays of all ballots as the kernels take them."""
+    """Return the arrays of all ballots in the form that the kernels take.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    concordant.kernels.bundles.Ballots
+        The arrays, without copies where possible.
+    """
     return Ballots(
         prefs.slot_ptr,
         prefs.instance_of_ballot,
@@ -46,13 +57,37 @@ def ballots(prefs: Preferences) -> Ballots:
 
 
 def instance_of_slot(prefs: Preferences) -> Int64s:
-    """Return the instance every slot belongs to."""
+    """Return the instance of every slot.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of int64
+        Index of the instance, one per slot.
+    """
     return segment_index(prefs.slot_ptr)
 
 
 def ballots_by_instance(prefs: Preferences, ballots: Int64s | None = None) -> Iterator[tuple[int, Int64s]]:
-    """Yield the instances that have ballots: (instance, its ballots), restricted to ``ballots`` where
-    these are given.
+    """Yield every instance that has ballots, with their indices.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    ballots : ndarray of int64, optional
+        Indices of the ballots to consider; all ballots if not given.
+
+    Yields
+    ------
+    instance : int
+        Index of the instance.
+    ballots : ndarray of int64
+        Indices of its ballots.
     """
     chosen = np.arange(prefs.n_ballots) if ballots is None else ballots
     instance = prefs.instance_of_ballot[chosen]
@@ -62,19 +97,54 @@ def ballots_by_instance(prefs: Preferences, ballots: Int64s | None = None) -> It
 
 
 def ballot_of_entry(prefs: Preferences) -> Int64s:
-    """Return the ballot every entry belongs to."""
+    """Return the ballot of every entry.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of int64
+        Index of the ballot, one per entry.
+    """
     return segment_index(prefs.indptr)
 
 
 def has_opponents(prefs: Preferences) -> Bools:
-    """Return, for every entry, whether its ballot names another item (with teams: another team)."""
+    """Return, for every entry, whether its ballot ranks another item or, with teams, another team.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of bool
+        One value per entry.
+    """
     sizes = np.diff(prefs.indptr)
     n_sides = sizes if prefs.team is None else max_by(ballot_of_entry(prefs), prefs.team + 1, prefs.n_ballots)
     return np.repeat(n_sides > 1, sizes)
 
 
 def slots_of(prefs: Preferences, ranking: Ranking) -> Int64s | None:
-    """Return, for every slot of a ranking, the slot of these preferences; None where one of them is missing."""
+    """Map the slots of a ranking to the slots of these preferences.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    ranking : Ranking
+        A ranking of the same items and instances.
+
+    Returns
+    -------
+    ndarray of int64 or None
+        The slot of these preferences for every slot of the ranking, or None if one of them is missing here.
+    """
     n_ranked = len(ranking.score)
     if np.array_equal(ranking.slot_ptr, prefs.slot_ptr) and np.array_equal(ranking.slot_item, prefs.slot_item):
         return np.arange(n_ranked)
@@ -92,7 +162,25 @@ def slots_of(prefs: Preferences, ranking: Ranking) -> Int64s | None:
 
 
 def order_of(prefs: Preferences, ranking: Ranking) -> Int64s:
-    """Return the slots of preferences, per instance, in the order of the ranking; slots it leaves out come last."""
+    """Return the slots of these preferences in the order of a ranking, instance by instance.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    ranking : Ranking
+        A ranking of these preferences.
+
+    Returns
+    -------
+    ndarray of int64
+        All slots, best first within each instance; slots that the ranking leaves out come last.
+
+    Raises
+    ------
+    InputError
+        If the ranking was not computed from these preferences.
+    """
     slots = slots_of(prefs, ranking)
     if slots is None:
         raise InputError("The preferences are not those the ranking was made of: give the same ones.")
@@ -102,7 +190,18 @@ def order_of(prefs: Preferences, ranking: Ranking) -> Int64s:
 
 
 def captains(prefs: Preferences) -> Preferences:
-    """Return ballots over teams, each represented by its first named member; without teams the same ballots."""
+    """Replace each team by its first member.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    Preferences
+        Ballots over teams, each represented by the member listed first; the same object if there are no teams.
+    """
     if prefs.team is None:
         return prefs
     ballot = ballot_of_entry(prefs)
@@ -114,7 +213,18 @@ def captains(prefs: Preferences) -> Preferences:
 
 
 def records_of_members(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
-    """Return, by slot, the weight of teams that the item's team beat, lost to and drew with."""
+    """Return the wins, losses and draws that every item achieved with its teams.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    won, lost, drawn : ndarray of float64
+        Weight of the teams that the item's team beat, lost to and drew with, one value per slot.
+    """
     teams, ballot = captains(prefs), ballot_of_entry(prefs)
     span = int(prefs.tier.max(initial=0)) + 1
     team_keys, key = ballot_of_entry(teams) * span + teams.tier, ballot * span + prefs.tier
@@ -130,21 +240,61 @@ def records_of_members(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
 
 
 def weight_of_entry(prefs: Preferences) -> Floats:
-    """Return the weight of the ballot every entry stands in."""
+    """Return the weight of the ballot of every entry.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of float64
+        One value per entry.
+    """
     if prefs.has_unit_weights:
         return np.ones(len(prefs.item))
     return np.repeat(prefs.weight, np.diff(prefs.indptr))
 
 
 def has_whole_weights(prefs: Preferences) -> bool:
-    """Return whether all weights are whole numbers, so that sums of them are exact."""
+    """Return whether all weights are integers, so that sums of weights are exact.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    bool
+        True if every weight is an integer.
+    """
     return bool((prefs.weight == np.floor(prefs.weight)).all())
 
 
 def resolve_missing(prefs: Preferences, missing: str) -> str:
-    """Resolve ``"auto"``: rankings and approvals put unnamed candidates last; in other forms they are ignored.
+    """Resolve ``missing="auto"`` by the form of the preferences.
 
-    Pairs, choices and ratings say nothing about items that were not on offer or not seen.
+    Rankings and approvals place unmentioned candidates last. In other forms they are ignored: pairs, choices and
+    ratings say nothing about items that were not shown.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    missing : {'auto', 'ignore', 'last', 'last-free'}
+        Treatment of candidates that a ballot does not mention.
+
+    Returns
+    -------
+    str
+        ``"ignore"``, ``"last"`` or ``"last-free"``.
+
+    Raises
+    ------
+    ParameterError
+        If ``missing`` is none of these choices.
     """
     if missing == "auto":
         return "last" if prefs.form in ("rankings", "approvals") else "ignore"
@@ -155,7 +305,7 @@ def resolve_missing(prefs: Preferences, missing: str) -> str:
 
 @dataclass(frozen=True)
 class Tiers:
-    """The tie groups of all ballots, one after the other: tier t owns entries ptr[t]:ptr[t + 1]."""
+    """The tiers (tie groups) of all ballots, one after the other: tier t holds entries ``ptr[t]:ptr[t + 1]``."""
 
     ptr: Int64s
     ballot: Int64s
@@ -164,12 +314,23 @@ class Tiers:
 
     @property
     def size(self) -> Int64s:
-        """How many items stand in each tier."""
+        """Number of items in each tier."""
         return np.diff(self.ptr)
 
 
 def tiers(prefs: Preferences) -> Tiers:
-    """Return the tie groups of every ballot; ``is_open`` marks the last tier of an open ballot."""
+    """Return the tiers (tie groups) of every ballot.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    Tiers
+        Bounds and ballot of every tier; ``is_open`` marks the last tier of an open ballot.
+    """
     n = len(prefs.item)
     is_start = np.ones(n, bool)
     is_start[1:] = prefs.tier[1:] != prefs.tier[:-1]
@@ -184,7 +345,18 @@ def tiers(prefs: Preferences) -> Tiers:
 
 
 def is_named(prefs: Preferences) -> Bools:
-    """Return, for every entry, whether its ballot names it explicitly, not in the open last tier ("the rest")."""
+    """Return, for every entry, whether its ballot ranks it explicitly, not in the open last tier.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of bool
+        One value per entry.
+    """
     if prefs.open is None:
         return np.ones(len(prefs.item), bool)
     groups = tiers(prefs)
@@ -192,20 +364,56 @@ def is_named(prefs: Preferences) -> Bools:
 
 
 def positions(prefs: Preferences) -> Floats:
-    """Return the position of every entry inside its ballot, 1 best; tied items share their mean position."""
+    """Return the position of every entry on its ballot; tied items share their mean position.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of float64
+        One position per entry; 1 is best.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", ["b", "c"], "d"]])
+    >>> cc.views.positions(prefs).tolist()
+    [1.0, 2.5, 2.5, 4.0]
+    """
     return kernels.tier_positions(prefs.indptr, prefs.tier, True)
 
 
 def competition_ranks(prefs: Preferences) -> Floats:
-    """Return 1 + the number of items in better tiers of the ballot, for every entry (1, 2, 2, 4)."""
+    """Return the competition rank of every entry on its ballot: 1 plus the number of items in better tiers.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of float64
+        One rank per entry; ties share the better rank (1, 2, 2, 4).
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", ["b", "c"], "d"]])
+    >>> cc.views.competition_ranks(prefs).tolist()
+    [1.0, 2.0, 2.0, 4.0]
+    """
     return kernels.tier_positions(prefs.indptr, prefs.tier, False)
 
 
 @dataclass(frozen=True)
 class Stages:
-    """The choices of a stagewise model: at each stage a tier is chosen from all that remain.
+    """The choices of a stagewise model: each stage chooses a tier from the items that remain.
 
-    Stage t chooses entries start[t]:stop[t] from start[t]:end[t].
+    Stage t chooses entries ``start[t]:stop[t]`` from entries ``start[t]:end[t]``.
     """
 
     start: Int64s
@@ -215,7 +423,18 @@ class Stages:
 
 
 def stages(prefs: Preferences) -> Stages:
-    """Return the stages of every ballot; its last tier is no stage, as nothing is left to choose against."""
+    """Return the stages of every ballot; its last tier is not a stage, because no alternative remains.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    Stages
+        Bounds and ballot of every stage.
+    """
     groups = tiers(prefs)
     end = prefs.indptr[groups.ballot + 1]
     is_choice = groups.ptr[1:] < end
@@ -224,7 +443,7 @@ def stages(prefs: Preferences) -> Stages:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every pair some ballot compares: ``better`` and ``worse`` are slots; where ``is_tie`` neither is better."""
+    """The pairs that ballots compare: ``better`` and ``worse`` are slots; a pair with ``is_tie`` has no better slot."""
 
     better: Int64s
     worse: Int64s
@@ -233,7 +452,29 @@ class Pairs:
 
 
 def pairs(prefs: Preferences, ballots: Int64s | None = None) -> Pairs:
-    """List all compared pairs of all ballots, or of some; missing items ignored; O(length²) per ballot."""
+    """Return all pairs that the ballots compare; unmentioned items are ignored.
+
+    The result grows with the square of the length of a ballot.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    ballots : ndarray of int64, optional
+        Indices of the ballots to consider; all ballots if not given.
+
+    Returns
+    -------
+    Pairs
+        Better slot, worse slot, tie and ballot of every pair.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> pairs = cc.views.pairs(cc.Preferences.from_rankings([["a", "b", "c"]]))
+    >>> pairs.better.tolist(), pairs.worse.tolist()
+    ([0, 0, 1], [1, 2, 2])
+    """
     first, second, same = next(pairs_of_entries(prefs, ballots, at_once=np.inf))
     return Pairs(prefs.entry_slot[first], prefs.entry_slot[second], same, ballot_of_entry(prefs)[first])
 
@@ -241,9 +482,27 @@ def pairs(prefs: Preferences, ballots: Int64s | None = None) -> Pairs:
 def pairs_of_entries(
     prefs: Preferences, ballots: AnyArray | None = None, at_once: float = 5e6
 ) -> Iterator[tuple[Int64s, Int64s, Bools]]:
-    """Yield the compared pairs of entries, some ballots at a time: (better entry, worse entry, are they tied).
+    """Yield the pairs of entries that the ballots compare, in chunks of ballots.
 
-    ``at_once`` is roughly the number of pairs in a part. Within a ballot, each entry is paired with all later ones.
+    Each entry is paired with all later entries of its ballot.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    ballots : ndarray, optional
+        Indices of the ballots to consider; all ballots if not given.
+    at_once : float, default 5e6
+        Approximate number of pairs per chunk.
+
+    Yields
+    ------
+    better : ndarray of int64
+        Index of the better entry.
+    worse : ndarray of int64
+        Index of the worse entry.
+    is_tie : ndarray of bool
+        Whether the two entries are tied.
     """
     groups, sizes, ballot = tiers(prefs), np.diff(prefs.indptr), ballot_of_entry(prefs)
     is_wanted = np.ones(prefs.n_ballots, bool)
@@ -265,10 +524,30 @@ def pairs_of_entries(
 
 
 def wins_and_losses(prefs: Preferences, missing: str = "ignore") -> tuple[Floats, Floats, Floats]:
-    """Return the weighted wins, losses and ties of every slot over all pairs its ballots compare; linear time.
+    """Return the weighted wins, losses and ties of every slot over all pairs that the ballots compare, in linear time.
 
-    With ``missing="last"`` or ``"last-free"``, a candidate that a ballot leaves out loses to every item on it; this is
-    added for all candidates of the instance, and subtracted for those the ballot names.
+    With ``missing="last"`` or ``"last-free"``, a candidate that a ballot does not mention loses to every item on it.
+    This loss is added for all candidates of the instance and subtracted for those on the ballot.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    missing : {'ignore', 'last', 'last-free'}, default 'ignore'
+        Treatment of candidates that a ballot does not mention.
+
+    Returns
+    -------
+    wins, losses, ties : ndarray of float64
+        One value per slot.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b"], ["a", "b"], ["b", "a"]])
+    >>> wins, losses, ties = cc.views.wins_and_losses(prefs)
+    >>> wins.tolist(), losses.tolist()
+    ([2.0, 1.0], [1.0, 2.0])
     """
     groups = tiers(prefs)
     start, end = prefs.indptr[groups.ballot], prefs.indptr[groups.ballot + 1]
@@ -293,17 +572,30 @@ def wins_and_losses(prefs: Preferences, missing: str = "ignore") -> tuple[Floats
 
 
 def net_wins(prefs: Preferences, missing: str = "ignore") -> Floats:
-    """Return weighted wins minus losses of every slot."""
+    """Return the weighted wins minus losses of every slot.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    missing : {'ignore', 'last', 'last-free'}, default 'ignore'
+        Treatment of candidates that a ballot does not mention.
+
+    Returns
+    -------
+    ndarray of float64
+        One value per slot.
+    """
     wins, losses, _ = wins_and_losses(prefs, missing)
     return wins - losses
 
 
 @dataclass(frozen=True)
 class WinMatrices:
-    """Pairwise counts of every instance, row-major one after the other.
+    """Pairwise counts of every instance, stored row by row, one instance after the other.
 
-    ``wins`` of instance q, as a square matrix over its slots, is ``matrix(q)``: entry (i, j) is the weight of
-    ballots that put i before j. ``ties`` holds the weight of ballots that tie them.
+    ``matrix(q)`` gives the wins of instance q as a square matrix over its slots: entry (i, j) is the weight of the
+    ballots that rank i above j. ``tie_matrix(q)`` gives the weight of the ballots that tie them.
     """
 
     ptr: Int64s
@@ -312,25 +604,79 @@ class WinMatrices:
     ties: Floats
 
     def matrix(self, instance: int = 0) -> Floats:
-        """Return the wins of one instance as a square matrix."""
+        """Return the wins of one instance.
+
+        Parameters
+        ----------
+        instance : int, default 0
+            Index of the instance.
+
+        Returns
+        -------
+        ndarray of float64
+            Square matrix; row i, column j holds the weight of the ballots that rank i above j.
+        """
         size = int(self.size[instance])
         return self.wins[self.ptr[instance] : self.ptr[instance + 1]].reshape(size, size)
 
     def tie_matrix(self, instance: int = 0) -> Floats:
-        """Return the ties of one instance as a square matrix."""
+        """Return the ties of one instance.
+
+        Parameters
+        ----------
+        instance : int, default 0
+            Index of the instance.
+
+        Returns
+        -------
+        ndarray of float64
+            Symmetric matrix of the weights of the ballots that tie two items.
+        """
         size = int(self.size[instance])
         return self.ties[self.ptr[instance] : self.ptr[instance + 1]].reshape(size, size)
 
 
 def win_matrices(prefs: Preferences, missing: str = "ignore") -> WinMatrices:
-    """Count, for every pair of candidates of every instance, the weight of ballots that prefer one to the other."""
+    """Count, for every pair of candidates of an instance, the weight of the ballots that prefer one to the other.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    missing : {'auto', 'ignore', 'last', 'last-free'}, default 'ignore'
+        Treatment of candidates that a ballot does not mention; ``"auto"`` depends on the form of the data.
+
+    Returns
+    -------
+    WinMatrices
+        Wins and ties of every instance.
+
+    Raises
+    ------
+    MemoryLimitError
+        If the matrices do not fit into memory.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b"], ["a", "b"], ["b", "a"]])
+    >>> cc.views.win_matrices(prefs).matrix()
+    array([[0., 2.],
+           [1., 0.]])
+    """
     check_matrix_size(prefs)
     ptr, wins, ties = kernels.pair_counts(ballots(prefs), MISSING.index(resolve_missing(prefs, missing)))
     return WinMatrices(ptr, np.diff(prefs.slot_ptr), wins, ties)
 
 
 def check_matrix_size(prefs: Preferences) -> None:
-    """Refuse to count the pairs of more candidates than fit into memory."""
+    """Raise MemoryLimitError if the pairwise matrices of these preferences do not fit into memory.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    """
     size = np.diff(prefs.slot_ptr)
     memory.require(
         8 * COUNTED * float((size.astype(np.float64) ** 2).sum()),
@@ -340,29 +686,62 @@ def check_matrix_size(prefs: Preferences) -> None:
 
 
 def _unranked(prefs: Preferences) -> Int64s:
-    """Return how many candidates of its instance each ballot does not mention."""
+    """Return the number of candidates of its instance that each ballot does not mention."""
     return np.diff(prefs.slot_ptr)[prefs.instance_of_ballot] - np.diff(prefs.indptr)
 
 
 def total_weight(prefs: Preferences) -> Floats:
-    """Return the weight of all ballots of each instance."""
+    """Return the total weight of the ballots of each instance.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of float64
+        One value per instance.
+    """
     return sum_by(prefs.instance_of_ballot, prefs.weight, prefs.n_instances)
 
 
 def ranked_weight(prefs: Preferences) -> Floats:
-    """Return the weight of the ballots that mention each slot."""
+    """Return the total weight of the ballots that mention each slot.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of float64
+        One value per slot.
+    """
     return sum_by(prefs.entry_slot, weight_of_entry(prefs), prefs.n_slots)
 
 
 def missing_positions(prefs: Preferences) -> Floats:
-    """Return, per ballot, the mean of the free positions: where each unmentioned candidate stands."""
+    """Return, for each ballot, the mean of the positions after its last item, which unmentioned candidates share.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of float64
+        One position per ballot.
+    """
     sizes = np.diff(prefs.indptr)
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     return np.asarray((sizes + 1 + candidates) / 2)
 
 
 class Placed(NamedTuple):
-    """Positions that ballots give slots, with the weight each counts for; a negative one takes a position back."""
+    """Positions of slots on ballots, each with a weight; a negative weight cancels a position that was added before."""
 
     slot: Int64s
     position: Floats
@@ -370,10 +749,22 @@ class Placed(NamedTuple):
 
 
 def placed(prefs: Preferences, missing: str = "ignore") -> Placed:
-    """Return the position of every entry and, unless they are ignored, of the candidates that ballots leave out.
+    """Return the position of every entry and, unless ignored, of the candidates that ballots do not mention.
 
-    Every candidate gets the mean free position of each incomplete ballot (equal positions are summed); for those the
-    ballot does mention, the same position is subtracted again with a negative weight.
+    Every candidate of an instance gets the mean free position of each incomplete ballot (equal positions are
+    combined). The same position is then subtracted, with a negative weight, for the candidates on the ballot.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+    missing : {'ignore', 'last', 'last-free'}, default 'ignore'
+        Treatment of candidates that a ballot does not mention.
+
+    Returns
+    -------
+    Placed
+        Slot, position and weight of every placement.
     """
     entries = Placed(prefs.entry_slot, positions(prefs), weight_of_entry(prefs))
     if missing == "ignore":
@@ -398,5 +789,16 @@ def placed(prefs: Preferences, missing: str = "ignore") -> Placed:
 
 
 def entry_instances(prefs: Preferences) -> Int32s:
-    """Return the instance of every entry."""
+    """Return the instance of every entry.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The ballots.
+
+    Returns
+    -------
+    ndarray of int32
+        Index of the instance, one per entry.
+    """
     return np.repeat(prefs.instance_of_ballot, np.diff(prefs.indptr))

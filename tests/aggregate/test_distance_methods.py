@@ -280,7 +280,7 @@ def test_a_ranking_says_how_close_it_is_to_the_best():
     prefs = random_votes(24, 11, 3)
     assert cc.rank(prefs, "kemeny").verdict == "proven optimal: no ranking has a smaller total distance"
     rushed = cc.rank(prefs, "kemeny", time_limit=0.0)
-    assert rushed.verdict == f"within {100 * rushed.fit['gap']:.2g}% of the least total distance"
+    assert rushed.verdict == f"within {100 * rushed.fit['gap']:.2g}% of the smallest total distance"
     assert rushed.verdict in rushed.to_text()
     assert cc.rank(prefs, "borda").verdict is None
 

@@ -180,7 +180,7 @@ def test_what_lists_give_adds_up_to_the_score(method):
     assert "3 others" in rows[0]
     for row in rows:
         given = sum(float(value) for key, value in row.items() if key not in ("rank", "item", "score") and value != "-")
-        assert given == pytest.approx(float(row["score"]), abs=2e-5)
+        assert given == pytest.approx(float(row["score"]), rel=3e-3)
 
 
 # ---- score models ----
@@ -289,7 +289,7 @@ def test_the_last_game_leads_to_the_rating(method):
     own = [row for row in rows if row["item"] == "a"]
     assert [row["result"] for row in own] == ["beat b", "drew with c"]
     score = float(ranking.scores[ranking.items.index("a")])
-    assert float(own[-1]["after"]) == pytest.approx(score, abs=0.005)
+    assert float(own[-1]["after"]) == pytest.approx(score, rel=1e-3)
 
 
 def test_hodgerank_tells_what_runs_in_circles():

@@ -255,6 +255,22 @@ def test_without_a_prior_the_variances_have_geometric_mean_one_half(corpus_of_ra
         assert np.exp(np.log(part.details["variance"]).mean()) == pytest.approx(0.5)
 
 
+def test_learnt_variances_are_shown_wherever_scores_are(corpus_of_ranks):
+    ranking = cc.rank(corpus_of_ranks, "mpm", variances="learnt")
+    by_slot = ranking.details["variance"]
+    variance = by_slot[ranking.order]
+    assert ranking.columns()["variance"].tolist() == variance.tolist()
+    assert ranking.to_frame("pandas")["variance"].tolist() == variance.tolist()
+    plain = [item["variance"] for instance in ranking.to_dict()["instances"] for item in instance["items"]]
+    assert plain == variance.tolist()
+    part = next(iter(ranking))
+    header, first = (line.split() for line in part.to_text().splitlines()[1:3])
+    assert header[-1] == "variance"
+    assert float(first[-1]) == pytest.approx(part.detail("variance")[0], rel=1e-2)
+    assert "variance" in part.head(1)._repr_html_()
+    assert "variance" not in cc.rank(corpus_of_ranks, "mpm").columns()
+
+
 def test_given_variances_are_used():
     prefs = cc.Preferences.from_rankings(MANY)
     equal = cc.rank(prefs, "mpm")

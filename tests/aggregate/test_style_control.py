@@ -332,7 +332,7 @@ def test_tables_and_plain_data_show_both_rankings_and_the_coefficients() -> None
     ranking = rank(Arena(300).prefs)
     text = ranking.to_text()
     assert "uncorrected rank" in text
-    assert "per deviation" in text
+    assert "effect per SD" in text
     data = ranking.to_dict()
     assert json.loads(json.dumps(data))["coefficients"][0]["name"] == "length"
     assert data["instances"][0]["items"][0]["uncorrected_rank"] >= 1
@@ -344,7 +344,7 @@ def test_tables_and_plain_data_show_both_rankings_and_the_coefficients() -> None
 
 def test_the_explanation_says_what_a_deviation_is_worth() -> None:
     explanation = rank(Arena(3000, worth=(0.006, 0.0), seed=2).prefs, "davidson").explain()
-    (reason,) = [one for one in explanation.reasons if one.title == "What covariates are worth"]
+    (reason,) = [one for one in explanation.reasons if one.title == "Covariate effects"]
     assert "one standard deviation" in reason.sentences[0]
     assert "may be chance" in reason.sentences[1]
     assert "change rank" in reason.sentences[2]

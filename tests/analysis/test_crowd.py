@@ -1,4 +1,4 @@
-"""Judgements of a crowd: who is right how often, and what documents really are."""
+"""Crowdsourced judgements: annotator reliability and labels of documents."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_grades_are_a_yes_from_where_it_is_said():
 
 def test_of_repeated_judgements_the_first_counts():
     again = judged([*ROWS, ("ann", "t1", "d1", 0)])
-    assert "left out 1 judgements" in again.notes[0]
+    assert "left out 1 repeated judgements" in again.notes[0]
     np.testing.assert_array_equal(again.value, judged().value)
 
 
@@ -116,7 +116,7 @@ def test_what_is_wrong_is_said():
         crowd.rank(judged(), "loudest")
     with pytest.raises(NeedError, match="train="):
         crowd.rank(judged(), "hybrid")
-    with pytest.raises(ParameterError, match="gives no labels"):
+    with pytest.raises(ParameterError, match="does not assign labels"):
         crowd.decide(judged(), "hybrid")
     with pytest.raises(NeedError, match="judgements"):
         crowd.reliability(cc.Preferences.from_rankings([["a", "b"]]))

@@ -220,7 +220,7 @@ def test_every_method_that_fits_can_rank_the_data(seed: int) -> None:
 def test_a_description_is_text_and_json() -> None:
     found = judges(12, 1).describe()
     assert "outlier agents !" in str(found)
-    assert "Methods that fit" in str(found)
+    assert "Suitable methods" in str(found)
     data = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert [one["name"] for one in data["findings"]] == [
         "connected",

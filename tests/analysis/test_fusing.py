@@ -101,9 +101,9 @@ def test_a_fused_ranking_prints_exports_and_joins_labels_as_any_other():
     [
         ({"a": 1.0}, {}, "takes a list of result lists, not dict"),
         ("ab", {}, "takes a list of result lists, not str"),
-        (["ab", "cd"], {}, "List 1 is 'ab', no result list"),
-        ([["a"], 3], {}, "List 2 is 3, no result list"),
-        ([["a"], {"b"}], {}, "no result list"),
+        (["ab", "cd"], {}, "List 1 is 'ab', which is not a result list"),
+        ([["a"], 3], {}, "List 2 is 3, which is not a result list"),
+        ([["a"], {"b"}], {}, "not a result list"),
         ([[("a", 0.5), "b"]], {}, "mixes"),
         ([{"a": float("nan")}], {}, "score of 'a' in list 1 is nan"),
         ([{"a": "high"}], {}, "score of 'a' in list 1 is 'high'"),

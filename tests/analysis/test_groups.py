@@ -1,4 +1,4 @@
-"""Groups beside the whole: who is in them, which differences hold, and how rarely luck is taken for one."""
+"""Groups of ballots: membership, significant differences, and the rate of false positives."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_errors_may_be_asked_for_and_permutations_too() -> None:
     prefs, group = votes(np.random.default_rng(8))
     assert cc.rank_groups(prefs, group, "mpm", test="errors").correction == "Holm"
     assert cc.rank_groups(prefs, group, "bradley-terry", permutations=9).permutations == 9
-    with pytest.raises(cc.InputError, match="borda gives no standard errors here"):
+    with pytest.raises(cc.InputError, match="borda has no standard errors here"):
         cc.rank_groups(prefs, group, "borda", test="errors")
 
 
@@ -278,7 +278,7 @@ def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path: Path) -> Non
         cc.InputError, match="query is the instance, but groups are compared within one instance: use instance='none'"
     ):
         cc.rank_groups(path, by="genre")
-    with pytest.raises(cc.InputError, match="No item stands in two groups"):
+    with pytest.raises(cc.InputError, match="No item occurs in two groups"):
         cc.rank_groups(path, by="genre", instance="none")
     with pytest.raises(cc.InputError, match="All ballots are in one group"):
         cc.rank_groups(path, by="query")
@@ -291,9 +291,9 @@ def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path: Path) -> Non
         cc.rank_groups(prefs, ["a", "b", "c"])
     with pytest.raises(cc.InputError, match="There are 200 groups"):
         cc.rank_groups(prefs, list(range(200)))
-    with pytest.raises(cc.InputError, match="name no groups"):
+    with pytest.raises(cc.InputError, match="have no groups"):
         cc.rank_groups(prefs)
-    with pytest.raises(cc.InputError, match="who cast each ballot"):
+    with pytest.raises(cc.InputError, match="needs preferences with agents"):
         cc.rank_groups(prefs, {"u": "a"})
     with pytest.raises(cc.InputError, match="names a column"):
         cc.rank_groups(prefs, "language")
@@ -304,7 +304,7 @@ def test_what_cannot_be_compared_is_refused_with_a_reason(tmp_path: Path) -> Non
     with pytest.raises(cc.ParameterError, match="permutations=0"):
         cc.rank_groups(prefs, group, permutations=0)
     queries = cc.Preferences.from_rankings([["a", "b"]] * 2, instance=["q", "r"])
-    with pytest.raises(cc.InputError, match="2 instances, and groups are compared within one"):
+    with pytest.raises(cc.InputError, match="2 instances, but groups are compared within one"):
         cc.rank_groups(queries, ["a", "b"])
 
 
@@ -355,7 +355,7 @@ def test_a_report_has_a_section_of_groups(tmp_path: Path) -> None:
     section = next(section for section in made.sections if section.name == "groups")
     assert section.title == "Groups"
     page = (tmp_path / "report.html").read_text()
-    assert "differences between groups and the rest hold" in page
+    assert "differences between a group and the rest are significant" in page
     assert "★" in page
 
 
@@ -364,7 +364,7 @@ def test_the_command_line_shows_groups_beside_the_whole(run: Run) -> None:
     code, out, err = run("rank", ARENA, "--by", "language")
     assert code == 0
     assert "German (161)" in out
-    assert "German: wren-mini scores 1.40 higher than elsewhere" in out
+    assert "German: wren-mini scores 1.40 higher than in the other groups" in out
     assert "by = language" in err
     assert "small-groups" in err
     code, out, _ = run("rank", ARENA, "--by", "language", "--top", "2", "--csv")
@@ -380,7 +380,7 @@ def test_whoever_sorts_by_the_old_name_hears_the_new_one(run: Run) -> None:
     for path in (ARENA, ROOT / "examples" / "election.soc"):
         code, _, err = run("rank", path, "--by", "low")
         assert code == 2
-        assert "There is no column 'low' of groups to compare; to sort by it, use --sort low." in err
+        assert "There is no column 'low' of groups; to sort by it, use --sort low." in err
     code, _, _ = run("rank", ARENA, "--by", "language", "--sort", "low", "--csv")
     assert code == 0
 
@@ -388,7 +388,7 @@ def test_whoever_sorts_by_the_old_name_hears_the_new_one(run: Run) -> None:
 def test_options_of_groups_ask_for_groups(run: Run, tmp_path: Path) -> None:
     code, _, err = run("rank", ARENA, "--plot-groups", tmp_path / "g.svg")
     assert code == 2
-    assert "--plot-groups is for groups: name their column with --by COLUMN." in err
+    assert "--plot-groups needs groups: name their column with --by COLUMN." in err
     code, _, err = run("rank", ARENA, "--by", "langage")
     assert code != 0
     assert "Did you mean language?" in err
@@ -403,7 +403,7 @@ def test_many_groups_show_the_largest(run: Run, tmp_path: Path) -> None:
     path.write_text("\n".join(["winner,loser,city", *rows]) + "\n")
     code, out, _ = run("rank", path, "--by", "city")
     assert code == 0
-    assert "… 4 smaller groups: --csv and --json have all" in out
+    assert "… 4 smaller groups: use --csv or --json for all" in out
     assert "g11 (12)" in out
     assert "g1 (2)" not in out
 
@@ -412,7 +412,7 @@ def test_the_report_has_groups(run: Run, tmp_path: Path) -> None:
     code, _, err = run("report", ARENA, "--by", "language", "--methods", "none", "-o", tmp_path / "r.html")
     assert code == 0
     assert "Groups by language" in err
-    assert "wren-mini scores 1.40 higher than elsewhere" in (tmp_path / "r.html").read_text()
+    assert "wren-mini scores 1.40 higher than in the other groups" in (tmp_path / "r.html").read_text()
 
 
 FORM = """Timestamp,Your name,Age group,Rank [Sushi Bar],Rank [Taco Place],Rank [Pho Corner]

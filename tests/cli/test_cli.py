@@ -235,7 +235,7 @@ def test_runs_with_one_tag_are_named_by_file(run: Run, tmp_path: Path) -> None:
     copy.write_text("".join(" ".join([*line.split()[:5], tag]) + "\n" for line in two.read_text().splitlines()))
     code, _, err = run("evaluate", one, copy, "--labels", EXAMPLES / "qrels.txt")
     assert code == 1
-    assert f"{one} and {copy} both hold a system named '{tag}'" in err
+    assert f"{one} and {copy} both contain a system named '{tag}'" in err
     assert "fuse --tag NAME" in err
 
 
@@ -380,7 +380,7 @@ def test_kemeny_says_whether_its_ranking_is_proven(run: Run, tmp_path: Path) -> 
     _, out, _ = run("rank", simulated, "--method", "kemeny")
     assert "proven optimal" in out
     _, out, err = run("rank", simulated, "--method", "kemeny", "--time-limit", 0)
-    assert re.search(r"within \d[.\d]*% of the least total distance", out)
+    assert re.search(r"within \d[.\d]*% of the smallest total distance", out)
     assert "stopped before the proof" in err
     assert "--time-limit gives more seconds" in err
 
@@ -416,7 +416,7 @@ def test_the_command_line_says_which_prior_was_chosen_and_sorts_by_the_low_end(r
     assert code == 0
     assert out.splitlines()[1].split(",")[1] == "known"
     code, out, err = run("rank", votes)
-    assert "chosen by evidence; --prior takes another" in err
+    assert "chosen by marginal likelihood; use --prior to change it" in err
     code, out, err = run("rank", votes, "--prior", "0.01")
     assert "chosen by evidence" not in err
     code, _, err = run("rank", votes, "--method", "borda", "--sort", "low")

@@ -31,7 +31,7 @@ def test_training_shows_the_model_beside_lists_for_everybody(run: Run, tmp_path:
     assert lines[0] == ["held-out", "ratings", "ndcg@5:exponential", "err"]
     assert [line[0] for line in lines[1:]] == ["ordered-partition-mf", "popular", "consensus-recommender"]
     assert float(lines[1][1]) > float(lines[2][1])
-    assert "knows 60 agents and 12 items, after" in err
+    assert ": 60 agents and 12 items, after" in err
     assert f"wrote {path}" in err
     assert isinstance(cc.load(path), OrderedPartitionMF)
 
@@ -119,14 +119,14 @@ def test_training_goes_on_from_a_model(run: Run, model: Path, tmp_path: Path) ->
 def test_mistakes_get_one_sentence(run: Run, model: Path, tmp_path: Path) -> None:
     votes = ROOT / "examples" / "model-votes.csv"
     for arguments, said in (
-        (("for", model), "Say for whom"),
-        (("for", model, "u01", "--all"), "Say for whom"),
+        (("for", model), "Specify the users"),
+        (("for", model, "u01", "--all"), "Specify the users"),
         (("for", model, "nobody"), "no agent 'nobody'"),
         (("for", model, "--like", "Nothing"), "no item 'Nothing'"),
         (("for", RATINGS, "u01"), "not a model file"),
         (("train", RATINGS, "--method", "oracle"), "no recommender 'oracle'"),
         (("train", votes, "--validation", "0"), "learns from ratings"),
-        (("train", RATINGS, "-o", tmp_path / "no" / "model.zip"), "no folder"),
+        (("train", RATINGS, "-o", tmp_path / "no" / "model.zip"), "does not exist"),
     ):
         code, _, err = run("recommend", *arguments)
         assert code != 0
@@ -136,7 +136,7 @@ def test_mistakes_get_one_sentence(run: Run, model: Path, tmp_path: Path) -> Non
     cc.save(cc.Borda(), method)
     code, _, err = run("recommend", "for", method, "u01")
     assert code == 1
-    assert "no trained recommender" in err
+    assert "an aggregation method (borda): use it with `concordant rank --model`" in err
 
 
 def test_recommenders_are_listed_and_explained(run: Run) -> None:

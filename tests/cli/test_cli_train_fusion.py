@@ -73,15 +73,15 @@ def test_other_methods_that_learn_can_be_trained(run: Run, tmp_path: Path) -> No
 def test_what_cannot_be_done_is_said(run: Run, tmp_path: Path, model: Path) -> None:
     code, _, err = run("train-fusion", *RUNS, "--labels", QRELS, "--method", "borda")
     assert code == 1
-    assert "learns nothing from labels" in err
+    assert "does not learn from labels" in err
     other = tmp_path / "other.qrels"
     other.write_text("none 0 d1 1\n")
     code, _, err = run("train-fusion", *RUNS, "--labels", other)
     assert code == 1
-    assert "share no topic" in err
+    assert "have no common topic" in err
     code, _, err = run("fuse", *RUNS, "--model", model, "--method", "rrf")
     assert code == 2
-    assert "leave out --method" in err
+    assert "--model and --method exclude each other" in err
     stranger = tmp_path / "stranger.run"
     stranger.write_text("1 Q0 d1 1 2.0 stranger\n1 Q0 d2 2 1.0 stranger\n")
     code, _, err = run("fuse", stranger, "--model", model)

@@ -78,10 +78,10 @@ def test_a_parameter_is_the_option_to_type_where_there_is_one(sentence: Sentence
         ("describe", arg("seats", of="stv"), "rank --method stv --seats"),
         ("evaluate", arg("ties", "average", of="evaluate"), "--ties average"),
         ("report", clause("x: ", arg("ties", "average", of="evaluate"), "."), ""),
-        ("fuse", clause(", or use ", arg("skip_bad_rows", True)), ""),
+        ("evaluate", clause(", or use ", arg("skip_bad_rows", True)), ""),
         ("rank", clause(", or use ", arg("skip_bad_rows", True), "!"), ", or use --skip-bad-rows!"),
         ("rank", action("values", "use from_ranks"), "name their column with --rating or --rank"),
-        ("fuse", action("values", "use from_ranks"), "use ratings or ranks"),
+        ("evaluate", action("values", "use from_ranks"), "use ratings or ranks"),
     ],
 )
 def test_options_have_the_names_of_their_command(command: str, sentence: Sentence, words: str) -> None:
@@ -117,10 +117,10 @@ def test_labels_that_look_like_parameters_stay_as_they_are(run: Run, tmp_path: P
 def test_a_description_names_options(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "ballots.csv"
     path.write_text("ranking\na > b > c\nb > c\na\nc > a\n")
-    assert "elects several (seats=) in proportion" in str(cc.read(path).describe())
+    assert "elects several (seats=) by proportional representation" in str(cc.read(path).describe())
     _, out, _ = run("describe", str(path))
-    assert "elects several (rank --method stv --seats) in proportion" in " ".join(out.split())
-    assert "ranked below the named items by the rules; score models leave them out" in " ".join(out.split())
+    assert "elects several (rank --method stv --seats) by proportional" in " ".join(out.split())
+    assert "ranked last by voting rules, ignored by score models" in " ".join(out.split())
 
 
 # ---- every option that is named exists ----

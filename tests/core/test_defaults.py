@@ -67,7 +67,7 @@ A_FILE_OF_EACH_KIND = [
     ("pairs", "", "winner,loser", [("a", "b")] * 3 + [("b", "c"), ("a", "c")]),
     (
         "pairs",
-        "more than 5% tie",
+        "more than 5% of the pairs are ties",
         "left,right,outcome",
         [("a", "b", "left")] * 3 + [("b", "c", "tie"), ("b", "c", "left")],
     ),
@@ -260,7 +260,7 @@ def test_description_does_not_contradict_itself() -> None:
     text = str(prefs.describe())
     assert text.count("connected") == 1
     assert "above and below others" not in text
-    assert "ranked below the named items" in text
+    assert "ranked last by voting rules" in text
 
 
 def test_nobody_dislikes_what_they_did_not_rate() -> None:
@@ -292,7 +292,7 @@ def test_options_of_the_default_method_need_no_method(arena: Path, run: Run) -> 
     assert '"prior": 5.0' in out
     code, _, said = run("rank", arena, "--k", "5")
     assert code == 2
-    assert "--k is an option of rrf, but this data is ranked by" in said
+    assert "--k is an option of rrf, but these data are ranked by" in said
     code, _, said = run("rank", arena, "--prior", "much")
     assert code == 2
     assert "much" in said

@@ -1,4 +1,5 @@
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,7 +49,7 @@ def test_ranked_instances_without_labels_do_not_count_and_are_named() -> None:
 
 
 def test_instances_named_differently_are_refused() -> None:
-    with pytest.raises(cc.InputError, match=r"'q1'.*'301'.*alike"):
+    with pytest.raises(cc.InputError, match=r"'q1'.*'301'.*same instance names"):
         cc.evaluate(cc.rank(RUNS, "rrf"), cc.Labels(["301"], ["d1"], [1]), "map")
 
 
@@ -202,3 +203,23 @@ def test_distance_to_ballots_is_the_same_however_instances_are_cut(monkeypatch: 
 def test_distance_to_ballots_counts_ties_half() -> None:
     prefs = cc.Preferences.from_rankings([["a", "b"]])
     assert distances_to_ballots(prefs, np.array([[1.0, 2.0], [2.0, 1.0], [1.0, 1.0]])).tolist() == [0.0, 1.0, 0.5]
+
+
+def test_a_ranking_that_was_written_has_the_values_of_the_one_in_memory(tmp_path: Path) -> None:
+    prefs = cc.Preferences.from_ranks(
+        ["r"] * 6, ["z", "b", "a", "c", "a", "b"], [1, 2, 2, 2, 1, 1], instance=["1"] * 4 + ["2"] * 2
+    )
+    ranking = cc.rank(prefs, "borda")
+    labels = {"1": {"b": 1, "c": 2}, "2": {"b": 1}}
+    expected = cc.evaluate(ranking, labels, ["map", "ndcg@2"]).means
+    for name in ("ranking.run", "ranking.csv"):
+        cc.write(ranking, tmp_path / name)
+        assert cc.evaluate(cc.read(tmp_path / name), labels, ["map", "ndcg@2"], ties="input").means == expected
+        assert cc.evaluate(cc.read(tmp_path / name), labels, ["map", "ndcg@2"]).means != expected
+
+
+def test_scores_in_input_order_have_double_precision() -> None:
+    run = {"1": {"a": 1.0, "b": 1.0 + 1e-9}}
+    assert cc.evaluate(run, {"1": {"b": 1}}, "mrr", ties="input")["mrr"] == 1
+    assert cc.evaluate({"1": {"b": 1.0, "a": 1.0 + 1e-9}}, {"1": {"b": 1}}, "mrr", ties="input")["mrr"] == 0.5
+    assert cc.evaluate({"1": {"b": 1.0, "a": 1.0}}, {"1": {"b": 1}}, "mrr", ties="input")["mrr"] == 1

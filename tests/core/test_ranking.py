@@ -129,7 +129,7 @@ def test_sorted_by_the_low_end_a_place_must_be_earned():
     assert careful.head(1).items == ["known"]
     assert careful.to_dict()["instances"][0]["items"][0]["item"] == "known"
     assert careful.by("score").items == ranking.items
-    with pytest.raises(cc.InputError, match="gives no intervals here"):
+    with pytest.raises(cc.InputError, match="computes no intervals here"):
         cc.rank(cc.Preferences.from_pairs(winner, loser), "borda").by("low")
     with pytest.raises(cc.InputError, match="use one of score, low, high"):
         ranking.by("luck")

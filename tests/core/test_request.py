@@ -207,7 +207,7 @@ def test_a_comparison_reads_as_a_ranking_does(tmp_path: Path) -> None:
     path = write(tmp_path / "votes.csv", "good,bad", VOTES)
     compared = cc.compare(path, ["borda"], winner="good", loser="bad", min_ballots=2)
     assert compared.rankings[0].items == cc.rank(path, "borda", winner="good", loser="bad", min_ballots=2).items
-    with pytest.raises(cc.InputError, match=r"prior= is not an option of reading"):
+    with pytest.raises(cc.InputError, match=r"prior= is not an option for reading data"):
         cc.compare(path, ["borda"], prior=1)
 
 

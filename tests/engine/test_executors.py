@@ -112,6 +112,7 @@ METHODS = [
     cc.MPM(),
     cc.MPM().with_learnt(theta={"u": 1.0, "v": 0.5, "w": 0.1}),
     cc.MPM(adherence=True),
+    cc.MPM(variances="learnt"),
     cc.Kemeny(),
     cc.Borda(),
     cc.Schulze(),
@@ -133,6 +134,9 @@ def test_instances_ranked_apart_are_ranked_as_in_one_process(executor: Executor,
         expected = getattr(one, name)
         if expected is not None and not getattr(method, "adherence", False):
             np.testing.assert_allclose(getattr(many, name), expected, atol=1e-8)
+    assert many.beside.keys() == one.beside.keys()
+    for name, column in one.beside.items():
+        np.testing.assert_allclose(many.beside[name], column, atol=1e-8)
     if one.fit and many.fit and "prior" in one.fit:
         assert many.fit["prior"] == one.fit["prior"]
 

@@ -125,7 +125,7 @@ class TestEveryRanker:
 
     def test_weights_that_differ_inside_a_query_are_refused(self, name: str) -> None:
         X, y, qid = made_queries(np.random.default_rng(5))
-        with pytest.raises(InputError, match="inside the query of row"):
+        with pytest.raises(InputError, match="within the query of row"):
             estimator(name).fit(X, y, qid=qid, sample_weight=np.arange(len(y)) + 1.0)
 
     @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_an_order_without_proof_is_returned_with_a_warning() -> None:
     rng = np.random.default_rng(11)
     X, y = rng.normal(size=(60, 2)), rng.integers(0, 3, 60)  # nothing to learn, so that preferences are full of cycles
     model = PairwiseRanker(KNeighborsClassifier(1), ordering="kemeny", time_limit=0.0).fit(X, y)
-    with pytest.warns(ConvergenceWarning, match="not proven best"):
+    with pytest.warns(ConvergenceWarning, match="not proven optimal"):
         scores = model.predict(X)
     assert sorted(scores) == list(range(60))
 

@@ -16,6 +16,7 @@ from concordant.recommend import (
     PMF,
     CoFiRank,
     ConsensusRecommender,
+    Observed,
     OrderedPartitionMF,
     PlackettLuceMF,
     Popular,
@@ -31,6 +32,9 @@ ALL: dict[str, Recommender] = {
     "pmf, single": PMF(factors=3, sweeps=4, precision="single"),
     "ordered-partition-mf": OrderedPartitionMF(factors=3, sweeps=12),
     "ordered-partition-mf, mode": OrderedPartitionMF(factors=3, sweeps=4, ridge=2.0),
+    "ordered-partition-mf, published": OrderedPartitionMF(
+        factors=3, sweeps=4, ridge=2.0, beta=0.01, biases=False, centred=False, initial="uniform"
+    ),
     "plackett-luce-mf": PlackettLuceMF(factors=3, sweeps=4, ridge=2.0),
     "cofi-rank, regression": CoFiRank(factors=3, sweeps=4, loss="regression"),
     "cofi-rank, ordinal": CoFiRank(factors=3, sweeps=4, loss="ordinal"),
@@ -128,6 +132,53 @@ def test_ordered_partitions_end_at_a_stationary_point_of_their_objective(beta: f
         step = 1e-4 * rng.normal(size=side.shape)
         ahead, behind = (order_and_errors(fitted.with_learnt(**{name: side + sign * step}), prefs) for sign in (1, -1))
         assert abs(ahead - behind) / 2 < 1e-7 * value
+
+
+# ---- the published model: f = p · q, two regularisers, a uniform start ----
+PUBLISHED = OrderedPartitionMF(
+    factors=2, beta=0.3, ridge=1.0, biases=False, centred=False, initial="uniform", sweeps=3000, tolerance=0.0
+)
+
+
+def published_objective(model: OrderedPartitionMF, prefs: cc.Preferences, l1: float, l2: float) -> float:
+    """-beta L + (1 - beta) / 2 sum (r - f)² + l1 |W|² + l2 |H|²."""
+    sides = l1 * float((vars(model)["of_agent"] ** 2).sum()) + l2 * float((vars(model)["of_item"] ** 2).sum())
+    return order_and_errors(replace(model, ridge=1e-6, bias_ridge=1e-6).with_learnt(**model.learnt), prefs) + sides
+
+
+def test_two_regularisers_have_the_optimum_of_one_on_both_sides() -> None:
+    prefs, l1, l2 = stars(n_agents=12, n_items=10), 2.0, 0.125
+    fitted: Any = replace(PUBLISHED, ridge=2 * (l1 * l2) ** 0.5).fit(prefs)
+    ratio = (l2 / l1) ** 0.25
+    scaled = fitted.with_learnt(of_agent=fitted.of_agent * ratio, of_item=fitted.of_item / ratio)
+    np.testing.assert_allclose(scaled.complete(), fitted.complete(), atol=1e-12)
+    value, rng = published_objective(scaled, prefs, l1, l2), np.random.default_rng(0)
+    for name in ("of_agent", "of_item"):
+        side = vars(scaled)[name]
+        step = 1e-4 * rng.normal(size=side.shape)
+        step[:, -1] = 0.0  # there are no biases
+        ahead, behind = (
+            published_objective(scaled.with_learnt(**{name: side + sign * step}), prefs, l1, l2) for sign in (1, -1)
+        )
+        assert abs(ahead - behind) / 2 < 1e-7 * value
+
+
+def test_the_published_model_has_neither_mean_nor_biases() -> None:
+    fitted: Any = replace(PUBLISHED, sweeps=5).fit(stars())
+    assert fitted.mean == 0
+    assert np.abs(fitted.of_agent[:, -1]).max() < 1e-9
+    assert np.abs(fitted.of_item[:, -1]).max() < 1e-9
+    np.testing.assert_allclose(fitted.complete(), fitted.of_agent[:, :-1] @ fitted.of_item[:, :-1].T)
+
+
+@pytest.mark.parametrize(("beta", "largest"), [(0.01, 5.0), (1.0, 1.0)])
+def test_a_uniform_start_is_above_0_and_below_half_the_root_of_rating_over_factors(beta: float, largest: float) -> None:
+    model = replace(PUBLISHED, beta=beta, factors=50)
+    observed = Observed.of(stars())
+    for rows in model._first_sides(np.random.default_rng(0), observed, 1.0):
+        assert rows[:, :-1].min() >= 0
+        assert 0.45 * (largest / 50) ** 0.5 < rows[:, :-1].max() <= 0.5 * (largest / 50) ** 0.5
+        assert (rows[:, -1] == 0).all()
 
 
 # ---- one method as a case of another ----
@@ -268,7 +319,7 @@ def test_going_on_ranks_no_worse(model: Any) -> None:
 
 @pytest.mark.parametrize("start", [PMF(factors=2), BPR(factors=2).fit(planted_prefs(n_agents=5, n_items=5))])
 def test_a_fit_goes_on_from_a_fitted_model_of_its_class_only(start: Recommender) -> None:
-    with pytest.raises(cc.InputError, match="goes on from a fitted pmf only"):
+    with pytest.raises(cc.InputError, match="can only continue from a fitted pmf"):
         PMF(factors=2).fit(planted_prefs(n_agents=5, n_items=5), start=start)
 
 

@@ -250,7 +250,7 @@ def test_rankings_are_enough_for_losses_of_order(loss: Loss) -> None:
 @pytest.mark.parametrize("loss", [RatingLoss(), SMOOTH["both"], NDCGLoss()])
 def test_other_losses_need_ratings(loss: Loss) -> None:
     observed = Observed.of(cc.Preferences.from_rankings([["a", "b"]], agent=["ann"]))
-    with pytest.raises(cc.NeedError, match="learns from ratings, and here are rankings"):
+    with pytest.raises(cc.NeedError, match="learns from ratings, but these are rankings"):
         loss.at(np.zeros(2), observed, 0)
 
 

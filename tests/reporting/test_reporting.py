@@ -106,10 +106,17 @@ def test_runs_with_labels_show_instances_metrics_and_tests() -> None:
 def test_the_table_holds_the_ranking_with_its_intervals_and_chances() -> None:
     votes = cc.read(EXAMPLES / "model-votes.csv")
     ranking, table = cc.rank(votes), parts_of(cc.report(votes), ReportTable)[0]
-    assert table.header == ("rank", "item", "95% CI of rank", "score", "95% CI, drawn", "95% CI", "P(best)")
+    assert table.header == ("rank", "item", "95% CI of rank", "score", "95% CI (plot)", "95% CI", "P(best)")
     assert [row[1] for row in table.rows] == ranking.items
     assert [row[4].low for row in table.rows] == ranking.low.tolist()
     assert sum(float(row[6].rstrip("%")) for row in table.rows) == pytest.approx(100, abs=1)
+
+
+def test_the_table_holds_learnt_variances() -> None:
+    page = cc.report(cc.read(EXAMPLES / "ratings.csv"), "mpm", variances="learnt", methods=[])
+    table = next(part for section in page.sections for part in section.parts if isinstance(part, ReportTable))
+    assert table.header[-1] == "variance"
+    assert float(str(table.rows[0][-1])) == pytest.approx(0.42277, rel=1e-2)
 
 
 def test_the_heat_map_counts_wins_in_the_order_of_the_ranking() -> None:
@@ -190,7 +197,7 @@ def test_everything_but_markup_is_escaped() -> None:
         == '<td class="right" hidden width="1.2346"></td>'
     )
     assert escape("\ud800 \u2066x") == r"\ud800 \u2066x"
-    with pytest.raises(ValueError, match="must not end"):
+    with pytest.raises(ValueError, match="must not close"):
         verbatim("</SCRIPT>", within="script")
 
 
@@ -211,7 +218,7 @@ def disagreement(lists: list, methods: list[str], **more: object) -> str:
 
 def test_a_circle_is_named() -> None:
     circle = [["a", "b", "c"], ["a", "c", "b"], *[["b", "c", "a"]] * 3, *[["c", "a", "b"]] * 2]
-    assert "majorities go in a circle" in disagreement(circle, ["plurality", "borda"])
+    assert "majorities are cyclic" in disagreement(circle, ["plurality", "borda"])
 
 
 def test_strong_against_many_preferences_is_named() -> None:

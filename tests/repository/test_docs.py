@@ -190,11 +190,11 @@ def test_every_method_metric_and_format_has_a_page() -> None:
     for name in registry.names():
         page = pages[f"methods/{name}.md"]
         assert registry.load(name).summary() in pages["methods/index.md"]
-        assert all(f"`{declared.name}`" in page for declared in params_of(registry.load(name)))
+        assert all(f"`{declared.option}`" in page for declared in params_of(registry.load(name)))
     for name in learn.modules():
         page = pages[f"learners/{name}.md"]
         assert f"[{name}]({name}.md)" in pages["learners/index.md"]
-        assert all(f"`{declared.name}`" in page for declared in params_of(learn.load(name)))
+        assert all(f"`{declared.option}`" in page for declared in params_of(learn.load(name)))
     assert all(f"### {name}\n" in pages["metrics.md"] for name in cc.metrics.names())
 
 

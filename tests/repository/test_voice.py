@@ -1,8 +1,10 @@
-"""Pages are plain technical English: phrases that were replaced do not come back, and every page finds the glossary."""
+"""Texts are plain technical English: phrases that were replaced do not come back, and every page finds the glossary."""
 
 from __future__ import annotations
 
+import ast
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,8 @@ PHRASES = {
     "is no table": "cannot be …",
     "likewise": "also",
     "is mended": "is fixed",
+    "what covariates are worth": "covariate effects",
+    "not here any more": "no longer available",
 }
 TERMS = (
     *("95% CI", "adjusted p-value", "annotator", "approval", "ballot", "candidate", "catalogue", "cold start"),
@@ -70,6 +74,21 @@ def found(text: str) -> list[str]:
     ]
 
 
+def literals(text: str) -> Iterator[str]:
+    """Yield the docstrings and strings of a module; the parts of an f-string are joined by dots."""
+    tree = ast.parse(text)
+    inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield " … ".join(part.value for part in node.values if isinstance(part, ast.Constant))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inside:
+            yield node.value
+
+
+def modules() -> list[str]:
+    return sorted(path.relative_to(ROOT).as_posix() for path in ROOT.glob("src/**/*.py"))
+
+
 def pages() -> list[str]:
     paths = {path.relative_to(ROOT).as_posix() for place in PLACES for path in ROOT.glob(place)}
     return sorted(path for path in paths if not GENERATED.match(path))
@@ -78,6 +97,16 @@ def pages() -> list[str]:
 @pytest.mark.parametrize("page", pages())
 def test_replaced_phrases_do_not_come_back(page: str) -> None:
     assert found((ROOT / page).read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("module", modules())
+def test_replaced_phrases_do_not_come_back_in_the_program(module: str) -> None:
+    assert found("\n\n".join(literals((ROOT / module).read_text(encoding="utf-8")))) == []
+
+
+def test_phrases_are_found_in_docstrings_and_messages_and_not_in_names() -> None:
+    program = 'def anew() -> str:\n    """Rank anew."""\n    return f"no {1} luck at hand"\n'
+    assert [found(text) for text in literals(program)] == [["'anew': write 'again'"], ["'at hand': write 'available'"]]
 
 
 def test_phrases_are_found_in_prose_and_not_in_code() -> None:

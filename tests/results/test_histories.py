@@ -182,7 +182,7 @@ def test_rank_writes_and_draws_the_history(run, tmp_path):
 def test_rank_says_who_led_and_who_was_ever_best(run):
     code, out, _ = run("rank", LEAGUE, "--time", "date", "-m", "elo", "--best-of", "year", "--peaks", "--top", "2")
     assert code == 0
-    assert "best of every year" in out
+    assert "leaders by year" in out
     assert out.count("Ama") >= 5
     assert len(out.partition("peaks")[2].strip().splitlines()) == 3
     _, out, _ = run("rank", LEAGUE, "--time", "date", "-m", "glicko2", "--best-of", "year", "--peaks", "--json")
@@ -196,7 +196,7 @@ def test_rank_says_who_led_and_who_was_ever_best(run):
     [
         (["-m", "borda", "--peaks"], "borda gives one score for all time"),
         (["-m", "elo", "--best-of", "year"], "There are no dates"),
-        (["-m", "elo", "--peaks", "--csv"], "leave --csv out"),
+        (["-m", "elo", "--peaks", "--csv"], "cannot be combined with --csv"),
         (["-m", "elo", "--history-items", "x"], "add one of them"),
         (["-m", "elo", "--plot-history", "x.txt"], "svg, .png or .pdf"),
         (

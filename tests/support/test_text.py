@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 import concordant as cc
 from concordant.cli import _shared as shared
 from concordant.metrics import compare_systems
-from concordant.support.text import format_p, number_format, text_width
+from concordant.support.text import (
+    format_p,
+    interval_cells,
+    interval_heading,
+    number_format,
+    p_value,
+    short_number,
+    text_width,
+)
 
 
 @pytest.mark.parametrize(
@@ -22,13 +30,16 @@ from concordant.support.text import format_p, number_format, text_width
         ([1162770.5, 1136130.0], ["1162770", "1136130"]),
         ([3.0, -2.0, 0.0], ["3", "-2", "0"]),
         ([0.5, 1.25, 3.0], ["0.50", "1.25", "3.00"]),
-        ([0.0325226, 0.0161290], ["0.0325226", "0.0161290"]),
-        ([1 / 3, -1 / 3], ["0.333333", "-0.333333"]),
-        ([1234.5, 0.0123], ["1234.500", "0.012"]),
-        ([1e-20, 3e-20], ["1.00000e-20", "3.00000e-20"]),
-        ([1.5e15, 2.0], ["1.50000e+15", "2.00000e+00"]),
+        ([0.0325226, 0.0161290], ["0.03252", "0.01613"]),
+        ([1 / 3, -1 / 3], ["0.3333", "-0.3333"]),
+        ([1234.5, 0.0123], ["1234", "0"]),
+        ([1e-20, 3e-20], ["1.000e-20", "3.000e-20"]),
+        ([1.5e15, 2.0], ["1.500e+15", "2.000e+00"]),
         ([-0.0, -1e-9, 1.5], ["0.0", "0.0", "1.5"]),
         ([], []),
+        ([0.81234, 0.81229, 0.5], ["0.81234", "0.81229", "0.50000"]),
+        ([0.81234, 0.5, 0.81234], ["0.8123", "0.5000", "0.8123"]),
+        ([0.8123456, 0.8123458], ["0.8123", "0.8123"]),
         ([float("nan"), 1.0], ["nan", "1"]),
     ],
 )
@@ -45,7 +56,35 @@ def test_written_numbers_stay_near_the_numbers(values: list[float]) -> None:
     assert len({"e" in text for text in texts}) == 1
     assert len({len(text.partition(".")[2]) for text in texts if "e" not in text}) <= 1
     for value, text in zip(values, texts, strict=True):
-        assert float(text) == pytest.approx(value, rel=1e-5, abs=max(1e-5 * largest, 1e-320))
+        assert float(text) == pytest.approx(value, rel=1e-3, abs=max(1e-3 * largest, 1e-320))
+
+
+def test_ends_of_intervals_do_not_add_digits() -> None:
+    write = number_format([1.5, 0.5], [2.00001, 2.00002])
+    assert interval_cells([1.0, -0.5], [2.00001, 2.00002], write) == ["[ 1.0, 2.0]", "[-0.5, 2.0]"]
+    assert interval_cells([1.0, float("nan")], [2.0, 1.0], write) == ["[1.0, 2.0]", ""]
+
+
+@pytest.mark.parametrize(
+    ("level", "heading"), [(0.95, "95% CI"), (0.9, "90% CI"), (0.999, "99.9% CI"), (None, "95% CI"), ("auto", "95% CI")]
+)
+def test_the_heading_of_intervals_names_their_level(level: object, heading: str) -> None:
+    assert interval_heading(level) == heading
+
+
+def test_a_number_in_a_sentence_has_four_digits_and_votes_have_all() -> None:
+    values = (1944.0, 1834.5, 12345.678, 0.599739, -0.0, 250.0, 1e-9, 0.0000123456, float("nan"))
+    shown = ["1,944", "1,834.5", "12,346", "0.5997", "0", "250", "1e-09", "0.00001235", "nan"]
+    assert [short_number(value) for value in values] == shown
+
+
+def test_a_p_value_in_a_sentence_names_the_correction() -> None:
+    assert [p_value(p, "Holm") for p in (0.03894, 0.00001, 1.0)] == [
+        "p = 0.039 (Holm)",
+        "p < 0.001 (Holm)",
+        "p = 1 (Holm)",
+    ]
+    assert p_value(0.25) == "p = 0.25"
 
 
 def test_small_p_values_are_said_to_be_small() -> None:
@@ -88,7 +127,7 @@ def test_a_table_fits_the_terminal_and_breaks_no_word(monkeypatch: pytest.Monkey
 def test_columns_without_room_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "not shown" not in drawn(monkeypatch, 160, HEADER, ROW, {1, 2, 3, 4})
     narrow = drawn(monkeypatch, 60, HEADER, ROW, {1, 2, 3, 4})
-    assert "not shown, for lack of room: tau instant-runoff, tau schulze" in narrow
+    assert "columns not shown, because the terminal is too narrow: tau instant-runoff, tau schulze" in narrow
     assert "0.600" not in narrow
 
 

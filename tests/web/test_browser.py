@@ -147,7 +147,7 @@ def test_another_method_and_its_option_change_the_result(screen: Screen) -> None
 def test_methods_that_fit_come_first_and_others_say_what_they_need(screen: Screen) -> None:
     screen.example("election.csv")
     groups = screen.page.locator("#method optgroup")
-    assert groups.nth(0).get_attribute("label") == "Fit these data"
+    assert groups.nth(0).get_attribute("label") == "Suitable for these data"
     assert "schulze" in (groups.nth(0).text_content() or "")
     lacking = groups.nth(2).locator("option")
     assert "crf (needs agents and labels)" in " ".join(lacking.all_text_contents())
@@ -169,9 +169,9 @@ def test_labels_are_added_and_runs_evaluated_and_fused(screen: Screen) -> None:
     screen.expect(screen.page.locator("#shell")).to_contain_text("concordant fuse engine1.run")
     fused = screen.download("run").decode()
     screen.page.click("[data-view=evaluate]")
-    screen.expect(screen.page.locator("#results")).to_contain_text("Choose the file of labels")
+    screen.expect(screen.page.locator("#results")).to_contain_text("Choose a file of relevance judgements")
     screen.page.set_input_files("#labels", EXAMPLES / "qrels.txt")
-    screen.expect(screen.page.locator("#results")).to_contain_text("By the labels, rrf reaches")
+    screen.expect(screen.page.locator("#results")).to_contain_text("rrf has ndcg")
     runs = cc.read(sorted((EXAMPLES / "runs").glob("*.run")))
     wanted = cc.evaluate(cc.rank(runs, "rrf"), cc.read_labels(EXAMPLES / "qrels.txt"), "ndcg@10")["ndcg@10"]
     screen.expect(screen.page.locator("#results")).to_contain_text(f"ndcg@10:exponential {wanted:.4f}")
@@ -323,7 +323,7 @@ def test_a_file_that_is_too_long_is_refused_in_a_sentence(browser: Any, start_se
     page = browser.new_page()
     screen = Screen(page, start_server("--max-upload", "1"))
     page.evaluate(DROP, {"text": "winner,loser\n" + "a,b\n" * 300_000, "name": "long.csv"})
-    screen.expect(page.locator("#trouble")).to_contain_text("longer than 1 MB")
+    screen.expect(page.locator("#trouble")).to_contain_text("larger than 1 MB")
     page.close()
 
 
@@ -341,7 +341,7 @@ def test_a_page_tries_again_when_the_server_is_busy(browser: Any, server: Server
 
     page.route("**/api/**", refuse_once)
     page.evaluate(DROP, {"text": rows("winner,loser", "ann,bob", "bob,cy"), "name": "votes.csv"})
-    screen.expect(page.locator("#trouble")).to_have_text("The server is busy. This page tries again by itself.")
+    screen.expect(page.locator("#trouble")).to_have_text("The server is busy. This page retries automatically.")
     assert screen.done().items() == ["ann", "bob", "cy"]
     assert screen.download("csv").startswith(b"rank,item")
     assert len(refused) == 3, "the upload, the settings, the download"

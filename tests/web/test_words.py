@@ -28,9 +28,9 @@ PARAMS = [one.name for one in params_of(registry.load("bradley-terry"))]
         (arg("left_won", "A wins?"), "the role “left won” for A wins?"),
         (arg("places", "x,y"), "the role “place” for x,y"),
         (arg("instance", "none"), "“not read” for the instance"),
-        (arg("layout", "rank-matrix"), "“The rows are” rank-matrix"),
-        (arg("skip_bad_rows", True), "“Leave out rows that cannot be read”"),
-        (arg("min_ballots"), "“Leave out items on fewer ballots than”"),
+        (arg("layout", "rank-matrix"), "“Layout” rank-matrix"),
+        (arg("skip_bad_rows", True), "“Skip rows that cannot be read”"),
+        (arg("min_ballots"), "“Minimum number of ballots per item”"),
         (arg("prior", -1), "“prior” -1"),
         (arg("reduce", True), "reduce"),
         (arg("seats"), "seats"),
@@ -60,7 +60,7 @@ def test_an_error_names_the_control_that_mends_it(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text("winner,loser\na,b\n,b\n")
     answer, _ = asked(path)
-    wanted = "correct the row, or use “Leave out rows that cannot be read” to leave such rows out."
+    wanted = "correct the row, or use “Skip rows that cannot be read” to leave such rows out."
     assert answer["error"].endswith(wanted)
     path.write_text("winner,loser\na,b\nb,a\n")
     answer, _ = asked(path, method="bradley-terry", params={"prior": "-1"})
@@ -68,7 +68,7 @@ def test_an_error_names_the_control_that_mends_it(tmp_path: Path) -> None:
     path.write_text("x,y\nfoo,1\nbar,2\n")
     answer, _ = asked(path)
     assert "for example the role “winner” and the role “loser”" in answer["error"]
-    assert "“The rows are” rank-matrix" in answer["error"]
+    assert "“Layout” rank-matrix" in answer["error"]
 
 
 def test_notes_and_results_name_controls(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_notes_and_results_name_controls(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "settings", "error"),
     [
-        ("qrels.txt", {}, "which does not contain preferences: add it as the file of labels."),
+        ("qrels.txt", {}, "which does not contain preferences: add it as relevance judgements."),
         ("election.csv", {"method": "brda"}, "There is no method 'brda'. Did you mean borda?"),
         ("election.csv", {"method": "mean-rating"}, "choose the role “rating” or the role “rank” for a column."),
     ],

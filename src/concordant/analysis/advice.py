@@ -1,7 +1,8 @@
-"""Which methods fit some preferences, and why: one table of reasons, looked at from the top.
+"""Recommend methods for some preferences, with reasons: one table of rules, checked from the top.
 
-A reason holds for some forms of data and, where it says so, only under a finding. Methods are named in the order of
-the table, each once, the first reason that holds; only those that are installed and whose needs are met.
+A rule applies to some forms of data and may also require a finding. Methods are listed in the order of the table, each
+once with its first applicable reason. Methods that are not installed, or whose requirements the data do not meet, are
+left out.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from concordant.preferences import Preferences
 MAX_METHODS = 5  # how many methods are named
 FEW_ITEMS = 60  # for methods whose cost can grow fast with the items
 RANKED = ("rankings", "top-k", "ratings")
-_ADHERENCE = "with " + arg("adherence", True, of="mpm") + " it weighs agents by how far they go with the rest"
+_ADHERENCE = "with " + arg("adherence", True, of="mpm") + " weights agents by their agreement with the others"
 USUAL = {
     "rankings": ("plurality", "instant-runoff", "borda", "schulze", "copeland"),
     "top-k": ("plurality", "instant-runoff", "borda", "schulze"),
@@ -28,7 +29,7 @@ USUAL = {
 
 @dataclass(frozen=True)
 class Advice:
-    """A method that fits, and why."""
+    """A recommended method, with the reason."""
 
     method: str
     reason: str
@@ -36,7 +37,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Facts:
-    """What the reasons ask about."""
+    """The properties of the data that the rules check."""
 
     form: str
     n_items: int
@@ -54,18 +55,22 @@ _Rule = tuple[str, str, Callable[[Facts], bool]]
 _RULES: tuple[_Rule, ...] = (
     (
         "bradley-terry",
-        "a model of matches between two teams: scores of the members with intervals",
+        "model of matches between two teams: scores of the members with confidence intervals",
         lambda f: f.form == "teams",
     ),
     (
         "plackett-luce",
-        "a model of matches between teams: scores of the members with intervals",
+        "model of matches between teams: scores of the members with confidence intervals",
         lambda f: f.form == "teams",
     ),
-    ("trueskill", "follows members of teams that change; the order of matches is known", lambda f: f.form == "teams"),
+    (
+        "trueskill",
+        "tracks skills of team members that change over time; the order of matches is known",
+        lambda f: f.form == "teams",
+    ),
     (
         "rrf",
-        "fuses many short lists without tuning, and ignores what a list leaves out",
+        "fuses many short lists without tuning; a list does not count against documents it lacks",
         lambda f: f.form == "rankings" and f.n_instances > 1 and f.agents_repeat,
     ),
     (
@@ -80,69 +85,81 @@ _RULES: tuple[_Rule, ...] = (
     ),
     (
         "davidson",
-        "a model of duels with draws: many pairs are tied",
+        "model of pairwise comparisons with ties: many pairs are tied",
         lambda f: f.form == "pairs" and f.tied_share > MANY_TIES,
     ),
     (
         "whole-history",
-        "follows scores that change over time, with a curve and intervals for every item; times are known",
+        "scores that change over time, with a curve and confidence bands for each item; times are known",
         lambda f: f.form == "pairs" and f.has_times,
     ),
-    ("bradley-terry", "a model of duels: scores with intervals, chances of winning", lambda f: f.form == "pairs"),
-    ("elo", "follows strengths that change; the order of events is known", lambda f: f.form == "pairs" and f.has_order),
-    ("plackett-luce", "a model of choices: keeps to what was on offer", lambda f: f.form in ("choices", "top-k")),
-    ("approval", "counts who approves of an item", lambda f: f.form == "approvals"),
+    (
+        "bradley-terry",
+        "model of pairwise comparisons: scores with confidence intervals, win probabilities",
+        lambda f: f.form == "pairs",
+    ),
+    ("elo", "ratings that change over time; the order of events is known", lambda f: f.form == "pairs" and f.has_order),
+    (
+        "plackett-luce",
+        "choice model: accounts for the items that were on offer",
+        lambda f: f.form in ("choices", "top-k"),
+    ),
+    ("approval", "counts approvals", lambda f: f.form == "approvals"),
     (
         "pav",
-        "elects a committee (" + arg("seats", of="pav") + ") in which groups have their share",
+        "elects a committee (" + arg("seats", of="pav") + ") with proportional representation",
         lambda f: f.form == "approvals" and f.n_items <= FEW_ITEMS and f.n_instances == 1,
     ),
     (
         "kemeny",
-        "the order with the fewest contradicted pairs: settles cycles",
+        "ranking with the fewest discordant pairs: resolves cycles",
         lambda f: "cyclic" in f.troubles and f.n_items <= FEW_ITEMS and f.n_instances == 1,
     ),
     (
         "ranked-pairs",
-        "locks the clearest majorities in first: settles cycles",
+        "locks in the largest majorities first: resolves cycles",
         lambda f: "cyclic" in f.troubles and f.n_instances == 1,
     ),
-    ("copeland", "counts won duels and asks for no model", lambda f: f.form == "pairs"),
-    ("schulze", "elects whoever wins every duel", lambda f: f.form == "rankings" and f.n_instances == 1),
+    ("copeland", "counts pairwise wins, without a statistical model", lambda f: f.form == "pairs"),
+    ("schulze", "elects the Condorcet winner if there is one", lambda f: f.form == "rankings" and f.n_instances == 1),
     (
         "stv",
-        "elects several (" + arg("seats", of="stv") + ") in proportion; ballots may be short",
+        "elects several (" + arg("seats", of="stv") + ") by proportional representation; ballots may be incomplete",
         lambda f: f.form == "rankings" and not f.is_complete and f.n_items <= FEW_ITEMS and f.n_instances == 1,
     ),
-    ("mpm", "scores with uncertainty from ratings, at the cost of a sum", lambda f: f.form == "ratings"),
-    ("mean-rating", "the mean rating, items with few of them drawn to the middle", lambda f: f.form == "ratings"),
+    ("mpm", "scores with standard errors from ratings, in a single pass", lambda f: f.form == "ratings"),
+    ("mean-rating", "mean rating, with shrinkage for items with few ratings", lambda f: f.form == "ratings"),
     (
         "mpm",
         _ADHERENCE,
         lambda f: f.agents_repeat and f.n_agents > 2,
     ),
-    ("borda", "one pass over the data, the usual first answer for ranked lists", lambda f: f.form in RANKED),
+    ("borda", "single pass over the data; the usual baseline for rankings", lambda f: f.form in RANKED),
     (
         "plackett-luce",
-        "a model of rankings: scores with intervals",
+        "model of rankings: scores with confidence intervals",
         lambda f: f.form == "rankings" and f.is_complete and f.tied_share < MANY_TIES,
     ),
     (
         "plackett-luce-topk",
-        "a model of the first places: scores with intervals, the unnamed come after the named",
+        "model of top-k rankings: scores with confidence intervals; unranked items come below ranked ones",
         lambda f: f.form == "rankings" and not f.is_complete and f.tied_share < MANY_TIES,
     ),
-    ("ordered-partitions", "a model of rankings with ties", lambda f: f.form in RANKED and f.tied_share >= MANY_TIES),
+    ("ordered-partitions", "model of rankings with ties", lambda f: f.form in RANKED and f.tied_share >= MANY_TIES),
     ("median-rank", "a few odd agents do not move a median", lambda f: f.form in RANKED),
-    ("combmnz", "adds scores and rewards items many lists name", lambda f: f.n_instances > 1 and f.form == "ratings"),
-    ("borda", "one pass over the data", lambda f: f.form != "empty"),
+    (
+        "combmnz",
+        "sums scores and rewards documents that many lists contain",
+        lambda f: f.n_instances > 1 and f.form == "ratings",
+    ),
+    ("borda", "single pass over the data", lambda f: f.form != "empty"),
 )
 
 
 def fitting_methods(
     prefs: Preferences, tied_share: float, is_complete: bool, troubles: Collection[str]
 ) -> tuple[Advice, ...]:
-    """Return the methods that fit, with reasons; the default method of ``rank`` is always among them."""
+    """Return the recommended methods, with reasons; they always include the default method of ``rank``."""
     if prefs.form == "empty":
         return ()
     facts = Facts(
@@ -164,14 +181,14 @@ def fitting_methods(
     default = default_method(prefs)
     chosen = list(reason_of.items())[:MAX_METHODS]
     if default not in dict(chosen):
-        chosen = [(default, reason_of.get(default, "the default for this form of data")), *chosen[: MAX_METHODS - 1]]
+        chosen = [(default, reason_of.get(default, "default for this form of data")), *chosen[: MAX_METHODS - 1]]
     return tuple(Advice(name, reason) for name, reason in chosen)
 
 
 def usual_rules(prefs: Preferences) -> list[str]:
-    """Name the rules in common use that elect a winner from ballots of this form, in one contest; else none.
+    """List the common voting rules for ballots of this form in one contest; empty for other data.
 
-    They can elect different winners, so a comparison that leaves one of them out may hide a disagreement.
+    They can elect different winners, so a comparison without one of them may hide a disagreement.
     """
     if prefs.n_instances != 1 or prefs.n_items < 2:
         return []
@@ -179,14 +196,14 @@ def usual_rules(prefs: Preferences) -> list[str]:
 
 
 def compared_by_default(prefs: Preferences) -> list[str]:
-    """Name the methods that are compared unless others are named: the default and the usual rules, or common ones."""
+    """List the methods that are compared by default: the default method with the usual rules, or common methods."""
     default, usual = default_method(prefs), usual_rules(prefs)
     common = ["borda", "copeland", "schulze", "rrf"][: 4 if default == "borda" else 3]
     return list(dict.fromkeys([default, *(usual or common)]))
 
 
 def _can_rank(name: str, prefs: Preferences) -> bool:
-    """Return whether the method is installed and its needs are met."""
+    """Return whether the method is installed and its requirements are met."""
     try:
         registry.make(name).check_needs(prefs)
     except ConcordantError:

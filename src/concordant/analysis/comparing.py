@@ -1,4 +1,4 @@
-"""How far methods agree: rank the same preferences several ways and compare the results."""
+"""Compare methods: rank the same preferences by each and measure the agreement."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ CELLS_AT_ONCE = 4_000_000  # of the matrices of pairs
 DISPUTED = 3  # instances that an explanation looks at
 COUNTED_BY = ("counts", "normalise", "missing", "ties", "distance")  # parameters that change what a likelihood is of
 MEASURES = {
-    "distance": "mean share of the ballots' pairs that are discordant with the ranking, lower is better",
-    "pair_log_likelihood": "mean log-probability of the result of a pair, ties left out, comparable between all "
-    "methods, higher is better",
-    "log_likelihood": "of all ballots, comparable only between methods with the same log_likelihood_of; when held out, "
-    "per ballot",
+    "distance": "mean share of the ballots' pairs that are discordant with the ranking; lower is better",
+    "pair_log_likelihood": "mean log-probability of the outcome of a pair, excluding ties; comparable between "
+    "methods; higher is better",
+    "log_likelihood": "of all ballots; comparable only between methods with the same log_likelihood_of; per ballot if "
+    "held out",
     "tau": "Kendall's tau between the rankings",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOut:
-    """How well each method predicts ballots it did not see, by cross-validation over ballots.
+    """How well each method predicts held-out ballots, by cross-validation.
 
     ``distance`` is the share of their pairs that are discordant with the ranking. ``pair_log_likelihood`` is the mean
-    log-probability of the result of a strict pair, the same question to every model; ``log_likelihood`` is per ballot,
-    of what the method is a model of. Both are None for methods without a model.
+    log-probability of the outcome of a strict pair, which is comparable between models. ``log_likelihood`` is per
+    ballot and refers to the outcome that the method models. Both are None for methods without a model.
     """
 
     folds: int
@@ -57,9 +57,9 @@ class HeldOut:
 class Comparison:
     """Rankings of the same preferences by several methods, with their agreement.
 
-    ``tau`` is 1 - 2 x the normalised Kendall distance (ties count half), averaged over instances; ``distance`` is
-    the mean distance of a ranking to the ballots, the share of their pairs it turns around. ``held_out`` is the fit
-    to ballots the method did not see, if it was asked for.
+    ``tau`` is 1 - 2 x the normalised Kendall distance (ties count half), averaged over instances; ``distance`` is the
+    mean distance of a ranking from the ballots, the share of discordant pairs. ``held_out`` is the fit to held-out
+    ballots, if cross-validation was requested.
     """
 
     rankings: tuple[Ranking, ...]
@@ -68,7 +68,7 @@ class Comparison:
     distance: Floats
     held_out: HeldOut | None = None
     prefs: Preferences | None = None
-    """What was ranked, where it is still at hand."""
+    """The preferences that were ranked, if available."""
 
     @property
     def log_likelihood(self) -> list[float | None]:
@@ -80,13 +80,13 @@ class Comparison:
 
     @cached_property
     def likelihood_of(self) -> list[str | None]:
-        """What the log-likelihood of each method is the probability of; None for methods that have none."""
+        """The outcome that the log-likelihood of each method refers to; None for methods without a model."""
         known = zip(self.rankings, self.log_likelihood, strict=True)
         return [None if value is None else _likelihood_of(ranking) for ranking, value in known]
 
     @cached_property
     def pair_log_likelihood(self) -> list[float | None]:
-        """The mean log-probability of the result of a strict pair under each model: one question to all of them."""
+        """The mean log-probability of the outcome of a strict pair under each model, comparable between models."""
         if self.prefs is None:
             return [None] * len(self.rankings)
         return [_per_pair(_pair_log_likelihood(ranking, self.prefs)) for ranking in self.rankings]
@@ -97,12 +97,12 @@ class Comparison:
         return [next(iter(ranking)).tiers for ranking in self.rankings]
 
     def firsts(self, n: int = 4) -> list[str]:
-        """Return the first items of each method as text, ties as ties: ``a = b > c``."""
+        """Return the top items of each method as text, with ties: ``a = b > c``."""
         return [_written(tiers, n) for tiers in self.tiers]
 
     @property
     def winners(self) -> list[tuple[tuple[str, ...], list[str]]]:
-        """Who is first, with the methods that say so, in the order of the methods; empty with several instances."""
+        """The items in first place, each with the methods that rank it first; empty with several instances."""
         if any(ranking.n_instances != 1 for ranking in self.rankings):
             return []
         by_first: dict[tuple[str, ...], list[str]] = {}
@@ -112,7 +112,7 @@ class Comparison:
 
     @property
     def dispute(self) -> str:
-        """The disagreement about the winner in a sentence; empty where some item is first by every method."""
+        """A sentence on the disagreement about the winner; empty if all methods agree on one."""
         winners = self.winners
         if not winners or set.intersection(*(set(first) for first, _ in winners)):
             return ""
@@ -154,12 +154,12 @@ class Comparison:
         }
 
     def explain(self) -> Explanation:
-        """Explain where the methods differ and why: on the one instance, or on those where they differ most."""
+        """Explain where the methods differ and why, for the only instance or for those where they differ most."""
         from concordant.analysis.disagreeing import differences
 
         prefs = self.prefs
         if prefs is None:
-            raise ConcordantError("This comparison does not know the preferences behind it: make it with cc.compare.")
+            raise ConcordantError("This comparison does not include the preferences: create it with cc.compare.")
         method = ", ".join(self.names)
         if prefs.n_instances == 1 or prefs.instances is None:
             return Explanation(
@@ -173,7 +173,7 @@ class Comparison:
         return Explanation(method, tuple(reasons))
 
     def columns(self) -> list[tuple[str, list[str]]]:
-        """Return the table people read: (header, a cell per method), without the first items."""
+        """Return the columns of the printed table, (heading, one cell per method), except the top items."""
         table = [("distance", [f"{value:.4f}" for value in self.distance])]
         if any(value is not None for value in self.pair_log_likelihood):
             table.append(("log-lik. per pair", [_figure(value, ".4f") for value in self.pair_log_likelihood]))
@@ -190,16 +190,16 @@ class Comparison:
         rows = [["method", *(header for header, _ in columns), "first"]]
         rows += [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
         lines = align(rows, right=set(range(1, 1 + len(columns))))
-        notes = [*self.notes(), "The other columns are Kendall's tau between the methods."]
+        notes = [*self.notes(), "The other columns are Kendall's tau between methods."]
         return "\n".join([*([self.dispute, ""] if self.dispute else []), *lines, "", *notes])
 
     def notes(self) -> list[str]:
-        """Explain the figures of the table, and list log-likelihoods by what they are a probability of."""
+        """Explain the columns of the table, and list log-likelihoods by the outcome they refer to."""
         notes = [f"Distance: {MEASURES['distance']}."]
         if any(value is not None for value in self.pair_log_likelihood):
             notes.append(f"Log-likelihood per pair: {MEASURES['pair_log_likelihood']}.")
         if self.held_out is not None:
-            notes.append(f"Held-out: the same for ballots not seen, by {self.held_out.folds}-fold cross-validation.")
+            notes.append(f"Held-out: the same by {self.held_out.folds}-fold cross-validation over ballots.")
         by_kind: dict[str, list[str]] = {}
         for name, kind, value in zip(self.names, self.likelihood_of, self.log_likelihood, strict=True):
             if kind is not None and value is not None:
@@ -218,20 +218,49 @@ def compare(
     min_ballots: float | None = None,
     **reading: object,
 ) -> Comparison:
-    """Rank preferences, a DataFrame or files by every method and measure how closely the rankings agree.
+    """Rank by several methods and measure how closely the rankings agree.
 
-    With ``folds`` the ballots are split at random into that many parts, and each part is predicted from the others.
-    With ``min_ballots`` items on fewer ballots are left out first. Further arguments say how to read a DataFrame or
-    files, as in ``cc.rank``.
+    Parameters
+    ----------
+    prefs : Preferences, DataFrame, str, path or list of paths
+        What to rank, as in ``cc.rank``.
+    methods : sequence of str or Method
+        The methods, by name or as objects.
+    folds : int, optional
+        Number of folds of a cross-validation over ballots, which measures how well each method predicts held-out
+        ballots; none if not given.
+    seed : int, default 0
+        Seed of the random split into folds.
+    min_ballots : float, optional
+        Minimum number of ballots, by weight, that must mention an item; other items are left out.
+    **reading : object
+        Options of reading a DataFrame or files, as in ``cc.rank``. Give hyper-parameters to method objects.
+
+    Returns
+    -------
+    Comparison
+        The rankings, their agreement with each other and with the ballots, and the results of the cross-validation.
+
+    Raises
+    ------
+    InputError
+        If no method is named, or an argument is not an option of reading.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])
+    >>> cc.compare(prefs, ["borda", "copeland"]).names
+    ('borda', 'copeland')
     """
     if isinstance(methods, str):
         raise InputError(arg("methods", methods) + f" is text: give a list of names, for example [{methods!r}].")
     if not methods:
-        raise InputError("There is nothing to compare: name at least one method.")
+        raise InputError("There is nothing to compare: give at least one method.")
     request = Request.of(prefs, None, reading, min_ballots=min_ballots)
     unknown = next((name for name in reading if name not in request.reading), None)
     if unknown is not None:
-        raise InputError(arg(unknown) + " is not an option of reading: give parameters to method objects.")
+        raise InputError(arg(unknown) + " is not an option for reading data: pass hyper-parameters to method objects.")
     prefs = request.read()
     rankings = tuple(_ranked(prefs, method) for method in methods)
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
@@ -240,12 +269,12 @@ def compare(
 
 
 def _ranked(prefs: Preferences, method: str | Method) -> Ranking:
-    """Rank every item, also by methods that would leave out those not seen for long."""
+    """Rank every item, including those that a method would leave out as inactive."""
     return Request(prefs, method, all_items=True).run().ranking
 
 
 def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str]) -> Comparison:
-    """Measure how far rankings of these preferences agree."""
+    """Measure the agreement of rankings of these preferences."""
     ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
     tau = np.zeros((len(rankings), len(rankings)))
     n_instances = 0
@@ -259,10 +288,10 @@ def compare_rankings(prefs: Preferences, rankings: Sequence[Ranking], names: Seq
 
 
 def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: int = 5, seed: int = 0) -> HeldOut:
-    """Predict each part of the ballots from all the others, by every method."""
+    """Cross-validate every method: predict each fold of the ballots from the others."""
     if not 2 <= folds <= prefs.n_ballots:
         raise InputError(
-            arg("folds", shown=str(folds)) + f" does not fit {prefs.n_ballots} ballots: give 2 up to their number."
+            arg("folds", shown=str(folds)) + f" is invalid for {prefs.n_ballots} ballots: give 2 to {prefs.n_ballots}."
         )
     fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
     distance, n_pairs = np.zeros((folds, len(methods))), np.zeros(folds)
@@ -283,7 +312,7 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
 
 
 def _asked(ranking: Ranking, question: str, prefs: Preferences) -> Any:
-    """Ask the model of a ranking about other preferences; NaN where it has no model that can answer."""
+    """Evaluate the model of a ranking on other preferences; NaN if it has no suitable model."""
     judge = getattr(ranking.model, question, None)
     try:
         return judge(prefs) if callable(judge) else np.nan
@@ -301,7 +330,7 @@ def _per_pair(total: Floats) -> float | None:
 
 
 def _likelihood_of(ranking: Ranking) -> str:
-    """Return what the log-likelihood of a ranking is the probability of."""
+    """Return the outcome that the log-likelihood of a ranking refers to."""
     try:
         known = registry.load(registry.resolve(ranking.method)[0])
     except ConcordantError:  # a method of somebody's own
@@ -317,9 +346,10 @@ def _likelihood_of(ranking: Ranking) -> str:
 
 
 def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
-    """Return, per ranking, the weighted share of the ballots' strict pairs that it reverses; its ties count half.
+    """Return the weighted share of the ballots' strict pairs that are discordant with each ranking; its ties count
+    half.
 
-    ``ranks`` has one row per ranking, one column per slot.
+    ``ranks`` has one row per ranking and one column per slot.
     """
     discordant, total, start = np.zeros(len(ranks)), 0.0, 0
     for part in _parts(prefs):
@@ -336,26 +366,26 @@ def distances_to_ballots(prefs: Preferences, ranks: Floats) -> Floats:
 
 
 def _parts(prefs: Preferences) -> list[Preferences]:
-    """Split preferences of many instances, so that the pairs of each part are counted in little memory."""
+    """Split preferences of many instances, to limit the memory for counting pairs."""
     cells = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
     n_parts = 1 + int(cells // CELLS_AT_ONCE)
     return cut(prefs, n_parts) if n_parts > 1 and prefs.instances is not None else [prefs]
 
 
 def _over_instances(prefs: Preferences, rankings: Sequence[Ranking]) -> str:
-    """Return a sentence on how many instances have the same order, and the same first place, by all methods."""
+    """Return a sentence on the number of instances in which all methods agree on the order, and on the winner."""
     same, same_first = _agreeing(prefs, rankings)
     n = prefs.n_instances
     return (
-        f"All methods give the same order in {int(same.sum()):,} of {n:,} instances, and the same first place in "
-        f"{int(same_first.sum()):,}; below are those where they differ most."
+        f"All methods give the same order in {int(same.sum()):,} of {n:,} instances, and the same winner in "
+        f"{int(same_first.sum()):,}; the instances with the largest differences follow."
         if not same.all()
         else f"All methods give the same order in all {n:,} instances."
     )
 
 
 def _agreeing(prefs: Preferences, rankings: Sequence[Ranking]) -> tuple[Bools, Bools]:
-    """Return, for every instance, whether all methods give the same ranks, and the same items first."""
+    """Return for each instance whether all methods give the same ranks, and the same first place."""
     ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
     instance, n = views.instance_of_slot(prefs), prefs.n_instances
     differs, differs_first = (ranks != ranks[0]).any(axis=0), ((ranks == 1) != (ranks[0] == 1)).any(axis=0)
@@ -366,7 +396,7 @@ def _agreeing(prefs: Preferences, rankings: Sequence[Ranking]) -> tuple[Bools, B
 
 
 def _most_disputed(prefs: Preferences, rankings: Sequence[Ranking]) -> list[str]:
-    """Return the instances on which methods differ most: by the first place, then by the spread of ranks."""
+    """Return the instances with the largest differences: by first place, then by the spread of ranks."""
     assert prefs.instances is not None
     ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
     same, same_first = _agreeing(prefs, rankings)
@@ -377,7 +407,7 @@ def _most_disputed(prefs: Preferences, rankings: Sequence[Ranking]) -> list[str]
 
 
 def _written(tiers: list[list[str]], n: int) -> str:
-    """Write the first ``n`` items with ``=`` inside a tier and … where a tier is cut."""
+    """Format the first ``n`` items, with ``=`` between tied items and … where a tier is cut."""
     text, n_left = "", n
     for tier in tiers:
         text += " > " if text else ""

@@ -1,22 +1,23 @@
-"""Judgements of a crowd: who is right how often, and what the documents really are.
+"""Crowdsourced judgements: annotator reliability, and rankings and labels of the documents.
 
-A judgement says what an agent (a worker) thinks of a document of a topic, 1 for relevant and 0 for not, or a grade;
-gold labels are known for some documents. All that turns judgements into rankings and labels is reachable from here:
+A judgement is the label that an agent (an annotator or worker) gives a document of a topic: 1 for relevant and 0 for
+irrelevant, or a grade. Gold labels are the true labels of some documents. These systems turn judgements into rankings
+and labels:
 
 ===============  ===========================================================================================
 majority-vote    judgements for a document minus those against it
-condorcet        duels of documents, won by whom agents judge higher in total (Copeland's points)
-dawid-skene      what a document is and how each agent errs, found together without gold labels
-ulara            agents count by their agreement with the mean rank of each document
-cranking         the posterior of the order; agents have dispersions learnt from the gold labels of other topics
-theta-mpm        agents count by how well they agree with the gold labels of other topics
+condorcet        pairwise contests of documents by total judgement (Copeland score)
+dawid-skene      labels and confusion matrices of the agents, estimated by EM without gold labels
+ulara            agents weighted by their agreement with the mean rank of each document
+cranking         posterior mean ranks, with a dispersion per agent learnt from the gold labels of other topics
+theta-mpm        agents weighted by their agreement with the gold labels of other topics
 consensus        a ranker trained on the summed preferences of all agents
-hybrid           a ranker that knows every agent with at least ``min_preferences`` judgements by itself,
-                 all others by their sum
+hybrid           a ranker with separate features for agents with at least ``min_preferences``
+                 judgements; the others are summed
 ===============  ===========================================================================================
 
-The last four learn from gold labels. ``rank`` ranks by any of them, ``decide`` gives labels to all documents,
-``reliability`` says how often each agent is right.
+The last four learn from gold labels. ``rank`` ranks by any of them, ``decide`` labels all documents, and
+``reliability`` measures the accuracy of each agent.
 
 >>> from concordant import crowd
 >>> prefs = crowd.judgements(["ann", "bob", "eve"] * 2, ["t1"] * 6, ["d1"] * 3 + ["d2"] * 3, [1, 1, 0, 0, 0, 1])
@@ -43,20 +44,20 @@ from concordant.labels import Labels
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.support.text import align
+from concordant.support.text import align, interval_cells, interval_heading
 from concordant.types import Floats
 
-CLASSES = "there are more than two values, so a judgement is right where it equals the gold label: give {} for yes/no"
+CLASSES = "there are more than two values, so a judgement is correct if it equals the gold label: give {} for yes/no"
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
 
 
 class System(NamedTuple):
-    """A way from judgements to a ranking: a method with the settings it has for judgements."""
+    """A method of ranking documents from judgements, with its settings."""
 
     method: str
     params: Mapping[str, Any] = {}
     learns: bool = False
-    """Whether it learns from gold labels."""
+    """Whether the system learns from gold labels."""
 
 
 SYSTEMS: Mapping[str, System] = {
@@ -72,20 +73,59 @@ SYSTEMS: Mapping[str, System] = {
 
 
 def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Preferences:
-    """Make preferences of a table of judgements, a row each; of an agent's repeated judgements the first counts."""
+    """Create preferences from a table of judgements, one row each.
+
+    If an agent judges a document repeatedly, the first judgement counts.
+
+    Parameters
+    ----------
+    agent : array-like
+        The annotator of each judgement.
+    topic : array-like
+        The topic (query, task) of each judgement.
+    document : array-like
+        The judged document.
+    judgement : array-like of float
+        The judgement, such as 0 or 1, or a grade.
+
+    Returns
+    -------
+    Preferences
+        Ratings by agent, with topics as instances.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.crowd.judgements(["w1", "w2", "w1"], ["t1"] * 3, ["d1", "d1", "d2"], [1, 1, 0])
+    >>> prefs.n_agents, prefs.n_items
+    (2, 2)
+    """
     columns = [encode(column, name)[0] for column, name in ((agent, "agent"), (topic, "topic"), (document, "document"))]
     if len({len(column) for column in columns}) > 1:
-        raise InputError("agent, topic and document differ in length: give one of each per judgement.")
+        raise InputError("agent, topic and document have different lengths: give one of each per judgement.")
     _, first = np.unique(np.stack(columns), axis=1, return_index=True)
     first.sort()
     kept = [np.asarray(column)[first] for column in (agent, document, judgement, topic)]
     prefs = Preferences.from_ratings(*kept[:3], instance=kept[3])
     left_out = len(columns[0]) - len(first)
-    return prefs.noted(f"left out {left_out:,} judgements of a document the agent judged before") if left_out else prefs
+    return prefs.noted(f"left out {left_out:,} repeated judgements by the same agent") if left_out else prefs
 
 
 def method(system: str, **params: Any) -> Method:
-    """Return the method of a system, with other parameters where given."""
+    """Return the method of a system.
+
+    Parameters
+    ----------
+    system : str
+        A name of ``crowd.SYSTEMS``.
+    **params : object
+        Hyper-parameters that replace those of the system.
+
+    Returns
+    -------
+    Method
+        The method.
+    """
     chosen = _system(system)
     return registry.make(chosen.method, **{**chosen.params, **params})
 
@@ -98,10 +138,31 @@ def rank(
     validation: tuple[Preferences, Labels] | float | None = None,
     **params: Any,
 ) -> Ranking:
-    """Rank the documents of every topic; systems that learn do so from ``train``, judgements with gold labels.
+    """Rank the documents of every topic.
 
-    ``validation`` (judgements and gold labels of other topics, or the share of ``train`` to hold out) chooses settings
-    of systems that have some to choose; the others ignore it.
+    Parameters
+    ----------
+    prefs : Preferences
+        The judgements.
+    system : str, default 'majority-vote'
+        A name of ``crowd.SYSTEMS``.
+    train : tuple of (Preferences, Labels), optional
+        Judgements with gold labels, for systems that learn.
+    validation : tuple of (Preferences, Labels) or float, optional
+        Judgements and gold labels of other topics, or the share of ``train`` to hold out, for systems that choose
+        hyper-parameters; other systems ignore it.
+    **params : object
+        Hyper-parameters that replace those of the system.
+
+    Returns
+    -------
+    Ranking
+        Documents of every topic, most relevant first.
+
+    Raises
+    ------
+    NeedError
+        If the system learns from gold labels and ``train`` is missing.
     """
     chosen: Any = method(system, **params)
     if _system(system).learns:
@@ -116,10 +177,22 @@ def rank(
 
 
 def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
-    """Return the smallest value that is a yes where judgements (and gold labels) are yes and no; None for classes.
+    """Return the smallest judgement that means yes, or None if judgements are classes.
 
-    Judgements of 0 and 1 are no and yes, and gold grades of at least 1 mean yes. Of any two other values the larger
-    one is a yes. More than two values are classes.
+    With judgements 0 and 1, gold grades of at least 1 mean yes. With any other two values, the larger one means
+    yes. More than two values are classes.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The judgements.
+    gold : Labels, optional
+        Gold labels, whose values are also considered.
+
+    Returns
+    -------
+    float or None
+        The threshold.
     """
     return _yes_among(_values(prefs), gold)
 
@@ -129,7 +202,7 @@ def _values(prefs: Preferences) -> Floats:
 
 
 def _yes_among(values: Floats, gold: Labels | None) -> float | None:
-    """Return the smallest of these values that is a yes; None where there are more than two."""
+    """Return the smallest of these values that means yes, or None if there are more than two."""
     if np.isin(values, (0.0, 1.0)).all():
         return 1.0
     if gold is not None:
@@ -138,10 +211,10 @@ def _yes_among(values: Floats, gold: Labels | None) -> float | None:
 
 
 class Decided(Labels):
-    """Labels that ``decide`` gave, with their convention.
+    """Labels from ``decide``, with the convention by which they were decided.
 
-    ``least`` is the least judgement that is a yes, None where labels are classes; ``values`` are the values of the
-    judgements where ``least`` was found from them, None where it was given.
+    ``least`` is the smallest judgement that means yes, None if labels are classes. ``values`` are the values of the
+    judgements if ``least`` was inferred from them, None if it was given.
     """
 
     least: float | None
@@ -155,14 +228,33 @@ class Decided(Labels):
 
 
 def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float | str | None = "auto") -> Decided:
-    """Decide for every judged document whether it is relevant, 1 or 0: a judgement of at least ``relevant`` is a yes.
+    """Aggregate the judgements of every document into one label.
 
-    With ``relevant=None`` (by default where judgements have more than two values, see ``yes_from``) the label is the
-    class. By ``majority-vote`` more agents must say yes than no, or the class with most votes is taken (the lowest of
-    several); by ``dawid-skene`` a yes must be more likely than a no, or the most likely class is taken.
+    Parameters
+    ----------
+    prefs : Preferences
+        The judgements.
+    system : {'majority-vote', 'dawid-skene'}, default 'dawid-skene'
+        Majority vote (a tie means no; among classes, the lowest of the most frequent ones wins), or the most likely
+        label under the Dawid-Skene model.
+    relevant : float, 'auto' or None, default 'auto'
+        Smallest judgement that means yes; labels are then 1 and 0. None: labels are the classes themselves.
+        ``"auto"``: inferred from the values, see ``yes_from``.
+
+    Returns
+    -------
+    Decided
+        Labels of all judged documents.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.crowd.judgements(["w1", "w2", "w3"], ["t1"] * 3, ["d1"] * 3, [1, 1, 0])
+    >>> cc.crowd.decide(prefs, "majority-vote").label.tolist()
+    [1.0]
     """
     if system not in ("majority-vote", "dawid-skene"):
-        raise ParameterError(f"{system!r} gives no labels: decide by majority-vote or dawid-skene.")
+        raise ParameterError(f"{system!r} does not assign labels: use majority-vote or dawid-skene.")
     min_yes: Any = yes_from(prefs) if relevant == "auto" else relevant
     if min_yes is None:
         decided = _classes(prefs, system)
@@ -178,7 +270,7 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
 
 
 def _classes(prefs: Preferences, system: str) -> Floats:
-    """Return the most frequent (or most likely) class of every slot."""
+    """Return the most frequent, or most likely, class of every slot."""
     if system == "dawid-skene":
         model: Any = rank(prefs, system).model
         return np.asarray(model.categories[model.posterior.argmax(axis=1)])
@@ -189,17 +281,34 @@ def _classes(prefs: Preferences, system: str) -> Floats:
 
 
 def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "auto") -> float:
-    """Return the share of gold labels that agree with the decided labels; labels of at least ``relevant`` are a yes.
+    """Return the share of gold labels with which the decided labels agree.
 
-    By default the convention is that of ``decide``; where it was found from the judgements, gold labels count as in
-    ``yes_from``. Of labels from elsewhere the larger is a yes where decided and gold labels together have at most two
-    values. With ``relevant=None``, and otherwise, classes must be equal.
+    Parameters
+    ----------
+    decided : Labels
+        Labels from ``decide``, or others.
+    gold : Labels
+        Gold labels.
+    relevant : float, 'auto' or None, default 'auto'
+        Smallest label that means yes. None: the labels are classes, which must be equal. ``"auto"``: the convention
+        of ``decide`` or, for other labels, yes is the larger value if decided and gold labels have at most two values
+        in all, and otherwise labels are classes.
+
+    Returns
+    -------
+    float
+        Accuracy on the documents with both labels.
+
+    Raises
+    ------
+    InputError
+        If no document has both labels.
     """
     topic = np.repeat(np.arange(gold.n_instances), np.diff(gold.ptr))
     decided_label = decided.for_items(topic, gold.instances, gold.items, gold.item)
     is_known = np.isfinite(decided_label)
     if not is_known.any():
-        raise InputError("No document has both a decided and a gold label: check that they name topics alike.")
+        raise InputError("No document has both a decided and a gold label: check that both use the same topic names.")
     min_yes: Any = relevant
     if relevant == "auto":
         decided_label, min_yes = _as_judged(decided, gold, decided_label)
@@ -210,7 +319,7 @@ def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "
 
 
 def _as_judged(decided: Labels, gold: Labels, decided_label: Floats) -> tuple[Floats, float | None]:
-    """Return decided labels as values of the judgements where these are known, and the smallest value that is a yes."""
+    """Return decided labels as values of the judgements, if these are known, and the smallest value that means yes."""
     if not isinstance(decided, Decided):
         values = np.union1d(*(labels[np.isfinite(labels)] for labels in (decided_label, gold.label)))
         return decided_label, float(values[-1]) if len(values) <= 2 else None
@@ -221,7 +330,7 @@ def _as_judged(decided: Labels, gold: Labels, decided_label: Floats) -> tuple[Fl
 
 
 def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
-    """Return whether decided labels are 0 and 1 for no and yes, not values to compare with the smallest yes."""
+    """Return whether decided labels are 0 and 1 for no and yes, rather than values to compare with a threshold."""
     if not isinstance(decided, Decided):
         return relevant != "auto" and bool(np.isin(decided.label, (0.0, 1.0)).all())
     return decided.least is not None and (relevant != "auto" or decided.values is None)
@@ -229,11 +338,26 @@ def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
 
 @dataclass(frozen=True)
 class Reliability:
-    """How often agents are right, a row per agent: ``accuracy`` is NaN for one without judgements of gold documents.
+    """Annotator reliability, one row per agent.
 
-    ``low`` and ``high`` hold the chance to be right with 95% (Wilson's interval). ``relevant`` and ``irrelevant`` are
-    the shares of right answers on documents of either kind (NaN where labels are classes), ``estimated`` is what
-    Dawid-Skene makes of the agent without looking at gold labels, for yes and no or for classes as ``accuracy``.
+    Attributes
+    ----------
+    agents : tuple of str
+        Names of the agents.
+    judged : ndarray of float64
+        Number of judgements.
+    on_gold : ndarray of float64
+        Number of judgements of documents with gold labels.
+    accuracy : ndarray of float64
+        Share of these that are correct; NaN if there are none.
+    low, high : ndarray of float64
+        95% confidence interval of the accuracy (Wilson).
+    relevant, irrelevant : ndarray of float64
+        Accuracy on relevant and irrelevant documents (sensitivity and specificity); NaN if labels are classes.
+    estimated : ndarray of float64
+        Accuracy that the Dawid-Skene model estimates without gold labels.
+    notes : tuple of str
+        Remarks on the computation.
     """
 
     agents: tuple[str, ...]
@@ -248,38 +372,88 @@ class Reliability:
     notes: tuple[str, ...] = field(default=())
 
     def columns(self) -> dict[str, Any]:
-        """Return the table by column, most judgements first."""
+        """Return the table as columns.
+
+        Returns
+        -------
+        dict of str to list
+            The attributes by name, agents with the most judgements first.
+        """
         order = np.lexsort((np.arange(len(self.agents)), -self.judged))
         names = ("judged", "on_gold", "accuracy", "low", "high", "relevant", "irrelevant", "estimated")
         columns: dict[str, Any] = {"agent": [self.agents[k] for k in order.tolist()]}
         return columns | {name: getattr(self, name)[order].tolist() for name in names}
 
-    def __str__(self) -> str:
+    def written(self) -> dict[str, list[str]]:
+        """Return the table as text.
+
+        Returns
+        -------
+        dict of str to list of str
+            Cells by heading: counts as integers, shares with two decimals, 95% confidence intervals.
+        """
         columns = self.columns()
-        lines = [[str(agent), *cells] for agent, *cells in zip(columns["agent"], *written(columns), strict=True)]
-        return "\n".join(align([list(columns), *lines], right=set(range(1, len(columns)))))
+        low, high = (
+            np.where(np.isnan(columns["accuracy"]), np.nan, columns.pop(end)).tolist() for end in ("low", "high")
+        )
+        interval = interval_cells(low, high, "{:.2f}".format)
+        cells = {HEADINGS[name]: [_cell(name, value) for value in column] for name, column in columns.items()}
+        first, rest = list(cells.items())[:4], list(cells.items())[4:]
+        return dict([*first, (interval_heading(), interval), *rest])
+
+    def __str__(self) -> str:
+        columns = self.written()
+        return "\n".join(
+            align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(1, len(columns))))
+        )
 
 
-def written(columns: Mapping[str, Any]) -> list[list[str]]:
-    """Return the numbers of a table of agents as text, column by column: counts whole, shares to two places."""
-    return [
-        [f"{x:.0f}" if name in ("judged", "on_gold") else "" if np.isnan(x) else f"{x:.2f}" for x in column]
-        for name, column in columns.items()
-        if name != "agent"
-    ]
+HEADINGS = {
+    "agent": "agent",
+    "judged": "judgements",
+    "on_gold": "with gold label",
+    "accuracy": "accuracy",
+    "relevant": "on relevant",
+    "irrelevant": "on irrelevant",
+    "estimated": "Dawid-Skene",
+}  # of the table for people; the interval comes after the accuracy
+
+
+def _cell(name: str, value: Any) -> str:
+    """Return a cell of the table for people."""
+    if name == "agent":
+        return str(value)
+    return f"{value:.0f}" if name in ("judged", "on_gold") else "" if np.isnan(value) else f"{value:.2f}"
 
 
 def reliability(
     prefs: Preferences, gold: Labels | None = None, *, relevant: float | str | None = "auto"
 ) -> Reliability:
-    """Compare every agent's judgements with gold labels; a judgement or label of at least ``relevant`` is a yes.
+    """Compare the judgements of every agent with gold labels.
 
-    With ``relevant=None`` (by default where there are more than two values, see ``yes_from``) a judgement is right
-    where its class is that of the gold label.
+    Parameters
+    ----------
+    prefs : Preferences
+        The judgements.
+    gold : Labels, optional
+        Gold labels; without them only the estimate of the Dawid-Skene model is computed.
+    relevant : float, 'auto' or None, default 'auto'
+        Smallest judgement or label that means yes. None: a judgement is correct if its class equals the gold label.
+        ``"auto"``: inferred from the values, see ``yes_from``.
+
+    Returns
+    -------
+    Reliability
+        Accuracy of every agent with a 95% confidence interval.
+
+    Raises
+    ------
+    NeedError
+        If the judgements have no agents or ratings.
     """
     if prefs.agents is None or prefs.agent is None or prefs.value is None:
         raise NeedError(
-            "Every judgement needs an agent and a rating: name their columns with "
+            "Each judgement needs an agent and a rating: name their columns with "
             + arg("agent")
             + " and "
             + arg("rating")
@@ -316,8 +490,8 @@ def reliability(
 
 
 def _estimated(prefs: Preferences, min_yes: float | None) -> Floats:
-    """Return, for every agent, the probability of a right answer by Dawid-Skene: Σ shares_k confusions_akl
-    over l right for k.
+    """Return each agent's probability of a correct answer by Dawid-Skene: Σ shares_k confusions_akl over l correct for
+    k.
     """
     model: Any = rank(prefs, "dawid-skene").model
     kind = np.arange(len(model.categories)) if min_yes is None else model.categories >= min_yes
@@ -329,7 +503,7 @@ def _share(part: Floats, whole: Floats) -> Floats:
 
 
 def _wilson(right: Floats, total: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's 95% score interval of a share; [0, 1] where the total is 0."""
+    """Return Wilson's 95% score interval of a share; [0, 1] if the total is 0."""
     n = np.where(total > 0, total, 1.0)
     share, square = right / n, LEVEL**2  # z²
     middle = (share + square / (2 * n)) / (1 + square / n)
@@ -341,7 +515,7 @@ def _wilson(right: Floats, total: Floats) -> tuple[Floats, Floats]:
 
 def _system(name: str) -> System:
     if name not in SYSTEMS:
-        raise ParameterError(f"There is no system {name!r} for judgements: use one of {', '.join(SYSTEMS)}.")
+        raise ParameterError(f"There is no system {name!r}: use one of {', '.join(SYSTEMS)}.")
     return SYSTEMS[name]
 
 

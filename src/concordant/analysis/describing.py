@@ -1,4 +1,4 @@
-"""What preferences are, in numbers and plain words: sizes, form, ties, findings, and the methods that fit."""
+"""Describe preferences: sizes, form, ties, findings and suitable methods."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from concordant.types import Bools, Int32s, Int64s
 
 SHOWN, SHOWN_ITEMS = 3, 8  # ballots, and items of each, that are shown as they were understood
 MISSING = {
-    "last": "ranked below the named items by the rules; score models leave them out",
-    "ignore": "not compared with the others",
+    "last": "ranked last by voting rules, ignored by score models",
+    "ignore": "not compared",
 }
 
 
 @dataclass(frozen=True)
 class Description:
-    """The findings about one data set; prints as text, converts to plain data."""
+    """The description of a data set, as text or plain data."""
 
     form: str
     n_items: int
@@ -56,9 +56,9 @@ class Description:
     methods: tuple[Advice, ...] = ()
     covariates: tuple[str, ...] = ()
     team_sizes: tuple[int, ...] = ()
-    """How many items the teams have, fewest first; empty where there are none."""
+    """The sizes of the teams in ascending order; empty without teams."""
     first: tuple[tuple[str, str], ...] = ()
-    """The first ballots as they were understood: who, and in which order (``a > b = c``)."""
+    """The first ballots as they were read: the agent and the ranking (``a > b = c``)."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
@@ -72,7 +72,7 @@ class Description:
         return next((finding for finding in self.findings if finding.name == name), None)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return (what, finding) pairs for display."""
+        """Return (name, value) pairs for display."""
         lines = [
             ("form", self.form),
             ("items", f"{self.n_items:,}"),
@@ -81,19 +81,19 @@ class Description:
             ("ballots", f"{self.n_ballots:,} (total weight {self.total_weight:,.6g})"),
             (
                 "items per ballot",
-                f"{self.length_min} to {self.length_max}, {self.length_mean:.3g} on average",
+                _span(self.length_min, self.length_max, self.length_mean),
             ),
             *([("teams", f"of {_listed(self.team_sizes)}")] if self.team_sizes else []),
-            ("density", f"{self.density:.1%} of the candidates stand on the average ballot"),
-            ("ties", f"{self.tied_share:.1%} of the pairs on ballots"),
+            ("density", f"the average ballot ranks {100 * self.density:.3g}% of the candidates"),
+            ("ties", f"{100 * self.tied_share:.3g}% of the pairs on ballots are tied"),
         ]
         if self.covariates:
             names = ", ".join(shorten(name, 30) for name in self.covariates)
-            lines.append(("covariates", f"{names}: models of comparisons and choices take them into account"))
+            lines.append(("covariates", f"{names}: used by models of comparisons and choices"))
         if self.density < 1:
-            lines.append(("not on a ballot", MISSING[self.missing]))
+            lines.append(("unlisted items", MISSING[self.missing]))
         if self.n_unranked_slots:
-            lines.append(("never ranked", f"{self.n_unranked_slots:,} candidates are on no ballot"))
+            lines.append(("never ranked", f"{self.n_unranked_slots:,} candidates appear on no ballot"))
         for what, labels, count in (
             ("never lost", self.never_lost, self.n_never_lost),
             ("never won", self.never_won, self.n_never_won),
@@ -107,15 +107,15 @@ class Description:
         return self.to_text()
 
     def to_text(self, words: Words = str) -> str:
-        """Return all of it as text; ``words`` says how parameters are named."""
+        """Return the description as text; ``words`` says how parameters are named."""
         findings_shown = [
             (f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings
         ]
         parts = {
             "": self.rows(),
-            "First ballots, as understood": list(self.first),
-            "Findings (! asks for attention)": findings_shown,
-            "Methods that fit": [(advice.method, advice.reason) for advice in self.methods],
+            "First ballots, as read": list(self.first),
+            "Findings (! needs attention)": findings_shown,
+            "Suitable methods": [(advice.method, advice.reason) for advice in self.methods],
         }
         spoken = {title: [(what, in_words(text, words)) for what, text in part] for title, part in parts.items()}
         return "\n\n".join(_block(title, part) for title, part in spoken.items() if part)
@@ -129,6 +129,11 @@ class Description:
         rows += [(f.name, f.text) for f in self.findings] + [(m.method, m.reason) for m in self.methods]
         cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
         return f"<table>{cells}</table>"
+
+
+def _span(low: int, high: int, mean: float) -> str:
+    """Return the range and the mean of some whole numbers as text."""
+    return f"{low}" if low == high else f"{low} to {high}, {mean:.3g} on average"
 
 
 def _block(title: str, rows: list[tuple[str, str]]) -> str:
@@ -152,7 +157,7 @@ def _block(title: str, rows: list[tuple[str, str]]) -> str:
 
 
 def describe(prefs: Preferences) -> Description:
-    """Describe preferences in depth: the facts, findings in plain words, and the methods that fit."""
+    """Describe preferences: facts, findings and suitable methods."""
     groups, cycles = _components(prefs), findings.cycles(prefs)
     facts = _summarise(prefs, groups, cycles)
     if not prefs.n_slots:
@@ -175,7 +180,7 @@ def describe(prefs: Preferences) -> Description:
 
 
 def summarise(prefs: Preferences) -> Description:
-    """Return the facts only; the graph is over slots, so instances do not mix."""
+    """Return the facts only; the comparison graph is over slots, so instances stay separate."""
     return _summarise(prefs, _components(prefs), findings.cycles(prefs))
 
 
@@ -224,7 +229,7 @@ def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles:
 
 
 def _team_sizes(prefs: Preferences) -> tuple[int, ...]:
-    """Return the different numbers of members that teams have."""
+    """Return the distinct team sizes."""
     if prefs.team is None:
         return ()
     ballot = views.ballot_of_entry(prefs)
@@ -239,7 +244,7 @@ def _listed(sizes: tuple[int, ...]) -> str:
 
 
 def _first_ballots(prefs: Preferences) -> tuple[tuple[str, str], ...]:
-    """Return who cast the first ballots, and each as text (``a > b = c``); long ones are cut."""
+    """Return the agents and the text (``a > b = c``) of the first ballots; long ones are cut."""
     ballots = []
     for ballot in range(min(prefs.n_ballots, SHOWN)):
         start, stop = int(prefs.indptr[ballot]), int(prefs.indptr[ballot + 1])
@@ -258,7 +263,7 @@ def _first_ballots(prefs: Preferences) -> tuple[tuple[str, str], ...]:
 
 
 def _caster(prefs: Preferences, ballot: int) -> str:
-    """Return the agent and the instance of a ballot where they have names; else its number."""
+    """Return the agent and the instance of a ballot if they have names; otherwise its number."""
     parts = [
         shorten(labels[int(codes[ballot])], 30)
         for labels, codes in ((prefs.agents, prefs.agent), (prefs.instances, prefs.instance))
@@ -272,17 +277,16 @@ def _labels(prefs: Preferences, items: Int32s) -> tuple[str, ...]:
 
 
 def _tied_share(prefs: Preferences) -> float:
-    """Return the share of ties among the pairs that stand on ballots; of teams, among pairs of them."""
+    """Return the share of ties among the pairs on ballots; with teams, among pairs of teams."""
     wins, losses, ties = views.wins_and_losses(views.captains(prefs))
     compared = wins.sum() + losses.sum() + ties.sum()
     return float(ties.sum() / compared) if compared else 0.0
 
 
 def _components(prefs: Preferences) -> tuple[Int32s, Int32s | None]:
-    """Number the components of slots linked by any comparison (weak), and by chains of wins (strong; ties
-    go both ways).
+    """Return the weakly and strongly connected components of the comparison graph (ties are edges in both directions).
 
-    Where unmentioned candidates count as last, chains use the matrix of wins; strong is None where that is too large.
+    If unlisted candidates rank last, the strong components use the matrix of wins, and are None if that is too large.
     """
     n_nodes, source, target = _links(prefs)
     is_short = np.diff(prefs.indptr) < np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
@@ -296,7 +300,7 @@ def _components(prefs: Preferences) -> tuple[Int32s, Int32s | None]:
 
 
 def _links_by_wins(prefs: Preferences) -> tuple[Int64s, Int64s]:
-    """Return a link (source, target) from every slot to each slot it was ever put before or tied with."""
+    """Return an edge (source, target) from each slot to every slot that it was ranked above or tied with."""
     matrices = views.win_matrices(prefs, "last")
     cell = np.flatnonzero((matrices.wins > 0) | (matrices.ties > 0))
     instance = np.searchsorted(matrices.ptr, cell, side="right") - 1
@@ -305,7 +309,7 @@ def _links_by_wins(prefs: Preferences) -> tuple[Int64s, Int64s]:
 
 
 def _links_to_unmentioned(prefs: Preferences, is_short: Bools) -> tuple[Int64s, Int64s]:
-    """Link all candidates of every instance with a ballot that leaves some out: such a ballot compares all."""
+    """Connect all candidates of each instance that has an incomplete ballot: such a ballot compares all of them."""
     has_short = np.zeros(prefs.n_instances, bool)
     has_short[prefs.instance_of_ballot[is_short]] = True
     slot = np.flatnonzero(has_short[views.instance_of_slot(prefs)])
@@ -313,10 +317,10 @@ def _links_to_unmentioned(prefs: Preferences, is_short: Bools) -> tuple[Int64s, 
 
 
 def _links(prefs: Preferences) -> tuple[int, Int64s, Int64s]:
-    """Return the links that ballots make: (nodes, source, target).
+    """Return the edges of the comparison graph: (number of nodes, source, target).
 
-    A node per tier stands between the items of that tier and the next, so a ballot costs as many edges as it has
-    entries, not as many as it has pairs: item -> boundary after its tier -> items of the next tier.
+    A ballot takes one edge per entry instead of one per pair, through an extra node between consecutive tiers: item ->
+    boundary after its tier -> items of the next tier.
     """
     groups = views.tiers(prefs)
     slot, tier = prefs.entry_slot, groups.of_entry

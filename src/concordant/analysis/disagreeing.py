@@ -1,12 +1,11 @@
-"""Why methods disagree, in a sentence: a cycle, missing items, strong against many preferences, close votes.
+"""Explain why methods disagree: cycles, missing items, intensity against number of preferences, close votes.
 
-Two items that two methods put in different order are looked at, in this order, and the first reason that holds is said:
+For two items that two methods order differently, the first applicable reason of this list is given:
 
-- *cycle*: strict majorities lead from each of the two back to itself through the other; which majority gives way is the
-  rule's choice.
-- *missing*: one of the two stands on far fewer ballots (1.5 times) than the other, and methods differ in what they make
-  of silence.
-- *strong against many*: more ballots prefer one, but the ballots that prefer the other do so by more places, summed up.
+- *cycle*: a cycle of strict majorities contains both items; rules differ in the majority they override.
+- *missing*: one of the two is on far fewer ballots than the other (by a factor of 1.5), and methods differ in the
+  treatment of unlisted items.
+- *intensity*: more ballots prefer one, but the other leads by more places in total.
 - *first places*: one has more first places and yet loses the direct comparison.
 - *ratings*: one is rated higher on average and yet loses the direct comparison.
 - *others*: one wins the direct comparison, the other more of all its comparisons.
@@ -38,13 +37,13 @@ ALL = 100  # methods that a sentence names
 
 
 def differences(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str], title: str) -> list[Reason]:
-    """Explain how far rankings of one instance agree, why they differ, and on which items most."""
+    """Explain how far rankings of one instance agree, why they differ, and on which items they differ most."""
     ranks = _ranks(rankings)
     if (ranks == ranks[0]).all():
         n = len(names)
         whole = f"All {n:,} methods" if n > 1 else names[0]
         return [
-            Reason(title, [f"{whole} give{'s' * (n == 1)} the same order; first is {_firsts_of(prefs, ranks[0])}."])
+            Reason(title, [f"{whole} give{'s' * (n == 1)} the same order, with {_firsts_of(prefs, ranks[0])} first."])
         ]
     wins = _win_matrix(prefs)
     sentences = [*_first_places(prefs, ranks, names), *disagreements(prefs, rankings, names, wins)]
@@ -56,7 +55,7 @@ def _ranks(rankings: Sequence[Ranking]) -> Int32s:
 
 
 def _win_matrix(prefs: Preferences) -> Floats:
-    """Count who beats whom on ballots that name both; nothing where there are too many items."""
+    """Count pairwise wins on ballots that list both items; empty if there are too many items."""
     m = prefs.n_slots
     return views.win_matrices(prefs, "ignore").matrix() if memory.fits(8.0 * views.COUNTED * m**2) else np.zeros((0, 0))
 
@@ -67,14 +66,14 @@ def _firsts_of(prefs: Preferences, ranks: Int32s) -> str:
 
 
 def _first_places(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> list[str]:
-    """Return a sentence on which methods put which item first."""
+    """Return a sentence on the first place of each method."""
     by_first: dict[str, list[str]] = {}
     for method_ranks, method in zip(ranks, names, strict=True):
         by_first.setdefault(_firsts_of(prefs, method_ranks), []).append(method)
     if len(by_first) == 1:
-        return [f"All methods put {next(iter(by_first))} first; they differ further down."]
+        return [f"All methods rank {next(iter(by_first))} first; they differ in lower places."]
     first_by_methods = [f"{first} by {listed(methods, ALL)}" for first, methods in by_first.items()]
-    return [f"First is {'; '.join(first_by_methods)}."]
+    return [f"First place: {'; '.join(first_by_methods)}."]
 
 
 def _movers(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> Reason:
@@ -86,15 +85,15 @@ def _movers(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> Reason:
         [shorten(label, WIDTH), *(f"{rank:,}" for rank in ranks[:, slot])]
         for slot, label in zip(movers, labels, strict=True)
     ]
-    moved = f"{int((spread > 0).sum()):,} of {len(spread):,} items have another rank by some method, these most:"
+    moved = f"{int((spread > 0).sum()):,} of {len(spread):,} items have different ranks, mainly these:"
     columns = [name if names[:k].count(name) == 0 else f"{name} ({k + 1})" for k, name in enumerate(names)]
     return Reason("Ranks by method", [moved], ["item", *columns], rows, frozenset(range(1, len(names) + 1)))
 
 
 def disagreements(prefs: Preferences, rankings: Sequence[Ranking], names: Sequence[str], wins: Floats) -> list[str]:
-    """Return sentences on where methods differ and why: over the first place, and the item that moves most.
+    """Return sentences on the differences in the first place and in the item with the largest change of rank.
 
-    ``wins`` counts who beats whom; empty where that is too large.
+    ``wins`` are the pairwise wins; empty if the matrix is too large.
     """
     if not len(wins):
         return []
@@ -125,18 +124,20 @@ def disagreements(prefs: Preferences, rankings: Sequence[Ranking], names: Sequen
                 places = f"{ordinal(int(ranks[best, mover]))} by {names[best]}, {ordinal(int(ranks[worst, mover]))} by "
                 why = reason(prefs, wins, mover, passed_slot, name)
                 sentences.append(
-                    f"{name[mover]} moves most, {places}{names[worst]} (behind {name[passed_slot]}): {why}"
+                    f"{name[mover]} has the largest change of rank, {places}{names[worst]} (behind "
+                    f"{name[passed_slot]}): {why}"
                 )
     return sentences
 
 
 def reason(prefs: Preferences, wins: Floats, slot_1: int, slot_2: int, name: list[str]) -> str:
-    """Return a sentence on why two slots of the one instance may be ordered either way."""
+    """Return a sentence on why methods order two slots of an instance differently."""
     for_one, for_two = float(wins[slot_1, slot_2]), float(wins[slot_2, slot_1])
     duel = f"{max(for_one, for_two):,.6g} to {min(for_one, for_two):,.6g}"
     if cycle := _cycle(wins > wins.T, slot_1, slot_2):
         return (
-            f"majorities go in a circle ({' > '.join(name[slot] for slot in cycle)}), and each rule breaks it its way."
+            f"the majorities are cyclic ({' > '.join(name[slot] for slot in cycle)}), and rules break cycles "
+            f"differently."
         )
     if missing := _missing(prefs, slot_1, slot_2, name):
         return missing
@@ -144,18 +145,18 @@ def reason(prefs: Preferences, wins: Floats, slot_1: int, slot_2: int, name: lis
     gap_many, gap_few = _gaps(prefs, many, few)
     if gap_few > gap_many > 0:
         return (
-            f"more ballots prefer {name[many]} ({duel} in direct comparison), but those for {name[few]} do so by more "
-            f"places ({gap_few:,.6g} against {gap_many:,.6g} in all): rules that count places weigh strong "
-            "preferences, rules that count duels weigh many."
+            f"more ballots prefer {name[many]} ({duel} in direct comparison), but {name[few]} leads by more places in "
+            f"total ({gap_few:,.4g} against {gap_many:,.4g}): positional rules count the number of places, pairwise "
+            f"rules only the order."
         )
     first_many, first_few = _firsts(prefs, many), _firsts(prefs, few)
     if first_few > first_many and for_one != for_two:
         return (
-            f"{name[few]} has more first places ({first_few:,.6g} against {first_many:,.6g}), {name[many]} wins the "
-            f"direct comparison ({duel})."
+            f"{name[few]} has more first places ({first_few:,.6g} against {first_many:,.6g}), but {name[many]} wins "
+            f"the direct comparison ({duel})."
         )
     if for_one != for_two and (higher := _rated_higher(prefs, many, few, name)):
-        return f"{higher}, {name[many]} wins the direct comparison ({duel})."
+        return f"{higher}, but {name[many]} wins the direct comparison ({duel})."
     share_many, share_few = _share_won(wins, many), _share_won(wins, few)
     if for_one != for_two and share_few > share_many:
         return (
@@ -163,14 +164,14 @@ def reason(prefs: Preferences, wins: Floats, slot_1: int, slot_2: int, name: lis
             f"({share_few:.0%} against {share_many:.0%})."
         )
     if not for_one + for_two:
-        return "no ballot compares the two directly, so their order rests on what is said of others."
+        return "no ballot compares the two directly, so their order depends on comparisons with other items."
     if float(sign_test(for_one, for_two)) >= 1 - LEVEL:
         return f"the direct comparison is close ({duel}), so small differences between the methods decide."
-    return f"the rules count different things; {duel} in direct comparison."
+    return f"the methods use different criteria; the direct comparison is {duel}."
 
 
 def _cycle(beats: Bools, slot_1: int, slot_2: int) -> list[int]:
-    """Return a short cycle of majorities through both slots, with the first repeated at the end; empty without one."""
+    """Return a short majority cycle through both slots, with the first repeated at the end; empty if there is none."""
     if len(beats) > MAX_FOR_CYCLES:
         return []
     forth, return_path = shortest_chain(beats, slot_1, slot_2), shortest_chain(beats, slot_2, slot_1)
@@ -179,7 +180,7 @@ def _cycle(beats: Bools, slot_1: int, slot_2: int) -> list[int]:
 
 
 def _missing(prefs: Preferences, slot_1: int, slot_2: int, name: list[str]) -> str:
-    """Return a sentence if one item is on far fewer ballots (by 1.5 times) than the other; else empty."""
+    """Return a sentence if one item is on far fewer ballots (by a factor of 1.5) than the other; otherwise empty."""
     weight = np.repeat(prefs.weight, np.diff(prefs.indptr))
     weights = [float(weight[prefs.entry_slot == slot].sum()) for slot in (slot_1, slot_2)]
     more, less = (slot_1, slot_2) if weights[0] >= weights[1] else (slot_2, slot_1)
@@ -187,15 +188,17 @@ def _missing(prefs: Preferences, slot_1: int, slot_2: int, name: list[str]) -> s
         return ""
     what = "comparison" if prefs.form == "pairs" else "ballot"
     silence = (
-        "what a method makes of rarely seen items decides"
+        "methods treat rarely compared items differently"
         if views.resolve_missing(prefs, "auto") == "ignore"
-        else "some methods put the unnamed last, others leave them out"
+        else "some methods rank unlisted items last, others ignore them"
     )
     return f"{name[less]} is on {counted(min(weights), what)}, {name[more]} on {max(weights):,.6g}: {silence}."
 
 
 def _gaps(prefs: Preferences, many: int, few: int) -> tuple[float, float]:
-    """Return by how many places, summed over ballots, the first is ahead where it is ahead, and the second likewise."""
+    """Return the places by which the first item leads, summed over the ballots that prefer it, and those of the
+    second.
+    """
     if prefs.form == "pairs":
         return 0.0, 0.0
     rank = views.competition_ranks(prefs)
@@ -209,7 +212,7 @@ def _gaps(prefs: Preferences, many: int, few: int) -> tuple[float, float]:
 
 
 def _firsts(prefs: Preferences, slot: int) -> float:
-    """Return the weight of ballots with this slot alone in the first place."""
+    """Return the weight of the ballots with only this slot in first place."""
     groups = views.tiers(prefs)
     is_first = np.ones(len(groups.ballot), bool)
     is_first[1:] = groups.ballot[1:] != groups.ballot[:-1]
@@ -219,7 +222,7 @@ def _firsts(prefs: Preferences, slot: int) -> float:
 
 
 def _rated_higher(prefs: Preferences, many: int, few: int, name: list[str]) -> str:
-    """Return a clause if the second item has the higher mean rating; else empty."""
+    """Return a clause if the second item has the higher mean rating; otherwise empty."""
     if prefs.value is None or prefs.scale != "rating":
         return ""
     weight = views.weight_of_entry(prefs)
@@ -235,6 +238,6 @@ def _rated_higher(prefs: Preferences, many: int, few: int, name: list[str]) -> s
 
 
 def _share_won(wins: Floats, slot: int) -> float:
-    """Return the share of a slot's decided comparisons that it wins, 0.5 without any."""
+    """Return the win rate of a slot in its decided comparisons, 0.5 if there are none."""
     won, lost = float(wins[slot].sum()), float(wins[:, slot].sum())
     return won / (won + lost) if won + lost else 0.5

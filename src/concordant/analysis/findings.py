@@ -1,22 +1,22 @@
-"""Findings about preferences in plain words: is it connected, separated, cyclic; who differs; is the winner certain?
+"""Findings about preferences: connectivity, separation, cycles, outlier agents, and certainty of the winner.
 
-How they are found:
+Definitions:
 
-- *connected*: the graph with a link between any two candidates some ballot compares has one part per instance.
-- *separated*: an item that never lost, or a group that never lost to the others, has no finite score by the data
-  alone. Items and wins form a directed graph (ties go both ways); it is not separated if strongly connected.
-- what a ballot says of items it does not mention is the same as for the rules (``missing="auto"``): rankings put them
-  last, everything else says nothing.
+- *connected*: the graph with an edge between any two candidates that a ballot compares has one component per instance.
+- *separated*: an item that never lost, or a group that never lost to the others, has no finite maximum likelihood
+  score. The directed graph of wins (ties are edges in both directions) is strongly connected if there is no separation.
+- Unlisted items are treated as by the voting rules (``missing="auto"``): rankings put them last, other forms do not
+  compare them.
 - *cyclic*: triples a > b > c > a of strict majorities, and the smallest group whose members each beat everyone outside.
-- *outlier agents*: an agent's agreement is the weighted share of its strict pairs that go with the majority of all
+- *outlier agents*: an agent's agreement is the weighted share of its strict pairs that agree with the majority of all
   *other* agents. With p the mean agreement (no agent counts for more than 10 comparisons, outliers left out), an agent
-  with n >= 5 independent comparisons (length - 1 per ballot) is tested by P(X <= n agreement), X binomial(n / v, p);
-  v >= 1 is how much more agents vary than chance (the squared, scaled median absolute deviation). It is an outlier if
-  p < 0.05 after Holm's correction over all tested agents, and its agreement at least 0.1 below p. At least four agents.
+  with n >= 5 independent comparisons (length - 1 per ballot) is tested by P(X <= n agreement), X binomial(n / v, p); v
+  >= 1 is the overdispersion of the agents (the squared, scaled median absolute deviation). It is an outlier if p < 0.05
+  after Holm's correction over all tested agents, and its agreement at least 0.1 below p. At least four agents.
 - *recovery*: for complete rankings without ties, the dispersion phi of a Mallows model around the Borda order, and
   whether it is in the range in which Lehmer codes recover the centre (``lehmer_recovery``).
-- *top two*: whether the first item of the default method (of Borda, where more than 500 items compete) is significantly
-  ahead of the runner-up, as ``ranking.certainty`` says it.
+- *top two*: whether the first item of the default method (Borda for more than 500 items) is significantly ahead of the
+  runner-up, as in ``ranking.certainty``.
 
 Cost: linear in the entries for most; the pairs of a ballot are listed for agents and cycles, up to fixed sizes.
 """
@@ -53,7 +53,7 @@ FEW_TESTS = 100  # sign tests that cost less than loading SciPy
 
 @dataclass(frozen=True)
 class Finding:
-    """One finding: its name, whether it is good news, a sentence, and the figures behind it."""
+    """One finding: its name, whether it needs attention, a sentence, and the underlying figures."""
 
     name: str
     is_fine: bool
@@ -67,7 +67,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Cycles:
-    """Majority cycles: how many triads are cyclic, who beats everyone, who shares the top."""
+    """Majority cycles: the number of cyclic triads, the Condorcet winners and the Smith set."""
 
     n_triads: int
     n_cyclic: int
@@ -78,49 +78,49 @@ class Cycles:
 
 # ---- connected, separated ----
 def connection(prefs: Preferences, group_of_slot: Int32s) -> Finding:
-    """Return the finding on whether comparisons link all candidates of every instance."""
+    """Return the finding on whether comparisons connect all candidates of each instance."""
     n_seen = int((np.diff(prefs.slot_ptr) > 0).sum())
     n_groups = len(np.unique(group_of_slot))
     if n_groups <= n_seen:
-        return Finding("connected", True, "All items are linked by comparisons, so their scores can be compared.")
+        return Finding("connected", True, "Comparisons link all items, so their scores are comparable.")
     instance = views.instance_of_slot(prefs)
     split_instances = np.flatnonzero(np.bincount(instance[np.unique(group_of_slot, return_index=True)[1]]) > 1)
     where = f"In {len(split_instances):,} of {n_seen:,} instances the items" if prefs.n_instances > 1 else "The items"
     groups = [] if prefs.n_instances > 1 else _groups(prefs, group_of_slot)
     shown = " | ".join(_listed(tuple(group[:4]), len(group)) for group in groups[:4])
     more = f" ({shown}{' | …' if len(groups) > 4 else ''})" if shown else ""
-    text = f"{where} fall into groups that are never compared{more}: scores of different groups mean nothing together."
+    text = f"{where} fall into groups that are never compared{more}: scores of different groups are not comparable."
     return Finding(
         "connected", False, text, {"n_groups": n_groups, "groups": [group[:NAMED] for group in groups[:NAMED]]}
     )
 
 
 def separation(is_strong: bool | None, never_lost: tuple[str, ...], n_never_lost: int, n_never_won: int) -> Finding:
-    """Return the finding on whether chains of wins connect all items."""
+    """Return the finding on whether the graph of wins is strongly connected."""
     if is_strong is None:
-        return Finding("separated", True, "Chains of wins were not followed: there are too many items.")
+        return Finding("separated", True, "Separation was not tested: there are too many items.")
     if is_strong:
-        text = "Wins, losses and ties chain through all items, so score models have finite answers."
+        text = "Chains of wins connect every item with every other, so maximum likelihood scores are finite."
         return Finding("separated", True, text)
     parts = []
     if n_never_lost:
         parts.append(f"{n_never_lost:,} never lost ({_listed(never_lost[:4], n_never_lost)})")
     if n_never_won:
         parts.append(f"{n_never_won:,} never won")
-    shown = ", ".join(parts) or "a group is never beaten by the rest"
-    text = f"Some items are only ever above or below others ({shown}): score models stay finite only by their prior."
+    shown = ", ".join(parts) or "a group never loses to the other items"
+    text = f"Some items only win or only lose against the others ({shown}): score models need a prior to stay finite."
     return Finding("separated", False, text)
 
 
 def may_count_pairs(prefs: Preferences) -> bool:
-    """Return whether the matrices of all pairs are small enough to be computed unasked."""
+    """Return whether the pairwise matrices are small enough to compute by default."""
     entries = float((np.diff(prefs.slot_ptr).astype(np.float64) ** 2).sum())
     return entries <= MAX_MATRIX_ENTRIES and memory.fits(8 * 2 * views.COUNTED * entries)
 
 
 # ---- cycles ----
 def cycles(prefs: Preferences) -> Cycles | None:
-    """Count cyclic triads of the strict majorities and find the winners; None if there are too many items."""
+    """Count cyclic triads of the strict majorities and find Condorcet winners; None if there are too many items."""
     size = np.diff(prefs.slot_ptr)
     if len(size) and (size.max() > LARGEST_FOR_CYCLES or not may_count_pairs(prefs)):
         return None
@@ -168,18 +168,19 @@ def cyclicity(counted: Cycles | None, n_instances: int) -> Finding:
     }
     if n_instances > 1:
         data = {"cyclic_triads": counted.n_cyclic, "n_with_condorcet_winner": counted.n_with_winner}
-        winners = f" {counted.n_with_winner:,} of {n_instances:,} instances have an item that beats every other."
+        winners = f" {counted.n_with_winner:,} of {n_instances:,} instances have a Condorcet winner."
     elif counted.winner is not None:
-        winners = f" {shorten(counted.winner, 30)} beats every other in direct comparison."
+        winners = f" {shorten(counted.winner, 30)} beats every other item in direct comparison (Condorcet winner)."
     else:
         winners = " No item beats every other in direct comparison."
     if not counted.n_cyclic:
-        return Finding("cyclic", True, "Majorities never go in a circle." + winners, data)
-    share = f"{counted.n_cyclic:,} of {counted.n_triads:,} triples go in a circle (a beats b beats c beats a)."
+        return Finding("cyclic", True, "There are no majority cycles." + winners, data)
+    share = f"{counted.n_cyclic:,} of {counted.n_triads:,} triples are cyclic (a beats b beats c beats a)."
     top = ""
     if not counted.winner and 1 < len(counted.top) <= NAMED:
         top = (
-            f" The first place is a matter of the rule, among {', '.join(shorten(label, 30) for label in counted.top)}."
+            f" The first place depends on the voting rule, among "
+            f"{', '.join(shorten(label, 30) for label in counted.top)}."
         )
     return Finding("cyclic", False, share + winners + top, data)
 
@@ -207,7 +208,7 @@ def _top_group(beats: AnyArray) -> Int64s:
 # ---- agents ----
 @dataclass(frozen=True)
 class Agreement:
-    """How far each agent goes with the majority of all others; NaN where there is nothing to compare."""
+    """The agreement of each agent with the majority of all others; NaN if there is nothing to compare."""
 
     share: Floats
     n_independent: Floats
@@ -232,7 +233,8 @@ class Agreement:
     def _below(self, tested: Int64s, left_out: Int64s) -> Int64s:
         """Return the tested agents significantly below the mean agreement of all agents that are not left out.
 
-        The binomial test is widened by ``spread``, the scaled median absolute deviation of the standardised distances.
+        The binomial test allows for overdispersion by ``spread``, the scaled median absolute deviation of the
+        standardised differences.
         """
         from concordant.metrics.significance import holm
 
@@ -266,9 +268,7 @@ def _binomial_tail(share: Floats, n: Floats, chance: float) -> Floats:
 
 
 def agreement(prefs: Preferences) -> Agreement | None:
-    """Return every agent's agreement with the majority of the others; None without agents, or where it
-    costs too much.
-    """
+    """Return each agent's agreement with the majority of the others; None without agents, or if it is too expensive."""
     sizes = np.diff(prefs.indptr)
     n_pairs = sizes * (sizes - 1) // 2
     if prefs.agent is None or prefs.n_agents is None or prefs.n_agents < 2:
@@ -295,7 +295,7 @@ def _margins_of_others(
 ) -> tuple[Int64s, Floats, Floats]:
     """Return the agent and weight of every strict pair of some ballots, and the margin of all other agents for it.
 
-    A pair's margin is wins minus losses over all ballots, less what the agent's own ballots add to it.
+    A pair's margin is wins minus losses over all ballots except the agent's own.
     """
     assert prefs.agent is not None
     pairs = views.pairs(prefs, ballots)
@@ -315,34 +315,32 @@ def _margins_of_others(
 
 
 def outlying(prefs: Preferences, measured: Agreement | None) -> Finding | None:
-    """Return the finding on outlier agents; None where agents are unknown."""
+    """Return the finding on outlier agents; None if agents are unknown."""
     if prefs.n_agents is None or prefs.n_agents < 2 or prefs.agents is None:
         return None
     if measured is None:
-        return Finding("outlier agents", True, "Agents were not compared: there are too many pairs.")
+        return Finding("outlier agents", True, "Agents were not tested: there are too many pairs.")
     if np.isnan(measured.share).all():
         return Finding("outlier agents", True, "No two agents compare the same items.")
     median = f"{measured.median:.0%}"
     outliers = measured.outliers()
     data = {"median_agreement": measured.median, "n_outliers": len(outliers)}
     if not len(outliers):
-        text = f"No agent stands out: the median one goes with the majority of the others on {median} of its pairs."
+        text = f"No outliers: the median agent agrees with the majority of the others on {median} of its pairs."
         return Finding("outlier agents", True, text, {**data, "outliers": []})
     worst = [{"agent": prefs.agents[k], "agreement": float(measured.share[k])} for k in outliers[:NAMED].tolist()]
     shown = ", ".join(f"{shorten(str(outlier['agent']), 30)} {outlier['agreement']:.0%}" for outlier in worst[:4])
     more = f" and {len(outliers) - 4:,} more" if len(outliers) > 4 else ""
     text = (
-        f"Far below the others' agreement ({median} of the pairs): {shown}{more}. "
-        "Look at these ballots, or use a method that weighs agents."
+        f"Significantly lower agreement with the majority than the median agent ({median} of its pairs): "
+        f"{shown}{more}. Inspect these ballots, or use a method that weights agents."
     )
     return Finding("outlier agents", False, text, {**data, "outliers": worst})
 
 
 # ---- the first place ----
 def top_two(prefs: Preferences) -> Finding | None:
-    """Return the finding on how certain the first place is by the method that fits; None where fewer than
-    two items compete.
-    """
+    """Return the finding on the certainty of the first place by the default method; None with fewer than two items."""
     size = np.diff(prefs.slot_ptr)
     if not (size > 1).any() or not prefs.n_ballots:
         return None

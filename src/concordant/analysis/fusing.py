@@ -1,8 +1,8 @@
-"""Fuse the result lists of one query, as a search service does on every request.
+"""Fuse the result lists of one query, as a search service does for each request.
 
-A result list is what engines and libraries hand out: labels best first (inner lists or sets are ties), a dictionary
-``{document: score}``, or pairs ``(document, score)``. Scores decide the order; methods that use scores (the Comb
-family) get them. Plain lists go to a method's own ``fuse`` where it has one, in a few microseconds.
+A result list is in a form that search engines return: labels, best first (inner lists or sets are ties), a dictionary
+``{document: score}``, or pairs ``(document, score)``. Scores define the order, and score-based methods (the Comb
+family) use them. Plain lists go directly to the method's ``fuse`` if it has one, which takes a few microseconds.
 """
 
 from __future__ import annotations
@@ -39,12 +39,42 @@ def fuse(
 ) -> Ranking:
     """Fuse the result lists of one query.
 
-    Each list stands best first (inner lists or sets are ties), or has scores that decide the order: ``{"d1": 0.9}`` or
-    ``[("d1", 0.9)]``. ``weights`` says how many times each list counts. The same as ranking
-    ``Preferences.from_rankings(lists)`` (with scores: ``from_ratings``), but as fast as a hand-written loop.
+    The result equals that of ranking ``Preferences.from_rankings(lists)`` (with scores: ``from_ratings``), but
+    takes microseconds.
 
-    A method that learnt from labels (``cc.load("model.cc")``) takes a list per agent it was trained on, in that order
-    and empty for those that are silent, or lists by name: ``{"bm25": [...], "dense": [...]}``.
+    Parameters
+    ----------
+    lists : iterable of sequences or mappings, or mapping of str to these
+        One result list per system: documents, best first (inner lists or sets are ties), ``{"d1": 0.9}`` or
+        ``[("d1", 0.9)]``; scores determine the order. A method trained on labels takes one list per agent of
+        its training data, in their order and empty for absent ones, or lists by name:
+        ``{"bm25": [...], "dense": [...]}``.
+    method : str or Method, default 'rrf'
+        Name of a method, a method object, or a trained method from ``cc.load``.
+    weights : sequence of float, optional
+        Number of times that each list counts; 1 if not given.
+    **params : object
+        Hyper-parameters of a method given by name.
+
+    Returns
+    -------
+    Ranking
+        The fused list with scores.
+
+    Raises
+    ------
+    InputError
+        If a list is malformed.
+    NeedError
+        If the method needs scores and a list has none.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> cc.fuse([["d1", "d2", "d3"], ["d2", "d1"]]).items
+    ['d1', 'd2', 'd3']
+    >>> cc.fuse([{"d1": 0.9, "d2": 0.2}, {"d2": 0.8}], "combmnz").items
+    ['d2', 'd1']
     """
     chosen = _method(method, params)
     if isinstance(lists, Mapping) and hasattr(chosen, "arranged"):
@@ -57,7 +87,7 @@ def fuse(
 
 
 def _fuse_scored(lists: list[Any], method: Method, direct: Any, weight: Floats) -> Ranking:
-    """Fuse lists with scores, ties or mistakes, or for methods without a fast ``fuse`` (``direct``)."""
+    """Fuse lists with scores, ties or errors, or by methods without a fast ``fuse`` (``direct``)."""
     lists = [row.tolist() if isinstance(row, np.ndarray) else row for row in lists]
     scored = [_scores(row, result_list) for row, result_list in enumerate(lists, 1)]
     are_scored = any(scored) and all(
@@ -86,7 +116,7 @@ def _fuse_scored(lists: list[Any], method: Method, direct: Any, weight: Floats) 
 
 
 def _listed(lists: object) -> list[Any]:
-    """Return the result lists as a list; refuse anything else."""
+    """Return the result lists as a list; reject anything else."""
     if isinstance(lists, (str, bytes, Mapping)) or not isinstance(lists, Iterable):
         raise InputError(f"fuse() takes a list of result lists, not {type(lists).__name__}: {_HOW}.")
     return lists if isinstance(lists, list) else list(lists)
@@ -96,7 +126,7 @@ def _method(method: str | Method, params: dict[str, object]) -> Method:
     """Return the method by name and parameters, or the given object."""
     if not isinstance(method, str):
         if params:
-            raise InputError("Give hyper-parameters to the method object itself, not to fuse().")
+            raise InputError("Pass hyper-parameters to the method object, not to fuse().")
         return method
     return _made(method, tuple(sorted(params.items())))
 
@@ -125,12 +155,12 @@ def _weights(weights: Sequence[float] | None, n: int) -> Floats:
     if weight.shape != (n,):
         raise InputError(f"There are {weight.size} weights for {n} lists: give one number per list.")
     if bad_weights(weight).any() or not weight.any():
-        raise InputError(f"A weight is not {WEIGHTS}, or all are 0: give one such number per list.")
+        raise InputError(f"A weight is not {WEIGHTS}, or all weights are 0: give one number per list.")
     return weight
 
 
 def _scores(row: int, result_list: object) -> dict[Any, float] | None:
-    """Return the scores of a list by document; None if it has none. Refuse what is not a result list."""
+    """Return the scores of a list by document; None without scores. Reject anything but a result list."""
     if isinstance(result_list, Mapping):
         scored = dict(result_list)
     elif isinstance(result_list, (list, tuple)):
@@ -142,9 +172,9 @@ def _scores(row: int, result_list: object) -> dict[Any, float] | None:
         if len(scored) < len(result_list):
             labels = [label for label, _ in result_list]
             twice = next(label for k, label in enumerate(labels) if label in labels[:k])
-            raise InputError(f"List {row} names {shorten(str(twice))!r} twice: each item stands once in a list.")
+            raise InputError(f"List {row} names {shorten(str(twice))!r} twice: a list may contain each item only once.")
     else:
-        raise InputError(f"List {row} is {shorten(repr(result_list))}, no result list: {_HOW}.")
+        raise InputError(f"List {row} is {shorten(repr(result_list))}, which is not a result list: {_HOW}.")
     values, first_bad = kernels.list_numbers(list(scored.values()))
     if first_bad >= 0 or not are_numbers(values):
         _check_scores(row, scored)
@@ -152,7 +182,7 @@ def _scores(row: int, result_list: object) -> dict[Any, float] | None:
 
 
 def _check_scores(row: int, scored: Mapping[Any, object]) -> None:
-    """Refuse scores that are no finite numbers; those of NumPy are."""
+    """Reject scores that are not finite numbers; NumPy numbers are accepted."""
     for label, score in scored.items():
         if not isinstance(score, numbers.Real) or bad_numbers(float(score)):
             raise InputError(
@@ -161,7 +191,7 @@ def _check_scores(row: int, scored: Mapping[Any, object]) -> None:
 
 
 def _is_pair(entry: object) -> bool:
-    """Return whether an entry is (document, score); two whole numbers are taken for a tie."""
+    """Return whether an entry is (document, score); two integers are a tie."""
     if not isinstance(entry, tuple) or len(entry) != 2 or isinstance(entry[1], (str, bool)):
         return False
     return isinstance(entry[1], numbers.Real) and (
@@ -170,7 +200,7 @@ def _is_pair(entry: object) -> bool:
 
 
 def _tiers(scored: Mapping[Any, float]) -> list[Any]:
-    """Return the documents best first, those of equal score as a tie."""
+    """Return the documents, best first; equal scores are ties."""
     best_first = sorted(scored, key=scored.__getitem__, reverse=True)
     if len(set(scored.values())) == len(scored):
         return best_first
@@ -200,7 +230,7 @@ def _ranked(lists: list[Any], weight: Floats) -> Preferences:
     ballot, entry = kernels.find_repeated(indptr, codes, len(labels))
     if ballot >= 0:
         twice = shorten(labels[codes[entry]])
-        raise InputError(f"List {ballot + 1} names {twice!r} twice: each item stands once in a list.")
+        raise InputError(f"List {ballot + 1} names {twice!r} twice: a list may contain each item only once.")
     if not (weight == 1.0).all():
         return Preferences(Vocabulary(labels), indptr, codes, tier, weight=weight, form="rankings")
     return Preferences.unchecked(Vocabulary(labels), indptr, codes, tier)

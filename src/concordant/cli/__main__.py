@@ -1,7 +1,7 @@
-"""Entry point of the ``concordant`` command: lists commands without importing them, turns errors into sentences.
+"""Entry point of the ``concordant`` command: lists commands without importing them and prints errors as messages.
 
-Exit codes: 0 done, 1 the data or the parameters were refused (one sentence on standard error), 2 the command was
-typed wrongly, 130 interrupted by Ctrl-C.
+Exit codes: 0 success, 1 invalid data or parameters (with a message on standard error), 2 invalid command line, 130
+interrupted by Ctrl-C.
 """
 
 if __name__ == "__main__":  # before anything could be imported from the working folder
@@ -40,7 +40,7 @@ Examples:
 
 @cache
 def work() -> dict[str, str]:
-    """Map every command that has a file to the file; nothing is imported."""
+    """Map each command with its own file to the file; nothing is imported."""
     folder = os.path.dirname(__file__)
     files = sorted(name for name in os.listdir(folder) if name.endswith(".py") and not name.startswith("_"))
     file_of = {name.removesuffix(".py").replace("_", "-"): os.path.join(folder, name) for name in files}
@@ -48,7 +48,7 @@ def work() -> dict[str, str]:
 
 
 def lists() -> dict[str, str]:
-    """Map the commands that list what has a name to their summaries."""
+    """Map the commands that list registered names to their summaries."""
     from concordant.registry import KINDS
 
     return {plural: kind.lists_them for plural, kind in KINDS.items()}
@@ -67,10 +67,10 @@ def summary(path: str) -> str:
 
 
 class LazyGroup(click.Group):
-    """A group that finds its commands' names and help in their files, and imports a command when it is used."""
+    """A group that reads names and help of commands from their files, and imports a command only when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the command names in the order a user meets them."""
+        """Return the command names in the order of a typical workflow."""
         return commands()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -88,7 +88,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, suggesting the nearest name for an unknown one."""
+        """Find the command; suggest the closest name for an unknown one."""
         if args and args[0] not in work() and args[0] not in lists() and not args[0].startswith("-"):
             from concordant.errors import suggest
 
@@ -137,11 +137,11 @@ def _show_version(ctx: click.Context, _: click.Parameter, is_asked: bool) -> Non
     help="Show the version.",
 )
 def cli() -> None:
-    """Turn preferences of any form into rankings people can trust."""
+    """Rank items from preferences of any form: rank aggregation, pairwise comparisons, learning to rank."""
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line; never a traceback for something the user can mend."""
+    """Run the command line; errors that the user can fix have no traceback."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label the terminal cannot show is no reason to stop
@@ -163,7 +163,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _stopped() -> int:
-    """Return the exit code after Ctrl-C, or end at once where a call of another library is still running."""
+    """Return the exit code after Ctrl-C, or exit at once if a call of another library is still running."""
     from concordant.support.interrupts import has_abandoned
 
     if has_abandoned():
@@ -180,7 +180,7 @@ def _shown(message: str) -> str:
 
 
 def _explain(error: Exception) -> int:
-    """Print what the user can mend and return the exit code; anything else is our mistake and is raised."""
+    """Print an error that the user can fix and return the exit code; raise any other error, which is a bug."""
     from concordant.errors import ConcordantError
 
     if isinstance(error, ConcordantError):
@@ -189,7 +189,7 @@ def _explain(error: Exception) -> int:
         where = f"{error.filename}: " if error.filename else ""
         click.echo(_shown(f"Error: {where}{error.strerror or error}."), err=True)
     elif isinstance(error, MemoryError):
-        click.echo("Error: this needs more memory than there is: select fewer items or another method.", err=True)
+        click.echo("Error: not enough memory: select fewer items or another method.", err=True)
     else:
         raise error
     return 1

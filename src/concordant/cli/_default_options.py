@@ -1,4 +1,4 @@
-"""Options of methods nobody named."""
+"""Options of default methods, accepted when no method is named."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class DefaultCommand(shared.MethodCommand):
-    """A command whose method may be chosen by the data: then its options are those of every default method."""
+    """A command whose default method depends on the data: it accepts the options of every default method."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as usual; an option that is unknown without a method is looked for among those of the default
+        """Parse the command line; an option that is unknown without a method is looked up among those of the default
         methods.
         """
         if shared.named_method(args) is not None:
@@ -29,7 +29,7 @@ class DefaultCommand(shared.MethodCommand):
             return click.Command.parse_args(self, ctx, args)
 
     def options_of_defaults(self) -> list[click.Option]:
-        """Return every option of a default method once; it is converted when the method is known."""
+        """Return each option of the default methods once; its value is converted when the method is known."""
         taken = {name for option in self.params for name in option.opts}
         option_of_name: dict[str, click.Option] = {}
         for declared in (param for name in default_methods() for param in self.params_of(name)):
@@ -42,14 +42,14 @@ class DefaultCommand(shared.MethodCommand):
 
 
 def default_methods() -> list[str]:
-    """Return the methods that are the default for some data."""
+    """Return the methods that are the default for some form of data."""
     from concordant.api import DEFAULTS
 
     return list(dict.fromkeys(row.method for row in DEFAULTS))
 
 
 def _settled(command: shared.MethodCommand, method: str, given: dict[str, Any]) -> dict[str, Any]:
-    """Convert options given without a method to those of the method that the data chose."""
+    """Convert options given without a method to those of the default method for the data."""
     known = {declared.name: declared for declared in command.params_of(method)}
     settled = {}
     for name, value in given.items():
@@ -61,8 +61,8 @@ def _settled(command: shared.MethodCommand, method: str, given: dict[str, Any]) 
             ]
             option = "--" + name.replace("_", "-")
             raise click.UsageError(
-                f"{option} is an option of {' and '.join(owners)}, but this data is ranked by {method}: "
-                "leave it out, or name the method with --method."
+                f"{option} is an option of {' and '.join(owners)}, but these data are ranked by {method}: leave it "
+                f"out, or name the method with --method."
             )
         (option_of_method,) = shared.method_options([known[name]])
         settled[name] = option_of_method.type.convert(value, option_of_method, None) if value is not None else None
@@ -76,15 +76,21 @@ def requested(
     seed: int | None,
     min_ballots: float | None,
     options: dict[str, Any],
+    model: str | None = None,
 ) -> Request:
-    """Return the request of a command; removes the options of methods and of reading from ``options``."""
+    """Return the request of a command; remove the method and reading options from ``options``."""
     from concordant.request import Request
 
-    given = shared.pop_params(options)
+    given, reading = shared.pop_params(options), shared.pop_reading_options(options)
+    if model is not None:
+        from concordant.cli._models import model_method
+
+        is_of_method = seed is not None and "by" not in reading
+        return Request(file, model_method(model, [*given, *["seed"] * is_of_method]), {}, reading, min_ballots)
 
     def params(name: str) -> dict[str, Any]:
         method_params = given if method is not None else _settled(command, name, given)
         has_seed = any(declared.name == "seed" for declared in command.params_of(name))
         return method_params | ({"seed": seed} if seed is not None and has_seed else {})
 
-    return Request(file, method, params, shared.pop_reading_options(options), min_ballots)
+    return Request(file, method, params, reading, min_ballots)

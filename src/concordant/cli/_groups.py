@@ -1,4 +1,4 @@
-"""``concordant rank --by COLUMN``: groups beside the whole, and which of their differences hold."""
+"""``concordant rank --by COLUMN``: rank groups separately and test their differences."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def read_groups(request: Request) -> Preferences:
-    """Read preferences whose instances are groups; ``--by low``, an old option, leads to a hint at ``--sort``."""
+    """Read preferences whose instances are groups; the former option ``--by low`` raises an error that suggests
+    ``--sort``.
+    """
     from concordant.analysis.groups.rank_groups import grouped_preferences
 
     by = str(request.reading["by"])
@@ -26,9 +28,7 @@ def read_groups(request: Request) -> Preferences:
         return grouped_preferences(request, by)
     except ConcordantError as problem:
         if by in SORTED_BY and (problem.column == by or problem.parameter == "by"):
-            raise click.UsageError(
-                f"There is no column {by!r} of groups to compare; to sort by it, use --sort {by}."
-            ) from None
+            raise click.UsageError(f"There is no column {by!r} of groups; to sort by it, use --sort {by}.") from None
         raise
 
 
@@ -41,7 +41,7 @@ def show(
     pictures: dict[str, str | None],
     output: shared.Output,
 ) -> None:
-    """Compare groups; draw, write and print the result."""
+    """Compare groups; plot, write and print the result."""
     from concordant.analysis.groups.rank_groups import compare_groups, request_for_all
 
     grouped = read_groups(request)
@@ -51,19 +51,20 @@ def show(
         comparison.plot(path)
     draw(comparison.whole, whole.read(), pictures)
     comparison = comparison if top is None else comparison.head(top)
+    takes_options = request.method is None or isinstance(request.method, str)
     if output.format == "text":
-        shared.tell([*grouped.notes, *why(whole.choice), *learnt(comparison.whole)], "note: ")
+        shared.tell([*grouped.notes, *why(whole.choice), *learnt(comparison.whole, takes_options)], "note: ")
     output.show(data=comparison.to_dict, columns=comparison.columns, text=lambda: text(comparison, output))
     if output.format != "json":
         shared.tell(comparison.warnings, "warning: ")
 
 
 def text(comparison: GroupComparison, output: shared.Output) -> str:
-    """Return the table of the whole and the largest groups, and sentences on the significant differences."""
+    """Return the table of the overall ranking and the largest groups, and sentences on the significant differences."""
     columns = comparison.written()
     rows = list(zip(*columns.values(), strict=True))
     table = output.table(
         list(columns), rows, {0, *range(2, len(columns))}, f"{comparison.whole.method} by {comparison.by}"
     )
-    more = [f"{line}: --csv and --json have all" for line in comparison.left_out()]
+    more = [f"{line}: use --csv or --json for all" for line in comparison.left_out()]
     return "\n".join([table.rstrip("\n"), *more, comparison.legend, "", *comparison.sentences()])

@@ -1,7 +1,7 @@
-"""Help in groups: ``--help`` shows the options most people need, ``--help-all`` all of them.
+"""Grouped help: ``--help`` shows common options, ``--help-all`` all of them.
 
-An option declares the heading it stands under, and whether it is rare. A command with at most ``LONG`` options has the
-usual list; one with more has headings, each of which ends with the names of its rare options.
+An option declares its heading, and whether it is rare. A command with at most ``LONG`` options has a plain list; one
+with more has headings, each of which ends with the names of its rare options.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ALL = "concordant.cli.help_all"
 
 
 class HelpOption(click.Option):
-    """An option with the heading it stands under; a rare one is explained by ``--help-all`` only."""
+    """An option with a heading; a rare option is described by ``--help-all`` only."""
 
     def __init__(self, *args: Any, heading: str = OTHERS, rare: bool = False, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -37,10 +37,10 @@ def option(*names: str, heading: str = OTHERS, rare: bool = False, **more: Any) 
 
 
 class Command(click.Command):
-    """A command that sorts its options under headings where it has many."""
+    """A command that groups its options under headings if it has many."""
 
     hints: Mapping[str, Sequence[str]] = {}
-    """What else a heading ends with."""
+    """Additional hints at the end of a heading."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **more)
@@ -55,7 +55,7 @@ class Command(click.Command):
         )
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        """Return the parameters with --help and --help-all, which is shown where it adds something."""
+        """Return the parameters, with --help and, if it shows more, --help-all."""
         self._help_all.hidden = not (self._is_long() and any(map(_is_rare, self.params)))
         return [*super().get_params(ctx), self._help_all]
 
@@ -97,7 +97,7 @@ class Command(click.Command):
         return sum(isinstance(parameter, click.Option) and not parameter.hidden for parameter in self.params) > LONG
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, of a command with headings the first ones only."""
+        """Write the examples; only the first ones if the command has headings."""
         whole = self.epilog
         if self._is_long() and not wants_all(ctx):
             self.epilog = _shortened(whole or "")
@@ -112,7 +112,7 @@ class Group(click.Group):
 
 
 def wants_all(ctx: click.Context) -> bool:
-    """Return whether all options are to be shown."""
+    """Return whether to show all options."""
     return bool(ctx.meta.get(_ALL))
 
 
@@ -141,7 +141,7 @@ def _is_rare(parameter: click.Parameter) -> bool:
 
 
 def _shortened(epilog: str) -> str:
-    """Return an epilog with the first few of its examples."""
+    """Return the epilog with the first few examples."""
     examples, *rest = inspect.cleandoc(epilog).split("\n\n")
     first, more = examples.splitlines()[: EXAMPLES + 2], examples.splitlines()[EXAMPLES + 2 :]
     shown = "\n".join(first)

@@ -1,4 +1,4 @@
-"""What ``concordant rank`` tells of ratings over time: the history as a file or a picture, leaders and peaks."""
+"""Ratings over time for ``concordant rank``: the history as a file or plot, leaders by period, and peaks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concordant.cli._help import option
 
 
 def history_options(command: Any) -> Any:
-    """Add the options about ratings over time; ``OverTime.taken`` takes them."""
+    """Add the options for ratings over time, which ``OverTime.taken`` parses."""
     declared = (
         option(
             *("--history", "history_file"),
@@ -54,7 +54,7 @@ def history_options(command: Any) -> Any:
 
 
 class HistoryOutput(NamedTuple):
-    """What a history had to say: notes, and tables by key, each with its title."""
+    """Notes and tables from a history; tables are by key, each with its title."""
 
     notes: list[str]
     tables: dict[str, tuple[str, Any]]
@@ -64,7 +64,7 @@ class HistoryOutput(NamedTuple):
         return {key: table.to_rows() for key, (_, table) in self.tables.items()}
 
     def texts(self, output: shared.Output) -> list[str]:
-        """Return the tables as they should look where they go."""
+        """Return the tables formatted for the output."""
         out = []
         for title, table in self.tables.values():
             header, rows, right = table.written()
@@ -73,7 +73,7 @@ class HistoryOutput(NamedTuple):
 
 
 class OverTime(NamedTuple):
-    """What was asked for about ratings over time."""
+    """The requested outputs about ratings over time."""
 
     file: str | None
     plot: str | None
@@ -83,24 +83,22 @@ class OverTime(NamedTuple):
 
     @classmethod
     def taken(cls, options: dict[str, Any]) -> OverTime:
-        """Take these options out of those of a command."""
+        """Remove these options from a command's options and return them."""
         return cls(*(options.pop(f"history_{name}") for name in cls._fields))
 
     def check(self, output: shared.Output) -> None:
-        """Refuse contradictory options before anything is read."""
+        """Reject contradictory options before anything is read."""
         if (self.best_of or self.peaks) and output.format == "csv":
-            raise click.UsageError(
-                "--best-of and --peaks are tables beside the ranking: leave --csv out, or use --json."
-            )
+            raise click.UsageError("--best-of and --peaks cannot be combined with --csv: use text or --json.")
         if self.items and not (self.file or self.plot):
-            raise click.UsageError("--history-items says what --history and --plot-history are of: add one of them.")
+            raise click.UsageError("--history-items needs --history or --plot-history: add one of them.")
         if self.plot:
             from concordant.narrative.plots import check_path
 
             check_path(self.plot)
 
     def tell(self, ranking: Any, top: int | None) -> HistoryOutput:
-        """Write and draw the history, and return the tables that were asked for."""
+        """Write and plot the history, and return the requested tables."""
         notes: list[str] = []
         tables: dict[str, tuple[str, Any]] = {}
         if not (self.file or self.plot or self.best_of or self.peaks):
@@ -116,7 +114,7 @@ class OverTime(NamedTuple):
             ranking.plot_history(self.plot, **({"items": items} if items else {"top": min(top or 10, 30)}))
         if self.best_of:
             period = _number_or_word(self.best_of)
-            tables["best_of"] = (f"best of every {self.best_of}", history.best(period))
+            tables["best_of"] = (f"leaders by {self.best_of}", history.best(period))
         if self.peaks:
             peaks = history.peaks(ranking.sorted_by)
             tables["peaks"] = ("peaks", peaks if top is None else peaks.head(top))

@@ -1,4 +1,4 @@
-"""What ``train``, ``predict`` and ``methods`` share: learners by name, feature files, evaluation, plain errors."""
+"""Shared code of ``train``, ``predict`` and ``methods``: learners by name, feature files, evaluation, errors."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class LearnerCommand(shared.MethodCommand):
-    """A command whose options depend on the learner named on its line."""
+    """A command whose options depend on the named learner."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Add the learner's options, but for a plain --help: loading scikit-learn takes seconds."""
+        """Add the learner's options, except for a plain --help, because loading scikit-learn takes seconds."""
         if {"-h", "--help"} & set(args) and shared.named_method(args) is None:
             self.params = [parameter for parameter in self.params if not (parameter.name or "").startswith("param_")]
             return click.Command.parse_args(self, ctx, args)
@@ -42,7 +42,7 @@ def find(name: str) -> type:
 
 
 def params_of(cls: type) -> tuple[Param, ...]:
-    """Return the hyper-parameters of a learner that can be typed: the declared ones, and names of losses."""
+    """Return the hyper-parameters of a learner for the command line: the declared ones, and the names of losses."""
     import dataclasses
 
     from concordant import losses, params
@@ -60,7 +60,7 @@ def name_of(cls: type) -> str:
 
 # ---- reading ----
 def read(path: Sequence[str], how: Mapping[str, Any], like: Sequence[str] | None = None) -> Features:
-    """Read feature files; ``like`` are the names of the features of the training set, if this is another one."""
+    """Read feature files; ``like`` are the feature names of the training set, for other sets."""
     from concordant.io import read_features
 
     first = path[0] if len(path) == 1 else list(path)
@@ -77,7 +77,7 @@ def is_numbered(names: Sequence[str]) -> bool:
 
 
 def _widened(features: Features, like: Sequence[str], path: str, *, says_columns: bool) -> Features:
-    """Pad a sparse file with zero columns up to the model's number of features; refuse more features than that."""
+    """Pad a sparse file with zero columns up to the model's number of features; reject more features than that."""
     import numpy as np
 
     from concordant.errors import FormatError
@@ -86,14 +86,14 @@ def _widened(features: Features, like: Sequence[str], path: str, *, says_columns
     width, wanted = features.X.shape[1], len(like)
     if not is_numbered(features.names) and not says_columns:
         raise FormatError(
-            f"the model knows its {wanted} features by number, here they have names: say which are meant, in order, "
-            "with --feature-columns.",
+            f"the model has {wanted} numbered features, but this file has named ones: list the columns in order with "
+            f"--feature-columns.",
             path=path,
         )
     if width == wanted:
         return features
     if width > wanted or not is_numbered(features.names):
-        raise FormatError(f"it has {width} features, the model knows {wanted}: give the same ones.", path=path)
+        raise FormatError(f"it has {width} features, but the model has {wanted}: give the same features.", path=path)
     X = np.pad(features.X, ((0, 0), (0, wanted - width)))
     attributes = {
         key: getattr(features, key) for key in ("queries", "items", "weight", "has_labels", "columns", "notes")
@@ -110,7 +110,7 @@ def steps_of(model: Any) -> list[tuple[str, Any]]:
 
 
 def predict(model: Any, X: Any, query: Any) -> Floats:
-    """Return the score of every row; learners that order whole queries also get the queries."""
+    """Return the score of each row; learners that rank whole queries also get the queries."""
     import inspect
 
     last = steps_of(model)[-1][1]
@@ -120,7 +120,7 @@ def predict(model: Any, X: Any, query: Any) -> Floats:
 
 
 def evaluate(scores: Floats, features: Features, wanted: Sequence[str]) -> dict[str, float]:
-    """Return the mean of every metric over the queries; the order of tied rows plays no part."""
+    """Return the mean of each metric over the queries; the order of tied rows does not matter."""
     from concordant import metrics
 
     needs_order = any(isinstance(metrics.parse(metric), metrics.ListMetric) for metric in wanted)
@@ -130,14 +130,14 @@ def evaluate(scores: Floats, features: Features, wanted: Sequence[str]) -> dict[
 
 
 def headings(metrics: Iterable[str]) -> list[str]:
-    """Return the heads of columns of metrics, which name the gain of ndcg."""
+    """Return the headings of metrics, which include the gain of ndcg."""
     from concordant.metrics import headings
 
     return headings(metrics)
 
 
 def conventions(metrics: Iterable[str]) -> dict[str, str]:
-    """Return the conventions of metrics that tools define differently, in words."""
+    """Describe the conventions of metrics that tools define differently."""
     from concordant.metrics import conventions
 
     return conventions(metrics)
@@ -146,7 +146,7 @@ def conventions(metrics: Iterable[str]) -> dict[str, str]:
 # ---- manners ----
 @contextmanager
 def explained() -> Iterator[list[str]]:
-    """Turn errors of scikit-learn into one sentence, and its warnings into a list of messages."""
+    """Convert errors of scikit-learn to short messages, and collect its warnings."""
     import warnings
 
     from concordant.errors import ConcordantError, InputError
@@ -165,17 +165,17 @@ def explained() -> Iterator[list[str]]:
 
 
 def _in_cli_words(message: Warning | str) -> str:
-    """Return the first line of a warning, in the words of the command line."""
+    """Return the first line of a warning, with command-line options in place of arguments."""
     from concordant.errors import OneQueryWarning, in_words
 
     if isinstance(message, OneQueryWarning):
-        return "all rows are one query and compared with each other: name the column of the queries with --query."
+        return "all rows are treated as one query: name the column of queries with --query."
     text = in_words(message.args[0] if isinstance(message, Warning) and message.args else message, shared.words())
     return text.splitlines()[0] if "\n" in text else text
 
 
 def refuse_early(output: str | None, plot: str | None) -> None:
-    """Refuse output paths that cannot be written before training starts, not after."""
+    """Reject output paths that cannot be written before training starts."""
     from concordant.errors import InputError
     from concordant.narrative.plots import check_path
 
@@ -184,4 +184,4 @@ def refuse_early(output: str | None, plot: str | None) -> None:
     for path in (output, plot):
         folder = os.path.dirname(path or "")
         if folder and not os.path.isdir(folder):
-            raise InputError(f"{path}: there is no folder {folder!r}: make it first.")
+            raise InputError(f"{path}: the folder {folder!r} does not exist: create it first.")

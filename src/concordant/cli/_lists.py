@@ -1,6 +1,6 @@
-"""``concordant methods``, ``learners``, ``losses``, …: one command per kind of the registry, all made here.
+"""``concordant methods``, ``learners``, ``losses``, …: one command per kind in the registry.
 
-Without a name a command lists what there is, with a line each; with a name it explains one.
+Without a name a command lists all entries; with a name it describes one.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ import click
 from concordant.cli import _learners as learners
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command
-from concordant.params import Param, params_of
+from concordant.params import Param, params_of, written_doc
 
 if TYPE_CHECKING:
     from concordant.registry import Kind, Listed
 
 
 class ListCommand(Command):
-    """What the commands of all kinds do; those of some kinds have more to tell (``_facts``, ``_before``, …)."""
+    """The command of one kind; subclasses show more about some kinds (``_facts``, ``_before``, …)."""
 
     plural: str
     text: str
@@ -46,7 +46,7 @@ class ListCommand(Command):
 
     @property
     def kind(self) -> Kind[Any]:
-        """The kind of things this command lists."""
+        """The registry kind that this command lists."""
         from concordant.registry import KINDS
 
         return KINDS[self.plural]
@@ -63,11 +63,11 @@ class ListCommand(Command):
         shared.write_text(text, "-")
 
     def _table(self, listed: list[Listed]) -> str:
-        """Return a line for every entry, with family and options where the kind has them."""
+        """Return one row per entry, with family and options if the kind has them."""
         columns = {self.kind.word: [entry.name for entry in listed]}
         if any(entry.family for entry in listed):
             columns[self.family] = [entry.family for entry in listed]
-        columns["what it does"] = [entry.summary.replace("``", "") for entry in listed]
+        columns["summary"] = [entry.summary.replace("``", "") for entry in listed]
         if self.shows_options:
             columns["options"] = [
                 ", ".join(declared.name for declared in self._declared(entry.entry)) for entry in listed
@@ -75,7 +75,7 @@ class ListCommand(Command):
         return shared.table(list(columns), list(zip(*columns.values(), strict=True)), set())
 
     def _facts(self, listed: Listed) -> dict[str, object]:
-        """Return the facts about an entry as plain data; of a package that cannot be loaded, only why."""
+        """Return the facts about an entry as plain data; if its package cannot be loaded, only the reason."""
         facts: dict[str, object] = {"name": listed.name, "family": listed.family, "summary": listed.summary}
         if not listed.family:
             del facts["family"]
@@ -106,7 +106,7 @@ class ListCommand(Command):
         return {}
 
     def _documentation(self, entry: Any) -> str:
-        return inspect.getdoc(sys.modules[entry.__module__]) or inspect.getdoc(entry) or ""
+        return inspect.getdoc(sys.modules[entry.__module__]) or written_doc(entry)
 
     def _before(self, listed: Listed) -> list[str]:
         aliases = getattr(listed.entry, "aliases", ())
@@ -117,7 +117,7 @@ class ListCommand(Command):
 
 
 class Methods(ListCommand):
-    """The methods of aggregation; ``--learners`` is the older way to ask for learners."""
+    """Aggregation methods; ``--learners`` is an old way to list learners."""
 
     plural = "methods"
     text = 'Methods aggregate preferences ("concordant rank"); learners rank rows of features ("concordant train").'
@@ -128,7 +128,7 @@ class Methods(ListCommand):
         super().__init__(click.Option(["--learners", "only_learners"], is_flag=True, help=said))
 
     def show(self, name: str | None, as_json: bool, only_learners: bool = False) -> None:
-        """Print the list, or the page of one; a name that only a learner has is a learner's."""
+        """Print the list, or the page of one entry; also accepts the name of a learner."""
         from concordant.registry import LEARNERS, fold
 
         is_learner, is_method = (fold(name or "") in map(fold, kind.modules()) for kind in (LEARNERS, self.kind))
@@ -146,7 +146,7 @@ class Methods(ListCommand):
         return [*super()._before(listed), *needs]
 
     def _after(self, entry: Any) -> list[str]:
-        """Return the laws that a method waives, and its memory."""
+        """Return the laws that a method waives, and its memory use."""
         from concordant.support.memory import shown
 
         lines = [f"Waives {law}: {reason}" for law, reason in entry.waives.items()]
@@ -157,7 +157,7 @@ class Methods(ListCommand):
 
 
 class Learners(ListCommand):
-    """The rankers of rows of features."""
+    """Learning-to-rank estimators for feature rows."""
 
     plural = "learners"
     text = '"concordant train --method NAME" trains one.'
@@ -185,7 +185,7 @@ class Learners(ListCommand):
 
 
 class Losses(ListCommand):
-    """The losses of rankers."""
+    """Losses for rankers."""
 
     plural = "losses"
     text = '"concordant train --method loss-ranker --loss NAME" minimises one.'
@@ -193,7 +193,7 @@ class Losses(ListCommand):
 
 
 class Recommenders(ListCommand):
-    """What recommends items to agents."""
+    """Recommenders."""
 
     plural = "recommenders"
     text = '"concordant recommend train --method NAME" trains one.'
@@ -209,7 +209,7 @@ class Recommenders(ListCommand):
 
 
 class Metrics(ListCommand):
-    """The metrics, with the words their options are written with."""
+    """Metrics, with the syntax of their options."""
 
     plural = "metrics"
     text = '"concordant evaluate --metric NAME" computes one.'
@@ -220,9 +220,9 @@ class Metrics(ListCommand):
 \b
 A metric is written NAME[@CUTOFF][:OPTION…]:
   ndcg@10           log2 discount, exponential gain
-  ndcg@5:letor      as the LETOR script; 0 for queries with fewer than 5 documents
+  ndcg@5:letor      as in the LETOR script; 0 for queries with fewer than 5 documents
   p@5:threshold=2   labels of at least 2 are relevant
-  ndcg_cut_10       trec_eval's names mean what they mean there: ndcg@10:linear
+  ndcg_cut_10       trec_eval's name for ndcg@10:linear
 """
 
     def _table(self, listed: list[Listed]) -> str:
@@ -236,14 +236,14 @@ A metric is written NAME[@CUTOFF][:OPTION…]:
         return super()._line(p).replace(p.option, p.name, 1)
 
     def _documentation(self, entry: Any) -> str:
-        return inspect.getdoc(entry) or ""
+        return written_doc(entry)
 
 
 class Formats(ListCommand):
-    """The file formats; how to read them is said by options of the commands."""
+    """File formats; the options for reading them are those of the commands."""
 
     plural = "formats"
-    text = "The format of a file is recognised by its content and ending; --format NAME says which it is."
+    text = "The format of a file is recognised from its content and extension; --format NAME overrides it."
     examples = ("", "preflib", "--json")
     family = "reads"
     has_parameters = False
@@ -256,11 +256,11 @@ class Formats(ListCommand):
 
     def _before(self, listed: Listed) -> list[str]:
         endings, writes = " ".join(listed.entry.endings) or "none", "yes" if listed.entry.can_write else "no"
-        return [f"Endings: {endings}", f"Reads: {listed.family}", f"Writes: {writes}"]
+        return [f"Extensions: {endings}", f"Reads: {listed.family}", f"Writes: {writes}"]
 
 
 class Simulators(ListCommand):
-    """The models to draw preferences from; the text of the file says what their options mean."""
+    """Models that simulate preferences; the module docstring describes their options."""
 
     plural = "simulators"
     text = '"concordant simulate NAME" draws from one.'
@@ -276,7 +276,7 @@ class Simulators(ListCommand):
 
 
 class Experiments(ListCommand):
-    """The published experiments; "reproduce" has their options."""
+    """Published experiments; "reproduce" has their options."""
 
     plural = "experiments"
     text = '"concordant reproduce NAME" runs one.'

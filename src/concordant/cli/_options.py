@@ -1,4 +1,4 @@
-"""Options that several commands have, declared once: the same names, text and heading everywhere."""
+"""Options shared by several commands, with the same names, texts and headings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OUTPUT = 'File to write; "-" is the terminal.'
 
 
 def complete(plural: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return what completes, in the shell, the names of a kind of the registry: "methods", "learners", …"""
+    """Return the shell completion for the names of a registry kind: "methods", "learners", …"""
 
     def names(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
         from concordant.registry import KINDS
@@ -25,19 +25,19 @@ def complete(plural: str) -> Callable[[click.Context, click.Parameter, str], lis
 
 
 def listed(text: str) -> list[str]:
-    """Split a list at its commas."""
+    """Split a comma-separated list."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def parse_metrics(_: click.Context, __: click.Parameter, text: str) -> list[str]:
-    """Read a list of metrics separated by commas."""
+    """Parse a comma-separated list of metrics."""
     from concordant import metrics
 
     return [str(metrics.parse(name)) for name in listed(text)]
 
 
 def method(plural: str = "methods", default: str | None = None) -> Callable[[F], F]:
-    """Declare the method that is named, or by default one that fits the data."""
+    """Declare the option for the method; the default fits the data."""
     return option(
         *("--method", "-m"),
         default=default,
@@ -50,13 +50,13 @@ def method(plural: str = "methods", default: str | None = None) -> Callable[[F],
 
 
 def methods(*short: str) -> Callable[[F], F]:
-    """Declare methods to compare, separated by commas."""
+    """Declare the option for methods to compare, separated by commas."""
     text = "Methods to compare; by default some that fit the data."
     return option("--methods", *short, metavar="A,B,…", heading="method", help=text)
 
 
 def top(default: int | None = None) -> Callable[[F], F]:
-    """Declare how many items are shown."""
+    """Declare the option for the number of items to show."""
     text = "Maximum number of items per instance."
     kind = click.IntRange(1)
     return option(
@@ -65,7 +65,7 @@ def top(default: int | None = None) -> Callable[[F], F]:
 
 
 def metrics(default: str) -> Callable[[F], F]:
-    """Declare metrics, separated by commas."""
+    """Declare the option for metrics, separated by commas."""
     return option(
         "--metrics",
         default=default,
@@ -77,14 +77,22 @@ def metrics(default: str) -> Callable[[F], F]:
     )
 
 
-def labels(*names: str, required: bool = False) -> Callable[[F], F]:
-    """Declare the file of relevance judgements."""
+def labels(*names: str, required: bool = False, multiple: bool = False) -> Callable[[F], F]:
+    """Declare the option for the file of relevance judgements; ``multiple`` allows several."""
     text = "Relevance judgements (gold): qrels or a table."
-    return option("--labels", "-l", *names, required=required, metavar="FILE", heading="input", help=text)
+    return option(
+        *("--labels", "-l", *names), required=required, multiple=multiple, metavar="FILE", heading="input", help=text
+    )
+
+
+def model() -> Callable[[F], F]:
+    """Declare the saved model to rank with."""
+    text = 'Model of "concordant train-fusion" to apply.'
+    return option("--model", metavar="FILE", heading="method", help=text)
 
 
 def validation(default: float | None = None, shown: bool | str = True) -> Callable[[F], F]:
-    """Declare the share that is held out."""
+    """Declare the option for the held-out share."""
     text = "Share held out (0: none)."
     share = click.FloatRange(0, 1, max_open=True)
     return option(
@@ -93,24 +101,25 @@ def validation(default: float | None = None, shown: bool | str = True) -> Callab
 
 
 def seed(default: int | None = None) -> Callable[[F], F]:
-    """Declare the seed."""
+    """Declare the option for the seed."""
     text = "Seed of the random numbers."
     more: Any = {"default": default, "show_default": default is not None, "rare": default is None}
     return option("--seed", type=int, metavar="N", heading="method", help=text, **more)
 
 
 def plot(what: str) -> Callable[[F], F]:
-    """Declare a picture of something."""
+    """Declare the option for a plot."""
     return option("--plot", metavar="FILE", heading="plots", help=f"Plot of {what} (svg, png or pdf).")
 
 
 def to(*formats: str) -> Callable[[F], F]:
-    """Declare the format to write, one of some or any that is known."""
+    """Declare the option for the output format, one of some or any known one."""
     text = "Format to write; by default from the name of the file."
     kind = click.Choice(formats) if formats else None
     return option("--to", type=kind, metavar="NAME", heading="output", help=text)
 
 
+valid = option("--valid", metavar="FILE", heading="input", help="Validation data, to choose the best iteration.")
 metric = option(
     *("--metric", "-k", "wanted"),
     multiple=True,

@@ -1,9 +1,9 @@
-"""Modules that a library names when it is imported, loaded only when something in them is used.
+"""Lazy import of modules that a library imports but rarely uses.
 
 ``import sklearn`` takes more than a CPU second, and pandas, ``scipy.stats`` and NumPy's tools for tests and for Fortran
-are half of it; a command that trains a ranker or scores rows uses none of them. While ``postponed`` is open,
-``import pandas`` finds a stand-in that imports the real module on the first look at one of its names; afterwards
-imports are what they were. For the command line only: in somebody else's process modules are not ours to replace.
+account for half of it; a command that trains a ranker or scores rows uses none of them. While ``postponed`` is active,
+``import pandas`` returns a placeholder that imports the real module on first attribute access; afterwards imports work
+normally. For the command line only: a library must not replace modules in the user's process.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from types import ModuleType
 
 
 class _StandIn(ModuleType):
-    """A module that asks the real one for its names."""
+    """A placeholder module that loads the real one on attribute access."""
 
     def __getattr__(self, name: str) -> object:
         self.leave()
         return getattr(import_module(self.__name__), name)
 
     def enter(self) -> None:
-        """Take the place of the real module, in its package, too."""
+        """Replace the real module, also as an attribute of its package."""
         sys.modules[self.__name__] = self
         package, _, name = self.__name__.rpartition(".")
         if package:
             setattr(sys.modules[package], name, self)
 
     def leave(self) -> None:
-        """Give the place free again, unless the real module has taken it."""
+        """Remove the placeholder, unless the real module has replaced it."""
         package, _, name = self.__name__.rpartition(".")
         if sys.modules.get(self.__name__) is self:
             del sys.modules[self.__name__]
@@ -41,14 +41,14 @@ class _StandIn(ModuleType):
 
 @contextmanager
 def lean_scikit_learn() -> Iterator[None]:
-    """Let scikit-learn be imported without what it names and rankers hardly use."""
+    """Import scikit-learn without the modules that rankers rarely use."""
     with postponed("pandas", "scipy.stats", "numpy.f2py", "numpy.testing"):
         yield
 
 
 @contextmanager
 def postponed(*names: str) -> Iterator[None]:
-    """Replace modules that are installed but not loaded by stand-ins within this context."""
+    """Replace modules that are installed but not loaded by placeholders within this context."""
     stand_ins = [_StandIn(name) for name in names if name not in sys.modules and find_spec(name) is not None]
     for stand_in in stand_ins:
         stand_in.enter()

@@ -1,4 +1,4 @@
-"""What several commands share: options that say how to read data, output in three forms, progress."""
+"""Code shared by commands: reading options, output in three formats, progress bars."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def reading_options(what: str, *, groups: bool = False, hidden: Collection[str] = ()) -> Callable[[F], F]:
-    """Add the options that say how to read preferences, labels or features; with ``groups`` also ``--by``.
+    """Add the options for reading preferences, labels or features; with ``groups`` also ``--by``.
 
-    ``hidden`` options, which mean nothing for a command, are accepted but not shown by its help.
+    ``hidden`` options, which do not apply to a command, are accepted but not shown in its help.
     """
 
     def add(command: F) -> F:
@@ -73,14 +73,14 @@ def _pop_given(options: dict[str, Any], prefix: str) -> dict[str, Any]:
 
 
 def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preferences:
-    """Read preferences as the reading options say; these are removed from ``options``."""
+    """Read preferences with the reading options, which are removed from ``options``."""
     from concordant.io import read
 
     return read(path[0] if len(path) == 1 else path, **pop_reading_options(options))
 
 
 class Output(NamedTuple):
-    """Where a result goes, and in which format: "text", "json" or "csv"."""
+    """The destination and the format of a result: "text", "json" or "csv"."""
 
     path: str = "-"
     format: str = "text"
@@ -103,7 +103,7 @@ class Output(NamedTuple):
             self.write(to_csv(columns()) if self.format == "csv" else text())
 
     def check_explained(self, explain: bool) -> None:
-        """Refuse an explanation as comma-separated values."""
+        """Reject an explanation with --csv."""
         from concordant.errors import InputError
 
         if explain and self.format == "csv":
@@ -132,7 +132,7 @@ def output_options(*names: str) -> Callable[[F], F]:
 
 
 def method_options(params: Iterable[Param], **how: Any) -> list[click.Option]:
-    """Make command-line options from the declared hyper-parameters of a method; ``how`` says where help shows them."""
+    """Create command-line options from the declared hyper-parameters of a method; ``how`` places them in the help."""
     return [_option(declared, **how) for declared in params]
 
 
@@ -171,11 +171,11 @@ class _NumberOrWord(click.ParamType):  # type: ignore[type-arg]
 
 
 class MethodCommand(Command):
-    """A command whose options depend on the method named on its line."""
+    """A command whose options depend on the named method."""
 
     default_method: str | None = None
     method_in_use: str | None = None
-    """The method named on the line, in any spelling, or the default one, once the line is parsed."""
+    """The named method, in any spelling, or the default one; set after parsing."""
     hints = {"method": ('--method NAME --help adds its options, "concordant methods" lists methods',)}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -206,7 +206,7 @@ class MethodCommand(Command):
 
 
 def named_method(args: Sequence[str]) -> str | None:
-    """Return the method named on a command line, None where there is none."""
+    """Return the method named on a command line, or None."""
     for k, arg in enumerate(args):
         if arg in ("-m", "--method"):
             return args[k + 1] if k + 1 < len(args) else None
@@ -258,10 +258,10 @@ def _plain(column: Any) -> Sequence[object]:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "", output: str = "-"
 ) -> str:
-    """Return a table: drawn with rich on a terminal, aligned plain text elsewhere, where a row is always one line.
+    """Return a table: drawn with rich on a terminal, otherwise aligned plain text with one line per row.
 
-    Where the terminal is too narrow, columns of numbers (``right``) are left out, the last first, and named below; text
-    is broken at words.
+    If the terminal is too narrow, columns of numbers (``right``) are dropped from the last on and listed below the
+    table; text wraps at words.
     """
     from concordant.support.text import align, fitting_columns, text_width
 
@@ -281,12 +281,12 @@ def table(
     with console.capture() as capture:
         console.print(drawn)
     omitted = [name for c, name in enumerate(header) if c not in kept]
-    note = f"not shown, for lack of room: {', '.join(omitted)}\n" if omitted else ""
+    note = f"columns not shown, because the terminal is too narrow: {', '.join(omitted)}\n" if omitted else ""
     return capture.get() + note
 
 
 def words() -> Words:
-    """Return how the command at work names parameters."""
+    """Return how the current command names parameters."""
     from concordant.cli._words import option_words
 
     context = click.get_current_context(silent=True)
@@ -305,9 +305,9 @@ def tell(lines: Iterable[object], prefix: str) -> None:
 
 @contextmanager
 def progress(label: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
-    """Show progress on standard error, if it is a terminal; without ``total`` only that work goes on.
+    """Show progress on standard error, if it is a terminal; without ``total``, a spinner.
 
-    Yields the function that shows a text and, with a total, counts a step.
+    Yields a function that shows a text and, with a total, advances the bar by one step.
     """
     if not sys.stderr.isatty():
         yield lambda _: None

@@ -1,4 +1,4 @@
-"""The words of the command line: a parameter that a message names, as the option to type."""
+"""Wording of messages on the command line: a parameter appears as the option to type."""
 
 from __future__ import annotations
 
@@ -20,18 +20,21 @@ ACTIONS: dict[str, tuple[str | None, ...]] = {
         "; rows of features are read by `concordant train` and `concordant predict`, relevance judgements by "
         "`concordant evaluate`",
     ),
-    "fit": ("train it with `concordant train-fusion`, and rank with `concordant fuse` and its option for models",),
+    "fit": (
+        "train it with `concordant train-fusion`, and apply the saved model with --model",
+        "train it with `concordant train-fusion`, and apply the saved model with `concordant rank`",
+    ),
     "judgements": ("",),
     "list": (None,),
     "no_teams": ("",),
-    "one_instance": (": choose one with --query.", ", and this shows a single one: use data with one instance."),
+    "one_instance": (": choose one with --query.", ", but this output shows only one: use data with one instance."),
     "one_agent": ("give one file per system",),
-    "read": ("rank it with `concordant rank`",),
+    "read": ("use it with `concordant rank`",),
     "read_features": ("use it with `concordant train`",),
     "read_labels": ("evaluate rankings against it with `concordant evaluate`",),
     "refit": ("train it with `concordant recommend train`",),
     "select": ("",),
-    "select_one": (": put all together with --instance none", ""),
+    "select_one": (": combine them with --instance none", ""),
     "sides": ("",),
     "teamless": (", or drop the teams with --team none, which makes their members tied items", ""),
     "unmerged": ("use data that keep the order of events",),
@@ -42,7 +45,7 @@ _SAFE = re.compile(r"[\w@%+=:,./…-]+")  # needs no quotes in a shell
 
 
 def option_words(command: click.Command | None) -> Words:
-    """Return how a command names parameters: by its own options, those of another method with its name."""
+    """Return how a command names parameters: its own options, and options of other methods with the method's name."""
     known = {_parameter(option): option for option in _options(command)}
     others = {option.name: option for option in known.values()}  # those of reading and methods as read_…, param_…
     typed = {name for option in known.values() for name in (*option.opts, *option.secondary_opts)}
@@ -76,7 +79,7 @@ def _parameter(option: click.Option) -> str:
 
 
 def _is_in_use(command: click.Command | None, method: str) -> bool:
-    """Say whether the line of a command named this method, in any spelling."""
+    """Return whether the command line names this method, in any spelling."""
     from concordant import registry
 
     named = getattr(command, "method_in_use", None)
@@ -87,7 +90,7 @@ def _is_in_use(command: click.Command | None, method: str) -> bool:
 
 
 def _of_method(reference: Reference, command: str) -> str | None:
-    """Return the option of a method that is not the one in use, after the name of the method."""
+    """Return the option of a method other than the current one, after the name of the method."""
     from concordant import registry
     from concordant.cli._shared import method_options
     from concordant.params import params_of
@@ -98,7 +101,7 @@ def _of_method(reference: Reference, command: str) -> str | None:
 
 
 def _of_a_default(command: click.Command | None, name: str) -> click.Option | None:
-    """Return the option of a default method, where the data choose the method."""
+    """Return the option of a default method, if the method depends on the data."""
     from concordant.cli._default_options import DefaultCommand
 
     if not isinstance(command, DefaultCommand) or command.method_in_use is not None:
@@ -107,7 +110,7 @@ def _of_a_default(command: click.Command | None, name: str) -> click.Option | No
 
 
 def _written(option: click.Option, reference: Reference) -> str | None:
-    """Return an option as it is typed; None where it cannot express this value."""
+    """Return an option as it is typed; None if it cannot express this value."""
     name = max(option.opts, key=len)
     if not reference.shown:
         return name

@@ -43,14 +43,13 @@ def command(
     output: shared.Output,
     **options: Any,
 ) -> None:
-    """Rank by several methods and show how far they agree.
+    """Rank by several methods and measure their agreement.
 
-    For each method: the mean share of the ballots' pairs that are discordant with its ranking (lower is better); where
-    it is a model, the mean log-probability of the result of a pair (higher is better), the same question to all
-    models; both for held-out ballots with --folds; Kendall's tau to every other method; and its first items
-    ("a = b > c": a and b are tied). Log-likelihoods of different outcomes cannot be compared and are listed separately.
-    A disagreement about the winner comes first. By default ballots of one contest are counted by the rules in common
-    use.
+    The table shows for each method the mean share of the ballots' pairs that are discordant with its ranking (lower is
+    better), the mean log-probability of the outcome of a pair for statistical models (higher is better), Kendall's tau
+    with every other method, and its top items ("a = b > c": a and b are tied). --folds adds the same measures for
+    held-out ballots. Log-likelihoods of different outcomes are not comparable and are listed separately. A disagreement
+    about the winner is shown first. By default, ballots of one contest are counted by the common voting rules.
     """
     from concordant.analysis.advice import compared_by_default
     from concordant.analysis.comparing import compare
@@ -93,10 +92,10 @@ def _columns(names: list[str], result: Any, has_folds: bool) -> dict[str, Any]:
 
 
 def _text(names: list[str], result: Any, output: shared.Output) -> str:
-    """Return the table of methods, with notes on its figures unless no method is a model."""
+    """Return the table of methods, with notes on its columns if any method is a statistical model."""
     columns, firsts = result.columns(), result.firsts()
     rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
-    header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "first"]
+    header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "top items"]
     table = output.table(header, rows, set(range(1, len(header) - 1)))
     are_rules = all(value is None for value in [*result.pair_log_likelihood, *result.log_likelihood])
     return table if are_rules else "\n\n".join([table, "\n".join(result.notes())])

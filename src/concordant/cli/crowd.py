@@ -1,8 +1,8 @@
-"""``concordant crowd``: how reliable the agents are who judged documents."""
+"""``concordant crowd``: annotator reliability."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command, option
 from concordant.tables.options import UNRATED
+
+if TYPE_CHECKING:
+    from concordant.analysis.crowd import Reliability
 
 EPILOG = """\b
 Examples:
@@ -22,20 +25,20 @@ Examples:
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @_options.labels()
-@option("--relevant", type=float, metavar="X", heading="method", help="Minimum relevant judgement or label; by "
-        "default the larger of two values; more than two are classes.")  # fmt: skip
+@option("--relevant", type=float, metavar="X", heading="method", help="Minimum judgement or label that "
+        "counts as relevant; by default the larger of two values; more than two values are classes.")  # fmt: skip
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences", hidden={*UNRATED, "rank", "ranking"})
 def command(
     file: tuple[str, ...], labels: str | None, relevant: float | None, output: shared.Output, **options: Any
 ) -> None:
-    """Estimate how reliable each annotator is.
+    """Estimate the reliability of each annotator.
 
-    The table of judgements has a row for each: agent, topic (instance), document (item) and judgement (rating). For
-    each agent: judgements, those of documents with a gold label, the share that is right with its 95% interval, the
-    shares on relevant and on irrelevant documents, and what Dawid-Skene estimates without looking at gold labels. With
-    gold labels it also says how often majority vote and Dawid-Skene agree with them; "concordant rank --method
-    dawid-skene" shows what they make of the documents.
+    The input has one judgement per row: agent (annotator), topic (instance), document (item) and judgement (rating).
+    The table shows for each agent the number of judgements, the number with a gold label, the accuracy on those with
+    its 95% confidence interval, the accuracy on relevant and on irrelevant documents, and the accuracy that Dawid-Skene
+    estimates without gold labels. With gold labels, the accuracy of majority vote and of Dawid-Skene is shown as well.
+    "concordant rank --method dawid-skene" ranks the documents.
     """
     from concordant.analysis import crowd
     from concordant.io import read_labels
@@ -52,7 +55,7 @@ def command(
     output.show(
         data=lambda: {"agents": _rows(columns), "agreement": agreement},
         columns=lambda: columns,
-        text=lambda: output.table(list(columns), _lines(columns), set(range(1, len(columns)))),
+        text=lambda: _table(reliability, output),
     )
     if output.format == "text":
         shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
@@ -60,21 +63,21 @@ def command(
 
 
 def _notes(notes: tuple[str, ...]) -> list[str]:
-    """Return the notes with the option in place of the argument."""
+    """Return the notes with the command-line option instead of the argument."""
     from concordant.analysis.crowd import CLASSES
 
     return [CLASSES.format("--relevant") if note == CLASSES.format("relevant") else note for note in notes]
 
 
 def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row per agent; what is not known is None."""
+    """Return one row per agent; unknown values are None."""
     lines = zip(*columns.values(), strict=True)
     return [
         {name: None if value != value else value for name, value in zip(columns, line, strict=True)} for line in lines
     ]
 
 
-def _lines(columns: dict[str, Any]) -> list[list[str]]:
-    from concordant.analysis.crowd import written
-
-    return [[str(agent), *cells] for agent, *cells in zip(columns["agent"], *written(columns), strict=True)]
+def _table(reliability: Reliability, output: shared.Output) -> str:
+    """Return the table for people."""
+    columns = reliability.written()
+    return output.table(list(columns), list(zip(*columns.values(), strict=True)), set(range(1, len(columns))))

@@ -1,4 +1,4 @@
-"""``concordant datasets``: the public data sets there are, where to get one and what it holds."""
+"""``concordant datasets``: supported public data sets, their sources and contents."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Examples:
 @click.option("--verify", is_flag=True, help="Verify the checksums of a data set's files.")
 @shared.output_options("json")
 def command(name: str | None, data: str | None, verify: bool, output: shared.Output) -> None:
-    """List the public data sets, or say where to get one and whether it is here.
+    """List public data sets, or describe one: its source, and whether it is installed.
 
-    Nothing is bundled or downloaded: get a set from its page, put its files into a folder and name that folder with
-    --data or CONCORDANT_DATA.
+    No data are bundled or downloaded: download a data set from its page, put its files into a folder, and give that
+    folder with --data or CONCORDANT_DATA.
     """
     from concordant import datasets
 
@@ -62,7 +62,7 @@ def _facts(known: Any, data: str | None) -> dict[str, Any]:
 
 
 def _is_here(name: str, data: str | None) -> bool:
-    """Return whether the files of a data set are found."""
+    """Return whether the files of a data set exist."""
     from concordant import datasets
     from concordant.errors import InputError
 

@@ -1,4 +1,4 @@
-"""``concordant describe``: what a data set is."""
+"""``concordant describe``: describe a data set."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Examples:
 @shared.output_options("json")
 @shared.reading_options("preferences")
 def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> None:
-    """Say what a data set is, what to watch out for, and which methods fit.
+    """Describe a data set: sizes, potential problems and suitable methods.
 
-    Findings in plain words: are all items linked by comparisons, is any item unbeaten, are majorities cyclic,
-    does any agent differ from all others, is the first item significantly ahead of the runner-up?
+    The findings cover connectivity, items that never lose, majority cycles, outlier agents, and whether the first item
+    is significantly ahead of the runner-up.
     """
     prefs = shared.read_preferences(file, options)
     description = prefs.describe()

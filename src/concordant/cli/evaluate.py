@@ -1,4 +1,4 @@
-"""``concordant evaluate``: runs or rankings against relevance labels."""
+"""``concordant evaluate``: evaluate runs or rankings against relevance judgements."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Examples:
   concordant evaluate ranking.csv --labels labels.csv --metric ndcg@5:letor --per-instance --csv
   concordant evaluate a.run b.run --labels qrels.txt --metric ndcg_cut_10 --queries shared
 
-Runs are ordered by score, then by document id, as trec_eval does. Means are over all judged instances; one that a run
-lacks counts as an empty list (trec_eval -c). Metrics: concordant metrics
+Runs are ordered by score, then by document id, as trec_eval does. Means are over all judged instances;
+an instance missing from a run counts as an empty list (trec_eval -c). Metrics: concordant metrics
 """
 
 
@@ -30,8 +30,9 @@ lacks counts as an empty list (trec_eval -c). Metrics: concordant metrics
         help="Count unjudged items as irrelevant, or leave them out.")  # fmt: skip
 @option("--queries", heading="method", type=click.Choice(["judged", "shared"]), default="judged", show_default=True,
         help="Average over all judged instances, or those every system answered.")  # fmt: skip
-@option("--ties", heading="method", type=click.Choice(["order", "average"]), default="order", show_default=True,
-        help="Break ties by document id, or average over all orders.")  # fmt: skip
+@option("--ties", heading="method", type=click.Choice(["order", "average", "input"]), default="order",
+        show_default=True,
+        help="Break ties by document ID, average over all orders, or keep the order of the file.")  # fmt: skip
 @option("--per-instance", heading="output", is_flag=True, help="Show each instance as well as the means.")
 @option("--baseline", heading="method", metavar="NAME", help="Baseline system for significance tests.")
 @option("--test", heading="method", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
@@ -47,10 +48,10 @@ def command(
     output: shared.Output,
     **how: Any,
 ) -> None:
-    """Evaluate runs or rankings against relevance labels.
+    """Evaluate runs or rankings against relevance judgements (qrels).
 
-    Each RUN is a TREC run or a table with instance, item and score or rank; several systems are compared with a
-    paired test over the instances, corrected after Holm.
+    Each RUN is a TREC run or a table with instance, item and score or rank. Several systems are compared by a paired
+    significance test over the instances, with Holm's correction.
     """
     from concordant.evaluation import evaluate, on_shared_instances
     from concordant.io import read_labels
@@ -58,7 +59,7 @@ def command(
     labels = read_labels(labels_path)
     metrics = list(wanted) or ["ndcg@10", "map"]
     test = {"test": how.pop("test"), "seed": how.pop("seed")}
-    systems = _systems(runs)
+    systems = _systems(runs, how["ties"])
     _check_baseline(baseline, systems)
     results = on_shared_instances(
         {name: evaluate(ranking, labels, metrics, **how) for name, ranking in systems.items()}
@@ -107,7 +108,7 @@ def _test_table(tests: list[dict[str, Any]], test: str, output: shared.Output) -
 
 
 def _tell(results: dict[str, Any], n_judged: int) -> None:
-    """Print over how many instances the means are, and the warnings with the systems they concern."""
+    """Print the number of instances behind the means, and the warnings with the systems they concern."""
     n = next(iter(results.values())).n_instances
     shared.tell([f"means over {n} of {n_judged} judged instances"], "note: ")
     systems_of: dict[str, list[str]] = {}
@@ -118,8 +119,8 @@ def _tell(results: dict[str, Any], n_judged: int) -> None:
         shared.tell([warning], "warning: " if len(names) == len(results) > 1 else f"warning: {', '.join(names)}: ")
 
 
-def _systems(runs: tuple[str, ...]) -> dict[str, Any]:
-    """Return the ranking of every system by its name: the tag of a run, or the name of a file without agents."""
+def _systems(runs: tuple[str, ...], ties: str) -> dict[str, Any]:
+    """Return the ranking of each system by name: the tag of a run, or the name of a file without agents."""
     from pathlib import Path
 
     from concordant.evaluation import ranking_of_run
@@ -134,15 +135,16 @@ def _systems(runs: tuple[str, ...]) -> dict[str, Any]:
         for name, part in parts.items():
             if name in systems:
                 raise click.ClickException(
-                    f"{path_of[name]} and {path} both hold a system named {name!r}: give one of them another tag (the "
+                    f"{path_of[name]} and {path} both contain a system named {name!r}: give one of them another tag "
+                    f"(the "
                     'last column; "concordant fuse --tag NAME" writes it), or evaluate them one by one.'
                 )
-            systems[name], path_of[name] = ranking_of_run(part), path
+            systems[name], path_of[name] = ranking_of_run(part, ties), path
     return systems
 
 
 def _check_baseline(baseline: str | None, systems: dict[str, Any]) -> None:
-    """Refuse a baseline that is not among the systems, before anything is evaluated."""
+    """Reject an unknown baseline before anything is evaluated."""
     from concordant.errors import suggest
 
     if baseline is not None and baseline not in systems:
@@ -153,7 +155,7 @@ def _check_baseline(baseline: str | None, systems: dict[str, Any]) -> None:
 
 
 def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of the table of metrics, by system and, where asked for, by instance."""
+    """Return the header and rows of the table of metrics, by system and, if requested, by instance."""
     from concordant.metrics import headings
 
     first = next(iter(results.values()))
@@ -176,7 +178,7 @@ def _cell(value: float) -> str:
 
 
 def _tests(results: dict[str, Any], baseline: str | None, how: dict[str, Any]) -> list[dict[str, Any]]:
-    """Compare every system with the baseline, or else the best, on every metric."""
+    """Compare each system with the baseline, by default the best system, on each metric."""
     from concordant.evaluation import paired_tests
 
     return paired_tests(results, baseline, **how) if len(results) > 1 else []

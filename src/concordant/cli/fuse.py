@@ -1,7 +1,8 @@
-"""``concordant fuse``: TREC runs in, one TREC run out."""
+"""``concordant fuse``: fuse rankings of several systems into one TREC run."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import click
@@ -9,6 +10,7 @@ import click
 from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import option
+from concordant.tables.options import UNRATED
 
 EPILOG = """\b
 Examples:
@@ -17,11 +19,12 @@ Examples:
   concordant fuse runs/*.run --method rrf --k 20 --depth 100 --tag mine -o fused.run
   concordant fuse bm25.run dense.run --weights 1,2 -o fused.run
   concordant fuse new/*.run --model model.cc -o fused.run
+  concordant fuse MQ2008-agg/A5.txt --model model.cc -o fused.run
 """
 
 
 class FuseCommand(shared.MethodCommand):
-    """The fuse command, whose method is RRF unless another is named."""
+    """The fuse command; its default method is RRF."""
 
     default_method = "rrf"
 
@@ -29,7 +32,7 @@ class FuseCommand(shared.MethodCommand):
 @click.command(cls=FuseCommand, epilog=EPILOG)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @_options.method(default="rrf")
-@option("--model", metavar="FILE", heading="method", help='Fusion model saved by "concordant train-fusion".')
+@_options.model()
 @option("--weights", metavar="A,B,…", heading="method", help="Weight of each run, in the order of the runs.")
 @option(
     "--depth",
@@ -44,6 +47,7 @@ class FuseCommand(shared.MethodCommand):
     "--tag", metavar="TEXT", heading="output", help="Name of the fused run.  [default: concordant-METHOD and settings]"
 )
 @_options.output
+@shared.reading_options("preferences", hidden=UNRATED)
 def command(
     runs: tuple[str, ...],
     method: str,
@@ -54,26 +58,30 @@ def command(
     output: str,
     **options: Any,
 ) -> None:
-    """Fuse TREC runs into one run.
+    """Fuse TREC runs, or other rankings by named agents, into one TREC run.
 
-    A line of a run is "topic Q0 document rank score tag".
+    A line of a run is "topic Q0 document rank score tag". LETOR files and tables of rankings are read as by
+    "concordant rank".
     """
-    from concordant import api
-    from concordant.io import read, write
+    from concordant.cli._models import model_method
+    from concordant.io import write
+    from concordant.request import Request
 
-    params = shared.pop_params(options)
-    chosen = method if model is None else _loaded(model, bool(params))
-    prefs = read(list(runs), format="trec")
+    params, reading = shared.pop_params(options), shared.pop_reading_options(options)
+    request = Request(runs, method, params, reading)
+    if model is not None:
+        request = Request(runs, model_method(model, params), {}, reading)
     if weights is not None:
-        prefs = _weighted(prefs, weights)
-    ranking = api.rank(prefs, chosen, **params)
+        request = replace(request, source=_weighted(request.read(), weights))
+    answer = request.run()
+    ranking = answer.ranking
     lost = write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{_name(ranking, model, weights)}")
-    shared.tell([*prefs.notes, *lost], "note: ")
+    shared.tell([*answer.notes, *lost], "note: ")
     shared.tell(ranking.warnings, "warning: ")
 
 
 def _name(ranking: Any, model: str | None, weights: str | None) -> str:
-    """Return the name of a fused run: the method with its settings or the file of its model, and the weights."""
+    """Return the name of a fused run: the method with its settings, or its model file, and the weights."""
     import re
     from pathlib import Path
 
@@ -82,22 +90,6 @@ def _name(ranking: Any, model: str | None, weights: str | None) -> str:
     settings = METHODS.spelled(ranking.method, ranking.params)
     name = settings if model is None else f"{ranking.method}-{Path(model).stem}"
     return re.sub(r"[\s,]+", "-", name if weights is None else f"{name}-weights-{weights}")
-
-
-def _loaded(path: str, has_params: bool) -> Any:
-    """Return the method saved in a file; refuse other models, and options that the model already fixes."""
-    from concordant.method import Method
-    from concordant.saving import load
-
-    source = click.get_current_context().get_parameter_source("method")
-    if has_params or (source is not None and source.name != "DEFAULT"):
-        raise click.UsageError("A model has its method and settings in it: leave out --method and its options.")
-    loaded = load(path)
-    if not isinstance(loaded, Method):
-        raise click.BadParameter(
-            f'{path} holds a ranker of feature rows: use "concordant predict" with it.', param_hint="--model"
-        )
-    return loaded
 
 
 def _weighted(prefs: Any, text: str) -> Any:
@@ -109,7 +101,7 @@ def _weighted(prefs: Any, text: str) -> Any:
     try:
         weight = np.array([float(part) for part in text.split(",")])
     except ValueError:
-        raise click.BadParameter(f"{text!r} are no numbers, separated by commas.", param_hint="--weights") from None
+        raise click.BadParameter(f"{text!r} is not a list of numbers.", param_hint="--weights") from None
     if len(weight) != len(prefs.agents) or bad_weights(weight).any() or not weight.any():
         known = ", ".join(prefs.agents)
         raise click.BadParameter(

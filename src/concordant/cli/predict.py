@@ -1,4 +1,4 @@
-"""``concordant predict``: a trained ranker and rows of features in, scores out."""
+"""``concordant predict``: score feature rows with a trained ranker."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Examples:
   concordant predict model.zip test.txt -o test.run
   concordant predict model.zip new.parquet -o scores.parquet
 
-A score orders rows of one query; scores of different queries are not comparable.
+Scores rank the rows of one query; scores of different queries are not comparable.
 """
 FORMATS = ("csv", "json", "jsonl", "parquet", "run")
 
@@ -48,9 +48,9 @@ def command(
 ) -> None:
     """Score rows of features with a trained model.
 
-    MODEL is a file of "concordant train". The features are the columns it was trained on, by name, or in order for
-    LETOR and svmlight files. Rows may come without labels; with labels the metrics are told too. Scores are written as
-    csv, json, jsonl, parquet or run.
+    MODEL is a file saved by "concordant train". Features are matched by the names of their columns, or by position for
+    LETOR and svmlight files. Labels are optional; with labels, metrics are printed as well. Scores are written as csv,
+    json, jsonl, parquet or run.
     """
     from concordant import saving
 
@@ -78,39 +78,34 @@ def command(
 
 
 def _loaded(path: str) -> Any:
-    """Load a fitted ranker; refuse other files."""
-    from concordant import saving
-    from concordant.cli._postponed import lean_scikit_learn
+    """Load a fitted ranker; reject other files."""
+    from concordant.cli._models import load_model
     from concordant.errors import FormatError
 
-    with lean_scikit_learn():
-        saving.import_classes(path)
-    ranker = saving.load(path)
+    ranker = load_model(path, "ranker")
     if not hasattr(ranker, "predict"):
-        raise FormatError(f"this holds {type(ranker).__name__}, which does not score rows: train a ranker.", path=path)
-    if hasattr(ranker, "recommend"):
-        raise FormatError("this model recommends items: use `concordant recommend` with it.", path=path)
+        raise FormatError(f"{type(ranker).__name__} does not score rows: train a ranker.", path=path)
     if not hasattr(ranker, "n_features_in_"):
-        raise FormatError("the model was saved before it was fitted: train it first.", path=path)
+        raise FormatError("the model is not fitted: train it first.", path=path)
     return ranker
 
 
 def _saved_columns(about: dict[str, Any], n_features: int, path: str) -> tuple[dict[str, str], list[str]]:
-    """Return the columns and features that the model file names; refuse invalid ones."""
+    """Return the columns and features in the model file; reject invalid ones."""
     from concordant.errors import FormatError
 
     columns = about.get("columns") or {}
     features = about.get("features") or [str(k + 1) for k in range(n_features)]
     are_texts = isinstance(columns, dict) and isinstance(features, list)
     if not are_texts or not all(isinstance(name, str) for name in (*columns.values(), *features)):
-        raise FormatError("what it says of columns and features is not text: train the model again.", path=path)
+        raise FormatError("the column or feature names in the file are not text: train the model again.", path=path)
     if len(features) != n_features or len(set(features)) < n_features:
-        raise FormatError(f"it does not name its {n_features} features: train the model again.", path=path)
+        raise FormatError(f"the file has no names for its {n_features} features: train the model again.", path=path)
     return columns, features
 
 
 def _columns(scores: Floats, features: Features) -> dict[str, Any]:
-    """Return query, row or document, score and rank (1 is best in its query) of every row, in input order."""
+    """Return query, row or document, score and rank (1 is best in its query) of each row, in input order."""
     columns: dict[str, Any] = {}
     if features.queries is not None:
         columns["query"] = [features.queries[code] for code in features.query.tolist()]
@@ -123,7 +118,7 @@ def _names(features: Features) -> list[Any]:
 
 
 def _ranks(scores: Floats, query: Int64s) -> Int64s:
-    """Return the rank of every row in its query; equal scores share the better rank (1, 2, 2, 4)."""
+    """Return the rank of each row in its query; equal scores share the better rank (1, 2, 2, 4)."""
     import numpy as np
 
     from concordant.ballots.segments import is_new
@@ -151,7 +146,7 @@ def _write(columns: dict[str, Any], scores: Floats, features: Features, output: 
         from concordant.io import write_table
 
         if output == "-":
-            raise InputError("A parquet file cannot go to the terminal: say --output FILE.")
+            raise InputError("A parquet file cannot be printed on the terminal: use --output FILE.")
         write_table(columns, output, "parquet")
     elif format in ("json", "jsonl"):
         plain = [column.tolist() if hasattr(column, "tolist") else column for column in columns.values()]
@@ -183,7 +178,7 @@ def _write_run(scores: Floats, features: Features, output: str, tag: str) -> Non
     if len(np.unique(key)) < len(key):
         ordered = np.sort(key)
         twice = vocabulary[int(ordered[1:][ordered[1:] == ordered[:-1]][0]) % len(vocabulary)]
-        raise InputError(f"The document {shorten(twice)!r} stands twice in its query: a run names each once.")
+        raise InputError(f"The document {shorten(twice)!r} occurs twice in its query: keep it once.")
     ptr = np.searchsorted(features.query[order], np.arange(features.n_queries + 1)).astype(np.int64)
     names = features.queries if features.queries is not None else Vocabulary(["1"])
     ranking = Ranking(
@@ -197,7 +192,7 @@ def _print_metrics(values: dict[str, float], features: Features, as_json: bool, 
     from concordant.errors import InputError
 
     if not values:
-        raise InputError("There is nothing to evaluate against: the rows have no labels, or only zeros.")
+        raise InputError("The rows cannot be evaluated: they have no labels, or only zeros.")
     if as_json:
         facts = {"queries": features.n_queries, "rows": len(features.y), "metrics": values}
         shared.write_text(shared.to_json(facts), output)

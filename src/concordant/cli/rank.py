@@ -1,4 +1,4 @@
-"""``concordant rank``: preferences in, ranking out."""
+"""``concordant rank``: rank items from preferences."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ Examples:
   concordant rank season-*.csv --instance none
   concordant rank ratings.csv --method mean-rating --min-ballots 5
   concordant rank matches.csv --sort low --top 10
+  concordant rank test.txt --model model.zip --csv
   concordant rank votes.csv --plot scores.svg --plot-matrix wins.png
   concordant rank games.csv --time date --method glicko2 --history ratings.csv --plot-history ratings.svg
   concordant rank ballots.csv --method borda --missing ignore --json
@@ -48,6 +49,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 @click.command(cls=DefaultCommand, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @_options.method()
+@_options.model()
 @_options.top()
 @_options.min_ballots
 @option(
@@ -84,6 +86,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 def command(
     file: tuple[str, ...],
     method: str | None,
+    model: str | None,
     top: int | None,
     min_ballots: float | None,
     sort: str,
@@ -97,18 +100,18 @@ def command(
 ) -> None:
     """Rank items from preferences of any form.
 
-    FILE is a table (csv, parquet, xlsx, …) of pairs, ranks, ratings or ballots, or any of "concordant formats",
-    compressed or not; "-" is standard input. A folder or a quoted pattern stands for its files.
+    FILE is a table (csv, parquet, xlsx, …) of pairs, ranks, ratings or ballots, or any format of "concordant formats",
+    compressed or not; "-" is standard input. A folder or a quoted pattern means all its files.
     """
     output.check_explained(explain)
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     over_time = OverTime.taken(options)
     over_time.check(output)
-    request = requested(command, file, method, seed, min_ballots, options)
+    request = requested(command, file, method, seed, min_ballots, options, model)
     if "by" in request.reading:
         if explain or explain_picture or any(over_time):
             raise click.UsageError(
-                "--by compares groups; explanations and histories are of one ranking: leave --by out."
+                "--by cannot be combined with explanations and histories, which refer to one ranking: leave --by out."
             )
         from concordant.cli._groups import show
 
@@ -116,7 +119,7 @@ def command(
         return
     if plot_groups is not None or permutations is not None:
         option = "--plot-groups" if plot_groups is not None else "--permutations"
-        raise click.UsageError(f"{option} is for groups: name their column with --by COLUMN.")
+        raise click.UsageError(f"{option} needs groups: name their column with --by COLUMN.")
     needs_ballots = explain or explain_picture is not None or pictures["plot_matrix"] is not None
     with _counting(request) as watch:
         request = replace(request, needs_ballots=needs_ballots, watch=watch)
@@ -133,7 +136,9 @@ def command(
         ranking = ranking.head(top)
     if output.format == "text":
         ran = [ranking.ran] if ranking.ran else []
-        shared.tell([*answer.notes, *ran, *why(answer.choice), *learnt(ranking), *certain, *over.notes], "note: ")
+        shared.tell(
+            [*answer.notes, *ran, *why(answer.choice), *learnt(ranking, model is None), *certain, *over.notes], "note: "
+        )
     explanations = [part.explain() for part in islice(ranking, EXPLAINED)] if explain else []
     output.show(
         data=lambda: _data(ranking, explanations if explain else None) | over.to_dict(),
@@ -147,23 +152,24 @@ def command(
 
 
 def why(choice: Any) -> list[str]:
-    """Return a note on why the data are ranked by a method that was not named."""
-    return [f"{choice.reason}; --method takes another"] if choice.reason else []
+    """Return a note on why the default method was chosen."""
+    return [f"{choice.reason}; use --method to change it"] if choice.reason else []
 
 
-def learnt(ranking: Any) -> list[str]:
-    """Return notes on what the method chose itself: the prior, and the advantage of the first side."""
+def learnt(ranking: Any, takes_options: bool = True) -> list[str]:
+    """Return notes on fitted hyper-parameters: the prior, and the position bias."""
     notes, fit = [], ranking.fit or {}
     if ranking.params.get("prior") == "auto" and "prior" in fit:
-        notes.append(f"prior {fit['prior']:g}, chosen by evidence; --prior takes another")
+        hint = "; use --prior to change it" if takes_options else ""
+        notes.append(f"prior {fit['prior']:g}, chosen by marginal likelihood{hint}")
     if "order_effect" in fit:
         error = fit["order_effect_stderr"]
-        notes.append(f"order effect {fit['order_effect']:.3g}" + (f" (standard error {error:.3g})" if error else ""))
+        notes.append(f"position bias {fit['order_effect']:.3g}" + (f" (standard error {error:.3g})" if error else ""))
     return notes
 
 
 def certainty(ranking: Any, is_explained: bool) -> list[str]:
-    """Return notes on how certain the first place is, unless an explanation says it."""
+    """Return notes on the certainty of the first place, unless an explanation includes them."""
     from concordant.narrative.certainty import summary
 
     if len(ranking) > 1:
@@ -194,7 +200,7 @@ def _counting(request: Any) -> Iterator[Any]:
 
 @contextmanager
 def _watched(name: str, prefs: Any) -> Iterator[None]:
-    """Show on a terminal that a method is at work on much data, and its progress if it reports any."""
+    """Show on a terminal that a method is running on large data, and its progress if it reports any."""
     from concordant import registry
     from concordant.api import Summed
 
@@ -219,25 +225,26 @@ def _watched(name: str, prefs: Any) -> Iterator[None]:
 
 
 def draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
-    """Draw the requested pictures."""
+    """Draw the requested plots."""
     for kind, path in pictures.items():
         if path is not None:
             getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
 
 
 def _draw_explanation(ranking: Any, path: str) -> None:
-    """Write the picture of the explanation of the only instance."""
+    """Write the plot of the explanation of the only instance."""
     from concordant.errors import InputError
 
     if len(ranking) > 1:
         raise InputError(
-            f"The picture of an explanation is of one instance, and there are {len(ranking):,}: leave out the others."
+            f"The plot of an explanation shows one instance, but there are {len(ranking):,}: use data with one "
+            f"instance."
         )
     draw = ranking.explain().draw
     if draw is None:
         raise InputError(
-            f"{ranking.method} has no picture of its explanation: --explain says it in words, --plot draws the scores, "
-            "--plot-matrix who beats whom."
+            f"{ranking.method} has no plot of its explanation: use --explain for text, --plot for the scores, or "
+            f"--plot-matrix for the pairwise win rates."
         )
     shared.write_text(draw(), path)
 
@@ -251,8 +258,8 @@ def _data(ranking: Any, explanations: list[Any] | None) -> dict[str, Any]:
 
 
 def _text(ranking: Any, explanations: list[Any], output: shared.Output) -> str:
-    """Return a table per instance, covariate effects, explanations if asked for, and the verdict."""
-    from concordant.results.coefficients import HEADER, rows_of
+    """Return one table per instance, covariate effects, explanations if requested, and the verdict."""
+    from concordant.results.coefficients import header_of, rows_of
 
     texts = []
     for part, explanation in zip_longest(ranking, explanations):
@@ -261,7 +268,7 @@ def _text(ranking: Any, explanations: list[Any], output: shared.Output) -> str:
         rows = list(zip(*columns.values(), strict=True))
         texts.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
         if part.coefficients:
-            effects = rows_of(part.coefficients)
-            texts.append(output.table(HEADER, effects, set(range(1, len(HEADER))), "what covariates are worth"))
+            header, effects = header_of(part.params.get("level")), rows_of(part.coefficients)
+            texts.append(output.table(header, effects, set(range(1, len(header))), "covariate effects"))
         texts += [] if explanation is None else [explanation.to_text(shared.words())]
     return "\n\n".join([*texts, *([ranking.verdict] if ranking.verdict else [])])

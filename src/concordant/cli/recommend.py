@@ -1,4 +1,4 @@
-"""``concordant recommend``: train on ratings, list items for agents and newcomers, evaluate on held-out ratings."""
+"""``concordant recommend``: train recommenders, recommend items to known and new users, evaluate."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EPILOG = """\b
 Examples:
   concordant recommend train ratings.csv -o model.zip
   concordant recommend for model.zip ann bob -n 5
-  concordant recommend for model.zip --ratings newcomer.csv
+  concordant recommend for model.zip --ratings new-user.csv
   concordant recommend evaluate model.zip later-ratings.csv
 """
 TRAIN_EPILOG = """\b
@@ -40,7 +40,7 @@ Examples:
   concordant recommend for model.zip ann
   concordant recommend for model.zip ann bob --number 5 --csv -o lists.csv
   concordant recommend for model.zip --all --json -o lists.json
-  concordant recommend for model.zip --ratings newcomer.csv
+  concordant recommend for model.zip --ratings new-user.csv
   concordant recommend for model.zip --like "Casablanca"
 """
 EVALUATE_EPILOG = """\b
@@ -66,9 +66,10 @@ class TrainCommand(shared.MethodCommand):
 
 @click.group(cls=Group, epilog=EPILOG)
 def command() -> None:
-    """Train recommenders on ratings, list items for agents, evaluate.
+    """Train and evaluate recommenders, and recommend items.
 
-    Ratings are any table of agents, items and ratings, or MovieLens files; rankings by named agents will do for some.
+    The input is a table of agents (users), items and ratings, or MovieLens files. Some recommenders also accept
+    rankings by named agents.
     """
 
 
@@ -91,10 +92,10 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Learn from ratings what agents like.
+    """Train a recommender on ratings.
 
-    Some ratings of every agent are held out: training stops when their ranking no longer improves, and a table compares
-    it with non-personal lists. The model is then trained on all ratings; "concordant recommend for" uses it.
+    Some ratings of each agent are held out for early stopping, and a table compares the model with non-personalised
+    baselines on them. The model is then trained on all ratings and can be used with "concordant recommend for".
     """
     from concordant import saving
     from concordant.recommend import split
@@ -130,7 +131,7 @@ def train(
         shared.write_text(
             shared.table(["held-out ratings", *learners.headings(metrics)], rows, set(range(1, 1 + len(metrics)))), "-"
         )
-    known = f"{model.name} knows {len(model.agents):,} agents and {len(model.items):,} items"
+    known = f"{model.name}: {len(model.agents):,} agents and {len(model.items):,} items"
     shared.tell([f"{known}, after {sweeps.number} of {len(states)} sweeps" if sweeps else known], "")
     shared.tell([output] if output else [], "wrote ")
 
@@ -157,13 +158,13 @@ def for_(
     output: shared.Output,
     **options: Any,
 ) -> None:
-    """List what agents would like best.
+    """Recommend items to agents.
 
-    A file of --ratings by newcomers (one, if it names no agents) is folded in: the model stays as it is.
+    New users with a file of --ratings (one user, if it has no agents) are folded in; the model does not change.
     """
     fitted = _loaded(model)
     if sum([bool(agent), everybody, ratings is not None, like is not None]) != 1:
-        raise click.UsageError("Say for whom: AGENT…, --all, --ratings FILE of newcomers, or --like ITEM.")
+        raise click.UsageError("Specify the users: AGENT…, --all, --ratings FILE of new users, or --like ITEM.")
     if like is not None:
         ranking = fitted.similar(like, number)
     elif ratings is not None:
@@ -208,9 +209,9 @@ def for_(
 @_options.json
 @shared.reading_options("preferences", hidden=UNRATED)
 def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: bool, **options: Any) -> None:
-    """Say how well a model ranks the items of held-out ratings, agent by agent.
+    """Evaluate a recommender on held-out ratings.
 
-    An agent or item the model does not know counts as average.
+    Metrics are averaged over agents. Unknown agents and items get average scores.
     """
     fitted, prefs = _loaded(model), shared.read_preferences(file, options)
     means = _means(fitted, prefs, metrics)
@@ -224,7 +225,7 @@ def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: boo
     rows = [[fitted.name, *(f"{value:.4f}" for value in means.values())]]
     shared.write_text(shared.table(["model", *learners.headings(metrics)], rows, set(range(1, 1 + len(metrics)))), "-")
     if strangers:
-        shared.tell([f"the model does not know {strangers:,} of {prefs.n_agents:,} agents"], "note: ")
+        shared.tell([f"{strangers:,} of {prefs.n_agents:,} agents are not in the model"], "note: ")
 
 
 def _fit(
@@ -235,7 +236,7 @@ def _fit(
     states: list[Any],
     metric: str,
 ) -> Any:
-    """Fit a recommender, showing its progress and collecting the states of its sweeps."""
+    """Fit a recommender, show its progress and collect the states of its sweeps."""
     with shared.progress(f"training {recommender.name}") as say:
 
         def report(state: Any) -> None:
@@ -253,7 +254,7 @@ def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, floa
 
 
 def _new_users(path: str, options: dict[str, Any]) -> Preferences:
-    """Read new users' ratings; a table without agents is that of one user."""
+    """Read new users' ratings; a table without agents belongs to one user."""
 
     from concordant.errors import InputError
     from concordant.preferences import Preferences as Container
@@ -263,18 +264,17 @@ def _new_users(path: str, options: dict[str, Any]) -> Preferences:
     if prefs.agents is not None:
         return prefs
     if prefs.value is None:
-        raise InputError(f"{path} names neither agents nor ratings: give a table of items and ratings.")
+        raise InputError(f"{path} has neither agents nor ratings: give a table of items and ratings.")
     items = [prefs.items[code] for code in prefs.item.tolist()]
     return Container.from_ratings([NEWCOMER] * len(items), items, prefs.value)
 
 
 def _loaded(path: str) -> Any:
-    """Load a trained recommender; refuse other files."""
-    from concordant import saving
+    """Load a trained recommender; reject other files."""
+    from concordant.cli._models import load_model
     from concordant.errors import InputError
-    from concordant.recommend import Recommender
 
-    model = saving.load(path)
-    if not isinstance(model, Recommender) or not model.learnt:
-        raise InputError(f"{path} holds no trained recommender: use a file that `concordant recommend train` wrote.")
+    model = load_model(path, "recommender")
+    if not model.learnt:
+        raise InputError(f"{path} is not a trained recommender: use a file saved by `concordant recommend train`.")
     return model

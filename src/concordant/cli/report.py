@@ -1,4 +1,4 @@
-"""``concordant report``: one HTML file that shows the data, the ranking, how sure it is, and who disagrees."""
+"""``concordant report``: a self-contained HTML report of the data, the ranking, its uncertainty and disagreements."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def command(
     seed: int | None,
     **options: Any,
 ) -> None:
-    """Write a report of preferences as one HTML file.
+    """Write a report as one self-contained HTML file.
 
-    It shows what the data are, the ranking with intervals, who beats whom, several methods and why they disagree, where
-    groups differ if they are named, agents, instances, metrics where labels are given, warnings, and how it was made.
-    "--methods none" leaves out the comparison of methods. The file needs nothing else: it opens from disk, prints, and
-    asks no server for anything.
+    The report describes the data and shows the ranking with confidence intervals, pairwise wins, a comparison of
+    methods, differences between groups (with --by), agents, instances, an evaluation (with --labels), warnings, and the
+    commands to reproduce it. "--methods none" leaves out the comparison of methods. The file opens from disk, prints
+    well, and makes no network requests.
     """
     from concordant.io import read_labels
     from concordant.reporting import report
@@ -75,7 +75,7 @@ def command(
 
 
 def _making(file: tuple[str, ...], labels: str | None, output: str) -> Any:
-    """Return the command as typed, without the folders of files, and the checksums of what was read."""
+    """Return the command as typed, without the folders of files, and the checksums of the input files."""
     import shlex
 
     from concordant.reporting import Making

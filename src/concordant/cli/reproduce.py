@@ -1,4 +1,4 @@
-"""``concordant reproduce``: published experiments, run again."""
+"""``concordant reproduce``: reproduce published experiments."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Examples:
   concordant reproduce document-ranking --models ranknet,blend --features first
 """
 Plan = tuple[Any, int | None, Callable[[Callable[[str], None]], Any]]
-"""The module of an experiment, how many steps it takes, and what runs it; it is given what counts the steps."""
+"""The module of an experiment, its number of steps, and the function that runs it with a step counter."""
 DATA = "Folder with {}; by default CONCORDANT_DATA."
 
 
 @click.group(cls=Group, epilog=EPILOG)
 def command() -> None:
-    """Run a published experiment and compare with its figures."""
+    """Reproduce a published experiment and compare the figures."""
 
 
 def experiment(
@@ -41,7 +41,7 @@ def experiment(
     plots: str = "",
     epilog: str | None = EPILOG,
 ) -> Callable[[Callable[..., Any]], click.Command]:
-    """Declare an experiment as a command with its own options and the common ones; the function returns its plan."""
+    """Declare an experiment as a command with specific and common options; the function returns its plan."""
 
     def declare(plan: Callable[..., Plan]) -> click.Command:
         name = plan.__name__.replace("_", "-")
@@ -82,7 +82,7 @@ def _list(flag: str, metavar: str, what: str) -> Callable[[Any], Any]:
 
 
 def _show(module: Any, result: Any, as_json: bool, markdown: str | None, plots: str | None) -> None:
-    """Print a result, and write its page and pictures where requested."""
+    """Print a result, and write its page and plots if requested."""
     if markdown:
         shared.write_text(module.to_markdown(result), markdown)
     if plots:
@@ -133,7 +133,7 @@ def specialisation(data: str | None, sets: tuple[str, ...], seeds: int) -> Plan:
 
 @experiment(data=DATA.format("ml-100k"), plots="Folder for figures 4 and 5.")
 def movielens_consensus(data: str | None) -> Plan:
-    """Find the consensus of MovieLens 100K users (Volkovs and Zemel 2012, tables 2 and 3)."""
+    """Estimate the consensus ranking of MovieLens 100K users (Volkovs and Zemel 2012, tables 2 and 3)."""
     from concordant.experiments import movielens_consensus as module
 
     return module, module.N_STEPS, lambda advance: module.run(data, progress=advance)
@@ -255,7 +255,7 @@ def document_ranking(data: str | None, models: list[str], features: str, folds: 
     plots="Folder for plots of the ratings of the best players.",
 )
 def tennis(data: str | None, quick: bool) -> Plan:
-    """Rate tennis players since 1968 and forecast matches by Elo, Glicko-2, TrueSkill and other methods."""
+    """Rate tennis players since 1968 and predict matches by Elo, Glicko-2, TrueSkill and other methods."""
     from concordant.experiments import tennis as module
 
     return module, module.n_steps(quick), lambda advance: module.run(data, quick, advance)

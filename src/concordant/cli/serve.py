@@ -1,4 +1,4 @@
-"""``concordant serve``: a local web page."""
+"""``concordant serve``: the local web app."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def command(
     data_sets: int,
     opens: bool,
 ) -> None:
-    """Open a local web page that ranks, compares and evaluates.
+    """Start the local web app.
 
-    Drop a file on the page, paste rows or open an example; change what a column means, the method or an option, and
-    see the result at once. Nothing leaves this machine. The printed link holds a token that keeps others out; the
-    server stops with Ctrl-C, and its temporary files go with it.
+    Drop a file on the page, paste rows or open an example; change the role of a column, the method or an option, and
+    the result updates. No data leave this machine. The printed link contains a token that protects the server from
+    others. Ctrl-C stops the server and removes its temporary files.
     """
     from concordant.web.pool import Limits
     from concordant.web.server import serve
@@ -51,7 +51,7 @@ def command(
     limits = Limits(max_upload * 1_000_000, int(memory * (1 << 30)), time_limit, data_sets)
 
     def say(link: str) -> None:
-        click.echo(f"concordant is at {link}\nStop it with Ctrl-C.")
+        click.echo(f"concordant is running at {link}\nStop it with Ctrl-C.")
         if opens:
             click.launch(link)
 

@@ -1,4 +1,4 @@
-"""``concordant simulate``: draw preferences from a model."""
+"""``concordant simulate``: simulate preferences from a model."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Examples:
 
 
 class SimulateCommand(Command):
-    """A command whose help says which models there are; they are imported when somebody asks for it."""
+    """A command whose help lists the models; they are imported only for the help."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help with a line about every model."""
+        """Write the help with a description of each model."""
         from concordant.registry import SIMULATORS
 
         models = [f"{listed.name}: {_told(listed)}" for listed in SIMULATORS.listing()]
@@ -36,7 +36,7 @@ class SimulateCommand(Command):
 
 
 def _told(one: Listed) -> str:
-    """Return what a model draws and the options it takes."""
+    """Return what a model simulates, with its options."""
     options = [f"--{name.replace('_', '-')}" for name in list(inspect.signature(one.entry).parameters)[2:-1]]
     return f"{one.summary.removeprefix('Draw ').removesuffix('.')} ({', '.join(options)})"
 
@@ -72,7 +72,7 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 @click.option("--sweeps", type=click.IntRange(0), help="Number of sweeps of the Markov chains.")
 @click.option("--scores", callback=_numbers, metavar="X,Y,…", help="Scores of the items.")
 @click.option("--spread", type=float, help="Standard deviation of randomly drawn scores.")
-@click.option("--top", type=click.IntRange(1), help="Number of ranked places; the rest is left open.")
+@click.option("--top", type=click.IntRange(1), help="Number of ranked items; the others are unranked.")
 @click.option("--ties", type=float, help="Tie parameter; 0 for no ties.")
 @click.option("--tie-odds", type=float, help="Odds of ties; 0 for no ties.")
 @click.option("--drift", type=float, help="Standard deviation of the scores' random walk per unit of time.")
@@ -83,7 +83,7 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 @_options.output
 @_options.to()
 def command(model: str, items: str, ballots: int, seed: int, output: str, to: str | None, **options: Any) -> None:
-    """Draw preferences from a model, in any format."""
+    """Simulate preferences from a model."""
     from concordant.io import write
     from concordant.registry import SIMULATORS
 

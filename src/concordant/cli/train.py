@@ -1,4 +1,4 @@
-"""``concordant train``: labelled feature rows in, a ranker out."""
+"""``concordant train``: train a ranker on labelled feature rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TrainCommand(learners.LearnerCommand):
 
 @dataclass
 class Trained:
-    """A fitted model with what is worth telling about it."""
+    """A fitted model with its metrics, timing and messages."""
 
     model: Any
     ranker: Any
@@ -53,7 +53,7 @@ class Trained:
 @click.command(cls=TrainCommand, epilog=EPILOG)
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
 @_options.method("learners", DEFAULT)
-@option("--valid", metavar="FILE", heading="input", help="Validation rows, to choose the best iteration.")
+@_options.valid
 @option("--test", metavar="FILE", heading="input", help="Test rows, for evaluation only.")
 @option("--scale/--no-scale", default=None, heading="method", help="Same as --standardise; no effect on trees.")
 @option("--second-order", is_flag=True, heading="method", help="Add products of features correlated with the label.")
@@ -68,10 +68,10 @@ class Trained:
 def command(
     train: tuple[str, ...], method: str, metrics: list[str], output: str | None, plot: str | None, **options: Any
 ) -> None:
-    """Learn to rank from labelled rows of features.
+    """Train a learning-to-rank model on labelled feature rows.
 
     TRAIN is one or more LETOR or svmlight files, or one table (csv, tsv, jsonl, parquet) with a label, a query and
-    columns of numbers, compressed or not. The model is saved without pickle and read by "concordant predict".
+    columns of numbers, compressed or not. The model is saved without pickle, for use with "concordant predict".
     """
     learners.refuse_early(output, plot)
     params, how, as_json = shared.pop_params(options), shared.pop_reading_options(options), options.pop("as_json")
@@ -152,7 +152,7 @@ def _steps(*, second_order: bool, missing: str | None) -> list[tuple[str, Any]]:
 
 # ---- refusals ----
 def _refuse_other_tasks(cls: type) -> None:
-    """Refuse estimators that are not rankers of labelled rows."""
+    """Reject estimators that are not rankers of labelled rows."""
     from concordant import learn
     from concordant.errors import InputError
 
@@ -164,7 +164,7 @@ def _refuse_other_tasks(cls: type) -> None:
 
 
 def _refuse_missing(ranker: Any, train: Features, missing: str | None) -> None:
-    """Refuse missing values where the ranker cannot take them and no imputation is chosen."""
+    """Reject missing values if the ranker does not support them and no imputation is chosen."""
     import numpy as np
     from sklearn.utils import get_tags
 
@@ -175,7 +175,8 @@ def _refuse_missing(ranker: Any, train: Features, missing: str | None) -> None:
         row, column = (int(k) for k in np.argwhere(is_nan)[0])
         raise InputError(
             f"{int(is_nan.sum()):,} values are missing (first: row {row + 1}, feature {train.names[column]!r}), which "
-            f"{learners.name_of(type(ranker))} cannot take: use --missing mean, or a learner that can (rank-boost)."
+            f"{learners.name_of(type(ranker))} does not support: use --missing mean, or a learner that does "
+            f"(rank-boost)."
         )
 
 
@@ -199,7 +200,7 @@ def _text(trained: Trained, sets: dict[str, Features], metrics: list[str]) -> st
 
 
 def _facts(trained: Trained, sets: dict[str, Features], output: str | None) -> dict[str, Any]:
-    """Return everything about the training as plain data."""
+    """Return all results of training as plain data."""
     return {
         "method": trained.name,
         "params": {key: value for key, value in trained.ranker.get_params().items() if _is_plain(value)},

@@ -1,4 +1,4 @@
-"""``concordant train-fusion``: runs and judgements in, a model that fuses such runs out."""
+"""``concordant train-fusion``: train a fusion model on runs and relevance judgements."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from concordant.cli import _learners as learners
 from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.tables.options import UNRATED
 
 if TYPE_CHECKING:
     from concordant.labels import Labels
@@ -19,12 +20,15 @@ Examples:
   concordant train-fusion bm25.run dense.run sparse.run --labels qrels.txt -o model.cc
   concordant train-fusion runs/*.run --labels qrels.txt --counts binary --validation 0.3 -o model.cc
   concordant train-fusion runs/*.run --labels qrels.txt --features both --learner light-gbm -o model.cc
-  concordant train-fusion MQ2008-agg/A1.txt --labels MQ2008-agg/A1.txt --metrics ndcg@5:letor,map -o model.cc
+  concordant train-fusion A1.txt A2.txt A3.txt --valid A4.txt --metrics ndcg@5:letor,map -o model.cc
+  concordant train-fusion lists.csv --agent engine --instance query --item doc --labels qrels.txt -o model.cc
   concordant fuse new/*.run --model model.cc -o fused.run
+  concordant rank A5.txt --model model.cc --csv -o ranking.csv
 
-Agents are identified by the tags of their runs: new runs must carry the same tags.
+Agents are identified by name (the tag of a run, the column of a LETOR file): new data must use the same names.
 """
 DEFAULT = "expert-ranker"
+SAME = ("instance", "item")  # columns that judgements in a table may share with the rankings
 SHARE = 0.2
 
 
@@ -36,45 +40,60 @@ class TrainFusionCommand(shared.MethodCommand):
 
 @click.command(cls=TrainFusionCommand, epilog=EPILOG)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@_options.labels(required=True)
+@_options.labels(multiple=True)
+@_options.valid
 @_options.method(default=DEFAULT)
 @_options.validation(shown=str(SHARE))
 @_options.metrics("ndcg@10,map")
 @_options.model_output
 @_options.plot("the weight of each run")
 @_options.json
+@shared.reading_options("preferences", hidden=UNRATED | {"memory_limit"})
 def command(
     runs: tuple[str, ...],
-    labels: str,
+    labels: tuple[str, ...],
+    valid: str | None,
     method: str,
     validation: float | None,
     metrics: list[str],
     output: str | None,
     **options: Any,
 ) -> None:
-    """Learn from judged topics how to fuse runs.
+    """Train a fusion model on judged topics.
 
-    RUN is TREC runs (topic Q0 document rank score tag), or any file of rankings by named agents. Some of the judged
-    topics are set aside to choose the best state of training; the table shows the model beside reciprocal rank fusion
-    and the best single run on both parts. The model is used by "concordant fuse --model".
+    RUN is a TREC run (topic Q0 document rank score tag), a LETOR file, or any other file of rankings by named agents.
+    --labels may be repeated; without it, the judgements in the LETOR files are used. Some of the judged topics are held
+    out for model selection, unless --valid names others; the table compares the model with reciprocal rank fusion and
+    the best single run on both parts. Use the model with "concordant rank --model" and "concordant fuse --model".
     """
     from concordant import registry
     from concordant.errors import InputError
-    from concordant.io import read, read_labels
+    from concordant.request import Request
 
+    if valid is not None and validation is not None:
+        raise click.UsageError("--valid and --validation exclude each other: leave out one of them.")
     plot, as_json, params = options.pop("plot"), options.pop("as_json"), shared.pop_params(options)
     learners.refuse_early(output, plot)
     unfitted: Any = registry.make(method, **params)
     if not hasattr(unfitted, "fit"):
-        raise InputError(f"{unfitted.name} learns nothing from labels: use {DEFAULT}, or another method that does.")
-    prefs, known = read(list(runs)), read_labels(labels)
-    train, valid = _parts(prefs, known, _share(unfitted, validation), getattr(unfitted, "seed", 0))
+        raise InputError(f"{unfitted.name} does not learn from labels: use {DEFAULT} or another supervised method.")
+    reading = shared.pop_reading_options(options)
+    prefs, known = (
+        Request(runs, reading=reading).read(),
+        _judgements(labels, [*runs, *([valid] if valid else [])], reading),
+    )
+    if valid is None:
+        train, held_out = _parts(prefs, known, _share(unfitted, validation), getattr(unfitted, "seed", 0))
+    else:
+        _check_validated(unfitted)
+        train, _ = _parts(prefs, known, 0.0, 0)
+        held_out, _ = _parts(Request((valid,), reading=reading).read(), known, 0.0, 0)
     with learners.explained() as messages, shared.progress(f"training {unfitted.name}"):
-        more = {} if valid is None else {"validation": (valid, known)}
+        more = {} if held_out is None else {"validation": (held_out, known)}
         model = unfitted.fit(train, known, **more)
     table = {"train": _quality(model, train, known, metrics)}
-    if valid is not None:
-        table["validation"] = _quality(model, valid, known, metrics)
+    if held_out is not None:
+        table["validation"] = _quality(model, held_out, known, metrics)
     _keep(model, output, plot, {"method": model.name, "agents": list(prefs.agents or ()), "metrics": table})
     trust = _trust(model, train)
     if as_json:
@@ -82,10 +101,31 @@ def command(
         facts |= {"conventions": learners.conventions(metrics)}
         shared.write_text(shared.to_json({**facts, "warnings": messages, "model": output}), "-")
         return
-    shared.tell([*prefs.notes, *_unjudged(prefs, train, valid)], "note: ")
+    shared.tell([*prefs.notes, *_unjudged(prefs, train, held_out if valid is None else None)], "note: ")
     shared.write_text(_text(table, metrics, trust, model.name), "-")
     shared.tell(messages, "warning: ")
     shared.tell([path for path in (output, plot) if path], "wrote ")
+
+
+def _judgements(paths: tuple[str, ...], files: list[str], reading: dict[str, Any]) -> Labels:
+    """Read the judgements from the named files, or from the files of rankings."""
+    from concordant.errors import ConcordantError, InputError
+    from concordant.io import read_labels
+
+    columns = {role: f"?{reading[role]}" for role in SAME if role in reading}
+    skip = {"skip_bad_rows": True} if reading.get("skip_bad_rows") else {}
+    if paths:
+        return read_labels(list(paths), **columns, **skip)
+    try:
+        return read_labels(files, **columns, **skip)
+    except ConcordantError as problem:
+        raise InputError("The rankings contain no relevance judgements: name their file with --labels.") from problem
+
+
+def _check_validated(method: Any) -> None:
+    """Reject validation topics for a method that does not use them."""
+    if not getattr(method, "takes_validation", False):
+        raise click.UsageError(f"{method.name} does not use validation topics: leave out --valid.")
 
 
 def _unjudged(prefs: Preferences, *parts: Preferences | None) -> list[str]:
@@ -95,7 +135,7 @@ def _unjudged(prefs: Preferences, *parts: Preferences | None) -> list[str]:
 
 
 def _share(method: Any, share: float | None) -> float:
-    """Return the share of topics to validate on: the given one, or by default some where the method can use them."""
+    """Return the share of topics for validation: the given one, or by default some if the method can use them."""
     if share is not None:
         return share
     return SHARE if getattr(method, "takes_validation", False) else 0.0
@@ -110,7 +150,7 @@ def _parts(prefs: Preferences, labels: Labels, share: float, seed: int) -> tuple
     judged = [] if labels.instances is None or prefs.instances is None else labels.instances.labels
     topics = sorted(set(judged).intersection(prefs.instances.labels if prefs.instances is not None else ()))
     if not topics:
-        raise InputError("The runs and the judgements share no topic: check that they name topics alike.")
+        raise InputError("The runs and the judgements have no common topic: check that both use the same topic names.")
     count = round(share * len(topics)) if share else 0
     if not count:
         return prefs.select(instances=topics), None
@@ -143,7 +183,7 @@ def _trust(model: Any, prefs: Preferences) -> dict[str, float]:
 
 
 def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any]) -> None:
-    """Save the model and draw its weights, where requested."""
+    """Save the model and plot its weights, if requested."""
     from concordant import saving
     from concordant.errors import InputError
 
@@ -151,12 +191,12 @@ def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any
         saving.save(model, output, about=about)
     if plot is not None:
         if not hasattr(model, "plot_experts"):
-            raise InputError(f"{model.name} has no picture of its experts: leave out --plot.")
+            raise InputError(f"{model.name} has no plot of its experts: leave out --plot.")
         model.plot_experts(plot)
 
 
 def _text(table: dict[str, Any], metrics: list[str], trust: dict[str, float], name: str) -> str:
-    """Return the table of metrics by set and system, and that of the weights of runs."""
+    """Return the table of metrics by set and system, and the table of the weights of runs."""
     rows = [
         [
             part if k == 0 else "",

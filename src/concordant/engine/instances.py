@@ -44,6 +44,7 @@ class Ranked(NamedTuple):
     notices: tuple[Notice, ...]
     fit: dict[str, float] | None
     agents: dict[str, float] | None
+    beside: dict[str, AnyArray]
 
 
 def rank_in_chunks(method: Method, prefs: Preferences, executor: Executor, *, intervals: bool = True) -> Ranking:
@@ -142,6 +143,7 @@ def _reported(ranking: Ranking, intervals: bool) -> Ranked:
         (*ranking.notices, *uncertainty.warnings),
         fit,
         None if ranking.agents is None else dict(ranking.agents),
+        dict(ranking.beside),
     )
 
 
@@ -229,6 +231,7 @@ def _joined(method: Method, prefs: Preferences, ranked: list[Ranked], executor: 
         params=values_of(method),
         seconds=seconds,
         uncertainty=Uncertainty(low, high, known),
+        beside={name: np.concatenate([chunk.beside[name] for chunk in ranked]) for name in ranked[0].beside},
         ran=f"{len(ranked)} chunks of instances on {executor.place}",
         why=partial(method.explained, prefs),
         sure=partial(method.assessed, prefs),

@@ -21,6 +21,7 @@ from concordant.types import Floats
 METRICS = ("err", "ndcg@1", "ndcg@5")
 CHOSEN_BY = "ndcg@5"
 Settings = Mapping[str, object]
+FACTORS = 100  # of the published models
 
 
 def grid(**tried: Sequence[object]) -> list[dict[str, object]]:
@@ -33,15 +34,37 @@ OURS: Mapping[str, tuple[str, list[dict[str, object]]]] = {
     "popular": ("popular", grid(by=["count", "rating"])),
     "consensus": ("consensus-recommender", grid(aggregator=["mpm"])),
     "bpr": ("bpr", grid(contrast=["unseen", "rated"], rate=[0.02, 0.05])),
-    "cofi-regression": ("cofi-rank", grid(loss=["regression"], ridge=[10.0, 15.0, 20.0])),
-    "cofi-ordinal": ("cofi-rank", grid(loss=["ordinal"], ridge=[20.0, 30.0, 50.0])),
-    "cofi-ndcg": ("cofi-rank", grid(loss=["ndcg"], ridge=[3.0, 5.0, 8.0], sweeps=[15])),
+    "cofi-regression": ("cofi-rank", grid(loss=["regression"], factors=[FACTORS], ridge=[5.0, 10.0, 15.0, 20.0])),
+    "cofi-ordinal": ("cofi-rank", grid(loss=["ordinal"], factors=[FACTORS], ridge=[20.0, 30.0, 50.0])),
+    "cofi-ndcg": ("cofi-rank", grid(loss=["ndcg"], factors=[FACTORS], ridge=[5.0, 8.0, 12.0], sweeps=[15])),
     "plackett-luce-mf": ("plackett-luce-mf", grid(factors=[6, 10])),
     "pmf": ("pmf", grid(factors=[5, 10], ridge=[8.0, 12.0, 15.0], sweeps=[50])),
     "pmf-variational": ("pmf", grid(factors=[6, 10], ridge=["auto"], sweeps=[50])),
+    "pmop": (
+        "ordered-partition-mf",
+        grid(
+            factors=[FACTORS],
+            beta=[0.01],
+            biases=[False],
+            centred=[False],
+            initial=["uniform"],
+            ridge=[2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0],
+            sweeps=[100],
+        ),
+    ),
     "ordered-partition-mf": ("ordered-partition-mf", grid(factors=[6, 10], beta=[0.01, 0.2, 0.5])),
 }
-MAIN = "ordered-partition-mf"
+MAIN, AS_PUBLISHED = "ordered-partition-mf", "pmop"
+DESCRIBED = {
+    "cofi-regression": "cofi-regression (mean subtracted)",
+    "cofi-ordinal": "cofi-ordinal (squared hinge)",
+    "cofi-ndcg": "cofi-ndcg (subgradients)",
+    "pmf": "pmf (point estimate)",
+    "pmf-variational": "pmf (variational)",
+    "pmop": "pmop (as published)",
+    "ordered-partition-mf": "ordered-partition-mf (variational)",
+}
+"""How tables name the models that differ from others of the same name, or from the published ones."""
 
 
 class Outcome(NamedTuple):

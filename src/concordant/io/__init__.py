@@ -72,15 +72,15 @@ def read(path: Paths, **options: Any) -> Preferences:
         Column of teams, or the separator between the players of a side in one cell.
     categories : list of str
         Labels of a rating scale, or categories of a PrefLib cat file, best first.
-    merge : bool, default=False
+    merge : bool, default False
         Merge equal ballots and add their weights while reading, so that a table of pairs may be larger than memory.
         The order of events is lost, and the agents of pairs are kept only if ``agent`` names their column.
-    reduce : bool, default=False
+    reduce : bool, default False
         Keep only pairwise counts, file by file. ``workers`` processes or the workers of a Dask ``cluster`` share the
         files, and ``memory_limit`` limits the memory used for counting.
-    skip_bad_rows : bool, default=False
+    skip_bad_rows : bool, default False
         Leave out rows that cannot be used and count them in the notes, instead of raising an error at the first one.
-    strict : bool, default=False
+    strict : bool, default False
         Reject input that is otherwise accepted with a note.
     max_bytes, max_ratio : number
         Maximum uncompressed size of a file, and maximum ratio of uncompressed to compressed size.
@@ -245,7 +245,7 @@ def write(
         rankings).
     tag : str, optional
         Tag of a TREC run.
-    spreadsheet : bool, default=False
+    spreadsheet : bool, default False
         Put an apostrophe before csv cells that begin with ``=``, ``+``, ``-`` or ``@``, so that a spreadsheet does not
         run them as formulas.
 

@@ -2,13 +2,13 @@
 
 >>> from concordant.learn import RankNet
 >>> X, y, qid = [[0.1], [0.9], [0.2], [0.8]], [0, 1, 0, 1], [1, 1, 2, 2]
->>> RankNet().fit(X, y, qid=qid).predict([[0.3], [0.7]]).argmax()
+>>> int(RankNet().fit(X, y, qid=qid).predict([[0.3], [0.7]]).argmax())
 1
 
-Every estimator is one file of this folder and is found by its name, like a method of ``aggregate``. A ranker of your
-own derives from ``Ranker``, or from ``RidgeRanker`` if it minimises a loss.
+Every estimator has its own file in this folder and is found by its name, like a method of ``aggregate``. Custom rankers
+derive from ``Ranker``, or from ``RidgeRanker`` if they minimise a loss.
 
-The command line and supervised methods import from here; the room imports losses, scorers, solvers and metrics.
+The command line and supervised methods import from this package; it imports losses, scorers, solvers and metrics.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What all learners share: the scikit-learn face, checked input; for rankers, queries in any order and evaluation."""
+"""Base classes of the learners: the scikit-learn interface, validation of the input, queries and evaluation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sklearn.utils.validation import validate_data
 from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.learn import _data
 from concordant.learn._data import Rows, Validation
-from concordant.params import check_params, params_of
+from concordant.params import check_params, document, params_of
 from concordant.scorers.base import Matrix
 from concordant.solvers.lbfgs import Function, Minimum, minimise
 from concordant.support.limits import NUMBERS, has_beyond
@@ -31,22 +31,26 @@ FLAT = 1e-6  # slopes that need not fall any further
 
 @dataclass(eq=False, repr=False)
 class Learner(BaseEstimator):  # type: ignore[misc]
-    """Base of everything here: parameters checked when fitting, features as numbers, dense or sparse."""
+    """Base class of all learners; parameters are validated by ``fit``, and features may be dense or sparse."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         "n_features_in_": whole(low=1),
         "feature_names_in_": optional(labels("n_features_in_")),
     }
-    """What ``fit`` adds, by name, each declared with ``concordant.support.state``; a model file is compared with it."""
+    """Learnt attributes by name, declared with ``concordant.support.state``; loaded models are checked against them."""
     _takes_sparse: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        document(cls)
 
     @property
     def _takes_missing(self) -> bool:
-        """Whether NaN means a missing feature; otherwise it is rejected."""
+        """Whether NaN is accepted as a missing feature."""
         return False
 
     def _begin_fit(self) -> None:
-        """Check the parameters, and delete what an earlier fit learnt: nothing of other data may remain."""
+        """Validate the parameters, and delete the learnt attributes of an earlier fit."""
         check_params(self)
         for declared in params_of(type(self)):
             value = getattr(self, declared.name)
@@ -56,7 +60,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             delattr(self, name)
 
     def _checked(self, X: Any, *, reset: bool) -> Matrix:
-        """Check features: float32 stays as it is, anything else becomes float64; sparse matrices become CSR."""
+        """Validate features: float32 is kept, other types become float64, and sparse matrices become CSR."""
         checked = validate_data(
             self,
             X,
@@ -70,13 +74,13 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return checked
 
     def _labels(self, y: ArrayLike | None) -> ArrayLike:
-        """Return y, or raise if it is missing."""
+        """Return y, or raise ValueError if it is missing."""
         if y is None:
             raise InputError(f"{type(self).__name__} requires y to be passed, but the target y is None: give labels.")
         return y
 
     def _finite(self, scores: Floats) -> Floats:
-        """Return scores, or raise if some are not finite."""
+        """Return scores, or raise InputError if some are not finite."""
         if not np.isfinite(scores).all():
             raise InputError(
                 f"Some scores of this {type(self).__name__} are not finite: X holds numbers far larger than those it "
@@ -97,7 +101,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return minimum
 
     def _check_optimum(self, problem: Function, start: Floats, minimum: Minimum, units: Floats | float = 1.0) -> None:
-        """Warn if the gradient, in units of each feature's deviation, has hardly fallen since the start."""
+        """Warn if the gradient, in units of each feature's standard deviation, has hardly decreased since the start."""
         slope_before, slope_after = (
             float(np.linalg.norm(problem(point)[1] / units)) for point in (start, minimum.point)
         )
@@ -114,7 +118,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             )
 
     def _warn_of_early_end(self, iterations: int, remedy: str) -> None:
-        """Warn that the search stopped before it converged; ``remedy`` is the second piece of advice."""
+        """Warn that the solver stopped before it converged; ``remedy`` is the second suggestion."""
         advice = (
             "raise " + arg("max_iter") + f", or {remedy}"
             if getattr(self, "standardise", True)
@@ -136,16 +140,16 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
 @dataclass(eq=False, repr=False)
 class Ranker(Learner):
-    """Base of every ranker: ``fit(X, y, qid=...)``, ``predict(X)`` and ``score(X, y, qid=...)``.
+    """Base class of all rankers: ``fit(X, y, qid=...)``, ``predict(X)`` and ``score(X, y, qid=...)``.
 
-    A ranker says in ``_fit_rows`` what it learns from rows that are checked already.
+    Subclasses implement ``_fit_rows``, which receives validated rows.
     """
 
     # scikit-learn's metadata routing: queries go wherever the ranker goes.
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True, "sample_weight": True}
     __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
     takes: ClassVar[tuple[str, ...]] = ()
-    """What ``fit`` takes in addition to labels: "pairs", "tied", "valid"."""
+    """Further arguments that ``fit`` supports: "pairs", "tied", "valid"."""
     _too_little: ClassVar[str] = "no query has two rows with different labels (n_samples={n_rows}). Check y and qid."
 
     def fit(
@@ -160,14 +164,40 @@ class Ranker(Learner):
         sample_weight: ArrayLike | None = None,
         valid: tuple[Any, ...] | None = None,
     ) -> Self:
-        """Learn from labels per query.
+        """Fit the ranker to labelled rows, grouped by query.
 
-        ``qid`` names the query of every row, in any order (``group``: sizes of consecutive queries instead; neither:
-        one query). ``sample_weight`` is per row and constant within a query.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,), optional
+            Labels (relevance grades); higher is better. Required unless ``pairs`` is given.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+        group : array-like, optional
+            Sizes of consecutive queries, instead of ``qid``.
+        pairs : array-like of shape (n_pairs, 2), optional
+            Preferences instead of labels: the better row and the worse row of each pair. Only for rankers with "pairs"
+            in ``takes``.
+        tied : array-like of shape (n_pairs,), optional
+            Whether the two rows of a pair are equally good. Only for rankers with "tied" in ``takes``.
+        sample_weight : array-like, optional
+            Weight of every row, constant within a query, or of every pair.
+        valid : tuple of (X, y) or (X, y, qid), optional
+            Validation set for early stopping: the model with the best ``metric`` is kept. Only for rankers with "valid"
+            in ``takes``.
 
-        The others are for the rankers that say so in ``takes``. ``pairs`` holds (better row, worse row) instead of y;
-        ``tied`` says where the two are equal, and ``sample_weight`` is per pair then. ``valid`` is (X, y, qid): the
-        model with the best ``metric`` on it is kept.
+        Returns
+        -------
+        Ranker
+            The fitted ranker itself.
+
+        Raises
+        ------
+        InputError
+            If the arguments are inconsistent, or no query has rows with different labels.
+        NeedError
+            If the ranker does not support an argument.
         """
         self._begin_fit()
         for name, value in (("pairs", pairs), ("tied", tied), ("valid", valid)):
@@ -186,12 +216,12 @@ class Ranker(Learner):
         return self
 
     def _labelled_rows(self, X: Any, y: ArrayLike, qid: ArrayLike) -> Rows:
-        """Check some rows of a training set and return them with labels and queries."""
+        """Validate some rows of a training set and return them with labels and queries."""
         X = self._checked(X, reset=True)
         return self._rows(X, y, self._query_codes(X.shape[0], qid, None), None)
 
     def _rows(self, X: Any, y: ArrayLike | None, query: Any, sample_weight: ArrayLike | None) -> Rows:
-        """Return the training set, or raise if there is nothing to learn from it."""
+        """Return the training set, or raise an error if it contains no preferences."""
         label = _data.labels_only(self._labels(y), X.shape[0])
         rows = Rows(X, label, query, _data.query_weights(sample_weight, query)).with_positive_weight()
         if not self._is_informative(rows):
@@ -199,7 +229,18 @@ class Ranker(Learner):
         return rows
 
     def predict(self, X: Any) -> Floats:
-        """Return a score per row, higher for better; only rows of the same query should be compared."""
+        """Return a score per row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per row; higher is better. Only scores of the same query are comparable.
+        """
         raise NotImplementedError
 
     def score(
@@ -211,7 +252,26 @@ class Ranker(Learner):
         sample_weight: ArrayLike | None = None,
         metric: str = METRIC,
     ) -> float:
-        """Return the mean of a metric over the queries (by default NDCG@10), weighted where weights are given."""
+        """Return the mean of a metric over the queries.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels (relevance grades).
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of every row, constant within a query.
+        metric : str, default 'ndcg@10'
+            A metric of ``concordant.metrics``.
+
+        Returns
+        -------
+        float
+            The weighted mean.
+        """
         scores = self._predicted(X, qid)
         query = _data.checked_queries(len(scores), qid)
         weight = _data.query_weights(sample_weight, query)
@@ -219,11 +279,11 @@ class Ranker(Learner):
 
     # ---- what a ranker says ----
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Learn from labelled rows, or from pairs of rows (implemented by every ranker)."""
+        """Fit to labelled rows, or to pairs of rows; implemented by every ranker."""
         raise NotImplementedError
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
-        """Predict for evaluation; rankers that look at whole queries use ``qid``."""
+        """Predict for evaluation; rankers that order whole queries use ``qid``."""
         return self.predict(X)
 
     _query_codes = staticmethod(_data.checked_queries)
@@ -232,6 +292,6 @@ class Ranker(Learner):
         return rows.has_preferences
 
     def _validation(self, valid: tuple[Any, ...], metric: str) -> Validation:
-        """Check a validation set as the training set is checked."""
+        """Validate a validation set like a training set."""
         X, y, qid = _data.parts_of(valid)
         return Validation.of(self._checked(X, reset=False), y, qid, metric)

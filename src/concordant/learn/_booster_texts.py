@@ -1,7 +1,7 @@
-"""The texts of boosters, checked before a library reads them: LightGBM and XGBoost trust what their parsers are given.
+"""Validation of serialised boosters before LightGBM or XGBoost parses them, because their parsers trust their input.
 
-``lightgbm_text`` and ``xgboost_text`` check that every tree is a tree over the model's features and that all numbers
-are finite, and return a text of the checked parts alone. Anything else raises ``ValueError``.
+``lightgbm_text`` and ``xgboost_text`` check that every tree is well formed and splits existing features, and that all
+numbers are finite. They return a text that contains only the checked parts, or raise ``ValueError``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ OR_INFINITE = re.compile(rf"(?:(?:{NUMBER}|-?inf)(?: (?:{NUMBER}|-?inf))*)?")
 
 
 def check_tree(left: Int64s, right: Int64s) -> None:
-    """Reject what is not a tree: every node is reached from node 0, and only once; children below 0 are leaves."""
+    """Raise ValueError unless every node is reached from node 0 exactly once; negative children are leaves."""
     was_reached, level = np.zeros(len(left), bool), np.zeros(1, np.int64)
     while len(level):
         if was_reached[level].any() or len(np.unique(level)) < len(level):
@@ -37,7 +37,7 @@ def check_tree(left: Int64s, right: Int64s) -> None:
 
 
 def _numbers(text: str, size: int, what: str, largest: float = LARGEST) -> Floats:
-    """Return the ``size`` numbers of a line, or raise; ``what`` names them, and none may exceed ``largest``."""
+    """Return the ``size`` numbers of a line, at most ``largest``, or raise ValueError with the name ``what``."""
     if not (OR_INFINITE if largest == np.inf else NUMBERS).fullmatch(text):
         raise ValueError(f"{what} of the booster holds something that is not a number")
     numbers = np.array(text.split(" ") if text else [], np.float64)
@@ -49,7 +49,7 @@ def _numbers(text: str, size: int, what: str, largest: float = LARGEST) -> Float
 
 
 def _whole(text: str, size: int, what: str) -> Int64s:
-    """Return the ``size`` whole numbers of a line, or raise."""
+    """Return the ``size`` integers of a line, or raise ValueError."""
     numbers = _numbers(text, size, what, 2**31 - 1)
     if (numbers != np.rint(numbers)).any():
         raise ValueError(f"{what} of the booster holds a number that is not whole")
@@ -75,7 +75,7 @@ CATEGORICAL, HIGHEST_DECISION = 1, 11  # bits of decision_type: categorical, def
 
 
 def lightgbm_text(text: str, n_features: int) -> str:
-    """Return the text of a LightGBM model over ``n_features`` features, of checked parts only."""
+    """Return the text of a LightGBM model of ``n_features`` features, rebuilt from checked parts."""
     if not text.isascii() or not text.startswith("tree\n"):
         raise ValueError("the booster is not a LightGBM model")
     head, blank, body = text[len("tree\n") :].partition("\n\n")
@@ -90,7 +90,7 @@ def lightgbm_text(text: str, n_features: int) -> str:
 
 
 def _fields(text: str, names: tuple[str, ...]) -> dict[str, str]:
-    """Return the lines "name=value" as a dictionary, or raise if the names are not these, in this order."""
+    """Return the lines "name=value" as a dictionary, or raise ValueError unless they have these names in this order."""
     pairs = [line.partition("=") for line in text.split("\n")]
     if tuple(name for name, _, _ in pairs) != names:
         raise ValueError("the booster lacks a line, or has one too many")
@@ -98,7 +98,7 @@ def _fields(text: str, names: tuple[str, ...]) -> dict[str, str]:
 
 
 def _header(fields: Mapping[str, str], n_features: int) -> list[int]:
-    """Check the lines before the trees; return the length of every tree in characters."""
+    """Check the lines before the trees and return the length of every tree in characters."""
     names, infos = fields["feature_names"].split(" "), fields["feature_infos"].split(" ")
     are_default_names = len(names) == n_features and all(name == f"Column_{k}" for k, name in enumerate(names))
     if not are_default_names or fields["max_feature_idx"] != str(n_features - 1):
@@ -160,7 +160,7 @@ BASE_SCORE = re.compile(rf"{NUMBER}|\[{NUMBER}\]")
 
 
 def xgboost_text(text: str, n_features: int) -> str:
-    """Return the text of an XGBoost model over ``n_features`` features, of checked parts only."""
+    """Return the text of an XGBoost model of ``n_features`` features, rebuilt from checked parts."""
     try:
         learner, version = (json.loads(text, parse_constant=_no_number)[part] for part in ("learner", "version"))
         model = learner["gradient_booster"]["model"]
@@ -177,12 +177,12 @@ def xgboost_text(text: str, n_features: int) -> str:
 
 
 def _no_number(word: str) -> float:
-    """Reject NaN and Infinity, which JSON does not have."""
+    """Raise ValueError for NaN and Infinity, which are not valid JSON."""
     raise ValueError(f"the booster holds {word}")
 
 
 def _learner(trees: list[dict[str, Any]], base: str, objective: Any, n_features: int) -> dict[str, Any]:
-    """Return the part "learner" of an XGBoost model with these trees and no attributes, names or categories."""
+    """Return the "learner" object of an XGBoost model with these trees, without attributes, names or categories."""
     model = {
         "cats": {"enc": [], "feature_segments": [], "sorted_idx": []},
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
@@ -202,7 +202,7 @@ def _learner(trees: list[dict[str, Any]], base: str, objective: Any, n_features:
 
 
 def _words(value: object, depth: int = 0) -> Any:
-    """Return settings of the objective: names and single words, nested at most twice."""
+    """Return the settings of the objective: names and single words, nested at most twice."""
     if isinstance(value, dict) and depth < 2 and all(WORD.fullmatch(str(key)) for key in value):
         return {str(key): _words(word, depth + 1) for key, word in value.items()}
     if not isinstance(value, str) or not WORD.fullmatch(value):
@@ -211,7 +211,7 @@ def _words(value: object, depth: int = 0) -> Any:
 
 
 def _checked_tree(tree: Any, number: int, n_features: int) -> dict[str, Any]:
-    """Check an XGBoost tree, and return it with nothing but its checked values."""
+    """Check an XGBoost tree and return it with only its checked values."""
     size = len(tree["left_children"])
     nodes = {name: _node_values(tree[name], name, size, name in FLOATS) for name in NODES}
     left, right = nodes["left_children"], nodes["right_children"]
@@ -230,7 +230,7 @@ def _checked_tree(tree: Any, number: int, n_features: int) -> dict[str, Any]:
 
 
 def _parents(left: Int64s, right: Int64s) -> Int64s:
-    """Return the parent of every node; that of the root is 2^31 - 1, as XGBoost writes it."""
+    """Return the parent of every node; for the root it is 2^31 - 1, as in XGBoost."""
     parent = np.full(len(left), 2**31 - 1, np.int64)
     inner = np.flatnonzero(left >= 0)
     parent[left[inner]] = parent[right[inner]] = inner
@@ -238,9 +238,9 @@ def _parents(left: Int64s, right: Int64s) -> Int64s:
 
 
 def _node_values(values: object, what: str, size: int, are_floats: bool) -> AnyArray:
-    """Return a number per node, whole or (``are_floats``) any finite one, or raise."""
+    """Return one number per node, an integer or (``are_floats``) any finite number, or raise ValueError."""
     if not isinstance(values, list) or len(values) != size:
-        raise ValueError(f"{what} of the booster has not {size} numbers")
+        raise ValueError(f"{what} of the booster does not have {size} numbers")
     if not all(type(value) is int or (are_floats and type(value) is float) for value in values):
         raise ValueError(f"{what} of the booster holds something that is not a number")
     if not all(abs(value) <= (LARGEST_SINGLE if are_floats else 2**31) for value in values):

@@ -1,4 +1,4 @@
-"""What the wrappers of gradient-boosted trees share: rows brought together by query, grades, early stopping."""
+"""Base class of the gradient-boosted trees: grouping of rows by query, relevance grades and early stopping."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LARGEST_GRADE = 30  # gains are 2^grade - 1
 
 
 class Grouped(NamedTuple):
-    """Rows sorted by query: features, labels, the size of every query, and a weight per query or None."""
+    """Rows sorted by query: features, labels, query sizes and query weights (or None)."""
 
     X: Matrix
     label: Floats
@@ -32,7 +32,7 @@ class Grouped(NamedTuple):
 
     @property
     def query(self) -> Int64s:
-        """The query of every row, from 0."""
+        """The query of every row, numbered from 0."""
         return np.repeat(np.arange(len(self.size)), self.size)
 
     @classmethod
@@ -51,16 +51,16 @@ class Grouped(NamedTuple):
 
 
 class Grades(NamedTuple):
-    """Labels as whole numbers from 0 on, and the gain of each."""
+    """Labels as integer grades from 0, and the gain of each grade."""
 
     grade: Int64s
     gain: Floats
     is_plain: bool
-    """Whether grades are the labels themselves and gains 2^label - 1."""
+    """Whether the grades are the labels themselves, with gains 2^label - 1."""
 
     @classmethod
     def of(cls, label: Floats) -> Grades:
-        """Take whole labels from 0 to 30 as they are; number the distinct values of any others, with linear gains."""
+        """Use integer labels from 0 to 30 directly; otherwise number the distinct labels and use linear gains."""
         if (label == np.rint(label)).all() and label.min() >= 0 and label.max() <= LARGEST_GRADE:
             grade = label.astype(np.int64)
             return cls(grade, np.exp2(np.arange(int(grade.max()) + 1)) - 1, True)
@@ -69,7 +69,7 @@ class Grades(NamedTuple):
 
 
 def library(name: str, needs: str) -> Any:
-    """Import a library that may be missing; ``needs`` starts the error message."""
+    """Import an optional library; ``needs`` is the beginning of the error message if it is missing."""
     try:
         return importlib.import_module(name)
     except ImportError:
@@ -77,7 +77,7 @@ def library(name: str, needs: str) -> Any:
 
 
 class Trained(NamedTuple):
-    """What a library returns: the model as text, its number of trees, the metric on the validation set after each."""
+    """A trained model: its text, its number of trees, and the validation metric after each tree."""
 
     text: str
     trees: int
@@ -86,7 +86,7 @@ class Trained(NamedTuple):
 
 @dataclass(eq=False, repr=False)
 class BoostedTrees(Ranker):
-    """Base of the wrappers: a library's rankers under the face of all others, kept as the library's own text."""
+    """Base class of rankers that wrap a library of boosted trees; the model is stored in the library's text format."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
@@ -107,7 +107,7 @@ class BoostedTrees(Ranker):
     seed: int = param(0, "seed of the feature sampling", low=0, high=2**31 - 1)
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Train the library's model on rows sorted by query; keep its text and, with ``valid``, the learning curve."""
+        """Train the model on rows sorted by query; store its text and, with ``valid``, the learning curve."""
         watched = None
         if valid is not None:
             validation = self._validation(valid, self.metric)
@@ -117,24 +117,35 @@ class BoostedTrees(Ranker):
         self.history_: dict[str, list[float]] = {} if watched is None else {"valid": trained.curve}
 
     def predict(self, X: Any) -> Floats:
-        """Return a score per row, higher for better; only rows of the same query should be compared."""
+        """Return a score per row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per row; higher is better. Only scores of the same query are comparable.
+        """
         check_is_fitted(self, "booster_text_")
         return self._finite(self._scores(self._checked(X, reset=False)))
 
     @property
     def _n_threads(self) -> int:
-        """The threads asked for, at most one per processor: otherwise the libraries end the process."""
+        """Number of threads, at most one per processor, because the libraries abort the process otherwise."""
         return min(self.threads, os.cpu_count() or 1)
 
     @property
     def feature_importances_(self) -> Floats:
-        """The share of every feature in the gain of all splits; they add up to 1."""
+        """Share of each feature in the total gain of all splits; the shares add up to 1."""
         check_is_fitted(self, "booster_text_")
         gain = self._gains()
         return np.asarray(gain / gain.sum() if gain.sum() > 0 else gain)
 
     def _gains(self) -> Floats:
-        """Return, for every feature, the total gain of the splits by it."""
+        """Return the total gain of the splits on each feature."""
         raise NotImplementedError
 
     def _train(self, train: Grouped, valid: Grouped | None) -> Trained:

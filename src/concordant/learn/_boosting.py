@@ -1,4 +1,4 @@
-"""What RankBoost works on: features cut into intervals, and the weights of the pairs it has to order."""
+"""Data structures of RankBoost: features binned into intervals, and the weights of the pairs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Cuts:
 
     @classmethod
     def of(cls, X: AnyArray, row: Int64s | None, bins: int | None) -> Cuts:
-        """Cut the features of X; position k is row ``row[k]`` (row k if ``row`` is None)."""
+        """Bin the features of X; position k is row ``row[k]`` (row k if ``row`` is None)."""
         n_rows, n_features = X.shape
         if row is None:
             row = np.arange(n_rows)
@@ -44,9 +44,7 @@ class Cuts:
         return cls(thresholds, count, code)
 
     def vote(self, feature: int, cut: int, direction: int) -> Bools:
-        """Return the vote of a threshold by position: above the cut (direction 1) or up to it (-1); False if
-        missing.
-        """
+        """Return the vote of a threshold by position: above the cut (direction 1) or not (-1); False if missing."""
         code = self.code[feature]
         above: Bools = (code > cut) & (code <= self.count[feature])
         return above if direction > 0 else np.asarray(code <= cut)
@@ -57,7 +55,7 @@ class Cuts:
 
 
 def _thresholds(column: AnyArray, bins: int | None) -> Floats:
-    """Return midpoints between neighbouring distinct values; with ``bins`` those nearest to equal shares of rows."""
+    """Return midpoints between adjacent distinct values; with ``bins``, those closest to quantiles of the rows."""
     values = np.sort(column)  # NaN last
     values = values[: len(values) - int(np.isnan(values).sum())]
     below = np.flatnonzero(values[1:] != values[:-1]) + 1  # rows below every place where the value changes
@@ -70,30 +68,30 @@ def _thresholds(column: AnyArray, bins: int | None) -> Floats:
 
 
 class PairWeights(ABC):
-    """The pairs to be ordered, weighted by exp(-(f_i - f_j)): all sums over them that RankBoost needs."""
+    """The training pairs, weighted by exp(-(f_i - f_j)), and the sums over them that RankBoost needs."""
 
     total: float
-    """The weight of all pairs before the first round."""
+    """Total weight of the pairs before the first round."""
 
     @abstractmethod
     def potentials(self, score: Floats) -> tuple[Floats, float]:
-        """Return, per position, the weight of pairs to win minus that of pairs to lose; and the weight of all."""
+        """Return, per position, the weight of pairs to win minus that of pairs to lose, and the total weight."""
 
     @abstractmethod
     def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
-        """Return the weight of the pairs a vote orders correctly, and of those it reverses."""
+        """Return the weight of the pairs that a vote orders correctly, and of those that it reverses."""
 
     @abstractmethod
     def errors(self, score: Floats) -> float:
-        """Return the initial weight of the pairs whose better object does not have the larger score."""
+        """Return the initial weight of the pairs whose better row does not have the higher score."""
 
     @abstractmethod
     def spread(self, score: Floats) -> float:
-        """Return the largest difference of scores that occurs in a weight."""
+        """Return the largest difference of scores in the weight of any pair."""
 
 
 class QueryPairs(PairWeights):
-    """All pairs of different label within queries, never written out."""
+    """All pairs of rows with different labels within queries, without enumerating them."""
 
     def __init__(self, queries: Queries) -> None:
         self.queries = queries
@@ -122,7 +120,7 @@ class QueryPairs(PairWeights):
 
 
 class ExplicitPairs(PairWeights):
-    """Pairs given one by one."""
+    """Explicitly listed pairs."""
 
     def __init__(self, pairs: Pairs, n_rows: int) -> None:
         self.pairs, self.n_rows = pairs, n_rows

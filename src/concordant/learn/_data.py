@@ -1,4 +1,4 @@
-"""From what users pass to ``fit`` to what the losses read: queries, groups, weights, pairs, validation sets."""
+"""Validation of the arguments of ``fit`` (queries, weights, pairs, validation sets) and their layout for losses."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ MISSING_QUERY = "qid holds missing values: give every row its query."
 
 
 def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> Int64s:
-    """Return the query of every row as a code, by first appearance; without qid or group all rows are one query."""
+    """Return the query of every row as a code, by first appearance; without qid or group, there is one query."""
     if qid is not None and group is not None:
-        raise InputError("Both qid and group were given: give one of them, they say the same.")
+        raise InputError("Both qid and group were given: give only one of them.")
     if group is not None:
         size = _array(group, "group")
         if size.ndim != 1 or size.dtype.kind not in "iu" or (size < 0).any() or size.sum() != n_rows:
@@ -55,9 +55,9 @@ def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> 
 
 
 def checked_queries(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None = None) -> Int64s:
-    """Return the query of every row as a code; warn if very many rows are one query, perhaps by mistake.
+    """Return an integer code for the query of every row; warn if very many rows form one query, perhaps by mistake.
 
-    ``group=[n]`` says that it is intended.
+    ``group=[n]`` confirms that this is intended.
     """
     query = query_codes(n_rows, qid, group)
     if n_rows > MANY_ROWS and group is None and not query.any():
@@ -74,7 +74,7 @@ def checked_queries(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None 
 
 
 def _codes_of_objects(query: AnyArray) -> Int64s:
-    """Number names of any type in order of appearance, also of mixed types, which cannot be sorted."""
+    """Number values of any type, including mixed types that cannot be sorted, in order of appearance."""
     code: dict[Any, int] = {}
     try:
         codes = np.fromiter((code.setdefault(name, len(code)) for name in query.tolist()), np.int64, len(query))
@@ -94,7 +94,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _array(values: ArrayLike, name: str) -> AnyArray:
-    """Return values as an array, or raise if they are not one."""
+    """Return values as an array, or raise InputError if their rows differ in length."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -102,7 +102,7 @@ def _array(values: ArrayLike, name: str) -> AnyArray:
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
-    """Return values as floating-point numbers, or raise if they are not."""
+    """Return values as floating-point numbers, or raise InputError."""
     array = _array(values, name)
     if array.dtype.kind not in "cmM":  # NumPy would take parts or counts of these for numbers
         try:
@@ -113,7 +113,7 @@ def _numbers(values: ArrayLike, name: str) -> Floats:
 
 
 def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | None:
-    """Check a weight per row that must be constant within a query."""
+    """Validate row weights, which must be constant within a query."""
     if sample_weight is None:
         return None
     weight = _numbers(sample_weight, "sample_weight")
@@ -126,26 +126,28 @@ def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | No
     if bad_weights(weight).any():
         raise InputError(f"A number in sample_weight is not {WEIGHTS}: correct the weights.")
     if not weight.any():
-        raise InputError("All weights in sample_weight are zero, so there is nothing to learn from: give some weight.")
+        raise InputError(
+            "All weights in sample_weight are zero, so there is nothing to learn from: give positive weights."
+        )
     weight_of_query = np.zeros(int(query.max(initial=-1)) + 1)
     weight_of_query[query] = weight
     if (weight_of_query[query] != weight).any():
         row = int(np.flatnonzero(weight_of_query[query] != weight)[0])
         raise InputError(
-            f"sample_weight differs inside the query of row {row}: rows are compared within their query, "
+            f"sample_weight differs within the query of row {row}: rows are compared within their query, "
             "so give all rows of a query the same weight."
         )
     return weight
 
 
 def row_weights(sample_weight: ArrayLike | None, n_rows: int) -> Floats:
-    """Check a weight per row where rows are independent, so that weights may differ anywhere."""
+    """Validate row weights that may differ within a query, for learners of independent rows."""
     weight = query_weights(sample_weight, np.arange(n_rows))
     return np.ones(n_rows) if weight is None else weight
 
 
 def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike | None, n_rows: int) -> Pairs:
-    """Check pairs (better row, worse row)."""
+    """Validate pairs (better row, worse row)."""
     rows = _array(pairs, "pairs")
     if not rows.size:
         raise InputError("pairs is empty, so there is nothing to learn from: give at least one pair.")
@@ -170,10 +172,10 @@ def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike |
 
 
 def named_rows(first: ArrayLike, second: ArrayLike, n_rows: int) -> tuple[Int64s, Int64s]:
-    """Check two lists of rows, to be compared one by one."""
+    """Validate two lists of row indices, which are compared elementwise."""
     first_row, second_row = (np.atleast_1d(_array(rows, "first or second")) for rows in (first, second))
     if first_row.shape != second_row.shape or first_row.ndim != 1:
-        raise InputError("first and second must name as many rows each: give one pair per place.")
+        raise InputError("first and second must have the same length: give one row of each per pair.")
     both = np.concatenate([first_row, second_row])
     if len(both) and (both.dtype.kind not in "iu" or both.min() < 0 or both.max() >= n_rows):
         raise InputError(f"first and second must be rows of X, whole numbers from 0 to {n_rows - 1}: correct them.")
@@ -181,7 +183,7 @@ def named_rows(first: ArrayLike, second: ArrayLike, n_rows: int) -> tuple[Int64s
 
 
 def labels_only(y: ArrayLike, n_rows: int) -> Floats:
-    """Check labels: finite numbers, one per row."""
+    """Validate labels: finite numbers, one per row."""
     label = _array(y, "y")
     if label.ndim == 2 and label.shape[1] == 1:
         label = label[:, 0]
@@ -204,17 +206,17 @@ def parts_of(valid: Sequence[Any]) -> tuple[Any, AnyArray, Any]:
 
 
 def refuse_labels_beside_pairs(y: object, qid: object, group: object, weighting: str = "") -> None:
-    """Raise if labels or queries are given in addition to pairs, or pairs are to be weighted by query."""
+    """Raise an error if pairs are combined with labels, queries or weighting by query."""
     if y is not None or qid is not None or group is not None:
-        raise InputError("pairs were given beside y, qid or group: give labels or pairs, not both.")
+        raise InputError("pairs cannot be combined with y, qid or group: give labels or pairs, not both.")
     if weighting == "queries":
         raise ParameterError(arg("weighting", "queries") + " means nothing for pairs: weigh them by sample_weight.")
 
 
 def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:
-    """Return the mean of a metric over queries, weighted if weights are given, averaged over orders of tied rows.
+    """Return the (weighted) mean of a metric over queries, averaged over the orders of tied rows.
 
-    If ties kept the input order, a ranker with constant scores would look perfect on rows sorted by label.
+    If ties kept the input order, a ranker with constant scores would appear perfect on rows sorted by label.
     """
     parsed = metrics.parse(metric)
     ties = "order" if isinstance(parsed, metrics.ListMetric) else "average"
@@ -230,7 +232,7 @@ def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A training set: features with labels, queries (codes from 0) and weights (None: all equal), or with pairs."""
+    """A training set: features with labels, query codes and weights (None: all equal), or with pairs."""
 
     X: Any
     label: Floats = field(default_factory=lambda: np.zeros(0))
@@ -240,12 +242,12 @@ class Rows:
 
     @cached_property
     def queries(self) -> Queries:
-        """The labelled rows as the losses read them."""
+        """The labelled rows in the layout of the losses."""
         return Queries.from_rows(self.label, self.query, self.weight)
 
     @property
     def is_weighted(self) -> bool:
-        """Whether rows, or pairs, have different weights."""
+        """Whether rows or pairs have unequal weights."""
         return self.weight is not None if self.pairs is None else bool((self.pairs.weight != 1).any())
 
     @property
@@ -266,7 +268,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """A validation set and the metric watched on it."""
+    """A validation set and the metric monitored on it."""
 
     X: Matrix
     label: Floats
@@ -275,11 +277,11 @@ class Validation:
 
     @classmethod
     def of(cls, X: Matrix, y: ArrayLike, qid: ArrayLike | None, metric: str) -> Validation:
-        """Check labels and queries; reject a set for whose best and worst order the metric is the same."""
+        """Validate labels and queries; raise InputError if the metric is the same for the best and the worst order."""
         validation = cls(X, labels_only(y, X.shape[0]), checked_queries(X.shape[0], qid), metric)
         if not validation.measure(validation.label) > validation.measure(-validation.label):
             raise InputError(
-                f"The validation set tells nothing: its best and its worst order have the same {metric}. "
+                f"The validation set is uninformative: its best and its worst order have the same {metric}. "
                 "Check its labels and queries."
             )
         return validation
@@ -287,8 +289,8 @@ class Validation:
     def measure(self, scores: Floats) -> float:
         """Return the metric of scores for these rows.
 
-        NDCG, which rankers watch after every iteration, is computed with ties broken once in favour of high labels and
-        once against them: only queries where that makes a difference need the mean over all orders, which costs more.
+        NDCG, which rankers monitor after every iteration, is first computed with ties broken in favour of high labels
+        and against them. Only queries for which the two values differ need the more expensive mean over all orders.
         """
         metric = self._parsed
         if not isinstance(metric, NDCG):
@@ -310,7 +312,7 @@ class Validation:
 
     @cached_property
     def _orders(self) -> tuple[Int64s, Int64s]:
-        """The rows sorted by query, inside each with the highest labels first, and with the lowest first."""
+        """The rows sorted by query, within each with the highest labels first and with the lowest first."""
         return np.lexsort((-self.label, self.query)), np.lexsort((self.label, self.query))
 
     @cached_property
@@ -319,7 +321,7 @@ class Validation:
 
 
 class Patience:
-    """A metric watched during training: after which step it was best, and when to stop waiting for a better one."""
+    """Early stopping: the best value of a monitored metric so far, and when to stop."""
 
     def __init__(self, patience: int) -> None:
         self.patience = patience
@@ -327,7 +329,7 @@ class Patience:
         self.best = 0  # steps up to the best value, 0 before the first
 
     def add(self, value: float) -> bool:
-        """Add the metric after another step; return whether to go on waiting for a better one."""
+        """Add the metric after another step; return whether to continue training."""
         self.values.append(value)
         if self.best == 0 or value > self.values[self.best - 1]:
             self.best = len(self.values)

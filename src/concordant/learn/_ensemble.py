@@ -1,4 +1,4 @@
-"""What means of several rankers share: copies with seeds of their own, and scores brought to one scale."""
+"""Base class of ensembles that average rankers: unfitted copies and standardised scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from concordant.types import Floats
 
 @dataclass(eq=False, repr=False)
 class MeanRanker(Ranker):
-    """The mean of rankers, each one's scores divided by their standard deviation within queries."""
+    """Mean of rankers, after the scores of each are divided by their standard deviation within queries."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
@@ -35,19 +35,19 @@ class MeanRanker(Ranker):
 
 
 def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:
-    """Return an unfitted copy of an estimator, or raise (naming the parameter ``name``) if it lacks a method."""
+    """Return an unfitted copy of an estimator, or raise an error for the parameter ``name`` if it lacks a method."""
     if isinstance(estimator, type) or not all(hasattr(estimator, method) for method in ("fit", "get_params", *methods)):
         raise ParameterError(arg(name, estimator) + " is not an estimator: give an instance of one, unfitted.")
     return clone(estimator)
 
 
 def refuse_places(ranker: Any, remedy: str) -> None:
-    """Reject a ranker that predicts places in a set, which are not scores that could be averaged."""
+    """Raise an error for a ranker that predicts positions within a query, which cannot be averaged like scores."""
     if "qid" in inspect.signature(ranker.predict).parameters:
-        raise NeedError(f"{type(ranker).__name__} orders whole sets and has no scores to average: {remedy}.")
+        raise NeedError(f"{type(ranker).__name__} orders whole queries and has no scores to average: {remedy}.")
 
 
 def watching(ranker: Any, valid: tuple[Any, ...] | None) -> Mapping[str, Any]:
-    """Return the validation set as an argument of ``fit``, or nothing if the ranker does not take one."""
+    """Return the validation set as an argument of ``fit``, or no argument if the ranker does not take one."""
     takes = ranker.takes if hasattr(ranker, "takes") else inspect.signature(ranker.fit).parameters
     return {"valid": valid} if valid is not None and "valid" in takes else {}

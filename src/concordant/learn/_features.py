@@ -1,4 +1,4 @@
-"""What transformers share that append columns to the features."""
+"""Base class of transformers that append columns to the features."""
 
 from __future__ import annotations
 
@@ -15,13 +15,24 @@ from concordant.types import AnyArray
 
 
 class Appending(TransformerMixin, Learner):  # type: ignore[misc]
-    """A transformer that keeps the type of X and appends columns, unless told to give the new ones alone."""
+    """A transformer that appends columns to X, or returns only the new columns, in the floating-point type of X."""
 
     _takes_sparse: ClassVar[bool] = False
     include_first: bool
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> AnyArray:
-        """Return the names of the columns: those of the features, then those of the new ones."""
+        """Return the names of the output columns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the input features; by default those seen in ``fit``.
+
+        Returns
+        -------
+        ndarray of str
+            Names of the original features, unless they are left out, followed by those of the new columns.
+        """
         check_is_fitted(self)
         names = _check_feature_names_in(self, input_features)
         return np.array([*(names if self.include_first else ()), *self._new_names(names)], dtype=object)

@@ -1,4 +1,4 @@
-"""Rankers that minimise a loss: any loss with any scorer by any solver. One of the usual kind only names its loss."""
+"""Rankers that minimise a loss: any loss, with any scorer, by any solver. Most subclasses only name their loss."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BATCH = 32
 
 @dataclass(eq=False, repr=False)
 class GradientRanker(Ranker):
-    """A ranker that minimises a loss over the scores of a linear model, a network or a kernel expansion."""
+    """A ranker that minimises a loss of the scores of a linear model, a neural network or a kernel expansion."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **Ranker.learns,
@@ -74,7 +74,18 @@ class GradientRanker(Ranker):
     standardise: bool = param(True, _scaling.DOC)
 
     def predict(self, X: Any) -> Floats:
-        """Return a score per row, higher for better; only rows of the same query should be compared."""
+        """Return a score per row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per row; higher is better. Only scores of the same query are comparable.
+        """
         check_is_fitted(self, "coef_")
         X = self._map(self._checked(X, reset=False))
         scorer = self._scorer(X.shape[1])
@@ -83,14 +94,14 @@ class GradientRanker(Ranker):
         return self._finite(scorer.scores(X, self.coef_))
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Scale the features, build the objective and minimise it."""
+        """Standardise the features, build the objective and minimise it."""
         rng = np.random.default_rng(self.seed)
         if self.standardise:
             _scaling.keep(self, Scaling.of(rows.X, rows.weight))
         self._descend(self._objective(rows, rng), rng, valid)
 
     def _objective(self, rows: Rows, rng: np.random.Generator) -> Objective:
-        """Return the objective over these rows: loss, scorer, mapped features and penalty."""
+        """Return the objective of these rows: loss, scorer, mapped features and penalty."""
         loss = self._loss()
         data: Queries | Pairs | None = rows.pairs
         if data is None:
@@ -104,7 +115,7 @@ class GradientRanker(Ranker):
         return Objective(scorer, loss, X, data, alpha=self._alpha(), queries_per_block=steps)
 
     def _descend(self, objective: Any, rng: np.random.Generator, valid: tuple[Any, ...] | None) -> None:
-        """Minimise an objective, and keep what was learnt."""
+        """Minimise an objective and store the result."""
         watch = self._watch(objective.scorer, valid)
         with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back, or refused below
             start = objective.start(rng)
@@ -115,7 +126,7 @@ class GradientRanker(Ranker):
             self._check_optimum(objective, start, minimum, self._units(objective))
 
     def _units(self, objective: Any) -> Floats | float:
-        """Return the standard deviation of every feature, in units of which slopes are compared (1 if scaled)."""
+        """Return the standard deviation of every feature, the unit of its gradient (1 if features are scaled)."""
         if self.standardise or self.kernel is not None or not hasattr(objective, "X"):
             return 1.0
         deviation = Scaling.of(objective.X).deviation
@@ -124,25 +135,75 @@ class GradientRanker(Ranker):
     # ---- data in parts, each kept by a worker ----
     @property
     def is_full_batch(self) -> bool:
-        """Whether every step of the solver looks at all of the data."""
+        """Whether every iteration of the solver uses all data."""
         return self._solver(self._loss()) not in STOCHASTIC
 
     def rows_of(self, X: Any, y: ArrayLike, qid: ArrayLike) -> Rows:
-        """Return one part of the data, checked as ``fit`` checks the whole."""
+        """Validate one part of distributed data like ``fit`` does.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            Features of the part.
+        y : array-like
+            Labels.
+        qid : array-like
+            Query of every row.
+
+        Returns
+        -------
+        Rows
+            The validated rows.
+        """
         return self._labelled_rows(X, y, qid)
 
     def moments_of(self, X: Any) -> Moments | None:
-        """Return the moments of one part, from which the scale of features is computed; None if they are not scaled."""
+        """Return the moments of one part of distributed data, from which the scaling of the features is computed.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix
+            Features of the part.
+
+        Returns
+        -------
+        Moments or None
+            The moments, None if features are not standardised.
+        """
         return Moments.of(self._checked(X, reset=True)) if self.standardise else None
 
     def objective_of(self, rows: Rows, scaling: Scaling | None) -> Objective:
-        """Return the objective over one part of the data, scaled as all parts are."""
+        """Return the objective of one part of distributed data.
+
+        Parameters
+        ----------
+        rows : Rows
+            Validated rows of the part.
+        scaling : Scaling or None
+            Scaling of the features, common to all parts.
+
+        Returns
+        -------
+        Objective
+            The objective.
+        """
         if scaling is not None:
             _scaling.keep(self, scaling)
         return self._objective(rows, np.random.default_rng(self.seed))
 
     def scaling_of(self, parts: Iterable[Moments | None]) -> Scaling | None:
-        """Return how the features of all parts are scaled; None if they are not."""
+        """Return the scaling of the features, computed from the moments of all parts.
+
+        Parameters
+        ----------
+        parts : iterable of Moments or None
+            Moments of each part.
+
+        Returns
+        -------
+        Scaling or None
+            The scaling, None if features are not standardised.
+        """
         moments = [part for part in parts if part is not None]
         return Scaling.from_moments(Moments.joined(moments)) if moments else None
 
@@ -153,7 +214,19 @@ class GradientRanker(Ranker):
         scaling: Scaling | None,
         valid: tuple[Any, ...] | None = None,
     ) -> None:
-        """Learn from parts of the data: ``spread`` turns an objective over no rows into that over all parts."""
+        """Fit to data that are distributed over workers.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features.
+        spread : callable
+            Function that turns an objective without rows into the objective of all parts.
+        scaling : Scaling or None
+            Scaling of the features.
+        valid : tuple, optional
+            Validation set, as in ``fit``.
+        """
         self._begin_fit()
         self.n_features_in_ = n_features
         if scaling is not None:
@@ -167,7 +240,13 @@ class GradientRanker(Ranker):
 
     # ---- what a file may hold ----
     def learnt_sizes(self) -> dict[str, int]:
-        """Return the number of weights and of parameters of the loss."""
+        """Return the expected sizes of the learnt arrays, for validating a loaded model.
+
+        Returns
+        -------
+        dict of str to int
+            Number of weights, and of parameters of the loss.
+        """
         mapped = getattr(self, "kernel_map_", None)
         if (mapped is None) != (self.kernel is None):
             raise ValueError("does not go with the parameter kernel")
@@ -175,7 +254,7 @@ class GradientRanker(Ranker):
         return {"weights": self._scorer(width).size, "own": len(self._loss().own_start)}
 
     def check_learnt(self) -> None:
-        """Reject a kernel map for rows of another length."""
+        """Raise ValueError if the kernel map expects another number of features."""
         mapped = getattr(self, "kernel_map_", None)
         if mapped is not None and mapped.landmarks.shape[1] != self.n_features_in_:
             raise ValueError(f"the kernel of {type(self).__name__} takes rows of another length")
@@ -193,7 +272,7 @@ class GradientRanker(Ranker):
         return rows.queries
 
     def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
-        """Minimise the objective by the solver chosen."""
+        """Minimise the objective with the chosen solver."""
         solver, loss = self._solver(objective.loss), objective.loss
         if solver in STOCHASTIC:
             from concordant.solvers.stochastic import minimise_stochastic
@@ -222,7 +301,7 @@ class GradientRanker(Ranker):
         return minimise(objective, start, tolerance=self.tol, max_iterations=self.max_iter, watch=watch)
 
     def _solver(self, loss: Loss) -> str:
-        """Return the name of the solver: the one asked for, or one that suits model and loss."""
+        """Return the name of the solver: the given one, or one that suits the model and the loss."""
         if self.solver != "auto":
             return self.solver
         return "adam" if self.hidden or not loss.is_exact else "lbfgs"
@@ -233,7 +312,7 @@ class GradientRanker(Ranker):
         return max(1, min(BATCH, len(data) // 10)) if self.batch is None else self.batch
 
     def _mapped(self, X: Matrix, rng: np.random.Generator) -> Matrix:
-        """Learn the kernel's feature map, if a kernel was asked for, and return the mapped rows."""
+        """Fit the feature map of the kernel, if any, and return the mapped rows."""
         if self.kernel is None:
             return X
         if self.hidden:
@@ -246,12 +325,12 @@ class GradientRanker(Ranker):
         return self.kernel_map_.transform(X)
 
     def _map(self, X: Matrix) -> Matrix:
-        """Scale and map rows as the training rows were."""
+        """Scale and map rows as in training."""
         X = _scaling.scaled(self, X)
         return self.kernel_map_.transform(X) if hasattr(self, "kernel_map_") else X
 
     def _scorer(self, n_features: int) -> Scorer:
-        """Return the scoring function: linear, or a network."""
+        """Return the scoring function: a linear model or a neural network."""
         if not self.hidden:
             return Linear(n_features)
         from concordant.scorers.network import Network
@@ -259,7 +338,7 @@ class GradientRanker(Ranker):
         return Network(n_features, self.hidden, self.layers)
 
     def _watch(self, scorer: Scorer, valid: tuple[Any, ...] | None) -> LearningCurve:
-        """Return the learning curve that follows the solver, on the validation set if there is one."""
+        """Return the learning curve that monitors the solver, on the validation set if there is one."""
         if valid is None:
             return LearningCurve(None, self.patience)
         watched = self._validation(valid, self.metric)
@@ -271,7 +350,7 @@ class GradientRanker(Ranker):
         return LearningCurve(measure, self.patience)
 
     def _keep(self, scorer: Scorer, minimum: Minimum, watch: LearningCurve) -> None:
-        """Store what was learnt: the best point on the validation set, or the last one."""
+        """Store the learnt weights: those with the best validation metric, or the last ones."""
         point = minimum.point if watch.best is None else watch.best
         if not np.isfinite(point).all():
             raise InputError(
@@ -296,7 +375,7 @@ class _Penalty:
 
 @dataclass(eq=False, repr=False)
 class RidgeRanker(GradientRanker, _Penalty):
-    """A ranker that minimises a mean loss plus alpha/2 times the squares of its weights."""
+    """A ranker that minimises a mean loss plus alpha/2 times the sum of its squared weights."""
 
     def _alpha(self) -> float:
         return self.alpha
@@ -304,17 +383,32 @@ class RidgeRanker(GradientRanker, _Penalty):
 
 @dataclass(eq=False, repr=False)
 class PairProbabilities(RidgeRanker):
-    """A ranker whose loss is a probability model of pairs."""
+    """Mixin of rankers whose loss is a probability model of pairs."""
 
     def predict_proba_pair(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
-        """Return the chances that row ``first[k]`` beats row ``second[k]``, ties with it, loses to it: n x 3."""
+        """Return the probabilities that one row beats, ties with and loses to another.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        first : array-like of int
+            Index of the first row of each pair.
+        second : array-like of int
+            Index of the second row of each pair.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, 3)
+            Probabilities that the first row wins, that the rows tie, and that the first row loses.
+        """
         scores = self.predict(X)
         first_row, second_row = _data.named_rows(first, second, len(scores))
         return self._loss().probabilities(scores[first_row] - scores[second_row], self.own_)
 
 
 class LearningCurve:
-    """Follows a solver: records the learning curve, and decides when to stop."""
+    """Records the learning curve of a solver and decides when to stop."""
 
     def __init__(self, measure: Callable[[Floats], float] | None, patience: int) -> None:
         self.measure, self.patience = measure, Patience(patience)
@@ -323,11 +417,11 @@ class LearningCurve:
 
     @property
     def history(self) -> dict[str, list[float]]:
-        """The loss after every iteration and, where there is one, the metric on the validation set."""
+        """Loss after every iteration and, with a validation set, the metric on it."""
         return {"loss": self.losses} | ({} if self.measure is None else {"valid": self.patience.values})
 
     def __call__(self, iteration: int, point: Floats, value: float) -> bool:
-        """Record the state after an iteration; return whether to go on."""
+        """Record the state after an iteration and return whether to continue."""
         self.losses.append(value)
         if self.measure is None:
             return True

@@ -1,4 +1,4 @@
-"""Rankings of a fixed set of labels, one per row: what users give, as a matrix of ranks; and how two of them agree."""
+"""Rankings of a fixed set of labels as a matrix of ranks, one row per ranking, and their rank correlation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concordant.types import AnyArray, Floats
 
 
 class LabelRanks(NamedTuple):
-    """Ranks by row and label (1 best, equal for ties, NaN if unranked), the labels' names, and row weights."""
+    """Ranks by row and label (1 is best, equal for ties, NaN if unranked), names of the labels, and row weights."""
 
     rank: Floats
     labels: list[Any]
@@ -39,18 +39,20 @@ class LabelRanks(NamedTuple):
         return cls(rank, names or list(range(rank.shape[1])), None)
 
     def refuse_nothing_to_learn(self, weight: Floats) -> None:
-        """Raise if no row with positive weight orders two labels."""
+        """Raise InputError if no row with positive weight orders two labels."""
         used = self.rank[weight > 0]
         best, worst = np.fmin.reduce(used, axis=1), np.fmax.reduce(used, axis=1)
         if len(self.labels) > 1 and not (best < worst).any():
             raise InputError("There is nothing to learn: no row of y ranks one label above another. Check y.")
 
     def aligned_to(self, labels: list[Any]) -> Floats:
-        """Return the ranks with columns as in ``labels``: matched by name if both have names, else by position."""
+        """Return the ranks with columns as in ``labels``, matched by name if both have names, otherwise by position."""
         without_names = list(range(len(labels)))
         if without_names in (self.labels, labels):
             if len(self.labels) != len(labels):
-                raise InputError(f"y ranks {len(self.labels)} labels, but {len(labels)} were learnt: give those.")
+                raise InputError(
+                    f"y ranks {len(self.labels)} labels, but {len(labels)} were learnt: give the same labels as in fit."
+                )
             return self.rank
         place = {label: k for k, label in enumerate(labels)}
         for unknown in (label for label in self.labels if label not in place):
@@ -61,7 +63,7 @@ class LabelRanks(NamedTuple):
 
     @classmethod
     def _of_preferences(cls, prefs: Preferences, n_rows: int) -> LabelRanks:
-        """Take ballots as rows, in the order of instances or agents if these name the rows, else as they come."""
+        """Use ballots as rows, in the order of the instances or agents that identify them, otherwise in input order."""
         if prefs.n_ballots != n_rows:
             raise InputError(f"y has {prefs.n_ballots:,} ballots for {n_rows:,} rows of X: give one ballot per row.")
         row: AnyArray = np.arange(n_rows)

@@ -1,8 +1,7 @@
-"""Cumulative links: how a latent score and two thresholds give the chance of the category between them.
+"""Cumulative links: the probability of a category, given a latent score and the thresholds around the category.
 
-A link is a distribution function G with density g. All that ordinal regression needs is log(G(b) - G(a)) for a < b,
-stable far out in the tails, and log g: the derivatives are g(b)/(G(b) - G(a)) and -g(a)/(G(b) - G(a)). A bound may be
-infinite.
+A link is a distribution function G with density g. Ordinal regression needs log(G(b) - G(a)) for a < b, computed stably
+in the tails, and log g: the derivatives are g(b)/(G(b) - G(a)) and -g(a)/(G(b) - G(a)). A bound may be infinite.
 """
 
 from __future__ import annotations

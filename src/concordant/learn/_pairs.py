@@ -1,4 +1,4 @@
-"""Pairs of rows with different labels, drawn without writing all of them out; and what a classifier says of pairs."""
+"""Sampling of pairs of rows with different labels, without enumerating them, and classifiers of pairs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KERNELS = ("linear", "rbf", "polynomial")
 
 
 def label_pairs(queries: Queries, max_pairs: int | None, rng: np.random.Generator) -> Pairs:
-    """Return the pairs of different label within queries, or ``max_pairs`` of them drawn at random."""
+    """Return the pairs of rows with different labels within queries, or ``max_pairs`` of them drawn at random."""
     total = int(queries.pairs.sum())
     if max_pairs is None or total <= max_pairs:
         return Pairs.of(queries)
@@ -27,7 +27,7 @@ def label_pairs(queries: Queries, max_pairs: int | None, rng: np.random.Generato
 
 
 def pair_features(X: AnyArray, first: Int64s, second: Int64s, kind: str) -> AnyArray:
-    """Return the features of ordered pairs of rows: their difference, or both side by side."""
+    """Return the features of ordered pairs of rows: their difference, or both concatenated."""
     if kind == "difference":
         return np.asarray(X[first] - X[second])
     return np.concatenate([X[first], X[second]], axis=1)
@@ -78,7 +78,7 @@ def squashed(margin: Floats) -> Floats:
 
 
 def chance_of_first(classifier: Any, features: AnyArray) -> Floats:
-    """Return the probability of class 1, else a squashed margin, else the plain prediction."""
+    """Return the probability of class 1 or, if unavailable, a sigmoid of the margin or the predicted class."""
     if hasattr(classifier, "predict_proba"):
         chance = classifier.predict_proba(features)
         return np.asarray(chance[:, list(classifier.classes_).index(1)], np.float64)

@@ -1,8 +1,8 @@
-"""Features of mean 0 and variance 1 while a model is fitted; what was learnt is turned back into the units of the data.
+"""Standardisation of features during fitting; learnt weights are converted back to the units of the features.
 
-Linear models and the first layer of a network take the scale into their weights, so ``coef_`` is in the units of the
-features and nothing else is kept. Sparse features are only divided, not centred, and stay sparse: losses that compare
-rows of a query do not change when a constant is added to all scores.
+Linear models and the first layer of a network absorb the scaling into their weights, so ``coef_`` is in the units of
+the features and the scaling need not be stored. Sparse features are scaled but not centred, and remain sparse: losses
+that compare rows of a query do not change when a constant is added to all scores.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ LEARNS: Mapping[str, Kind] = {
     "feature_mean_": optional(floats("n_features_in_")),
     "feature_scale_": optional(floats("n_features_in_", low=SMALLEST)),
 }
-"""What a learner holds that keeps how features are scaled."""
+"""Learnt attributes of a learner that stores the scaling."""
 
 
 class Moments(NamedTuple):
-    """Weight of all rows; for every feature the mean, the sum of squares around it and the largest absolute value.
+    """Total weight of rows and, for every feature, mean, centred sum of squares and largest absolute value.
 
     The squares are those of the features divided by their largest value.
     """
@@ -63,7 +63,7 @@ class Moments(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Iterable[Moments]) -> Moments:
-        """Return the moments of all parts together (Chan's formula for the squares)."""
+        """Return the combined moments of all parts (Chan's formula for the squares)."""
         parts = list(parts)
         weight = sum(part.weight for part in parts)
         largest = np.max([part.largest for part in parts], axis=0)
@@ -80,7 +80,7 @@ class Moments(NamedTuple):
 
 
 class Scaling(NamedTuple):
-    """What is subtracted from every feature, and what it is then divided by."""
+    """Shift and scale of every feature."""
 
     mean: Floats
     deviation: Floats
@@ -108,18 +108,18 @@ class Scaling(NamedTuple):
 
 
 def scaled(learner: Any, X: Matrix) -> Matrix:
-    """Scale rows as the training rows were, if the learner keeps the scaling."""
+    """Scale rows as in training, if the learner stores the scaling."""
     if not hasattr(learner, "feature_scale_"):
         return X
     return Scaling(learner.feature_mean_, learner.feature_scale_).apply(X)
 
 
 def keep(learner: Any, scaling: Scaling) -> None:
-    """Store in a learner how features are scaled."""
+    """Store the scaling in a learner."""
     learner.feature_mean_, learner.feature_scale_ = scaling
 
 
 def forget(learner: Any) -> None:
-    """Delete the scaling from a learner whose weights include it."""
+    """Delete the scaling from a learner whose weights have absorbed it."""
     if hasattr(learner, "feature_scale_"):
         del learner.feature_mean_, learner.feature_scale_

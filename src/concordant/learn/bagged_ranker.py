@@ -1,14 +1,14 @@
 """Bagging: the mean of many rankers, each fitted to a random sample of the queries.
 
-Every one of ``n_rankers`` clones learns from queries drawn with replacement, as many as there are times ``fraction``
-(a query drawn m times weighs m times as much). Scores of different clones have different scales, so each is divided by
-the standard deviation, within queries, of its scores on the whole training set before the mean is taken: ``predict``
-needs no queries. Averaging takes away variance: it helps rankers that change much with their data (boosted stumps,
-trees, networks), hardly linear ones.
+Each of the ``n_rankers`` clones is fitted to queries drawn with replacement; the number of draws is the number of
+queries times ``fraction``, and a query drawn m times has weight m. The scores of different clones have different
+scales, so each clone's scores are divided by their standard deviation within queries, on the training set, before they
+are averaged. ``predict`` therefore needs no queries. Averaging reduces variance: it helps unstable rankers (boosted
+stumps, trees, networks) and hardly changes linear ones.
 
-A query that a clone did not see is a fair test of it. ``out_of_bag=True`` scores every query by the clones without it
-and reports the mean ``metric`` as ``out_of_bag_score_``, an estimate for new queries without a validation set. With a
-single query there is nothing to draw: clones then differ by their seeds only.
+A query that a clone was not trained on is held-out data for it. With ``out_of_bag=True``, every query is scored by the
+clones that were not trained on it, and ``out_of_bag_score_`` is the mean ``metric``: an estimate for new queries
+without a validation set. With a single query, there is nothing to sample, and the clones differ only by their seeds.
 
 Cost: ``n_rankers`` fits. Reference: L. Breiman, Bagging predictors, Machine Learning 24, 1996.
 """
@@ -40,7 +40,13 @@ SEEDS = ("seed", "random_state")
 
 @dataclass(eq=False, repr=False)
 class BaggedRanker(MeanRanker):
-    """Mean of rankers trained on samples of the queries (bagging)."""
+    """Mean of rankers trained on samples of the queries (bagging).
+
+    Parameters
+    ----------
+    ranker : estimator, default None
+        Ranker that scores rows, or a pipeline that ends in one; RankBoost with 50 rounds if None.
+    """
 
     learns: ClassVar[Mapping[str, Kind]] = {**MeanRanker.learns, "out_of_bag_score_": optional(floats())}
 
@@ -53,18 +59,29 @@ class BaggedRanker(MeanRanker):
     seed: int = param(0, "seed of the samples and the rankers", low=0)
 
     def predict(self, X: Any) -> Floats:
-        """Return the mean of the rankers' standardised scores per row."""
+        """Return the mean of the rankers' standardised scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per row; higher is better. Only scores of the same query are comparable.
+        """
         check_is_fitted(self, "scales_")
         return self._mean(self._checked(X, reset=False))
 
     def _begin_fit(self) -> None:
-        """Check the parameters and the ranker."""
+        """Validate the parameters and the ranker."""
         super()._begin_fit()
         ranker = fresh_copy(self._base(), "ranker", "predict")
         refuse_places(ranker, "bag its classifier instead, or choose another ranker")
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Fit rankers to random samples of queries; standardise their scores, and evaluate those out of the bag."""
+        """Fit the rankers to samples of the queries, standardise their scores, and compute the out-of-bag score."""
         useful = rows.queries.pairs > 0
         rng = np.random.default_rng(self.seed)
         fit_arguments = {} if valid is None else {"valid": valid}
@@ -88,20 +105,26 @@ class BaggedRanker(MeanRanker):
             )
 
     def learnt_sizes(self) -> dict[str, int]:
-        """Return how many features the rankers take."""
+        """Return the expected number of features of the rankers, for validating a loaded model.
+
+        Returns
+        -------
+        dict of str to int
+            Sizes by name.
+        """
         return {"widened": self.n_features_in_}
 
     def _base(self) -> Any:
         return RankBoost(rounds=50) if self.ranker is None else self.ranker
 
     def _fresh(self, rng: np.random.Generator) -> Any:
-        """Return an unfitted copy of the ranker, with a random seed of its own if it takes one."""
+        """Return an unfitted copy of the ranker, with its own random seed if it takes one."""
         fresh = clone(self._base())
         seed_names = [name for name in sorted(fresh.get_params()) if name.split("__")[-1] in SEEDS]
         return fresh.set_params(**{name: int(rng.integers(2**31 - 1)) for name in seed_names})
 
     def _draw(self, rng: np.random.Generator, useful: Bools) -> Int64s:
-        """Return how often every query is drawn, repeating a draw without any query that has preferences."""
+        """Return how often every query is drawn; repeat a draw in which no query has preferences."""
         count = max(1, round(self.fraction * len(useful)))
         while True:
             n_drawn = np.bincount(rng.integers(len(useful), size=count), minlength=len(useful))
@@ -119,7 +142,7 @@ class BaggedRanker(MeanRanker):
 
 
 def _fit_sample(ranker: Any, rows: Rows, drawn: Int64s, fit_arguments: dict[str, Any]) -> Any:
-    """Fit to the queries drawn: weighted by how often, or repeated if the ranker takes no weights."""
+    """Fit to the drawn queries, weighted by their counts, or repeated if the ranker takes no weights."""
     X, label, query, weight = rows.X, rows.label, rows.query, rows.weight
     times = drawn[query]
     if has_fit_parameter(ranker, "sample_weight"):

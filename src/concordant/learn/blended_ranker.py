@@ -1,17 +1,17 @@
-"""The mean of rankers of different kinds: the strongest model here, at the price of several fits.
+"""Blend of rankers of different types: the most accurate learner of this package, at the cost of several fits.
 
-Models that err in different ways correct each other. Rows get the ranks of their features within the query beside the
-features (``QueryRanks``), all is standardised, every ranker is fitted, and scores are averaged after each ranker's were
-divided by their deviation within queries (of the validation set, where there is one). Unless told otherwise they are
+Models with different errors correct each other. The ranks of the features within the query are appended to the features
+(``QueryRanks``), all columns are standardised, and every ranker is fitted. Each ranker's scores are divided by their
+standard deviation within queries (of the validation set, if given) and averaged. The default rankers are
 
     RankNet, OrderedPartitionRanker, LambdaRank(target="ap")    linear, three views of the same labels ("ndcg" if labels
                                                                 do not tell relevant rows, from 1 on, from others)
     ForestRanker                                                what no line can tell
 
 On MQ2008 (LETOR 4.0, five folds) the blend is more than a point of NDCG@5 and of MAP above the best linear model; see
-``concordant reproduce document-ranking``. ``alphas`` lets every ranker with a ridge penalty choose it by ``metric`` on
-the validation set. Because ranks within a query are features, ``predict`` wants ``qid``; without it all rows are one
-query. Reference: T. Dietterich, Ensemble methods in machine learning, MCS 2000.
+``concordant reproduce document-ranking``. With ``alphas``, every ranker with a ridge penalty chooses it by ``metric``
+on the validation set. Because ranks within a query are features, ``predict`` needs ``qid``; without it, all rows form
+one query. Reference: T. Dietterich, Ensemble methods in machine learning, MCS 2000.
 """
 
 from __future__ import annotations
@@ -46,13 +46,19 @@ Valid = tuple[AnyArray, Floats, AnyArray]
 
 @dataclass(eq=False, repr=False)
 class BlendedRanker(MeanRanker):
-    """Mean of rankers of different types, on features and their ranks within the query."""
+    """Mean of rankers of different types, on features and their ranks within the query.
+
+    Parameters
+    ----------
+    rankers : list of estimators, default None
+        Rankers that score rows; RankNet, OrderedPartitionRanker, LambdaRank and ForestRanker if None.
+    """
 
     learns: ClassVar[Mapping[str, Kind]] = {**MeanRanker.learns, "scaler_": maybe(part("widened", "transform"))}
     _takes_sparse: ClassVar[bool] = False
 
     rankers: Any = None
-    """A list of rankers that score rows; the four above if not given."""
+    """A list of rankers that score rows; the four listed above if not given."""
     ranks: bool = param(True, "add the ranks of the features within the query")
     standardise: bool = param(True, "standardise features to mean 0 and variance 1 over the training rows")
     alphas: bool = param(True, "choose each ranker's ridge (L2) penalty on the validation set, if given")
@@ -60,13 +66,26 @@ class BlendedRanker(MeanRanker):
     seed: int = param(0, "seed of the rankers", low=0)
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
-        """Return the mean of the rankers' standardised scores; without ``qid`` all rows are one query."""
+        """Return the mean of the rankers' standardised scores.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, which the ranks within queries depend on; without it, all rows form one query.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per row; higher is better. Only scores of the same query are comparable.
+        """
         check_is_fitted(self, "scales_")
         X = self._checked(X, reset=False)
         return self._mean(self._prepared(X, _data.query_codes(len(X), qid, None)))
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Fit the scaler and all rankers to the widened features, and measure the scale of their scores."""
+        """Fit the scaler and all rankers to the extended features, and measure the scale of their scores."""
         self.scaler_ = StandardScaler() if self.standardise else None
         widened = self._widened(rows.X, rows.query)
         rows = replace(rows, X=widened if self.scaler_ is None else self.scaler_.fit_transform(widened))
@@ -80,21 +99,27 @@ class BlendedRanker(MeanRanker):
         return self.predict(X, qid=qid)
 
     def learnt_sizes(self) -> dict[str, int]:
-        """Return how many features the rankers take."""
+        """Return the expected numbers of features, for validating a loaded model.
+
+        Returns
+        -------
+        dict of str to int
+            Sizes by name.
+        """
         return {"widened": self.n_features_in_ * (2 if self.ranks else 1)}
 
     # ---- features ----
     def _widened(self, X: AnyArray, query: AnyArray) -> AnyArray:
-        """Append the ranks of the features within their query, if asked for."""
+        """Append the ranks of the features within their query, if ``ranks``."""
         return QueryRanks().fit_transform(X, qid=query) if self.ranks else X
 
     def _prepared(self, X: AnyArray, query: AnyArray) -> AnyArray:
-        """Widen and scale rows as in training."""
+        """Extend and scale rows as in training."""
         widened = self._widened(X, query)
         return widened if self.scaler_ is None else self.scaler_.transform(widened)
 
     def _checked_valid(self, valid: tuple[Any, ...]) -> Valid:
-        """Return a validation set with prepared features, checked labels and query codes."""
+        """Return a validation set with prepared features, validated labels and query codes."""
         X, y, qid = _data.parts_of(valid)
         X = self._checked(X, reset=False)
         query = _data.query_codes(len(X), qid, None)
@@ -120,7 +145,7 @@ class BlendedRanker(MeanRanker):
             yield fresh.set_params(**shared)
 
     def _fitted(self, ranker: Any, rows: Rows, valid: Valid | None) -> Any:
-        """Fit a ranker, once, or once for every penalty, of which the best on the validation set is kept."""
+        """Fit a ranker once, or once per candidate penalty, keeping the best on the validation set."""
         fit_arguments = {"qid": rows.query} | ({} if rows.weight is None else {"sample_weight": rows.weight})
         if valid is None or not self.alphas or "alpha" not in ranker.get_params():
             return ranker.fit(rows.X, rows.label, **fit_arguments, **watching(ranker, valid))
@@ -137,5 +162,5 @@ class BlendedRanker(MeanRanker):
 
 
 def _is_watched(ranker: Any) -> bool:
-    """Return whether a ranker needs the validation set to stop: if its gradient is not that of any function."""
+    """Return whether a ranker needs the validation set to stop, because its gradient belongs to no function."""
     return not ranker._loss().is_exact if hasattr(ranker, "_loss") else True

@@ -1,9 +1,9 @@
-"""Davidson's model of pairs with ties.
+"""Davidson's model of pairwise comparisons with ties.
 
-With u = exp(f) and a tie parameter nu = exp(beta), learnt with the weights: P(i over j) is proportional to u_i,
-P(tie) to nu sqrt(u_i u_j). Pairs of equal label are data here, not left out. Use it when draws or equal grades say
-something, and when their probability matters. One evaluation costs O(n^2) per query of n rows. Reference:
-R. Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 1970.
+With u = exp(f) and a tie parameter nu = exp(beta), learnt with the weights: P(i over j) is proportional to u_i, P(tie)
+to nu sqrt(u_i u_j). Pairs of rows with equal labels are observations of ties. Use it when ties are informative, and
+when their probability matters. One evaluation costs O(n^2) per query of n rows. Reference: R. Davidson, On extending
+the Bradley-Terry model to accommodate ties in paired comparison experiments, JASA 1970.
 """
 
 from __future__ import annotations

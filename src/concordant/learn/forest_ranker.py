@@ -1,10 +1,10 @@
 """A forest of randomised regression trees on labels that are standardised within their query.
 
-What a ranker needs is how much better a row is than its competitors, not its grade: labels are centred and scaled by
-the mean and deviation of their query (0 where all labels of a query are equal: nothing stands out there), and
-extremely randomised trees regress on that. Hardly anything to tune and hard to overfit; strong on sets of some ten
-thousand rows, where boosted trees want care. On MQ2008 (LETOR 4.0) the standardised labels are worth 0.6 points of MAP
-over plain ones.
+Ranking depends on how much better a row is than the others of its query, not on its absolute grade. Labels are
+therefore centred and scaled by the mean and standard deviation of their query (0 if all labels of a query are equal),
+and extremely randomised trees are fitted to the result. The model needs little tuning and rarely overfits. It does well
+with some ten thousand rows, where boosted trees need careful tuning. On MQ2008 (LETOR 4.0), standardising the labels
+improves MAP by 0.6 points.
 
 The trees are grown by scikit-learn and kept as plain arrays, so that a saved model needs no pickle. Cost:
 O(trees x features x rows log rows). References: P. Geurts, D. Ernst, L. Wehenkel, Extremely randomized trees, Machine
@@ -65,14 +65,25 @@ class ForestRanker(Ranker):
         self.feature_importances_ = forest.feature_importances_
 
     def predict(self, X: Any) -> Floats:
-        """Return a score per row, higher for better; only rows of the same query should be compared."""
+        """Return a score per row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per row; higher is better. Only scores of the same query are comparable.
+        """
         check_is_fitted(self, "value_")
         X = np.ascontiguousarray(self._checked(X, reset=False), np.float32)  # scikit-learn's trees split on float32
         nodes = (self.feature_, self.threshold_, self.left_, self.right_, self.value_)
         return self._finite(kernels.forest_means(X, self.root_, *nodes))
 
     def check_learnt(self) -> None:
-        """Reject trees in which a row could walk in a cycle or into another tree."""
+        """Raise ValueError unless every path through the trees ends in a leaf of the same tree."""
         inner = np.flatnonzero(self.feature_ >= 0)
         tree = np.searchsorted(self.root_, np.arange(len(self.feature_)), side="right")
         if not len(self.root_) or self.root_[0] != 0 or (self.root_[1:] <= self.root_[:-1]).any():
@@ -82,7 +93,7 @@ class ForestRanker(Ranker):
                 raise ValueError("a node of ForestRanker has a child that is not below it")
 
     def _keep(self, trees: list[Any]) -> None:
-        """Store the nodes of all trees one after the other, children numbered through; feature -1 marks a leaf."""
+        """Store the nodes of all trees consecutively, with global child indices; feature -1 marks a leaf."""
         size = np.array([tree.node_count for tree in trees])
         self.root_ = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.int64)
         offset = np.repeat(self.root_, size)

@@ -1,20 +1,21 @@
-"""Label ranking: predict an order of a fixed set of labels for every row, say of product kinds for a customer.
+"""Label ranking: predict a ranking of a fixed set of labels for every row, such as product categories per customer.
 
-The training data are rows of features, each with a ranking of the labels that may be partial (some labels unranked) and
-may have ties. ``scoring`` is one of:
+The training data are rows of features, each with a ranking of the labels, which may be partial and may have ties.
+``scoring`` is one of:
 
-- "plackett-luce": every label l has a linear score f_l(x) = x'w_l + b_l. The chance of a ranking is that of choosing
-  the best label, then the next, …, each in proportion to exp(f); labels tied by a row are chosen together, as a set
-  worth the mean of its members (exact, linear time). The mean negative log-likelihood plus alpha/2 |W|^2 is minimised
-  by L-BFGS; with ties it is not convex, and starts from zero. One product with X each way per evaluation.
-- "pairwise": for every two labels a classifier learns which of them a row prefers, from the rows that order them; a
-  label's score is the sum of its chances against the others (a soft vote, which minimises the expected Spearman
-  distance if the chances are right). k(k-1)/2 classifiers, of any scikit-learn kind.
+- "plackett-luce": every label l has a linear score f_l(x) = x'w_l + b_l. A ranking has the probability of choosing
+  the best label, then the next, and so on, each in proportion to exp(f); tied labels are chosen together, as a set with
+  the mean worth of its members (exact, linear time). The mean negative log-likelihood plus alpha/2 |W|^2 is minimised
+  by L-BFGS; with ties it is not convex; the solver starts from zero. Each evaluation takes one product with X and one
+  with its transpose.
+- "pairwise": for every pair of labels a classifier learns which of them a row prefers, from the rows that order them;
+  a label's score is the sum of its probabilities of beating the others (a soft vote, which minimises the expected
+  Spearman distance if the probabilities are correct). This takes k(k-1)/2 classifiers, of any scikit-learn type.
 
-``predict`` returns ranks per label (1 best), ``predict_scores`` what they come from, ``score`` the mean Kendall tau-b.
-References: E. Hüllermeier, J. Fürnkranz, W. Cheng and K. Brinker, Label ranking by learning pairwise preferences,
-Artificial Intelligence 172, 2008; W. Cheng, K. Dembczyński and E. Hüllermeier, Label ranking methods based on the
-Plackett-Luce model, ICML 2010.
+``predict`` returns the rank of every label (1 is best), ``predict_scores`` the underlying scores, and ``score`` the
+mean Kendall tau-b. References: E. Hüllermeier, J. Fürnkranz, W. Cheng and K. Brinker, Label ranking by learning
+pairwise preferences, Artificial Intelligence 172, 2008; W. Cheng, K. Dembczyński and E. Hüllermeier, Label ranking
+methods based on the Plackett-Luce model, ICML 2010.
 """
 
 from __future__ import annotations
@@ -44,7 +45,13 @@ from concordant.types import Floats, Int64s
 
 @dataclass(eq=False, repr=False)
 class LabelRanker(Learner):
-    """Label ranking: ranks a fixed set of labels by the features of a row."""
+    """Label ranking: ranks a fixed set of labels by the features of a row.
+
+    Parameters
+    ----------
+    classifier : estimator, default None
+        Any scikit-learn classifier for ``scoring="pairwise"``; logistic regression if None.
+    """
 
     renamed: ClassVar[Mapping[str, str]] = {"method": "scoring"}
     learns: ClassVar[Mapping[str, Kind]] = {
@@ -71,10 +78,27 @@ class LabelRanker(Learner):
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"sample_weight": True}
 
     def fit(self, X: Any, y: Any = None, *, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from rows with a ranking of the labels each.
+        """Fit to rows with rankings of the labels.
 
-        ``y`` holds ranks (rows x labels, 1 best, equal for ties, NaN for unranked labels), as an array or a DataFrame
-        whose columns name the labels; or it is a ``Preferences`` with one ballot per row, its items being the labels.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples, n_labels), DataFrame or Preferences
+            Ranks of the labels: 1 is best, equal ranks are ties, and NaN marks unranked labels. The columns of a
+            DataFrame name the labels. Preferences have one ballot per row, and their items are the labels.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of every row.
+
+        Returns
+        -------
+        LabelRanker
+            The fitted estimator itself.
+
+        Raises
+        ------
+        InputError
+            If no row ranks one label above another.
         """
         self._begin_fit()
         X = self._checked(X, reset=True)
@@ -93,13 +117,35 @@ class LabelRanker(Learner):
         return self
 
     def predict(self, X: Any) -> Int64s:
-        """Return the rank of every label (columns as in ``labels_``) for every row: 1 for the best."""
+        """Return the rank of every label for every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Ranks, 1 for the best label; columns as in ``labels_``.
+        """
         from scipy.stats import rankdata
 
         return np.asarray(rankdata(-self.predict_scores(X), method="min", axis=1)).astype(np.int64)
 
     def predict_scores(self, X: Any) -> Floats:
-        """Return the score of every label for every row, higher for better."""
+        """Return the score of every label for every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_labels)
+            Scores, higher is better; columns as in ``labels_``.
+        """
         check_is_fitted(self, "labels_")
         X = self._checked(X, reset=False)
         if hasattr(self, "coef_"):
@@ -114,14 +160,27 @@ class LabelRanker(Learner):
         return scores
 
     def score(self, X: Any, y: Any) -> float:
-        """Return the mean of Kendall's tau-b over the rows that order at least two labels; 0 if none does."""
+        """Return the mean of Kendall's tau-b between predicted and true rankings.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples, n_labels), DataFrame or Preferences
+            Rankings of the labels, as in ``fit``.
+
+        Returns
+        -------
+        float
+            Mean over the rows that order at least two labels; 0 if no row does.
+        """
         ranks = self.predict(X)
         truth = LabelRanks.of(self._labels(y), len(ranks)).aligned_to(self.labels_)
         tau = tau_by_row(truth, ranks.astype(np.float64))
         return float(np.nanmean(tau)) if not np.isnan(tau).all() else 0.0
 
     def check_learnt(self) -> None:
-        """Reject a model that lacks what its scoring learns."""
+        """Raise ValueError if learnt attributes of this ``scoring`` are missing."""
         names = ("coef_", "intercept_") if self.scoring == "plackett-luce" else ("chances_", "pairs_", "classifiers_")
         for name in names:
             if not hasattr(self, name):
@@ -130,7 +189,7 @@ class LabelRanker(Learner):
             raise ValueError("LabelRanker learnt by another method")
 
     def _fit_plackett_luce(self, X: Matrix, rank: Floats, weight: Floats) -> None:
-        """Fit weights and intercepts of all labels by maximum likelihood, in the units of the features."""
+        """Fit the weights and intercepts of all labels by penalised maximum likelihood, in original feature units."""
         problem = _Likelihood(X, rank, weight, self.alpha)
         minimum = self._minimised(problem, np.zeros(problem.size), self.tol, self.max_iter)
         self.coef_, self.intercept_ = problem.parts(minimum.point)
@@ -140,7 +199,7 @@ class LabelRanker(Learner):
             _scaling.forget(self)
 
     def _fit_pairwise(self, X: Matrix, rank: Floats, weight: Floats | None) -> None:
-        """Fit a classifier for every pair of labels that rows disagree on; else store the chance (0, 1 or 1/2)."""
+        """Fit a classifier for every pair of labels on which rows disagree; for other pairs store the probability."""
         k = rank.shape[1]
         self.chances_ = np.zeros((k, k))  # of the pairs without a classifier
         pairs, self.classifiers_ = [], []
@@ -165,10 +224,10 @@ class LabelRanker(Learner):
 
 
 class _Likelihood:
-    """The penalised mean loss as a function of all weights, then all intercepts; a row is a query of its labels."""
+    """The penalised mean loss as a function of all weights and intercepts; each row is a query over its labels."""
 
     def __init__(self, X: Matrix, rank: Floats, weight: Floats, alpha: float) -> None:
-        """Lay out every row as a query whose positions are its ranked labels."""
+        """Represent every row as a query whose positions are its ranked labels."""
         self.X, self.alpha, self.shape = X, alpha, rank.shape
         row, label = np.nonzero(~np.isnan(rank) & (weight > 0)[:, None])
         _, query = np.unique(row, return_inverse=True)

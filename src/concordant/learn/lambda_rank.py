@@ -1,9 +1,9 @@
-"""LambdaRank: logistic pairs that count by what swapping them would do to a metric.
+"""LambdaRank: pairwise logistic loss weighted by the change of a metric when two documents swap places.
 
-The gradient of RankNet's loss, each pair weighted by the change of NDCG (or ERR, or average precision) if the two
-swapped places in the current order. It belongs to no function, so the solver is stochastic (adam); pass ``valid`` to
-keep the best iteration. Use it when the top of the list is what counts. One pass costs O(n^2) per query of n rows.
-Reference: C. Burges, From RankNet to LambdaRank to LambdaMART, 2010.
+Each pair in the gradient of RankNet's loss is weighted by the change of NDCG (or ERR, or average precision) if the two
+rows swapped places in the current order. This is not the gradient of any function, so the solver is stochastic (adam);
+pass ``valid`` to keep the best iteration. Use it when the top of the list matters most. One pass costs O(n^2) per query
+of n rows. Reference: C. Burges, From RankNet to LambdaRank to LambdaMART, 2010.
 """
 
 from __future__ import annotations

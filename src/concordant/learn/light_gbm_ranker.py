@@ -1,13 +1,13 @@
-"""Gradient-boosted trees by LightGBM, under the face of the other rankers.
+"""Gradient-boosted trees by LightGBM, with the interface of the other rankers.
 
 ``objective="lambdarank"`` is LambdaMART: trees fitted to the gradients of logistic pairs weighted by how much swapping
-the two would change NDCG. ``"rank_xendcg"`` is a listwise cross entropy that bounds NDCG. Use trees where the label
-depends on features in a non-linear way and there are at least some thousand rows; linear rankers are faster and often
-as good on small sets. NaN features are missing, queries may come in any order, ``valid=`` stops early on any metric of
-concordant. The defaults (small trees, half of the features each) suit sets of some ten thousand rows.
+the two would change NDCG. ``"rank_xendcg"`` is a listwise cross entropy that bounds NDCG. Use trees if the label
+depends non-linearly on the features and there are at least a few thousand rows; linear rankers are faster and often as
+good on small data. NaN marks missing features, queries may come in any order, and ``valid=`` enables early stopping on
+any metric of concordant. The defaults (small trees, half of the features each) suit data of some ten thousand rows.
 
-Labels that are whole numbers from 0 to 30 have gains 2^label - 1; any others are numbered by size and have linear
-gains. The fitted model is kept as LightGBM's own text in ``booster_text_``.
+Integer labels from 0 to 30 have gains 2^label - 1; other labels are numbered in increasing order and have linear gains.
+The fitted model is stored in LightGBM's text format in ``booster_text_``.
 
 Cost: O(rows x features) per tree. References: C. Burges, From RankNet to LambdaRank to LambdaMART, Microsoft Research
 MSR-TR-2010-82; G. Ke et al., LightGBM, NeurIPS 2017; S. Bruch, An alternative cross entropy loss for learning-to-rank,
@@ -48,14 +48,12 @@ class LightGBMRanker(BoostedTrees):
         lightgbm = _library()
         if train.size.max() > LARGEST_QUERY:
             raise InputError(
-                f"A query has {train.size.max():,} rows, and LightGBM takes {LARGEST_QUERY:,}: "
+                f"A query has {train.size.max():,} rows, but LightGBM takes at most {LARGEST_QUERY:,}: "
                 "split it, or use a ranker of concordant."
             )
         grades = Grades.of(train.label)
         if self.objective == "rank_xendcg" and not grades.is_plain:
-            raise InputError(
-                "rank_xendcg needs labels that are whole numbers from 0 to 30: round them, or number them."
-            )
+            raise InputError("rank_xendcg needs integer labels from 0 to 30: round or number the labels.")
         by_row = None if train.weight is None else np.repeat(train.weight, train.size)
         settings = self._settings(grades, len(train.label))
         data = lightgbm.Dataset(_readable(train.X), grades.grade, weight=by_row, group=train.size, params=settings)
@@ -108,18 +106,18 @@ class LightGBMRanker(BoostedTrees):
         return np.asarray(booster.predict(_readable(X), num_threads=self._n_threads), np.float64)
 
     def check_learnt(self) -> None:
-        """Reject a text that is not a model of LightGBM over the features."""
+        """Raise ValueError if the text is not a valid LightGBM model of these features."""
         lightgbm_text(self.booster_text_, self.n_features_in_)
 
 
 @lru_cache(maxsize=8)
 def _booster(text: str, n_features: int) -> Any:
-    """Return the model a text describes; the library's parser only sees checked parts of it."""
+    """Return the model from its text; the library's parser receives only checked parts."""
     return _library().Booster(model_str=lightgbm_text(text, n_features))
 
 
 def _readable(X: Matrix) -> Matrix:
-    """Return sparse arrays as sparse matrices, the only kind LightGBM reads; nothing is copied."""
+    """Return sparse arrays as sparse matrices, which LightGBM requires, without copying."""
     if isinstance(X, np.ndarray):
         return X
     from scipy.sparse import csr_matrix

@@ -1,11 +1,11 @@
-"""ListMLE: the likelihood of whole orders.
+"""ListMLE: maximum likelihood of whole rankings.
 
-Minimise minus the Plackett-Luce log-likelihood of every query's order, sum_i [log sum_{j >= i} exp(f_j) - f_i] over the
-rows from the best label to the worst, f = w'x. Labels are graded, orders are not: rows of equal label are taken in a
-random order (seeded), in the order of the input, or with ``ties="best"`` in the order that is likeliest at the moment.
-Use it for data without many ties; where most labels are equal, ``OrderedPartitionRanker`` wastes nothing on the order
-of equals. One evaluation takes linear time. Reference: F. Xia et al., Listwise approach to learning to rank: theory and
-algorithm, ICML 2008.
+Minimise the negative Plackett-Luce log-likelihood of every query's order, sum_i [log sum_{j >= i} exp(f_j) - f_i] over
+the rows from the best label to the worst, f = w'x. Rows with equal labels have no order of their own: they are taken in
+a random order (seeded), in input order or, with ``ties="best"``, in the currently most likely order. Use it for data
+without many ties; if most labels are equal, ``OrderedPartitionRanker`` does not spend effort on the order of tied rows.
+One evaluation takes linear time. Reference: F. Xia et al., Listwise approach to learning to rank: theory and algorithm,
+ICML 2008.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""ListNet: match the chances to be first.
+"""ListNet: cross-entropy between the top-one probabilities of labels and scores.
 
-Minimise the cross entropy between softmax(labels) and softmax(scores) of every query: each row should come first as
-often as its label deserves. The size of labels counts, not only their order: grades 0 to 4 suit it. A convex loss in
-linear time. Reference: Z. Cao et al., Learning to rank: from pairwise approach to listwise approach, ICML 2007.
+Minimise the cross-entropy between softmax(labels) and softmax(scores) of every query. The values of the labels matter,
+not only their order: grades from 0 to 4 are suitable. A convex loss in linear time. Reference: Z. Cao et al., Learning
+to rank: from pairwise approach to listwise approach, ICML 2007.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""A ranker with any loss: one of concordant's by name, or one of your own.
+"""A ranker with a freely chosen loss.
 
-    LossRanker(loss="exponential")       the loss RankBoost minimises, here with a linear model
+    LossRanker(loss="exponential")       the loss of RankBoost, with a linear model
     LossRanker(loss=MyLoss(margin=2))    a subclass of concordant.losses.base.Loss
 
-Everything else (linear model, network or kernel; solver; queries, pairs, weights) is as for the other rankers. The
-exponential loss exp(-(f_i - f_j)) punishes a badly inverted pair more than any other; it costs O(n) per query of n
-rows. Reference: Y. Freund, R. Iyer, R. Schapire, Y. Singer, An efficient boosting algorithm for combining preferences,
-JMLR 2003.
+Models (linear, network or kernel), solvers, queries, pairs and weights are the same as for the other rankers. The
+exponential loss exp(-(f_i - f_j)) penalises badly misordered pairs most heavily; it costs O(n) per query of n rows.
+
+Reference: Y. Freund, R. Iyer, R. Schapire, Y. Singer, An efficient boosting algorithm for combining preferences, JMLR
+2003.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from concordant.losses.base import Loss
 
 @dataclass(eq=False, repr=False)
 class LossRanker(RidgeRanker):
-    """Ranker that minimises a chosen loss."""
+    """Ranker that minimises a chosen loss.
+
+    Parameters
+    ----------
+    loss : str or Loss, default 'exponential'
+        Name of a loss (``concordant losses`` lists all) or an instance of a subclass of ``Loss``.
+    """
 
     loss: str | Loss = "exponential"
 

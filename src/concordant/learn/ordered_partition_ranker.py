@@ -1,4 +1,4 @@
-"""Rank by a probabilistic model over ordered partitions: rows with equal labels are chosen together.
+"""Probabilistic model over ordered partitions: rows with equal labels are chosen together.
 
 The rows of a query form sets by label, X_1 > X_2 > … > X_K. Each is chosen from the rows R_k that remain, with
 probability Phi(X_k) / sum of Phi(S) over all non-empty sets S in R_k. Phi is a mean of the worths exp(f), f = w'x:
@@ -8,14 +8,12 @@ probability Phi(X_k) / sum of Phi(S) over all non-empty sets S in R_k. Phi is a 
     geometric, harmonic    no closed normaliser: sets are sampled and the steps are stochastic (adam), the gradient
                            by contrastive divergence
 
-Use it for graded labels, where most rows are tied: nothing is spent on ordering equals, and no pair is looked at, so a
-query of n rows costs O(n) to O(n log n). ``rank_weighting`` gives the levels that matter at the top more weight.
-
-With ties the likelihood is not concave in the scores, so other starts may end elsewhere. Fitting starts from zero
-weights, where all rows are equal; maximum and minimum have a kink there and start from the arithmetic mean's weights.
-``log_likelihood`` tells how likely labels are under the model. Reference:
-T. Truyen, D. Phung, S. Venkatesh, Probabilistic models over ordered partitions with applications in document ranking
-and collaborative filtering, SDM 2011.
+Use it for graded labels, where most rows are tied: tied rows are not ordered and pairs are not enumerated, so a query
+of n rows costs O(n) to O(n log n). ``rank_weighting`` gives more weight to the top levels. With ties the likelihood is
+not concave in the scores, so other starting points may lead to other optima. Fitting starts from zero weights; maximum
+and minimum have a kink there and start from the weights of the arithmetic mean. ``log_likelihood`` returns the
+log-likelihood of labels under the model. Reference: T. Truyen, D. Phung, S. Venkatesh, Probabilistic models over
+ordered partitions with applications in document ranking and collaborative filtering, SDM 2011.
 """
 
 from __future__ import annotations
@@ -72,10 +70,30 @@ class OrderedPartitionRanker(PairProbabilities):
         temperatures: int = 100,
         runs: int = 20,
     ) -> Floats:
-        """Return the log-probability of every query's labels under the model, queries in order of appearance.
+        """Return the log-likelihood of the labels of every query under the model.
 
-        Weights play no part. It is exact for the arithmetic mean, maximum and minimum; for the others it is estimated
-        by annealed importance sampling with so many ``temperatures`` and ``runs``.
+        It is exact for the arithmetic mean, maximum and minimum, and otherwise estimated by annealed importance
+        sampling. Weights are ignored.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+        group : array-like, optional
+            Sizes of consecutive queries, instead of ``qid``.
+        temperatures : int, default 100
+            Number of temperatures of the annealing.
+        runs : int, default 20
+            Number of runs of the annealing.
+
+        Returns
+        -------
+        ndarray of float64
+            One value per query, in order of first appearance.
         """
         scores = self.predict(X)
         label, query = _data.labels_only(y, len(scores)), _data.query_codes(len(scores), qid, group)
@@ -85,7 +103,7 @@ class OrderedPartitionRanker(PairProbabilities):
         )
 
     def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
-        """Minimise; if the loss has kinks, start from the optimum of the arithmetic mean."""
+        """Minimise the loss; a loss with kinks starts from the optimum of the arithmetic mean."""
         if not objective.loss.is_smooth and self._solver(objective.loss) not in STOCHASTIC:
             smooth = MeanPartitionLoss(self.backward, self.rank_weighting)
             smooth_objective = Objective(objective.scorer, smooth, objective.X, objective.data, alpha=objective.alpha)
@@ -95,7 +113,7 @@ class OrderedPartitionRanker(PairProbabilities):
         return super()._minimise(objective, start, watch, rng)
 
     def _loss(self) -> OrderedPartitionLoss:
-        """Return the loss for the mean chosen."""
+        """Return the loss of the chosen mean."""
         shared: dict[str, Any] = {
             "backward": self.backward,
             "rank_weighting": self.rank_weighting,

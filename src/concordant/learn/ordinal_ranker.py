@@ -6,11 +6,11 @@ with G logistic ("logit": proportional odds), normal ("probit") or 1 - exp(-exp(
 The thresholds are learnt with w; writing them as t_k = t_{k-1} + exp(d_k) keeps them in order. The mean negative
 log-likelihood plus alpha/2 |w|^2 is minimised by L-BFGS.
 
-Use it where labels are ratings or grades with the same meaning everywhere, and a category (or its chances) is wanted
-beside a ranking: ``predict`` returns the latent score x'w, ``predict_category`` and ``predict_proba`` the rest. Rows
-are learnt one by one: queries do not enter ``fit`` (a grade does not depend on its neighbours), so ``qid`` is accepted
-there only to keep the face of the other rankers (without it weights may differ anywhere), and is used by ``score``.
-Cost: two products with X per iteration.
+Use it if labels are ratings or grades with the same meaning in all queries, and categories (or their probabilities) are
+needed in addition to a ranking: ``predict`` returns the latent score x'w, ``predict_category`` and ``predict_proba``
+the rest. Rows are treated as independent: ``fit`` ignores queries and accepts ``qid`` only for compatibility with the
+other rankers (without it, weights may differ between all rows); ``score`` uses it. Cost: two products with X per
+iteration.
 
 Reference: P. McCullagh, Regression models for ordinal data, J. R. Statist. Soc. B 42, 1980.
 """
@@ -52,7 +52,7 @@ class OrdinalRanker(Ranker):
         "n_iter_": whole(),
         "loss_": floats(),
     }
-    _too_little: ClassVar[str] = "y holds one category only (n_samples={n_rows}). Give at least two."
+    _too_little: ClassVar[str] = "y holds only one category (n_samples={n_rows}). Give at least two."
 
     link: str = param("logit", "link function of the cumulative probabilities", choices=tuple(LINKS))
     alpha: float = param(1e-4, "ridge (L2) penalty on the weights, added to the mean loss", low=0)
@@ -62,7 +62,7 @@ class OrdinalRanker(Ranker):
 
     @staticmethod
     def _query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None = None) -> Int64s:
-        """Make every row a query, so that weights may differ anywhere, unless queries are given."""
+        """Make every row a query, so that weights may differ between rows, unless queries are given."""
         return np.arange(n_rows) if qid is None and group is None else _data.query_codes(n_rows, qid, group)
 
     def _is_informative(self, rows: Rows) -> bool:
@@ -83,13 +83,35 @@ class OrdinalRanker(Ranker):
             self.thresholds_ = self.thresholds_ + float(scaling.mean @ self.coef_)
 
     def predict(self, X: Any) -> Floats:
-        """Return the latent score x'w per row, higher for better."""
+        """Return the latent score x'w of every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores; higher is better. They are comparable across queries.
+        """
         check_is_fitted(self, "thresholds_")
         X = self._checked(X, reset=False)
         return self._finite(Linear(X.shape[1]).scores(X, self.coef_))
 
     def predict_proba(self, X: Any) -> Floats:
-        """Return the chance of every category (columns as in ``classes_``) per row."""
+        """Return the probability of every category for every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Probabilities; columns as in ``classes_``.
+        """
         score = self.predict(X)[:, None]
         bounds = np.concatenate([[-np.inf], self.thresholds_, [np.inf]])
         value, _, _ = chance_between(LINKS[self.link], bounds[:-1] - score, bounds[1:] - score)
@@ -97,7 +119,18 @@ class OrdinalRanker(Ranker):
         return np.asarray(chance / chance.sum(axis=1, keepdims=True))
 
     def predict_category(self, X: Any) -> Floats:
-        """Return the most likely category per row."""
+        """Return the most likely category of every row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Values of ``classes_``.
+        """
         chance = self.predict_proba(X)
         return np.asarray(self.classes_[chance.argmax(axis=1)])
 
@@ -108,17 +141,17 @@ class OrdinalRanker(Ranker):
 
 
 class _Likelihood:
-    """The mean negative log-likelihood as a function of weights, first threshold and log gaps, with its gradient."""
+    """The mean negative log-likelihood, with gradient, as a function of weights, first threshold and log gaps."""
 
     def __init__(self, X: Matrix, category: Int64s, weight: Floats, link: Link, alpha: float) -> None:
-        """Take rows with their category, from 0; weights are divided by their sum."""
+        """Take rows with their category, numbered from 0; the weights are normalised to sum to 1."""
         self.X, self.category, self.link, self.alpha = X, category, link, alpha
         self.weight = weight / weight.sum()
         self.scorer = Linear(X.shape[1])
         self.n_thresholds = int(category.max())
 
     def start(self, link: str) -> Floats:
-        """Return the start: zero weights, and the thresholds that fit the shares of the categories."""
+        """Return the starting point: zero weights, and thresholds that match the category frequencies."""
         from scipy.special import ndtri
 
         below = np.cumsum(np.bincount(self.category, weights=self.weight))[:-1].clip(1e-12, 1 - 1e-12)
@@ -149,5 +182,5 @@ class _Likelihood:
 
 
 def _thresholds(parameters: Floats) -> Floats:
-    """Return ascending thresholds from the first one and the logarithms of the gaps."""
+    """Return increasing thresholds from the first one and the logarithms of the gaps."""
     return np.cumsum(np.concatenate([parameters[:1], np.exp(parameters[1:])]))

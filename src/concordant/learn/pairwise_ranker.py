@@ -1,23 +1,24 @@
-"""Two-step ranking: any classifier learns which of two rows is better, then an order is made of its answers.
+"""Two-step ranking: a classifier predicts which of two rows is better, and its predictions are turned into an order.
 
-Step one turns every pair "i over j" of a query into two examples, (i, j) of class 1 and (j, i) of class 0, described by
-the difference of the two rows or by both side by side. The classifier's probability p (or its margin, squashed) becomes
+Step one turns every pair "i over j" of a query into two examples, (i, j) of class 1 and (j, i) of class 0. Their
+features are the difference of the two rows, or both rows concatenated. The classifier's probability p (or its margin,
+squashed) becomes
 
     f(i, j) = (p(i, j) + 1 - p(j, i))/2,   so that f(i, j) + f(j, i) = 1.
 
-Step two orders the rows of a query so as to keep much of f: AGREE = sum of f(i, j) over the pairs with i first.
-``ordering`` is "greedy" (Cohen, Schapire and Singer), "scc-greedy" (the same inside the strongly connected components
-of the preferences) or "kemeny" (the best order, with a proof where ``time_limit`` suffices).
+Step two orders the rows of a query to maximise AGREE, the sum of f(i, j) over the pairs with i first. ``ordering`` is
+"greedy" (Cohen, Schapire and Singer), "scc-greedy" (the same within the strongly connected components of the
+preferences) or "kemeny" (the optimal order, proven within ``time_limit`` if possible).
 
 ``classifier`` is any classifier of scikit-learn (Python), or a name: "logistic" (logistic regression, the default) or
 "svc", a support vector machine with a kernel on the differences, k(x_i - x_j, x_k - x_l). With a kernel that is not
 linear, f(i, j) is in general not a function of a difference of scores. ``C``, ``kernel``, ``gamma`` and ``degree`` are
 its settings; the model keeps its support vectors and their weights.
 
-Use it when a good classifier for the data is at hand (trees, boosted trees, a kernel machine), or when preferences are
-not transitive, so that no score can express them. Unlike other rankers it looks at whole sets: pass ``qid`` to
-``predict``; without it all rows are one set. Cost: the classifier on up to twice ``max_pairs`` examples ("svc": between
-their square and cube); to predict, n(n-1) pairs and O(n^2) for a query of n rows.
+Use it with a strong classifier for the data (trees, boosted trees, a kernel machine), or when preferences are not
+transitive, so that no score can represent them. Unlike other rankers, it orders whole queries: pass ``qid`` to
+``predict``; without it, all rows form one query. Cost: the classifier on up to twice ``max_pairs`` examples ("svc":
+between their square and cube); to predict, n(n-1) pairs and O(n^2) for a query of n rows.
 
 References: W. Cohen, R. Schapire and Y. Singer, Learning to order things, JAIR 10, 1999; R. Herbrich, T. Graepel and
 K. Obermayer, Large margin rank boundaries for ordinal regression, 2000.
@@ -66,7 +67,13 @@ LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, an
 
 @dataclass(eq=False, repr=False)
 class PairwiseRanker(Ranker):
-    """Binary classifier of pairs, and an order derived from its predictions."""
+    """Binary classifier of pairs, and an order derived from its predictions.
+
+    Parameters
+    ----------
+    classifier : estimator, default None
+        Any scikit-learn classifier; logistic regression if None.
+    """
 
     aliases: ClassVar = ("cohen",)
 
@@ -117,7 +124,7 @@ class PairwiseRanker(Ranker):
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Fit the classifier to both directions of every pair: (better, worse) is class 1, (worse, better) class 0."""
+        """Fit the classifier to both orientations of every pair: (better, worse) is class 1, the reverse class 0."""
         self._refuse_idle_settings()
         pairs = rows.pairs
         if pairs is None:
@@ -154,7 +161,20 @@ class PairwiseRanker(Ranker):
                 raise ParameterError(phrase(text, arg(name), arg("classifier", "svc")))
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
-        """Return, per row, how many rows of its query come after it; without ``qid`` all rows are one query."""
+        """Return, for every row, the number of rows of its query that come after it.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Scores; higher is better.
+        """
         check_is_fitted(self, "n_pairs_")
         X = self._scaled(X)
         scores = np.zeros(len(X))
@@ -166,7 +186,7 @@ class PairwiseRanker(Ranker):
             scores[rows[order + first_of(ptr)]] = np.repeat(size, size) - 1 - number_inside(ptr)
         if not all_proven:
             warnings.warn(
-                "Some orders are the best known, not proven best: raise "
+                "Some orders are not proven optimal: raise "
                 + arg("time_limit")
                 + ", or use "
                 + arg("time_limit", None)
@@ -177,7 +197,13 @@ class PairwiseRanker(Ranker):
         return scores
 
     def learnt_sizes(self) -> dict[str, int]:
-        """Return how many features describe a pair, and the number of support vectors."""
+        """Return the expected number of features of a pair and of support vectors, for validating a loaded model.
+
+        Returns
+        -------
+        dict of str to int
+            Sizes by name.
+        """
         mapped, described = getattr(self, "kernel_map_", None), self.n_features_in_
         if (mapped is None) == self._is_svc or (mapped is None) == hasattr(self, "dual_"):
             raise ValueError("does not go with the parameter classifier")
@@ -196,15 +222,42 @@ class PairwiseRanker(Ranker):
         return self.predict(X, qid=qid)
 
     def preference(self, X: Any, first: ArrayLike, second: ArrayLike) -> Floats:
-        """Return how much row ``first[k]`` of X is preferred to row ``second[k]``, between 0 and 1."""
+        """Return the preference for one row over another.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        first : array-like of int
+            Index of the first row of each pair.
+        second : array-like of int
+            Index of the second row of each pair.
+
+        Returns
+        -------
+        ndarray of float64
+            Preference for the first row, between 0 and 1.
+        """
         check_is_fitted(self, "n_pairs_")
         X = self._scaled(X)
         return self._preferences(X, *_data.named_rows(first, second, len(X)))
 
     def agree(self, X: Any, *, scores: ArrayLike | None = None, qid: ArrayLike | None = None) -> Floats:
-        """Return the AGREE of every query: how much preference its order keeps, of n(n-1)/2 at most.
+        """Return the AGREE of every query: the sum of the preferences that an order of its rows respects.
 
-        ``scores`` gives the order of the rows; this ranker's own if not given.
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        scores : array-like of shape (n_samples,), optional
+            Scores that define the order; by default the predictions of this ranker.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+
+        Returns
+        -------
+        ndarray of float64
+            One value per query, at most n(n-1)/2 for n rows.
         """
         order_scores = self.predict(X, qid=qid) if scores is None else np.asarray(scores, np.float64)
         X = self._scaled(X)
@@ -221,11 +274,11 @@ class PairwiseRanker(Ranker):
         return np.array(kept)
 
     def _scaled(self, X: Any) -> AnyArray:
-        """Check rows, and scale them as the training rows were."""
+        """Validate rows and scale them as in training."""
         return np.asarray(_scaling.scaled(self, self._checked(X, reset=False)))
 
     def _preferences(self, X: AnyArray, first: Int64s, second: Int64s) -> Floats:
-        """Return the preference for ``first`` over ``second`` rows, the mean of the classifier's answers both ways."""
+        """Return the preference for ``first`` over ``second`` rows, averaged over both orientations of the pair."""
         preference = np.empty(len(first))
         for start in range(0, len(first), PAIRS_AT_ONCE):
             span = slice(start, start + PAIRS_AT_ONCE)
@@ -244,7 +297,7 @@ class PairwiseRanker(Ranker):
         return chance_of_first(self.classifier_, features)
 
     def _matrices(self, X: AnyArray, query: Int64s) -> Iterator[tuple[Int64s, Int64s, Floats]]:
-        """Yield groups of queries: their rows, pointers that cut these into queries, and flat preference matrices."""
+        """Yield batches of queries: their rows, the bounds of the queries, and flat preference matrices."""
         rows = np.argsort(query, kind="stable")
         ends = np.cumsum(np.bincount(query)) if len(query) else np.zeros(0, np.int64)
         sizes = np.diff(ends, prepend=0)
@@ -279,7 +332,7 @@ class PairwiseRanker(Ranker):
         return matrices
 
     def _orders(self, ptr: Int64s, preference: Floats) -> tuple[Int64s, bool]:
-        """Return the order of every query, and whether all are what they promise (proven optimal for "kemeny")."""
+        """Return the order of every query, and whether all are proven optimal (always true except for "kemeny")."""
         if self.ordering == "kemeny":
             return kemeny_orders(ptr, preference, self.time_limit)
         return (greedy_orders if self.ordering == "greedy" else component_orders)(ptr, preference), True

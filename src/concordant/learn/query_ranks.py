@@ -1,13 +1,11 @@
-"""Places of features within their query: a feature for rankers that cannot see the competition.
+"""Ranks of features within their query, as additional features for rankers that score rows independently.
 
-A score says how good a row is by itself; whether it is the best of its query depends on the others. For every feature
-this transformer appends the row's mid-rank among the rows of its query, divided by their number: 1 for the largest
-value, and on no scale but the query's own. It uses nothing but the features of the rows to be ranked, so it may be
-used for new queries; rows must come with their whole query.
-
-On MQ2008 (LETOR 4.0) the ranks lift every linear loss by about half a point of MAP. Cost: O(F n log n) per query of n
-rows. Pass ``qid`` to ``transform``; in a Pipeline metadata routing carries it there, and a ranker of whole queries
-(BlendedRanker) does it by itself.
+Whether a row is the best of its query depends on the other rows, which a score of the single row cannot take into
+account. For every feature this transformer appends the row's mid-rank among the rows of its query, divided by their
+number: 1 for the largest value, independent of the scale of the feature. It uses only the features of the rows to be
+ranked, so it also applies to new queries, but each query must be complete. On MQ2008 (LETOR 4.0), the ranks improve
+every linear loss by about half a point of MAP. Cost: O(F n log n) per query of n rows. Pass ``qid`` to ``transform``;
+in a Pipeline, metadata routing passes it on, and BlendedRanker does this itself.
 """
 
 from __future__ import annotations
@@ -38,13 +36,41 @@ class QueryRanks(Appending):
     include_first: bool = param(True, "keep the original features, before the ranks")
 
     def fit(self, X: Any, y: object = None, *, qid: ArrayLike | None = None) -> Self:
-        """Learn nothing but the number of features."""
+        """Record the number of features.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        y : object, optional
+            Ignored.
+        qid : array-like, optional
+            Ignored.
+
+        Returns
+        -------
+        QueryRanks
+            The transformer itself.
+        """
         self._begin_fit()
         self._checked(X, reset=True)
         return self
 
     def transform(self, X: Any, *, qid: ArrayLike | None = None) -> AnyArray:
-        """Return the features (unless left out) followed by their ranks within the queries, in the type of X."""
+        """Append the ranks of the features within their queries.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+
+        Returns
+        -------
+        ndarray
+            The features, unless they are left out, followed by their ranks, in the floating-point type of X.
+        """
         check_is_fitted(self)
         X = np.ascontiguousarray(self._checked(X, reset=False))
         # Only the layout of the queries matters here, not the labels.
@@ -53,7 +79,22 @@ class QueryRanks(Appending):
         return np.concatenate([X, ranks], axis=1) if self.include_first else ranks
 
     def fit_transform(self, X: Any, y: object = None, *, qid: ArrayLike | None = None) -> AnyArray:
-        """Return the features with their ranks within the queries."""
+        """Fit to X and return it with the ranks of the features within their queries.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features.
+        y : object, optional
+            Ignored.
+        qid : array-like of shape (n_samples,), optional
+            Query of every row, in any order; without it, all rows form one query.
+
+        Returns
+        -------
+        ndarray
+            The result of ``transform``.
+        """
         return self.fit(X, y, qid=qid).transform(X, qid=qid)
 
     def _new_names(self, names: Sequence[str]) -> Sequence[str]:

@@ -1,19 +1,19 @@
-"""RankBoost: a weighted vote of thresholded features, each chosen to correct the pairs the earlier ones got wrong.
+"""RankBoost: a weighted vote of thresholds on features, each chosen to correct the pairs that earlier ones misordered.
 
     f(x) = sum_t alpha_t h_t(x),   h_t(x) = 1 if feature_t > threshold_t (or <=, direction -1), 0 if it is missing
 
-Every pair i over j of a query has a weight D(i, j), at first equal. A round takes the h of largest edge
-eps+ - eps- (the weight of the pairs it orders rightly minus that of those it reverses), gives it
-alpha = 1/2 log((eps+ + s)/(eps- + s)), and multiplies D(i, j) by exp(-alpha (h_i - h_j))/Z. The share R of misordered
-pairs never exceeds the product of the Z. Without smoothing s, Z = eps0 + 2 sqrt(eps+ eps-), and R <= exp(-2 gamma^2 T)
-if every edge is at least 2 gamma.
+Every pair i over j of a query has a weight D(i, j), initially equal. A round selects the h with the largest edge eps+ -
+eps- (the weight of the pairs it orders correctly minus that of the pairs it reverses), gives it alpha = 1/2 log((eps+ +
+s)/(eps- + s)), and multiplies D(i, j) by exp(-alpha (h_i - h_j))/Z. The share R of misordered pairs never exceeds the
+product of the Z. Without smoothing s, Z = eps0 + 2 sqrt(eps+ eps-), and R <= exp(-2 gamma^2 T) if every edge is at
+least 2 gamma.
 
-D(i, j) is proportional to exp(-f_i) exp(f_j): pairs are never written out. With the potential
+D(i, j) is proportional to exp(-f_i) exp(f_j), so pairs are never enumerated. With the potential
 pi_i = sum_j D(i, j) - sum_j D(j, i), from sums over the tiers of a query, the edge of any h is sum_i pi_i h_i, so a
 round costs O(rows x features) and works on queries of any size.
 
-Use it when features have different scales, are missing for some objects, or come as votes of experts: only their order
-counts. Reference: Y. Freund, R. Iyer, R. Schapire and Y. Singer, An efficient boosting algorithm for combining
+Use it when features have different scales, have missing values, or are scores of experts: only the order of their
+values matters. Reference: Y. Freund, R. Iyer, R. Schapire and Y. Singer, An efficient boosting algorithm for combining
 preferences, JMLR 4, 2003.
 """
 
@@ -68,7 +68,7 @@ class RankBoost(Ranker):
     metric: str = param(METRIC, "metric monitored on the validation set")
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
-        """Weight the pairs, cut the features into intervals, and boost."""
+        """Weight the pairs, bin the features and run the boosting rounds."""
         if rows.pairs is None:
             queries = rows.queries
             if self.weighting == "queries":
@@ -81,7 +81,18 @@ class RankBoost(Ranker):
         self._boost(cuts, weights, None if valid is None else self._validation(valid, self.metric))
 
     def predict(self, X: Any) -> Floats:
-        """Return a score per row, higher for better; only rows of the same query should be compared."""
+        """Return a score per row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Features of the rows to score.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One score per row; higher is better. Only scores of the same query are comparable.
+        """
         check_is_fitted(self, "alphas_")
         X = self._checked(X, reset=False)
         scores = np.zeros(len(X))
@@ -93,7 +104,7 @@ class RankBoost(Ranker):
         return self._finite(scores)
 
     def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None) -> None:
-        """Run the rounds; store the stumps up to the best round, and the history of all rounds."""
+        """Run the rounds; store the stumps up to the best round and the history of all rounds."""
         smoothing = 0.5 / weights.total if self.smoothing is None else self.smoothing
         score = np.zeros(cuts.code.shape[1])
         chosen: list[_Stump] = []
@@ -128,7 +139,7 @@ class RankBoost(Ranker):
 
 
 class _Stump(NamedTuple):
-    """What a round adds: alpha to rows above a threshold of a feature or, with direction -1, to the others."""
+    """One boosting step: alpha is added to rows above a threshold of a feature or, with direction -1, to the others."""
 
     feature: int
     threshold: float
@@ -136,13 +147,13 @@ class _Stump(NamedTuple):
     alpha: float
 
     def votes(self, X: AnyArray) -> Floats:
-        """Return what the stump adds to the scores of rows."""
+        """Return the increments of the scores of rows."""
         column = X[:, self.feature]
         return np.asarray(self.alpha * (column > self.threshold if self.direction > 0 else column <= self.threshold))
 
 
 def _steps(column: AnyArray, threshold: Floats, direction: AnyArray, alpha: Floats) -> Floats:
-    """Return the sum of many stumps on one feature: a step function, looked up once per row; 0 if missing."""
+    """Return the sum of many stumps on one feature, a step function evaluated by lookup; 0 if the value is missing."""
     order = np.argsort(threshold, kind="stable")
     up, down = (np.where(direction[order] == sign, alpha[order], 0.0) for sign in (1, -1))
     table = np.concatenate([[0.0], np.cumsum(up)]) + np.concatenate([np.cumsum(down[::-1])[::-1], [0.0]])

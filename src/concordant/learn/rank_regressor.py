@@ -1,9 +1,8 @@
-"""Rank regression: differences of scores should be one.
+"""Rank regression: least squares on pairwise differences of scores.
 
-The mean of (1 - (f_i - f_j))^2 over the pairs i over j of every query is minimised: least squares on differences, the
-smoothest of the pair losses. Use it as a fast baseline: one evaluation costs O(n) per query of n rows, plus the
-products with X. Reference: T. Tran, D. Phung, S. Venkatesh, Modelling human preferences for ranking and collaborative
-filtering, 2013, section 5.
+The mean of (1 - (f_i - f_j))^2 over the pairs i over j of every query is minimised. Use it as a fast baseline: one
+evaluation costs O(n) per query of n rows, plus the products with X. Reference: T. Tran, D. Phung, S. Venkatesh,
+Modelling human preferences for ranking and collaborative filtering, 2013, section 5.
 """
 
 from __future__ import annotations

@@ -1,25 +1,26 @@
-"""RankSVM: separate every pair of rows of a query by a margin.
+"""RankSVM: large-margin ranking of pairs of rows within a query.
 
     min_w  |w|^2 / 2  +  C / |P| * sum over pairs i over j of loss(1 - (f_i - f_j)),    f = w'x
 
-over the set P of pairs with different labels in the same query (or given as ``pairs``); the loss is max(0, m)
-("hinge") or its square. Use it for graded labels when only the order counts; it is among the most accurate linear
-rankers and says how far from the optimum it stopped (``dual_gap_``, in units of the objective divided by C).
+over the set P of pairs with different labels in the same query (or given as ``pairs``); the loss is max(0, m) ("hinge")
+or its square. Use it for graded labels when only the order matters; it is among the most accurate linear rankers and
+reports its distance from the optimum (``dual_gap_``, the duality gap of the objective divided by C). C/|P| normalises
+by the number of pairs, so C has the same meaning for small and large data. The default of 10 suits standardised
+features, where useful weights and reductions of the mean loss are a few tenths: it then shrinks only uninformative
+directions. Results change little between 1 and 1000; choose by validation. With ``kernel="rbf"`` all differences are
+shorter than 1.5, so C should be larger: 100 to 10000.
 
-C/|P| counts pairs relative to their number, so C means the same on small and large sets. The default of 10 is made for
-standardised features, where useful weights are some tenths and the mean loss can fall by some tenths: it then shrinks
-only directions that hardly tell better from worse. Between 1 and 1000 little changes; choose by validation. With
-``kernel="rbf"`` all differences are shorter than 1.5, so C should be larger: 100 to 10000.
+Solvers. Hinge: a bundle method, whose passes over the data (usually 5 to 50) cost O(n F) plus O(n log n) for the loss,
+regardless of the number of pairs, until the duality gap is below ``tol`` of the objective. Squared hinge: truncated
+Newton, until a step improves the objective by less than a hundredth of that. With ``valid`` the gap is that of the last
+iteration.
 
-Solvers. Hinge: a bundle method, whose passes over the data cost O(n F) plus O(n log n) for the loss however many pairs
-there are (5 to 50 passes as a rule), until the duality gap is below ``tol`` of the objective. Squared hinge: truncated
-Newton, until a step gains less than a hundredth of that. With ``valid`` the gap is that of the last iteration.
-
-Kernels. With ``kernel=`` a row stands for its image in the kernel's space and pairs are differences *there*, so that
-f remains a score of single rows, f(x) = sum_r c_r k(x_r, x); the dual is solved by coordinate descent with
-k(i, r) - k(i, s) - k(j, r) + k(j, s) between pairs (i, j) and (r, s), O(n^2) memory. A kernel applied to the vectors
-x_i - x_j is another model, one that compares but does not score; ``PairwiseRanker`` with a kernel classifier is that.
-For many rows, ``components`` draws that many rows to carry the expansion (Nystroem), and the model is linear in them.
+Kernels. With ``kernel=``, rows are mapped to the kernel's feature space and pairs are differences in that space, so
+that f remains a score of single rows, f(x) = sum_r c_r k(x_r, x); the dual is solved by coordinate descent with k(i, r)
+- k(i, s) - k(j, r) + k(j, s) between pairs (i, j) and (r, s), O(n^2) memory. A kernel applied to the vectors x_i -
+  x_j is a different model, which compares rows but does not score them; use ``PairwiseRanker`` with a kernel
+  classifier for it. For many rows, ``components`` samples that many rows for the expansion (Nystroem approximation),
+  in which the model is linear.
 
 References: R. Herbrich, T. Graepel, K. Obermayer, Large margin rank boundaries for ordinal regression, 2000;
 T. Joachims, Optimizing search engines using clickthrough data, KDD 2002 and Training linear SVMs in linear time, KDD
@@ -67,7 +68,7 @@ class RankSVM(GradientRanker):
         "support_": optional(whole("weights")),
     }
 
-    C: float = param(10.0, "inverse regularisation strength: weight of the mean pair loss against |w|^2 / 2", low=0)
+    C: float = param(10.0, "inverse regularisation strength: weight of the mean pair loss", low=0)
     loss: str = param("hinge", "loss of a pair inside the margin", choices=("hinge", "squared-hinge"))
     solver: str = param(
         "auto",
@@ -86,7 +87,7 @@ class RankSVM(GradientRanker):
         return 1 / self.C
 
     def _solver(self, loss: Loss) -> str:
-        """Return the solver: the one asked for, or one that suits loss and kernel."""
+        """Return the name of the solver: the given one, or one that suits the loss and the kernel."""
         if self.solver != "auto" or self.hidden:
             return super()._solver(loss)
         if self.loss == "squared-hinge":
@@ -94,7 +95,7 @@ class RankSVM(GradientRanker):
         return "dual" if self.kernel is not None and self.components is None else "bundle"
 
     def _is_expansion(self) -> bool:
-        """Return whether the model has a coefficient per row of training data."""
+        """Return whether the model has a coefficient per training row."""
         exact = self.kernel is not None and self.components is None
         return exact and self._solver(self._loss()) in ("dual", "bundle")
 
@@ -107,7 +108,7 @@ class RankSVM(GradientRanker):
         return self.kernel_map_.transform(X)
 
     def _minimise(self, objective: Objective, start: Floats, watch: Watch, rng: np.random.Generator) -> Minimum:
-        """Minimise by the solver chosen, and store the duality gap."""
+        """Minimise with the chosen solver and store the duality gap."""
         solver = self._solver(objective.loss)
         if solver == "dual":
             return self._by_dual(objective, watch, rng)
@@ -159,7 +160,7 @@ class RankSVM(GradientRanker):
         return minimum if to_weights is None else replace(minimum, point=to_weights @ minimum.point)
 
     def _by_bundle(self, objective: Objective, start: Floats, watch: Watch) -> Minimum:
-        """Minimise by the bundle method; of an expansion, in coordinates in which the penalty is a plain square."""
+        """Minimise by the bundle method; for an expansion, in coordinates in which the penalty is a sum of squares."""
         root = None
         if self._is_expansion():  # |w|^2 is c'Kc
             root = inverse_root(objective.X)
@@ -173,7 +174,7 @@ class RankSVM(GradientRanker):
         return minimum if root is None else replace(minimum, point=root @ minimum.point)
 
     def _keep(self, scorer: Scorer, minimum: Minimum, watch: LearningCurve) -> None:
-        """Store what was learnt; of an expansion only the rows with a coefficient (support vectors)."""
+        """Store the learnt weights; of an expansion, only the support vectors."""
         super()._keep(scorer, minimum, watch)
         if self.kernel is not None and self.kernel_map_.projection is None:
             self.support_ = np.flatnonzero(self.coef_)
@@ -182,13 +183,13 @@ class RankSVM(GradientRanker):
 
 
 def _through(transform: Matrix | None, watch: Watch) -> Callable[[int, Floats, float], bool]:
-    """Return a watch that sees points as the model stores them: multiplied by ``transform``."""
+    """Return a callback that receives the points multiplied by ``transform``, as the model stores them."""
     if transform is None:
         return watch
     return lambda iteration, point, value: watch(iteration, transform @ point, value)
 
 
 def _gap(objective: Objective, point: Floats) -> float:
-    """Return the duality gap of a smooth or hinge loss at a point: |gradient|² / (2 alpha), with multipliers -loss'."""
+    """Return the duality gap of a smooth or hinge loss at a point: |gradient|² / (2 alpha), dual variables -loss'."""
     slope = objective(point)[1]
     return float(slope @ slope) / (2 * objective.alpha)

@@ -1,9 +1,9 @@
-"""Rao and Kupper's model of pairs with ties.
+"""Rao and Kupper's model of pairwise comparisons with ties.
 
 With u = exp(f) and a threshold theta = 1 + exp(alpha), learnt with the weights: P(i over j) = u_i / (u_i + theta u_j),
-and what is left of 1 is the chance of a tie: differences below a threshold go unnoticed. Use it when ties mean "too
-close to tell". One evaluation costs O(n^2) per query of n rows. Reference: P. Rao, L. Kupper, Ties in paired-comparison
-experiments: a generalization of the Bradley-Terry model, JASA 1967.
+and the remaining probability is that of a tie: differences below a threshold are not noticed. Use it when ties mean
+"too close to call". One evaluation costs O(n^2) per query of n rows. Reference: P. Rao, L. Kupper, Ties in
+paired-comparison experiments: a generalization of the Bradley-Terry model, JASA 1967.
 """
 
 from __future__ import annotations

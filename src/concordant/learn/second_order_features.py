@@ -1,13 +1,13 @@
 """Second-order features: products of two features (squares included) that correlate with the label.
 
-A product x_a x_b is kept if |Pearson correlation with y| > ``threshold``. No product is ever written out for all rows
-to find that: with features centred, z = x - m,
+A product x_a x_b is kept if |Pearson correlation with y| > ``threshold``. The products need not be computed for all
+rows: with centred features z = x - m,
 
     x_a x_b = m_a m_b + m_a z_b + m_b z_a + z_a z_b,
 
 so covariances and variances of all products follow from four matrix products, Z'Z, (Z^2)'Z, (Z^2)'(Z^2) and (yZ)'Z,
-summed over blocks of rows. Centring first also keeps what subtraction of large means would destroy. ``transform``
-builds only the columns kept. Linear rankers gain most from them.
+summed over blocks of rows. Centring first also avoids cancellation. ``transform`` computes only the selected columns.
+Linear rankers benefit most.
 
 Cost: O(n F^2) time in matrix products, O(F^2) memory. Reference: T. Tran, D. Phung and S. Venkatesh, Modelling human
 preferences for ranking and collaborative filtering, Knowledge and Information Systems 47, 2016.
@@ -48,7 +48,20 @@ class SecondOrderFeatures(Appending):
     block: int = param(4096, "number of rows processed at a time", low=1)
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:
-        """Find the products that correlate with the label."""
+        """Find the products that correlate with the label.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+        y : array-like of shape (n_samples,)
+            Labels; required.
+
+        Returns
+        -------
+        SecondOrderFeatures
+            The transformer itself.
+        """
         self._begin_fit()
         X = self._checked(X, reset=True)
         label = _data.labels_only(self._labels(y), len(X))
@@ -64,7 +77,18 @@ class SecondOrderFeatures(Appending):
         return self
 
     def transform(self, X: Any) -> AnyArray:
-        """Return the features (unless left out) followed by the products kept, in the type of X."""
+        """Append the selected products.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Features.
+
+        Returns
+        -------
+        ndarray
+            The features, unless they are left out, followed by the products, in the floating-point type of X.
+        """
         check_is_fitted(self, "correlations_")
         X = self._checked(X, reset=False)
         n_first = X.shape[1] if self.include_first else 0
@@ -82,7 +106,7 @@ class SecondOrderFeatures(Appending):
 def _correlations(X: AnyArray, label: Floats, block: int) -> Floats:
     """Return the correlation of every product of two features with the label: F x F, 0 if either is constant.
 
-    Moments of products follow from those of centred features z = x - mean; see the module.
+    The moments of the products follow from those of the centred features; the module docstring has the formula.
     """
     n, n_features = X.shape
     mean = X.mean(axis=0, dtype=np.float64)

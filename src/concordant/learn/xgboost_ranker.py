@@ -1,10 +1,10 @@
-"""Gradient-boosted trees by XGBoost, under the face of the other rankers.
+"""Gradient-boosted trees by XGBoost, with the interface of the other rankers.
 
 ``objective`` is "rank:ndcg" (LambdaMART: logistic pairs weighted by the change of NDCG when the two swap),
-"rank:pairwise" (the same without weights) or "rank:map" (weighted by the change of MAP; labels 0 and 1). When to use
-trees, and what labels may be, stands in ``LightGBMRanker``, which this class resembles: NaN features are missing,
-queries may come in any order, ``valid=`` stops early on any metric of concordant. The fitted model is kept as XGBoost's
-own JSON in ``booster_text_``.
+"rank:pairwise" (the same without weights) or "rank:map" (weighted by the change of MAP; labels 0 and 1).
+``LightGBMRanker`` describes when to use trees and which labels are allowed. NaN marks missing features, queries may
+come in any order, and ``valid=`` enables early stopping on any metric of concordant. The fitted model is stored in
+XGBoost's JSON format in ``booster_text_``.
 
 Cost: O(rows x features) per tree. References: T. Chen and C. Guestrin, XGBoost: a scalable tree boosting system,
 KDD 2016; C. Burges, From RankNet to LambdaRank to LambdaMART, Microsoft Research MSR-TR-2010-82.
@@ -39,7 +39,7 @@ class XGBoostRanker(BoostedTrees):
         xgboost = _library()
         grades = Grades.of(train.label)
         if self.objective == "rank:map" and grades.grade.max() > 1:
-            raise InputError("rank:map needs labels 0 and 1: make them so, or use rank:ndcg.")
+            raise InputError("rank:map needs labels 0 and 1: convert them, or use rank:ndcg.")
         data = xgboost.DMatrix(train.X, grades.grade)
         data.set_group(train.size)
         if train.weight is not None:
@@ -93,7 +93,7 @@ class XGBoostRanker(BoostedTrees):
         return np.asarray(_booster(self.booster_text_, self.n_features_in_).predict(data), np.float64)
 
     def check_learnt(self) -> None:
-        """Reject a text that is not a model of XGBoost over the features."""
+        """Raise ValueError if the text is not a valid XGBoost model of these features."""
         xgboost_text(self.booster_text_, self.n_features_in_)
 
 
@@ -103,7 +103,7 @@ def _text(booster: Any) -> str:
 
 @lru_cache(maxsize=8)
 def _booster(text: str, n_features: int) -> Any:
-    """Return the model a text describes; the library's parser only sees checked parts of it."""
+    """Return the model from its text; the library's parser receives only checked parts."""
     booster = _library().Booster()
     booster.load_model(bytearray(xgboost_text(text, n_features), "utf-8"))
     return booster

@@ -9,6 +9,7 @@ import numpy as np
 
 from concordant.errors import NeedError, arg
 from concordant.losses.queries import Pairs, Queries
+from concordant.params import document
 from concordant.types import AnyArray, Floats, Int64s
 
 NOTHING: Floats = np.zeros(0)
@@ -41,6 +42,9 @@ class Loss(ABC):
     is_smooth: ClassVar[bool] = True
     is_exact: ClassVar[bool] = True  # False: the gradient is estimated, or belongs to no function; no line searches
     own_start: ClassVar[tuple[float, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        document(cls)
 
     @abstractmethod
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:

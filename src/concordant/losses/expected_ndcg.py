@@ -35,7 +35,17 @@ MAX_OBJECTS = 16  # objects whose sets are summed over
 
 @dataclass(frozen=True)
 class ExpectedNdcgLoss(Loss):
-    """1 minus the expected NDCG of an order drawn from the scores."""
+    """1 minus the expected NDCG of an order drawn from the scores.
+
+    Parameters
+    ----------
+    cutoff : int or None, default None
+        Rank cutoff of NDCG; None for the whole list.
+    largest : int, default 10
+        Maximum number of objects per query; larger queries are sampled.
+    seed : int, default 0
+        Seed of the samples.
+    """
 
     name: ClassVar[str] = "expected-ndcg"
     is_convex: ClassVar[bool] = False

@@ -33,7 +33,17 @@ _TARGETS = {"ndcg": int(Lambda.NDCG), "ap": int(Lambda.AP), "err": int(Lambda.ER
 
 @dataclass(frozen=True)
 class LambdaRankLoss(Loss):
-    """Logistic loss over pairs, weighted by the change in a metric."""
+    """Logistic loss over pairs, weighted by the change in a metric.
+
+    Parameters
+    ----------
+    target : {'ndcg', 'err', 'ap'}, default 'ndcg'
+        Metric whose change weights the pairs.
+    cutoff : int or None, default None
+        Rank cutoff of the metric; None for the whole list.
+    largest : float or None, default None
+        Largest label, which scales ERR; None to take it from the data.
+    """
 
     name: ClassVar[str] = "lambdarank"
     is_convex: ClassVar[bool] = False

@@ -26,7 +26,13 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class ListMLELoss(Loss):
-    """Plackett-Luce negative log-likelihood of the order; ``is_best`` orders tied objects by decreasing score."""
+    """Plackett-Luce negative log-likelihood of the order; ``is_best`` orders tied objects by decreasing score.
+
+    Parameters
+    ----------
+    is_best : bool, default False
+        Whether tied objects are in their most likely order, by decreasing score, instead of the given order.
+    """
 
     name: ClassVar[str] = "list-mle"
 

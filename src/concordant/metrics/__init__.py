@@ -1,4 +1,4 @@
-"""Metrics on arrays: retrieval metrics, distances between rankings, significance of differences.
+"""Retrieval metrics, distances between rankings and significance tests, computed on arrays.
 
 >>> from concordant import metrics
 >>> metrics.evaluate_arrays([0.9, 0.5, 0.1], [0, 2, 1], None, ["ndcg@2", "map"])["map"].round(3).tolist()
@@ -6,7 +6,7 @@
 >>> metrics.kendall([1, 2, 3], [3, 2, 1])
 3.0
 
-Evaluation, learners and reports import from here; the room imports kernels, parameters and the registry.
+Evaluation, learners and reports import from this package; it imports kernels, parameters and the registry.
 """
 
 from __future__ import annotations

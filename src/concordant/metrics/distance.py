@@ -1,14 +1,12 @@
 """Distances between rankings of the same items, with ties and missing items.
 
-A ranking is a vector of ranks, one per item: lower is better, equal is tied, NaN is not ranked. Only the order
-inside a vector matters, never the size of its numbers. The first argument is the reference (the truth, where
-there is one).
+A ranking is a vector of ranks, one per item: lower is better, equal ranks are ties, and NaN marks unranked items. Only
+the order of the values matters, not their size. The first argument is the reference (the truth, if there is one). The
+treatment of unranked items is an explicit choice where it matters:
 
-What happens to items that a ranking leaves out is an explicit choice where it matters:
-
-- ``missing="ignore"``: only the items both rank are compared;
-- ``missing="last"``: unranked items are one last bucket;
-- ``missing="last-free"``: one last bucket, and pairs inside it cost nothing.
+- ``missing="ignore"``: only the items that both rank are compared;
+- ``missing="last"``: unranked items are tied in last place;
+- ``missing="last-free"``: the same, but pairs of unranked items cost nothing.
 """
 
 from __future__ import annotations
@@ -27,7 +25,33 @@ from concordant.params import values_of
 def compare_ranks(
     reference: ArrayLike, ranks: ArrayLike, metrics: str | Metric | Iterable[str | Metric]
 ) -> dict[str, float]:
-    """Compare a ranking with a reference: the value of every distance metric by its name."""
+    """Compare a ranking with a reference ranking by several distance metrics.
+
+    Parameters
+    ----------
+    reference : array-like of shape (n_items,)
+        Ranks of the reference (the truth, if there is one); NaN for unranked items.
+    ranks : array-like of shape (n_items,)
+        Ranks to compare with it.
+    metrics : str, Metric or iterable of these
+        Distance metrics, such as ``"kendall tau-b"``.
+
+    Returns
+    -------
+    dict of str to float
+        Values by metric.
+
+    Raises
+    ------
+    ParameterError
+        If a metric needs relevance labels.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> metrics.compare_ranks([1, 2, 3], [1, 3, 2], "kendall footrule")
+    {'kendall': 1.0, 'footrule': 2.0}
+    """
     values = {}
     for metric in parse_all(metrics):
         if not isinstance(metric, DistanceMetric):
@@ -38,9 +62,9 @@ def compare_ranks(
 
 @dataclass(frozen=True)
 class DistanceMetric(Metric):
-    """A metric of one ranking against a reference ranking of the same items.
+    """A metric that compares a ranking with a reference ranking of the same items.
 
-    ``function`` takes the two vectors of ranks and the options by name.
+    ``function`` takes the two vectors of ranks, and the options by name.
     """
 
     kind: ClassVar[str] = "distance"
@@ -48,5 +72,18 @@ class DistanceMetric(Metric):
     function: ClassVar[Callable[..., float]]
 
     def compare(self, reference: ArrayLike, ranks: ArrayLike) -> float:
-        """Compare two vectors of ranks."""
+        """Compare two vectors of ranks.
+
+        Parameters
+        ----------
+        reference : array-like of shape (n_items,)
+            Ranks of the reference (the truth, if there is one); NaN for unranked items.
+        ranks : array-like of shape (n_items,)
+            Ranks to compare with it.
+
+        Returns
+        -------
+        float
+            The value of the metric.
+        """
         return type(self).function(reference, ranks, **values_of(self))

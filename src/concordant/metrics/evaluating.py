@@ -1,10 +1,9 @@
-"""Evaluate ranked lists: every metric asked for, for every query, from arrays.
+"""Evaluation of ranked lists from arrays: all requested metrics for every query.
 
-Two entrances: :func:`evaluate_arrays` takes scores, labels and groups in any order; :func:`evaluate_ranked`
-takes labels that already stand best first. All compiled metrics of a query come from one pass over its list.
-
-Equal scores stand in row order (``ties="order"``), or every metric is its mean over all orders inside the ties
-(``ties="average"``; see :mod:`concordant.metrics.lists`), which does not depend on the order of rows.
+:func:`evaluate_arrays` takes scores, labels and groups in any order; :func:`evaluate_ranked` takes labels sorted by
+rank. All compiled metrics of a query are computed in one pass over its list. Tied documents keep the order of the rows
+(``ties="order"``), or every metric is averaged over all orders of tied documents (``ties="average"``; see
+:mod:`concordant.metrics.lists`), which does not depend on the order of the rows.
 """
 
 from __future__ import annotations
@@ -32,11 +31,33 @@ def evaluate_arrays(
     unjudged: str = "zero",
     ties: str = "order",
 ) -> dict[str, Floats]:
-    """Evaluate scored documents, rows in any order: one value per group for every metric.
+    """Evaluate scored documents, given as rows in any order.
 
-    Higher scores rank first, equal scores in row order; with ``ties="average"`` a value is the mean over all orders of
-    equal scores. ``label`` may hold NaN for unjudged documents. ``group``
-    is any array of integers or text (None: one group); values come in order of first appearance of the groups.
+    Parameters
+    ----------
+    score : array-like of shape (n_rows,)
+        Scores; higher scores rank first.
+    label : array-like of shape (n_rows,)
+        Relevance grades; NaN for unjudged documents.
+    group : array-like of shape (n_rows,) or None
+        Query of every row, integers or text; None for a single query.
+    metrics : str, Metric or iterable of these
+        Retrieval metrics, such as ``"ndcg@10"``.
+    unjudged : {'zero', 'skip'}, default 'zero'
+        Treat unjudged documents as irrelevant, or remove them from the lists (condensed lists).
+    ties : {'order', 'average'}, default 'order'
+        Keep tied documents in row order, or average over all their orders.
+
+    Returns
+    -------
+    dict of str to ndarray
+        One value per query for every metric, queries in order of first appearance.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> metrics.evaluate_arrays([0.9, 0.5, 0.1], [0, 2, 1], None, "mrr")["mrr"].tolist()
+    [0.5]
     """
     score_by_row, label_by_row = _floats(score, "score"), _floats(label, "label")
     if len(score_by_row) != len(label_by_row):
@@ -76,13 +97,31 @@ def evaluate_ranked(
     joined: bool = False,
     level: ArrayLike | None = None,
 ) -> dict[str, Floats]:
-    """Evaluate lists that stand best first: one value per query for every metric.
+    """Evaluate lists of labels that are sorted by rank, best first.
 
-    Query q owns ``ranked_label[ptr[q]:ptr[q+1]]`` (NaN: unjudged) and all its judged labels, ranked or not,
-    are ``judged_label[judged_ptr[q]:judged_ptr[q+1]]``. ``unjudged="skip"`` takes unjudged documents out of the
-    lists (condensed lists) instead of counting them as 0. ``joined`` promises that every ranked label was taken from
-    the judged ones, so that only those need checking. With ``level`` (ranks or scores, one per ranked label)
-    neighbours of equal level are tied, and a value is the mean over all their orders.
+    Parameters
+    ----------
+    ranked_label : array-like of shape (n_ranked,)
+        Labels of the ranked documents of all queries; NaN for unjudged documents.
+    ptr : array-like of int
+        Bounds of the lists: query q has ``ranked_label[ptr[q]:ptr[q + 1]]``.
+    judged_label : array-like of shape (n_judged,)
+        Labels of all judged documents, ranked or not.
+    judged_ptr : array-like of int
+        Bounds of the judged labels of each query.
+    metrics : str, Metric or iterable of these
+        Retrieval metrics, such as ``"ndcg@10"``.
+    unjudged : {'zero', 'skip'}, default 'zero'
+        Treat unjudged documents as irrelevant, or remove them from the lists (condensed lists).
+    joined : bool, default False
+        Whether every ranked label was taken from the judged labels, so that only the latter are validated.
+    level : array-like of shape (n_ranked,), optional
+        Ranks or scores. Adjacent documents with equal levels are tied, and values are averaged over all their orders.
+
+    Returns
+    -------
+    dict of str to ndarray
+        One value per query for every metric.
     """
     ranked, judged = _floats(ranked_label, "ranked_label"), _floats(judged_label, "judged_label")
     starts, judged_starts = (
@@ -109,14 +148,25 @@ def evaluate_ranked(
 
 
 def mean(values: ArrayLike) -> float:
-    """Average per-query values, leaving out skipped queries (NaN); NaN when none is left."""
+    """Return the mean over queries, without skipped ones (NaN).
+
+    Parameters
+    ----------
+    values : array-like of float
+        Values of a metric, one per query.
+
+    Returns
+    -------
+    float
+        The mean, NaN if all queries are skipped.
+    """
     kept = np.asarray(values, np.float64)
     kept = kept[~np.isnan(kept)]
     return float(kept.mean()) if len(kept) else float("nan")
 
 
 def _retrieval_only(metrics: str | Metric | Iterable[str | Metric]) -> list[RetrievalMetric]:
-    """Return the metrics as objects; reject distances, which need a second ranking."""
+    """Return the metrics as objects; raise ParameterError for distances, which need a second ranking."""
     chosen = []
     for metric in parse_all(metrics):
         if not isinstance(metric, RetrievalMetric):
@@ -126,7 +176,7 @@ def _retrieval_only(metrics: str | Metric | Iterable[str | Metric]) -> list[Retr
 
 
 def _table(chosen: list[RetrievalMetric], largest_label: float) -> Floats:
-    """Return the metrics as the kernels read them, a row each."""
+    """Return the metrics in the form that the kernels take, one row each."""
     return np.array([metric.row(largest_label) for metric in chosen], np.float64).reshape(-1, 5)
 
 
@@ -137,7 +187,7 @@ def _by_name(
     lists: Callable[[], Lists],
     average: bool,
 ) -> dict[str, Floats]:
-    """Return the values of all metrics by name, in the order asked for, also of those without a kernel."""
+    """Return the values of all metrics by name, in the requested order, including metrics without a kernel."""
     columns = dict(zip(compiled, np.ascontiguousarray(values.T), strict=True))
     if len(compiled) < len(chosen):
         gathered = lists()
@@ -154,20 +204,20 @@ def _by_name(
 
 
 def _chosen(name: str, choice: str, usual: str, other: str) -> bool:
-    """Return whether ``other`` is chosen; raise if the choice is neither ``usual`` nor ``other``."""
+    """Return whether ``other`` is chosen; raise ParameterError if the choice is neither ``usual`` nor ``other``."""
     if choice not in (usual, other):
         raise ParameterError(arg(name, choice) + f" is not a choice: use {usual!r} or {other!r}.")
     return choice == other
 
 
 def _has_equal(score: Floats) -> bool:
-    """Return whether two scores are equal, in any query."""
+    """Return whether any query contains equal scores."""
     ordered = np.sort(score)
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
 def _checked_largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
-    """Return the largest label, at least 0; reject infinite labels and those whose 2^label overflows a metric."""
+    """Return the largest label, at least 0; raise InputError for labels that are infinite or whose gain overflows."""
     largest, smallest = float(np.fmax.reduce(label, initial=0.0)), float(np.fmin.reduce(label, initial=0.0))
     if np.isinf(largest) or np.isinf(smallest):
         row = int(np.flatnonzero(np.isinf(label))[0])
@@ -183,9 +233,7 @@ def _checked_largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
         with np.errstate(over="ignore"):
             ends = np.nansum(np.maximum(label, 0.0)), np.nansum(np.minimum(label, 0.0))
         if np.isinf(ends).any():
-            raise InputError(
-                f"The labels, up to {largest:g}, add up to more than a number can hold: use smaller labels."
-            )
+            raise InputError(f"The labels, up to {largest:g}, have a sum that overflows: use smaller labels.")
     return largest
 
 
@@ -201,17 +249,17 @@ def _floats(values: ArrayLike, name: str) -> Floats:
 
 
 def _pointers(values: ArrayLike, end: int, name: str) -> Int64s:
-    """Return pointers that ascend from 0 to ``end``, or raise an error that names them."""
+    """Return pointers that increase from 0 to ``end``, or raise an error that names them."""
     pointers = np.ascontiguousarray(values, np.int64)
     if pointers.ndim != 1 or len(pointers) < 2:
-        raise InputError(f"{name} names no query: give the start of every list and the end of the last.")
+        raise InputError(f"{name} is empty: give the start of every list and the end of the last.")
     if pointers[0] != 0 or pointers[-1] != end or (np.diff(pointers) < 0).any():
         raise InputError(f"{name} must rise from 0 to {end}, the number of labels: check where each list starts.")
     return pointers
 
 
 def _group(group: ArrayLike | None, rows: int) -> tuple[Int64s, Int64s]:
-    """Return where each row goes (empty if rows are sorted by group already) and where each group starts."""
+    """Return the target of each row (empty if rows are already sorted by group) and the start of each group."""
     if group is None:
         return np.empty(0, np.int64), np.array([0, rows], np.int64)
     array: AnyArray = np.asarray(group)

@@ -1,10 +1,10 @@
-"""Is one system better than another, or was it luck? Paired tests over queries.
+"""Paired significance tests of differences between systems, over queries.
 
-The paired t-test asks whether the mean difference is far from 0 on the scale of its standard error. The
-paired randomisation test asks how often the mean difference would be as large if, on every query, a coin had
-decided which system got which value; up to 12 queries all coins are enumerated, above that they are drawn.
-Several systems against one baseline are several chances to be lucky: Holm's correction multiplies the k-th
-smallest of m p-values by m - k + 1 and keeps them rising.
+The paired t-test compares the mean difference with its standard error. The paired randomisation test computes how often
+the mean difference would be at least as large if the values of the two systems were swapped at random on every query;
+with up to 12 queries all assignments are enumerated, with more they are sampled. Testing several systems against one
+baseline increases the probability of false positives: Holm's correction multiplies the k-th smallest of m p-values by
+m - k + 1 and keeps them non-decreasing.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from concordant.types import Floats
 
 _EXACT_QUERIES = 12
 _CHUNK = 4_000_000
-# A spread this small beside the values themselves is rounding, not evidence.
+# Relative spreads below this are rounding errors.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class SystemRow:
-    """One system against the baseline."""
+    """Comparison of one system with the baseline."""
 
     system: str
     mean: float
@@ -42,7 +42,7 @@ class SystemRow:
 
 @dataclass(frozen=True)
 class SystemComparison(Sequence[SystemRow]):
-    """Every system against the baseline, the baseline first; prints as a table."""
+    """Comparison of all systems with the baseline, which comes first; prints as a table."""
 
     rows: tuple[SystemRow, ...]
     baseline: str
@@ -82,9 +82,36 @@ def compare_systems(
     alpha: float = 0.05,
     rounds: int = 10_000,
 ) -> SystemComparison:
-    """Compare the per-query values of several systems with a baseline (the first system unless named).
+    """Test the differences between several systems and a baseline over queries.
 
-    Queries a metric skipped (NaN in either system) are left out of that comparison.
+    Queries that the metric skips (NaN) for one of the two systems are left out of their comparison.
+
+    Parameters
+    ----------
+    values : mapping of str to array-like
+        Values of a metric by system, one per query, in the same order.
+    baseline : str, optional
+        Name of the baseline; the first system if not given.
+    test : {'t', 'randomisation'}, default 't'
+        Paired t-test or paired randomisation test.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the randomisation test.
+    alpha : float, default 0.05
+        Significance level of the adjusted p-values.
+    rounds : int, default 10000
+        Number of random assignments of the randomisation test.
+
+    Returns
+    -------
+    SystemComparison
+        Mean, difference, p-value and adjusted p-value (Holm) of every system.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> table = metrics.compare_systems({"bm25": [0.2, 0.4, 0.3], "dense": [0.5, 0.6, 0.4]})
+    >>> table[1].system, round(table[1].difference, 3)
+    ('dense', 0.2)
     """
     by_system = {name: _per_query(name, system_values) for name, system_values in values.items()}
     if len(by_system) < 2:
@@ -115,9 +142,17 @@ def compare_systems(
 
 
 def paired_t_test(differences: ArrayLike) -> float:
-    """Return the two-sided p-value of the paired t-test; 1 below two queries or where nothing differs.
+    """Return the two-sided p-value of the paired t-test.
 
-    Differences that are all the same but not 0 have no spread at all: the statistic is infinite, p is 0.
+    Parameters
+    ----------
+    differences : array-like of float
+        Differences between two systems, one per query.
+
+    Returns
+    -------
+    float
+        The p-value: 1 for fewer than two queries or if nothing differs, 0 if all differences are equal and not 0.
     """
     difference = np.asarray(differences, np.float64)
     n = len(difference)
@@ -136,7 +171,22 @@ def paired_t_test(differences: ArrayLike) -> float:
 
 
 def randomisation_test(differences: ArrayLike, seed: int | np.random.Generator = 0, *, rounds: int = 10_000) -> float:
-    """Return the two-sided p-value of the paired randomisation test; exact up to 12 queries."""
+    """Return the two-sided p-value of the paired randomisation test, exact for up to 12 queries.
+
+    Parameters
+    ----------
+    differences : array-like of float
+        Differences between two systems, one per query.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the random assignments.
+    rounds : int, default 10000
+        Number of random assignments.
+
+    Returns
+    -------
+    float
+        The p-value.
+    """
     difference = np.asarray(differences, np.float64)
     n = len(difference)
     if n < 2:
@@ -156,7 +206,24 @@ def randomisation_test(differences: ArrayLike, seed: int | np.random.Generator =
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Return the p-values adjusted for multiple comparisons (Holm), in the order given."""
+    """Adjust p-values for multiple comparisons by Holm's method.
+
+    Parameters
+    ----------
+    p_values : array-like of float
+        The p-values.
+
+    Returns
+    -------
+    list of float
+        Adjusted p-values, in the same order.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> metrics.holm([0.01, 0.04])
+    [0.02, 0.04]
+    """
     raw = np.asarray(p_values, np.float64)
     order = np.argsort(raw, kind="stable")
     corrected = np.empty(len(raw))
@@ -165,13 +232,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def _flipped(difference: Floats, coins: np.ndarray) -> Floats:
-    """Return the absolute sum of differences whose sign is flipped where the coin is 1, for every row of coins."""
+    """Return the absolute sum of the differences with signs flipped where the coin is 1, for every row of coins."""
     flipped: Floats = np.abs(difference.sum() - 2 * (coins @ difference))
     return flipped
 
 
 def _differences(first: Floats, second: Floats) -> Floats:
-    """Return the differences of two systems by query, without skipped queries; differences that are rounding are 0."""
+    """Return the differences of two systems by query, without skipped queries; rounding errors become 0."""
     difference = first - second
     difference = difference[~np.isnan(difference)]
     # Differences smaller than the rounding of the values count as 0.
@@ -180,7 +247,7 @@ def _differences(first: Floats, second: Floats) -> Floats:
 
 
 def _per_query(name: str, raw: ArrayLike) -> Floats:
-    """Return the values of a system as an array, one per query, or raise."""
+    """Return the values of a system as an array, one per query, or raise InputError."""
     values = np.asarray(raw, np.float64)
     if values.ndim != 1 or not len(values):
         raise InputError(f"System {name!r} has no values per query: give a one-dimensional array of them.")
@@ -190,7 +257,7 @@ def _per_query(name: str, raw: ArrayLike) -> Floats:
 
 
 def _check_test(test: str, alpha: float, rounds: int) -> None:
-    """Raise if the test, the level or the number of rounds is invalid."""
+    """Raise ParameterError if the test, the level or the number of rounds is invalid."""
     if test not in ("t", "randomisation"):
         raise ParameterError(arg("test", test) + " is not a choice: use 't' or 'randomisation'.")
     if not 0 < alpha < 1:

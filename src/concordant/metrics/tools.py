@@ -1,7 +1,7 @@
-"""Metrics by the names and conventions of other tools: ``ir_measures:nDCG@10``, ``ranx:ndcg@10``, ``trec_eval:map``.
+"""Metrics with the names and conventions of other tools: ``ir_measures:nDCG@10``, ``ranx:ndcg@10``, ``trec_eval:map``.
 
-The prefix asks for what that tool computes under that name, as far as it can be computed here; the result is a metric
-of this package with its conventions written out. The tools differ where the name is the same:
+The prefix selects the tool's definition of that name, if it is supported; the result is a metric of this package with
+explicit conventions. The tools differ in these definitions:
 
 =============  ==================================  =================================
 tool           nDCG                                ERR
@@ -11,8 +11,8 @@ ir_measures    linear gain, log2(i + 1)            grades up to 4
 ranx           linear gain, log2(i + 1)            (none)
 =============  ==================================  =================================
 
-``ranx:ndcg_burges`` and ``ir_measures:nDCG(dcg='exp-log2')`` have exponential gain. The least relevant label is given
-as these tools have it: ``ir_measures:P(rel=2)@5``, ``ranx:precision@5-l2``. Names are matched without case.
+``ranx:ndcg_burges`` and ``ir_measures:nDCG(dcg='exp-log2')`` have exponential gain. The smallest relevant label is
+written as in these tools: ``ir_measures:P(rel=2)@5``, ``ranx:precision@5-l2``. Names are case-insensitive.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ _LEVEL = re.compile(r"(?P<name>[a-z0-9@-]+)-l(?P<level>\d+)")
 
 
 def translated(text: str) -> str:
-    """Return a metric with the prefix of another tool (lower case, dashes) as it is written here; others as is."""
+    """Return a metric with the prefix of another tool (lower case, dashes) in the notation of this package."""
     match = _PREFIX.fullmatch(text)
     if match is None:
         return text
@@ -101,7 +101,7 @@ def translated(text: str) -> str:
 
 
 def _read(tool: str, written: str) -> tuple[str, str, list[str]]:
-    """Return name, cutoff (``@10`` or nothing) and options of a metric as another tool writes it."""
+    """Return name, cutoff (``@10`` or nothing) and options of a metric in another tool's notation."""
     if tool == "ir_measures" and (call := _ARGUMENTS.fullmatch(written)) is not None:
         return (
             call["name"],
@@ -123,7 +123,7 @@ def _cut(written: str, by: str) -> tuple[str, bool, str]:
 
 
 def _argument(text: str) -> str:
-    """Return an argument of ir_measures as an option here: the lowest relevant label, or the kind of gain."""
+    """Return an argument of ir_measures as an option of this package: the smallest relevant label, or the gain."""
     key, _, value = (part.strip() for part in text.partition("="))
     value = value.strip("'\"")
     if key == "rel":

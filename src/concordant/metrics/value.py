@@ -1,11 +1,11 @@
-"""A metric is a small value: frozen, printable, parseable.
+"""Metrics as immutable values that can be parsed and printed.
 
-``parse("ndcg@10:letor")`` makes one, ``str`` writes it back. The grammar is ``name[@cutoff][:option…]`` where an
-option is a word that names a convention (``letor``, ``skip``, ``last-free``, ``normalised``) or ``key=value``
-(``threshold=2``); a comma may stand between options too. The names of trec_eval (``P_10``, ``ndcg_cut_10``) mean
-what they mean there, which for ``ndcg_cut`` is linear gain. A prefix asks for the convention of another tool
-(``ir_measures:nDCG@10``, see ``tools``). Everything comes from the one declaration of the metric:
-a frozen dataclass whose fields are declared with ``param`` and whose first docstring sentence describes it.
+``parse("ndcg@10:letor")`` creates a metric, and ``str`` converts it back. The grammar is ``name[@cutoff][:option…]``,
+where an option is the name of a convention (``letor``, ``skip``, ``last-free``, ``normalised``) or ``key=value``
+(``threshold=2``); options may also be separated by commas. The names of trec_eval (``P_10``, ``ndcg_cut_10``) have
+their meaning there, which for ``ndcg_cut`` is linear gain. A prefix selects the convention of another tool
+(``ir_measures:nDCG@10``, see ``tools``). A metric is declared once, as a frozen dataclass whose fields are declared
+with ``param`` and whose docstring starts with a summary.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from concordant.errors import ParameterError, Reference, UnknownNameError, in_words, suggest
 from concordant.metrics.tools import translated
-from concordant.params import Param, check_params, params_of, values_of
+from concordant.params import Param, check_params, document, params_of, values_of
 from concordant.registry import METRICS, name_of_class
 
 _TEXT = re.compile(r"\s*(?P<name>[a-z][a-z0-9-]*)\s*(?:@\s*(?P<cutoff>[^:,\s]*))?\s*(?::(?P<options>.*))?", re.DOTALL)
@@ -28,23 +28,24 @@ _SPELLINGS = {"normalized": "normalised"}
 
 @dataclass(frozen=True)
 class Metric:
-    """What every metric can do: check itself, print itself."""
+    """Base class of all metrics."""
 
     name: ClassVar[str]
-    """What users write: unless declared the name of the file, or of a class of another package."""
+    """Name that users write; by default the name of the file or, for classes of other packages, of the class."""
     aliases: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[str]
     higher_is_better: ClassVar[bool] = True
     explicit: ClassVar[tuple[str, ...]] = ()
-    """Options that a heading always names, because other tools mean something else by the same name."""
+    """Options that a heading always contains, because tools define the metric differently."""
 
     def __init_subclass__(cls) -> None:
-        """Name the metric."""
+        """Name the metric after its file, and add its options to its docstring."""
+        document(cls)
         if "name" not in vars(cls):
             cls.name = name_of_class(cls)
 
     def __post_init__(self) -> None:
-        """Check every option against its declaration."""
+        """Validate every option."""
         check_params(self)
 
     def __str__(self) -> str:
@@ -52,12 +53,12 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """The name for the head of a column, with the conventions in which tools differ: ``ndcg@10:exponential``."""
+        """Column heading: the name with the conventions in which tools differ, such as ``ndcg@10:exponential``."""
         return self._text(self.explicit)
 
     @property
     def convention(self) -> str:
-        """What is computed, in words, where tools differ under the same name; empty elsewhere."""
+        """Definition in words, for metrics that tools define differently; otherwise empty."""
         return ""
 
     def _text(self, always: tuple[str, ...]) -> str:
@@ -74,7 +75,7 @@ class Metric:
 
 
 class Description(NamedTuple):
-    """What a list of metrics shows of one of them."""
+    """Name, kind, summary and options of a metric."""
 
     name: str
     kind: str
@@ -83,7 +84,13 @@ class Description(NamedTuple):
 
 
 def describe() -> list[Description]:
-    """Describe every metric: name, kind ("retrieval" or "distance"), one line of doc, declared options."""
+    """Describe all metrics.
+
+    Returns
+    -------
+    list of Description
+        Name, kind ("retrieval" or "distance"), summary and options of every metric.
+    """
     return [
         Description(listed.name, "unavailable", listed.summary, ())
         if listed.entry is None
@@ -93,12 +100,44 @@ def describe() -> list[Description]:
 
 
 def names() -> dict[str, str]:
-    """Return the one-line description of every metric by its name."""
+    """Return the names and summaries of all metrics.
+
+    Returns
+    -------
+    dict of str to str
+        Summary by name.
+    """
     return {described.name: described.doc for described in describe()}
 
 
 def parse(text: str | Metric) -> Metric:
-    """Read a metric from text such as ``"ndcg@10:letor"``; a metric is returned as it is."""
+    """Create a metric from text.
+
+    Parameters
+    ----------
+    text : str or Metric
+        Text such as ``"ndcg@10:letor"``; a metric is returned unchanged.
+
+    Returns
+    -------
+    Metric
+        The metric.
+
+    Raises
+    ------
+    UnknownNameError
+        If no metric has this name.
+    ParameterError
+        If an option is invalid.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> metrics.parse("ndcg@10:letor")
+    NDCG(empty='zero', cutoff=10, discount='letor', gain='exponential')
+    >>> str(metrics.parse("P_5"))
+    'p@5'
+    """
     if isinstance(text, Metric):
         return text
     if not isinstance(text, str):
@@ -118,7 +157,7 @@ def parse(text: str | Metric) -> Metric:
         if word.strip():
             name, value = _read_option(cls, declared, word.strip())
             if name in values:
-                raise ParameterError(f"{text!r} gives {name} twice: keep one of the two.")
+                raise ParameterError(f"{text!r} gives {name} twice: give it once.")
             values[name] = value
     try:
         return cls(**values)
@@ -127,7 +166,7 @@ def parse(text: str | Metric) -> Metric:
 
 
 def _of_metric(error: ParameterError, text: str, found: re.Match[str]) -> ParameterError:
-    """Return an error about a parameter of a metric in the words the metric was written in."""
+    """Return an error about an option of a metric in the notation in which the metric was given."""
     written = dict(re.findall(r"(\w+)=([^:,]*)", found["options"] or "")) | {"cutoff": found["cutoff"]}
 
     def words(one: Reference) -> str:
@@ -137,13 +176,24 @@ def _of_metric(error: ParameterError, text: str, found: re.Match[str]) -> Parame
 
 
 def _of_trec_eval(match: re.Match[str]) -> str:
-    """Return a metric of trec_eval as it is written here."""
+    """Return a metric of trec_eval in the notation of this package."""
     convention = ":linear" if match["name"] == "ndcg-cut" else ""
     return f"{_TREC_EVAL_NAMES.get(match['name'], match['name'])}@{match['cutoff']}{convention}{match['options'] or ''}"
 
 
 def headings(metrics: Iterable[str | Metric]) -> list[str]:
-    """Return the heading of every metric; a text that is not a metric stays as it is."""
+    """Return the column headings of metrics.
+
+    Parameters
+    ----------
+    metrics : iterable of str or Metric
+        The metrics.
+
+    Returns
+    -------
+    list of str
+        Headings; text that is not a metric is returned unchanged.
+    """
     texts = []
     for metric in metrics:
         try:
@@ -154,12 +204,40 @@ def headings(metrics: Iterable[str | Metric]) -> list[str]:
 
 
 def conventions(metrics: Iterable[str]) -> dict[str, str]:
-    """Return what is computed, in words, for the metrics that tools define differently."""
+    """Return the definitions, in words, of the metrics that tools define differently.
+
+    Parameters
+    ----------
+    metrics : iterable of str or Metric
+        The metrics.
+
+    Returns
+    -------
+    dict of str to str
+        Definition by metric.
+    """
     return {name: parse(name).convention for name in metrics if parse(name).convention}
 
 
 def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
-    """Read one metric or several; text may hold several separated by spaces."""
+    """Create one or several metrics from text.
+
+    Parameters
+    ----------
+    metrics : str, Metric or iterable of these
+        Text may contain several metrics, separated by spaces.
+
+    Returns
+    -------
+    list of Metric
+        The metrics.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> [str(metric) for metric in metrics.parse_all("ndcg@10 map")]
+    ['ndcg@10', 'map']
+    """
     if isinstance(metrics, Metric):
         return [metrics]
     if isinstance(metrics, str):
@@ -171,7 +249,7 @@ def parse_all(metrics: str | Metric | Iterable[str | Metric]) -> list[Metric]:
 
 
 def _read_option(cls: type[Metric], declared: dict[str, Param], word: str) -> tuple[str, object]:
-    """Return the name and value of an option such as ``letor``, ``normalised`` or ``threshold=2``, or raise."""
+    """Return the name and value of an option such as ``letor`` or ``threshold=2``, or raise ParameterError."""
     key, equals, text = (part.strip() for part in word.partition("="))
     key = _SPELLINGS.get(key, key)
     if not equals:
@@ -196,7 +274,7 @@ def _read_option(cls: type[Metric], declared: dict[str, Param], word: str) -> tu
 
 
 def _number(cls: type[Metric], declared: Param, text: str) -> int | float:
-    """Return the number of an option, whole if it is declared so, or raise."""
+    """Return the number of an option, an integer if it is declared so, or raise ParameterError."""
     try:
         return int(text) if declared.kind is int else float(text)
     except ValueError:
@@ -205,7 +283,7 @@ def _number(cls: type[Metric], declared: Param, text: str) -> int | float:
 
 
 def _option_words(declared: dict[str, Param]) -> list[str]:
-    """Return the words that may be written as options, for hints in messages."""
+    """Return the words that can be given as options, for hints in messages."""
     words: list[str] = []
     for param in declared.values():
         if param.choices:
@@ -218,7 +296,7 @@ def _option_words(declared: dict[str, Param]) -> list[str]:
 
 
 def _written(declared: Param, value: object) -> str:
-    """Return an option as text, as ``parse`` reads it."""
+    """Return an option in the notation that ``parse`` reads."""
     if declared.choices:
         return str(value)
     if declared.kind is bool:

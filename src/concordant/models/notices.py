@@ -57,6 +57,17 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
     return Notice(name, text + f"{where}: {named(items)}", items)
 
 
+def unknown_agents(prefs: Preferences, known: Mapping[str, float]) -> tuple[Notice, ...]:
+    """Return a notice on agents that a trained model never saw, which count like the average of those it knows."""
+    if prefs.agents is None:
+        return (Notice("unknown-agents", "the ballots name no agents, so the model's weights of agents are not used"),)
+    unknown = tuple(label for label in prefs.agents.labels if label not in known)
+    if not unknown:
+        return ()
+    text = f"the model never saw {len(unknown):,} of {len(prefs.agents):,} agents, which get the mean weight"
+    return (Notice("unknown-agents", f"{text}: {named(unknown)}", unknown),)
+
+
 def named(labels: Sequence[str], max_names: int = SHOWN) -> str:
     """Return the first labels as text, and how many more there are."""
     more = f" and {len(labels) - max_names:,} more" if len(labels) > max_names else ""

@@ -75,8 +75,23 @@ def lehmer_recovery(
 ) -> Recovery:
     """Return whether ballots from a Mallows model lie in the range of the theorems on Lehmer codes.
 
-    ``phi`` is the dispersion (0: all ballots agree, 1: all orders are equally likely), ``delta`` the probability of
-    failure that is allowed. The result prints as a sentence.
+    Parameters
+    ----------
+    n_items : int
+        Number of items.
+    n_ballots : float
+        Number of ballots.
+    phi : float
+        Dispersion of the Mallows model: 0 if all ballots agree, 1 if all orders are equally likely.
+    statistic : {"mode", "median"}, default "mode"
+        Statistic of each coordinate.
+    delta : float, default 0.05
+        Accepted probability that the centre is not recovered.
+
+    Returns
+    -------
+    Recovery
+        Range of phi, sufficient number of ballots, and whether these data satisfy both; prints as a sentence.
     """
     if statistic not in STATISTICS:
         raise ParameterError(arg("statistic", statistic) + " is not a choice: use one of mode, median.")

@@ -8,7 +8,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.kernels.links import BRADLEY_TERRY, chances
 from concordant.models.fitted import PairModel
 from concordant.ranking import Ranking
-from concordant.results.coefficients import HEADER, Coefficient, rows_of
+from concordant.results.coefficients import Coefficient, header_of, rows_of
 from concordant.results.explanation import Reason
 
 SHOWN = 5  # items that moved most
@@ -22,8 +22,9 @@ def style_reasons(ranking: Ranking) -> tuple[Reason, ...]:
     sentences = [_said(coefficient, model) for coefficient in ranking.coefficients]
     if "uncorrected_rank" in ranking.beside:
         sentences.append(_moved(ranking))
-    right = frozenset(range(1, len(HEADER)))
-    return (Reason("What covariates are worth", sentences, HEADER, rows_of(ranking.coefficients), right),)
+    header = header_of(ranking.params.get("level"))
+    right = frozenset(range(1, len(header)))
+    return (Reason("Covariate effects", sentences, header, rows_of(ranking.coefficients), right),)
 
 
 def _said(coefficient: Coefficient, model: object) -> str:

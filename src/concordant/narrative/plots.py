@@ -39,7 +39,7 @@ def plot_ranking(ranking: Ranking, path: str | os.PathLike[str] | None = None, *
     score = ranking.scores[:n]
     if ranking.low is not None and ranking.high is not None:
         axes.hlines(place, ranking.low[:n], ranking.high[:n], color=ACCENT, linewidth=3, alpha=0.35)
-        name = f"score, {_level(ranking)} interval"
+        name = f"score, {_level(ranking)} CI"
     else:
         axes.hlines(place, min(score.min(), 0.0), score, color=FAINT, linewidth=1.5)
         name = "score"
@@ -155,7 +155,7 @@ def plot_history(
             va="center", color=colour, **style,
         )  # fmt: skip
     has_band = history.low is not None
-    axes.set_ylabel(f"score, {_level(ranking)} interval" if has_band else "score", color=INK)
+    axes.set_ylabel(f"score, {_level(ranking)} CI" if has_band else "score", color=INK)
     axes.set_xlabel("" if history.is_dated else "time", color=INK)
     axes.grid(color=FAINT, linewidth=0.6)
     _title(axes, ranking, f"{len(parts)} of {len(ranking.items):,} items" if len(parts) < len(ranking.items) else "")

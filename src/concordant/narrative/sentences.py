@@ -18,7 +18,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.results.explanation import Reason
-from concordant.support.text import number_format
+from concordant.support.text import number_format, short_number
 from concordant.types import AnyArray, Floats, Int64s
 
 SHOWN = 5  # places that an explanation speaks of
@@ -28,8 +28,8 @@ _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def number(value: float) -> str:
-    """Return a number as text for a sentence: at most six digits, thousands separated."""
-    return f"{value + 0.0:,.6g}"
+    """Return a number for a sentence: four significant digits, or all digits of a whole number."""
+    return short_number(value)
 
 
 def listed(names: Sequence[str], max_names: int = NAMED) -> str:

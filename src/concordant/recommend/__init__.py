@@ -1,4 +1,4 @@
-"""Recommending: what an agent would say of items it has not seen.
+"""Recommender systems: predict what agents think of items that they have not seen.
 
 >>> import concordant as cc
 >>> from concordant.recommend import PMF
@@ -6,10 +6,10 @@
 >>> PMF(factors=1).fit(prefs).recommend("ann").items
 ['z']
 
-Every recommender is one file of this folder and is found by its name, like a method of ``aggregate``. One of your own
-derives from ``Recommender``.
+Every recommender has its own file in this folder and is found by its name, like a method of ``aggregate``. Custom
+recommenders derive from ``Recommender``.
 
-The command line and experiments import from here; the room imports preferences, metrics and kernels.
+The command line and experiments import from this package; it imports preferences, metrics and kernels.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""The solver of all factorisations: one side after the other, each row exactly, no learning rate.
+"""Alternating least squares for all factorisations, without a learning rate.
 
-The score of agent u for item i is mean + b_u + c_i + p_u · q_i. With one side fixed, the quadratic of the loss
-(``_losses``) is a small least-squares problem per row of the other side: iteratively reweighted, alternating least
-squares. Up to 32 factors a row is solved exactly by Cholesky; with more, by a few steps of conjugate gradients from
-where it was, which cost as many products as there are factors instead of their square.
+The score of agent u for item i is mean + b_u + c_i + p_u · q_i. With one side fixed, the quadratic approximation of the
+loss (``_losses``) is a small least-squares problem for each row of the other side (iteratively reweighted, alternating
+least squares). With up to 32 factors, a row is solved exactly by a Cholesky decomposition. With more, a few steps of
+conjugate gradients from the current row cost a number of products that is linear in the factors instead of quadratic.
 
-With given ridges the answer is the mode of the posterior. With ``ridge="auto"`` it is its mean in a variational
-approximation: rows are Gaussian and independent, so a row sees the mean of the quadratic over what is uncertain of the
-other side (Lim and Teh 2007), and every column of factors has a prior whose strength is found from the data, as is
-the noise of ratings. What is minimised then is minus the evidence bound
+With a given ``ridge``, the result is the mode of the posterior. With ``ridge="auto"``, it is the mean of a variational
+approximation: rows are Gaussian and independent, so each row sees the quadratic averaged over the uncertainty of the
+other side (Lim and Teh 2007). The precision of the prior of every factor, and of the noise of the ratings, is estimated
+from the data. The objective is then the negative evidence lower bound
 
-    E[loss] - n/2 log(noise) + sum over rows of KL(row | prior).
+    E[loss] - n/2 log(noise) + sum over rows of KL(row | prior)
 
-It has many minima. The first sweeps find the mode with priors that let only strong factors grow, which lands in good
-ones more often than a random start (chosen on validation ratings of MovieLens 1M); where none grows, as with few
-ratings a row, they begin again with weaker priors.
+It has many local minima. The first sweeps find the mode under priors that allow only strong factors to grow, which
+leads to good minima more often than a random start (chosen on validation ratings of MovieLens 1M). If no factor grows,
+as with few ratings per row, they are repeated with weaker priors.
 
 Cost of a sweep: O(ratings · factors² + rows · factors³), or O(ratings · factors · steps).
 """
@@ -73,7 +73,7 @@ class Half:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Both sides, the mean and, of a variational fit, the precision of the noise (one over its variance)."""
+    """Both sides, the mean and, in a variational fit, the precision of the noise (inverse variance)."""
 
     agents: Half
     items: Half
@@ -82,7 +82,7 @@ class State:
 
 
 class Sweep(NamedTuple):
-    """The state of a fit: sweep, maximum number of sweeps, objective, and the metric on the validation set."""
+    """State of a fit, passed to ``progress``: sweep, maximum number of sweeps, objective, and validation metric."""
 
     number: int
     of: int
@@ -92,7 +92,7 @@ class Sweep(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """How to fit: the settings of a recommender, as the solver takes them."""
+    """Settings of the solver."""
 
     loss: Callable[[float], Loss]  # of the noise
     is_variational: bool
@@ -117,7 +117,7 @@ class Alternating:
     def run(
         self, quality: Callable[[State], float] | None = None, progress: Callable[[Sweep], None] | None = None
     ) -> State:
-        """Sweep until the objective, or the quality on validation data, no longer improves; return the best state."""
+        """Sweep until the objective or the validation metric no longer improves; return the best state."""
         best, best_quality, last_best, last_objective = self.state, -np.inf, 0, np.inf
         for number in range(1, self.plan.sweeps + 1):
             self.step()
@@ -137,16 +137,16 @@ class Alternating:
 
     @property
     def _first_sweeps(self) -> int:
-        """Sweeps before a variational fit learns its priors: until then the objective still changes."""
+        """Number of sweeps before a variational fit estimates its priors, while the objective still changes."""
         return self.plan.modes + LOOSE if self.plan.is_variational and self.plan.modes else 0
 
     @property
     def is_variational(self) -> bool:
-        """Whether this sweep takes the uncertainty of rows into account."""
+        """Whether this sweep accounts for the uncertainty of the rows."""
         return self.plan.is_variational and self.sweep >= self.plan.modes
 
     def step(self) -> None:
-        """Solve the agents, then the items, then update the strengths of the priors and the noise."""
+        """Solve the agents, then the items, then update the precisions of the priors and the noise."""
         if self.is_variational and not self.state.items.spread.shape[1]:
             self._find_factors()
             looser = LOOSER if self.plan.modes else 1.0
@@ -179,11 +179,11 @@ class Alternating:
         return self.state.agents, self.state.items
 
     def _is_settled(self) -> bool:
-        """Return whether the objective no longer changes its form."""
+        """Return whether the definition of the objective no longer changes."""
         return self.sweep > self._first_sweeps
 
     def objective(self) -> float:
-        """Return the objective: loss plus half the ridge penalty, or minus the evidence lower bound."""
+        """Return the objective: loss plus half the ridge penalty, or the negative evidence lower bound."""
         state, total = self.state, self.quadratic.value
         for half, log_det in zip((state.agents, state.items), self.log_det, strict=True):
             used = half.ridge < OFF
@@ -199,7 +199,7 @@ class Alternating:
 
     # ---- one side ----
     def _solve(self, *, is_agents: bool) -> None:
-        """Solve all rows of one side with the other fixed, then update the quadratic around the new scores."""
+        """Solve all rows of one side with the other fixed, then update the quadratic at the new scores."""
         before, value = self.state, self.quadratic.value
         side = self.observed.by_agent if is_agents else self.observed.by_item
         half, fixed = (before.agents, before.items) if is_agents else (before.items, before.agents)
@@ -232,7 +232,7 @@ class Alternating:
 
     # ---- priors ----
     def _learn_priors(self) -> None:
-        """Update the precisions of the priors and of the noise so that they maximise the evidence bound."""
+        """Update the precisions of the priors and of the noise to maximise the evidence lower bound."""
         state = self.state
         self.state = replace(state, agents=self._with_ridge(state.agents), items=self._with_ridge(state.items))
         if self.plan.has_noise:
@@ -258,7 +258,7 @@ class Alternating:
 
 
 def solve_rows(side: Side, terms: Terms, half: Half, fixed: Half, mean: float, threads: int) -> Rows:
-    """Return the rows of a side with the other fixed: exactly, or by conjugate gradients with many factors."""
+    """Return the rows of one side with the other fixed, exactly or, with many factors, by conjugate gradients."""
     if half.row.shape[1] - 1 <= EXACT:
         return kernels.ridge_rows(side, terms, fixed.row, fixed.spread, half.ridge, mean, threads)
     begin = StepsFrom(np.ascontiguousarray(half.row), STEPS)
@@ -266,12 +266,12 @@ def solve_rows(side: Side, terms: Terms, half: Half, fixed: Half, mean: float, t
 
 
 def spread_columns(size: int) -> int:
-    """Return how many numbers hold the uncertainty of a row: its covariances, or with many factors its variances."""
+    """Return the number of values that represent the uncertainty of a row: covariances, or variances only."""
     return size * (size + 1) // 2 if size - 1 <= EXACT else size
 
 
 def _with_uncertainty(half: Half, looser: float) -> Half:
-    """Return a side with space for the uncertainty of its rows, and with ridges weaker by the factor ``looser``."""
+    """Return a side with space for the uncertainty of its rows, and with ridges divided by ``looser``."""
     size = half.row.shape[1]
     columns = spread_columns(size)
     weaker = half.ridge / np.append(np.full(size - 1, looser), 1.0)

@@ -1,9 +1,9 @@
-"""What all recommenders share: who and what is known, lists for agents, scores of held-out ratings, newcomers.
+"""Base class of the recommenders: fitting, recommendation lists, evaluation on held-out ratings, and fold-in.
 
-A recommender is a frozen set of hyper-parameters; ``fit(prefs)`` returns a copy that knows agents and items. From then
-on ``recommend`` lists what an agent would like best, ``predict`` scores single items, ``score`` says how well held-out
-ratings are ranked, ``similar`` lists items like one, and ``fold_in`` gives the same model for other agents, of whom a
-few ratings are known, without fitting the items again.
+A recommender has immutable hyper-parameters; ``fit(prefs)`` returns a fitted copy. ``recommend`` lists the items with
+the highest scores for an agent, ``predict`` scores single items, ``score`` evaluates the ranking of held-out ratings,
+``similar`` lists similar items, and ``fold_in`` adapts the model to new agents from a few ratings (cold start), without
+refitting the items.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ NEWCOMER = "newcomer"
 
 @dataclass(frozen=True, kw_only=True)
 class Recommender(Settings):
-    """Base class of everything that recommends items to agents."""
+    """Base class of all recommenders."""
 
     word: ClassVar[str] = "recommender"
     learns: ClassVar[Mapping[str, Kind]] = {
@@ -56,21 +56,42 @@ class Recommender(Settings):
         start: Recommender | None = None,
         progress: Progress | None = None,
     ) -> Self:
-        """Return a copy fitted to what agents said of items.
+        """Fit the recommender to ratings or rankings.
 
-        With ``validation``, further ratings by the same agents, fitting ends when ``metric`` of their ranking no longer
-        rises, and the best state is kept. ``start`` is a fitted model of the same class to go on from; agents and items
-        may have been added since. ``progress`` is called with a ``Sweep`` after each.
+        Parameters
+        ----------
+        prefs : Preferences
+            Ballots with agents.
+        validation : Preferences, optional
+            Held-out ratings by the same agents, for early stopping: the state with the best ``metric`` is kept.
+        metric : str, default 'ndcg@10'
+            Metric monitored on ``validation``.
+        start : Recommender, optional
+            Fitted model of the same class from which to continue. Agents and items may have been added since.
+        progress : callable, optional
+            Called with a ``Sweep`` after each iteration.
+
+        Returns
+        -------
+        Recommender
+            A fitted copy; the object itself remains unfitted.
+
+        Raises
+        ------
+        InputError
+            If there are no ratings or no agents, or ``start`` is not a fitted model of this class.
+        NeedError
+            If the recommender needs ratings and ``prefs`` has only rankings.
         """
         if start is not None and (type(start) is not type(self) or not start.learnt):
-            raise InputError(f"A fit of {self.name} goes on from a fitted {self.name} only: give another start.")
+            raise InputError(f"Fitting {self.name} can only continue from a fitted {self.name}: give another model.")
         observed = Observed.of(prefs)
         fitted = self._of(observed)
         quality = None if validation is None else Watched(fitted, Observed.of(validation), (metric,))
         return fitted.with_learnt(**fitted._learn(observed, quality, start, progress))
 
     def _of(self, observed: Observed) -> Self:
-        """Return a copy that knows agents, items and what each agent has rated."""
+        """Return a copy that stores the agents, the items and what each agent has rated."""
         by_agent = observed.by_agent
         return self.with_learnt(
             agent_labels=tuple(observed.agents.labels),
@@ -83,7 +104,7 @@ class Recommender(Settings):
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
     ) -> dict[str, Any]:
-        """Return what ``fit`` learns in addition to labels, by name."""
+        """Return the learnt attributes, other than labels, by name."""
 
     # ---- what it says ----
     @abstractmethod
@@ -92,20 +113,33 @@ class Recommender(Settings):
 
     @abstractmethod
     def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
-        """Return the score of every (agent, item); -1 stands for an unknown one."""
+        """Return the score of every (agent, item) pair; code -1 means unknown."""
 
     @cached_property
     def agents(self) -> Vocabulary:
-        """The agents it knows."""
+        """Agents of the model."""
         return Vocabulary(self._known("agent_labels"))
 
     @cached_property
     def items(self) -> Vocabulary:
-        """The items it can recommend."""
+        """Items of the model."""
         return Vocabulary(self._known("item_labels"))
 
     def predict(self, agent: object, item: object) -> Floats:
-        """Return the score of each row; an agent or item never seen counts as average."""
+        """Predict scores of (agent, item) pairs.
+
+        Parameters
+        ----------
+        agent : str or array-like of str
+            Agent of each pair.
+        item : str or array-like of str
+            Item of each pair.
+
+        Returns
+        -------
+        ndarray of float64
+            One score per pair; unknown agents and items count as average ones.
+        """
         columns = [[column] if isinstance(column, str) else column for column in (agent, item)]
         codes = [_codes(*pair) for pair in zip((self.agents, self.items), columns, strict=True)]
         if len(codes[0]) != len(codes[1]):
@@ -115,10 +149,36 @@ class Recommender(Settings):
     def recommend(
         self, agent: object = None, n: int = 10, *, exclude_seen: bool = True, items: Iterable[object] | None = None
     ) -> Ranking:
-        """Return the ``n`` items with the highest scores for an agent, or for each of several, or of all (None).
+        """Recommend the items with the highest scores.
 
-        Without ``exclude_seen`` what an agent has rated may come again; ``items`` are the only ones to choose from. For
-        one agent the ranking has one instance; for several, one per agent: ``ranking["ann"]``.
+        Parameters
+        ----------
+        agent : str or iterable of str, optional
+            Agent or agents; all agents if not given.
+        n : int, default 10
+            Maximum number of items per agent.
+        exclude_seen : bool, default True
+            Whether to exclude items that the agent has rated.
+        items : iterable of str, optional
+            Candidate items; all items if not given.
+
+        Returns
+        -------
+        Ranking
+            The items with their scores. With several agents, ``ranking["ann"]`` is the list of one.
+
+        Raises
+        ------
+        UnknownNameError
+            If the model does not know an agent or item.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> from concordant.recommend import Popular
+        >>> prefs = cc.Preferences.from_ratings(["ann", "ann", "bob", "bob"], ["x", "y", "y", "z"], [5, 3, 4, 1])
+        >>> Popular().fit(prefs).recommend("ann").items
+        ['z']
         """
         if n < 1:
             raise InputError(arg("n", shown=str(n)) + " items cannot be recommended: give a number of at least 1.")
@@ -127,7 +187,7 @@ class Recommender(Settings):
         if names is None:
             codes = np.arange(len(self.agents))
         elif not names:
-            raise InputError("Nobody is named to recommend to: give an agent, several, or None for all.")
+            raise InputError("The list of agents is empty: give one agent, several, or None for all.")
         else:
             codes = np.array([self.agents.code(label, "agent") for label in names], np.int64)
         single = single or (agent is None and len(self.agents) == 1)
@@ -169,49 +229,106 @@ class Recommender(Settings):
             yield kept.sum(axis=1), item[kept], best_score[kept]
 
     def score(self, prefs: Preferences, metric: str = "ndcg@10") -> float:
-        """Return how well the items of held-out ratings are ranked: the mean of a metric over agents."""
+        """Evaluate the ranking of held-out ratings.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            Held-out ratings or rankings.
+        metric : str, default 'ndcg@10'
+            A metric of ``concordant.metrics``.
+
+        Returns
+        -------
+        float
+            Mean of the metric over agents.
+        """
         return float(metrics.mean(self.by_agent(prefs, [metric])[metric]))
 
     def by_agent(self, prefs: Preferences, wanted: Sequence[str]) -> dict[str, Floats]:
-        """Return metrics of the ranking of every agent's items in held-out ratings, in the order of ``prefs.agents``.
+        """Evaluate the ranking of held-out ratings, agent by agent.
 
-        The ratings are the labels; of preferences without any, the items an agent puts first are relevant. Equal scores
-        count as the mean over their orders; NaN for agents who say nothing.
+        Ratings are used as relevance grades. Without ratings, the items in the first tier of a ballot are relevant.
+        Items with equal scores are averaged over their orders.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            Held-out ratings or rankings.
+        wanted : sequence of str
+            Metrics of ``concordant.metrics``.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Values of each metric, in the order of ``prefs.agents``; NaN for agents without ballots.
         """
         watched = Watched(self, Observed.of(prefs), tuple(wanted))
         return watched.values(self._pair_scores(watched.agent, watched.item))
 
     def similar(self, item: object, n: int = 10) -> Ranking:
-        """Return the items most like one, by the cosine between what was learnt of both."""
+        """Return the items most similar to one item, by the cosine between learnt factors.
+
+        Parameters
+        ----------
+        item : str
+            The item.
+        n : int, default 10
+            Maximum number of items.
+
+        Returns
+        -------
+        Ranking
+            Similar items with their cosines.
+
+        Raises
+        ------
+        NeedError
+            If the recommender learns no item factors.
+        """
         raise NeedError(
-            f"{self.name} learns nothing that says which items are alike: use pmf, or another factorisation."
+            f"{self.name} learns no item factors, so it cannot compare items: use pmf or another factorisation."
         )
 
     def fold_in(self, ratings: Mapping[Any, float] | Preferences) -> Self:
-        """Return the same model for other agents, found from a few ratings each, the items as they are.
+        """Adapt the model to new agents from a few ratings, with the items fixed (cold start).
 
-        ``ratings`` is what one newcomer said of items ({"Heat": 5, …}), or preferences by several. Items the model does
-        not know say nothing.
+        Parameters
+        ----------
+        ratings : mapping of str to float, or Preferences
+            Ratings of one new agent, such as ``{"Heat": 5}``, or ballots of several. Unknown items are ignored.
+
+        Returns
+        -------
+        Recommender
+            A model of the new agents; a single agent from a mapping is called "newcomer".
+
+        Raises
+        ------
+        InputError
+            If there are no ratings, or the model knows none of the items.
         """
         if isinstance(ratings, Preferences):
             prefs = ratings
         else:
             if not ratings:
-                raise InputError("A newcomer without ratings cannot be folded in: use recommend of popular.")
+                raise InputError("A new agent without ratings cannot be folded in: recommend popular items instead.")
             prefs = Preferences.from_ratings([NEWCOMER] * len(ratings), list(ratings), list(ratings.values()))
         observed = Observed.of(prefs)
         item = self.items.codes(prefs.items.labels)[observed.item]
         if (item < 0).all():
-            raise InputError("The model knows none of these items: name items as the ratings it was fitted to did.")
+            raise InputError(
+                "The model knows none of these items: use the item names of the ratings that it was fitted to."
+            )
         matched = observed.only(item >= 0, self.items, item)
         return self._of(matched).with_learnt(**self._fold(matched))
 
     @abstractmethod
     def _fold(self, observed: Observed) -> dict[str, Any]:
-        """Return what is learnt of new agents, with the items as they are."""
+        """Return the learnt attributes of new agents, with the items fixed."""
 
     def _known(self, name: str) -> Any:
-        """Return something learnt by its name, or raise if the model is not fitted."""
+        """Return a learnt attribute, or raise NeedError if the model is not fitted."""
         if name not in vars(self):
             raise NeedError(
                 f"This {self.name} is not fitted: " + action("refit", "call fit(prefs), or load a model") + "."
@@ -220,10 +337,10 @@ class Recommender(Settings):
 
 
 class Watched:
-    """Held-out ratings of agents, to evaluate how well a model ranks them."""
+    """Held-out ratings, on which the ranking of a model is evaluated."""
 
     def __init__(self, model: Recommender, observed: Observed, wanted: Sequence[str]) -> None:
-        """Take ratings as labels, or without ratings relevance 1 for the items of a ballot's first tier."""
+        """Use ratings as labels or, without ratings, label the items in the first tier of a ballot 1."""
         self.agent, self.item = observed.known_to(model.agents, model.items)
         self.n, self.group, self.wanted = len(observed.agents), observed.agent, list(wanted)
         label = observed.value
@@ -233,7 +350,7 @@ class Watched:
         self.label: Floats = label - min(0.0, float(label.min(initial=0.0)))  # labels start at 0
 
     def values(self, score: Floats) -> dict[str, Floats]:
-        """Return the metrics of every agent for scores of the entries."""
+        """Return the metrics of every agent, given the scores of the entries."""
         by_metric = metrics.evaluate_arrays(score, self.label, self.group, self.wanted, ties="average")
         present = np.flatnonzero(np.bincount(self.group, minlength=self.n))
         out = {}
@@ -249,7 +366,7 @@ class Watched:
 
 
 def _best(score: Floats, n: int) -> Int64s:
-    """Return the columns of the n largest numbers of every row, the largest first, equal ones in their order."""
+    """Return the columns of the n largest numbers of every row, largest first, with ties in their order."""
     width = score.shape[1]
     if n < width:
         last = np.partition(score, width - n, axis=1)[:, [width - n]]

@@ -1,4 +1,4 @@
-"""Recommenders that say the same to everybody: a score per item, whoever asks."""
+"""Non-personalised recommenders: one score per item, the same for all agents."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from concordant.types import Floats, Int32s, Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class CommonRecommender(Recommender):
-    """Base of recommenders without a person: what one agent gets, all get, but for what each has seen."""
+    """Base class of non-personalised recommenders: all agents get the same list, without items that they have seen."""
 
     learns: ClassVar[Mapping[str, Kind]] = {**Recommender.learns, "item_score": floats("items")}
 

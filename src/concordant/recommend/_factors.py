@@ -1,4 +1,4 @@
-"""Recommenders whose scores are mean + bias of the agent + bias of the item + product of hidden factors."""
+"""Factorisation recommenders: score = mean + agent bias + item bias + product of latent factors."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FOLDS = 60  # steps at most for a newcomer, where the loss is no quadratic
 
 @dataclass(frozen=True, kw_only=True)
 class FactorRecommender(Recommender):
-    """Base of the factorisations: rows of factors and biases of both sides, and what to do with them."""
+    """Base class of factorisations, which have rows of latent factors and a bias for every agent and item."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **Recommender.learns,
@@ -43,11 +43,30 @@ class FactorRecommender(Recommender):
     seed: int = param(0, "seed of the random initialisation", low=0)
 
     def complete(self) -> Floats:
-        """Return the score of every item for every agent, agents x items in the order of the vocabularies."""
+        """Return the full matrix of predicted scores.
+
+        Returns
+        -------
+        ndarray of shape (n_agents, n_items)
+            Scores, in the order of ``agents`` and ``items``.
+        """
         return self._scores(np.arange(len(self.agents)))
 
     def similar(self, item: object, n: int = 10) -> Ranking:
-        """Return the items most like one, by the cosine between their factors."""
+        """Return the items most similar to one item, by the cosine between their latent factors.
+
+        Parameters
+        ----------
+        item : str
+            The item.
+        n : int, default 10
+            Maximum number of items.
+
+        Returns
+        -------
+        Ranking
+            Similar items with their cosines.
+        """
         if n < 1:
             raise InputError(arg("n", shown=str(n)) + " items cannot be listed: give a number of at least 1.")
         code = self.items.code(item, "item")
@@ -67,7 +86,7 @@ class FactorRecommender(Recommender):
         return score
 
     def _pair_scores(self, agent: Int32s, item: Int32s) -> Floats:
-        """Return the score of every (agent, item); unknown ones (-1) have no bias and no factors."""
+        """Return the score of every (agent, item) pair; unknown ones (-1) have zero bias and factors."""
         # code -1 is the row of zeros at the end
         of_agent, of_item = (
             np.vstack([self._known(name), np.zeros((1, self._width), self._dtype)]) for name in ("of_agent", "of_item")
@@ -77,11 +96,17 @@ class FactorRecommender(Recommender):
 
     # ---- what the solvers share ----
     def learnt_sizes(self) -> dict[str, int]:
-        """Return the sizes that hyper-parameters set."""
+        """Return the expected sizes of the learnt arrays, for validating a loaded model.
+
+        Returns
+        -------
+        dict of str to int
+            Sizes by name.
+        """
         return {"width": self._width, "spread": alternating.spread_columns(self._width)}
 
     def check_learnt(self) -> None:
-        """Reject numbers of another precision than ``precision``: the solvers take one kind."""
+        """Raise ValueError if a learnt array does not have the declared ``precision``."""
         for name in {"of_agent", "of_item", "item_spread"} & self.learnt.keys():
             if self.learnt[name].dtype != self._dtype:
                 raise ValueError(f"{name!r} of {self.name} is not in {self.precision} precision")
@@ -95,13 +120,13 @@ class FactorRecommender(Recommender):
         return np.float32 if self.precision == "single" else np.float64
 
     def _first_rows(self, rng: np.random.Generator, n: int, scale: float) -> AnyArray:
-        """Return n rows with random factors of standard deviation ``scale`` and no bias."""
+        """Return n rows with random factors of standard deviation ``scale`` and zero bias."""
         rows = np.zeros((n, self._width))
         rows[:, :-1] = rng.normal(0.0, scale, (n, self.factors))
         return rows.astype(self._dtype)
 
     def _carried(self, rows: AnyArray, start: FactorRecommender, name: str, labels: str) -> AnyArray:
-        """Return the rows with those of agents or items that an earlier model knows taken from it."""
+        """Return the rows, with those of agents or items known to an earlier model copied from it."""
         earlier = start._known(name)
         if earlier.shape[1] != rows.shape[1]:
             return rows
@@ -113,7 +138,7 @@ class FactorRecommender(Recommender):
 
 @dataclass(frozen=True, kw_only=True)
 class AlternatingRecommender(FactorRecommender):
-    """Base of the factorisations that the alternating solver fits: they say what their loss is."""
+    """Base class of factorisations that are fitted by alternating least squares; subclasses define the loss."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         **FactorRecommender.learns,
@@ -137,16 +162,16 @@ class AlternatingRecommender(FactorRecommender):
 
     @abstractmethod
     def _loss(self, noise: float) -> Loss:
-        """Return the loss; of a variational fit at this noise precision (one over its variance)."""
+        """Return the loss; for a variational fit, at this noise precision (inverse variance)."""
 
     @property
     def _has_noise(self) -> bool:
-        """Whether the loss contains squared errors, whose noise a variational fit learns."""
+        """Whether the loss contains squared errors, whose noise variance a variational fit estimates."""
         return True
 
     @property
     def _centre(self) -> Callable[[Observed], float]:
-        """How to compute ``mean``: the mean rating, unless the loss only compares scores."""
+        """How ``mean`` is computed: the mean rating, unless the loss only compares scores."""
         return lambda observed: float(np.average(observed.ratings(self.name), weights=observed.weight_by_entry))
 
     def _plan(self, start: Any = None) -> Plan:
@@ -166,7 +191,7 @@ class AlternatingRecommender(FactorRecommender):
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
     ) -> dict[str, Any]:
-        """Fit by alternating least squares, and return what was learnt."""
+        """Fit by alternating least squares and return the learnt attributes."""
         fit = Alternating(observed, self._plan(start), self._start(observed, start))
 
         def quality_of(state: State) -> float:
@@ -177,15 +202,14 @@ class AlternatingRecommender(FactorRecommender):
         return _learnt(fit.run(None if quality is None else quality_of, progress))
 
     def _start(self, observed: Observed, start: Any) -> State:
-        """Return the state to start from: small random items, or the rows, priors and noise of an earlier model."""
+        """Return the initial state: small random item factors, or the rows, priors and noise of an earlier model."""
         rng, centre = np.random.default_rng(self.seed), self._centre(observed)
         noise = 1.0
         if self.ridge == "auto" and self._has_noise:
             rating = observed.ratings(self.name)
             noise = 1 / max(float(np.average((rating - centre) ** 2, weights=observed.weight_by_entry)), 1e-12)
         scale = noise**-0.25  # of factors whose products have the size of the ratings
-        items = self._first_rows(rng, len(observed.items), 0.1 * scale)
-        agents: AnyArray = np.zeros((len(observed.agents), self._width), self._dtype)
+        agents, items = self._first_sides(rng, observed, 0.1 * scale)
         ridges = [self._ridge_by_column(noise)] * 2
         if start is not None:
             agents = self._carried(agents, start, "of_agent", "agents")
@@ -194,6 +218,11 @@ class AlternatingRecommender(FactorRecommender):
                 ridges, noise = [start._known("agent_ridge"), start._known("item_ridge")], start._known("noise")
         nothing: list[AnyArray] = [np.zeros((len(rows), 0), self._dtype) for rows in (agents, items)]
         return State(Half(agents, nothing[0], ridges[0]), Half(items, nothing[1], ridges[1]), centre, noise)
+
+    def _first_sides(self, rng: np.random.Generator, observed: Observed, scale: float) -> tuple[AnyArray, AnyArray]:
+        """Return the rows of agents and items to start from: zeros, and random factors of this standard deviation."""
+        agents: AnyArray = np.zeros((len(observed.agents), self._width), self._dtype)
+        return agents, self._first_rows(rng, len(observed.items), scale)
 
     def _is_continued(self, start: Any) -> bool:
         """Return whether a variational fit continues an earlier one, with its priors."""
@@ -225,12 +254,12 @@ class AlternatingRecommender(FactorRecommender):
         return {"of_agent": agents.row}
 
     def _loss_for_start(self, noise: float) -> Loss:
-        """Return the loss of a new agent's first step: a convex one if there is a choice."""
+        """Return the loss of the first step for a new agent: a convex one if available."""
         return self._loss(noise)
 
 
 def _learnt(state: State) -> dict[str, Any]:
-    """Return what a fitted recommender keeps of a state, by name."""
+    """Return the learnt attributes of a state by name."""
     return {
         "mean": state.mean,
         "noise": float(state.noise),

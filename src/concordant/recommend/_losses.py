@@ -1,9 +1,9 @@
-"""Losses of factorisations: value, and by entry a quadratic around given scores.
+"""Losses of factorisations: value, and for each entry a quadratic approximation at given scores.
 
-A factorisation replaces its loss by the quadratic slope d + curve d² / 2 in the change d of every score, which is
-curve f² / 2 - target f in the score itself, and solves that exactly, one side after the other (``_alternating``). For
-squared errors the quadratic is the loss itself, whatever the scores; for the others a curve that bounds the second
-derivatives from above keeps steps short enough, nearly always, to go down.
+A factorisation replaces its loss by the quadratic slope d + curve d² / 2 in the change d of every score, which equals
+curve f² / 2 - target f in the score itself, and minimises it exactly, alternating between the two sides
+(``_alternating``). For squared errors the quadratic is the loss itself. For other losses, a curve that bounds the
+second derivatives from above almost always keeps the steps short enough to decrease the loss.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from concordant.types import Floats, Int32s, Int64s
 
 
 class Quadratic(NamedTuple):
-    """A loss around the current scores: its value, and the terms of its quadratic (``curve`` may be one for all).
+    """A loss at the current scores: its value and the terms of its quadratic (``curve`` may be one number for all).
 
-    ``squared`` is half the weighted sum of squared errors, ``share`` their share of the curvature: for the noise.
+    ``squared`` is half the weighted sum of squared errors, ``share`` their share of the curvature, from which the noise
+    is estimated.
     """
 
     value: float
@@ -37,7 +38,7 @@ class Quadratic(NamedTuple):
 
 
 class Loss(Protocol):
-    """A loss of scores, as the solver sees it: whether it is quadratic itself, and whether it is smooth."""
+    """A loss of scores, and whether it is quadratic and smooth."""
 
     @property
     def is_quadratic(self) -> bool: ...
@@ -46,15 +47,15 @@ class Loss(Protocol):
     def is_smooth(self) -> bool: ...
 
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
-        """Return value and quadratic at these scores."""
+        """Return the value and the quadratic at these scores."""
 
 
 @dataclass(frozen=True)
 class RatingLoss:
-    """``squared`` (r - f)² / 2 of every rating, plus ``listwise`` times the negative log-likelihood of choosing tiers.
+    """``squared`` times (r - f)² / 2 of every rating, plus ``listwise`` times the negative log-likelihood of the tiers.
 
-    Tiers are chosen one after the other, each worth the mean of its members (ordered partitions), or item by item in
-    the order of the entries (``is_strict``: Plackett-Luce, which ignores ties).
+    Tiers are chosen one after the other, each with the mean worth of its members (ordered partitions), or item by item
+    in the order of the entries (``is_strict``: Plackett-Luce, which ignores ties).
     """
 
     squared: float = 1.0
@@ -69,7 +70,7 @@ class RatingLoss:
         return not self.listwise
 
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
-        """Return value and quadratic at these scores."""
+        """Return the value and the quadratic at these scores."""
         if not self.squared:
             return self._stages(score, observed)
         rating = observed.ratings(self.name)
@@ -108,7 +109,7 @@ class PairLoss:
     is_smooth: bool = True
 
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
-        """Return value and quadratic at these scores."""
+        """Return the value and the quadratic at these scores."""
         sizes = np.diff(observed.ptr)
         # for every entry, the number of entries of its ballot in other tiers
         rivals = np.repeat(sizes, sizes) - _tier_sizes(observed.ptr, observed.tier)
@@ -122,10 +123,10 @@ class PairLoss:
 class NDCGLoss:
     """A convex bound of 1 - NDCG: the maximum over all orders of the order's loss plus its lead in score.
 
-    With c(j) = (j + 1)^-1/4 an order p of a ballot scores sum_j c(j) f_p(j). The loss is the maximum over p of 1 -
-    NDCG@k(p) + score(p) - score(order by rating), found as an assignment of items to places. It is not smooth: the
-    curve grows with the square root of the sweeps, which makes subgradient steps ever shorter. Of a ballot with more
-    than ``longest`` entries that many are drawn in every sweep.
+    With c(j) = (j + 1)^-1/4, an order p of a ballot has the score sum_j c(j) f_p(j). The loss is the maximum over p of
+    1 - NDCG@k(p) + score(p) - score(order by rating), found by solving an assignment problem. It is not smooth: the
+    curve grows with the square root of the sweeps, so that subgradient steps become shorter. From a ballot with more
+    than ``longest`` entries, that many are sampled in every sweep.
     """
 
     depth: int = 10
@@ -135,7 +136,7 @@ class NDCGLoss:
     is_smooth: bool = False
 
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
-        """Return value, a subgradient and the curve of this sweep."""
+        """Return the value, a subgradient and the curve of this sweep."""
         rng = np.random.default_rng([self.seed, sweep])
         slope, curve, value = np.zeros(len(score)), np.zeros(len(score)), 0.0
         rating = observed.ratings("cofi-rank")

@@ -1,4 +1,4 @@
-"""Ballots by agent in the two orders a factorisation walks through them: by agent, and by item."""
+"""Ballots of agents, indexed by agent and by item for factorisations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from concordant.types import Bools, Floats, Int32s, Int64s
 
 @dataclass(frozen=True, eq=False)
 class Observed:
-    """Ratings by agents: ballots are sorted by agent, ballot b owns entries ``ptr[b]:ptr[b + 1]``, best first."""
+    """Ratings by agents: ballots are sorted by agent, and ballot b holds entries ``ptr[b]:ptr[b + 1]``, best first."""
 
     agents: Vocabulary
     items: Vocabulary
@@ -31,10 +31,10 @@ class Observed:
 
     @classmethod
     def of(cls, prefs: Preferences) -> Observed:
-        """Sort the ballots by agent; ballots of an agent in several instances stay separate."""
+        """Sort the ballots by agent; ballots of an agent in several instances remain separate."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(
-                "Recommending needs to know who gave each rating: give the agents with " + arg("agent") + "."
+                "Recommenders need to know who gave each rating: give the agents with " + arg("agent") + "."
             )
         if not len(prefs.item):
             raise InputError("There are no ratings to fit: give at least one.")
@@ -51,14 +51,14 @@ class Observed:
         return cls(prefs.agents, prefs.items, ptr, columns[1], weight, columns[2], agent, columns[0], prefs)
 
     def only(self, keep: Bools, items: Vocabulary, item: Int32s) -> Observed:
-        """Return some of the entries, over other items with the codes ``item``; all agents stay known."""
+        """Return some of the entries, over other items with the codes ``item``; all agents remain."""
         size = np.bincount(self.ballot[keep], minlength=len(self.weight))
         ptr = np.concatenate([[0], np.cumsum(size)]).astype(np.int64)
         value = None if self.value is None else self.value[keep]
         return Observed(self.agents, items, ptr, self.tier[keep], self.weight, value, self.agent_of_ballot, item[keep])
 
     def known_to(self, agents: Vocabulary, items: Vocabulary) -> tuple[Int32s, Int32s]:
-        """Return agent and item of every entry in the codes of a model, -1 if it does not know them."""
+        """Return the agent and item of every entry in the codes of a model, -1 if unknown."""
         agent, item = agents.codes(self.agents.labels), items.codes(self.items.labels)
         return agent[self.agent], item[self.item]
 
@@ -74,7 +74,7 @@ class Observed:
 
     @cached_property
     def places(self) -> Int32s:
-        """Tiers that are all different: every entry is alone, in the order of the data."""
+        """Distinct tiers: every entry has its own, in the order of the data."""
         return np.arange(len(self.item), dtype=np.int32)
 
     @cached_property
@@ -102,9 +102,9 @@ class Observed:
         return segment_index(self.ptr).astype(np.int64)
 
     def ratings(self, name: str) -> Floats:
-        """Return the rating of every entry, or raise; ``name`` is the recommender that needs ratings."""
+        """Return the rating of every entry, or raise NeedError; ``name`` is the recommender that needs ratings."""
         if self.value is None:
             raise NeedError(
-                f"{name} learns from ratings, and here are rankings: use plackett-luce-mf, or " + arg("beta", 1) + "."
+                f"{name} learns from ratings, but these are rankings: use plackett-luce-mf, or " + arg("beta", 1) + "."
             )
         return self.value

@@ -1,4 +1,4 @@
-"""Ratings held out for validation and tests: some of every agent's."""
+"""Hold-out split of the ratings of every agent, for validation and testing."""
 
 from __future__ import annotations
 
@@ -15,11 +15,39 @@ FEWEST = 4  # ratings of an agent of which a share may be held out
 def split(
     prefs: Preferences, share: float = 0.1, *, count: int | None = None, seed: int = 0
 ) -> tuple[Preferences, Preferences]:
-    """Draw some ratings of every agent: return the others, and those.
+    """Hold out some ratings of every agent at random.
 
-    ``share`` of an agent's ratings are drawn, but at least two, because one alone cannot be ranked well or badly, and
-    none of an agent with fewer than four; or ``count`` of each agent, never all. Both parts know the same items and
-    agents.
+    Parameters
+    ----------
+    prefs : Preferences
+        Ratings or rankings by agents.
+    share : float, default 0.1
+        Share of each agent's ratings to hold out: at least two of them, because a single item cannot be ranked, and
+        none for agents with fewer than four.
+    seed : int, default 0
+        Seed of the random choice.
+    count : int, optional
+        Number of ratings to hold out per agent, but never all, instead of ``share``.
+
+    Returns
+    -------
+    rest : Preferences
+        The remaining ratings.
+    held_out : Preferences
+        The held-out ratings. Both parts have the same items and agents.
+
+    Raises
+    ------
+    InputError
+        If every agent has too few ratings.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_ratings(["ann"] * 4, ["w", "x", "y", "z"], [5, 3, 4, 1])
+    >>> train, test = cc.recommend.split(prefs, 0.5)
+    >>> len(train.item), len(test.item)
+    (2, 2)
     """
     if count is None and not 0 < share < 1:
         raise ParameterError(arg("share", share) + " is out of range: give a number between 0 and 1, such as 0.1.")
@@ -41,7 +69,7 @@ def split(
 
 
 def taken(prefs: Preferences, observed: Observed, keep: Bools) -> Preferences:
-    """Return the preferences with only these entries, in the order of ``observed``; items and agents stay known."""
+    """Return the preferences with only these entries, in the order of ``observed``; all items and agents remain."""
     size = np.bincount(observed.ballot[keep], minlength=len(observed.weight))
     value = observed.value
     if value is not None and prefs.scale != "rating":

@@ -1,11 +1,14 @@
-"""Bayesian personalised ranking: an agent prefers what it has seen to what it has not, log(1 + exp(-lead)) each.
+"""Bayesian personalised ranking: logistic loss of pairs of a seen and an unseen item, log(1 + exp(-lead)).
 
-f(u, i) = c_i + p_u · q_i. In every pass each item an agent has met is compared with one drawn at random: an item the
-agent has not seen (``contrast="unseen"``: for clicks and purchases, where being there is what counts), or one it rated
-lower (``"rated"``: pairs of its own ratings). A pair takes one stochastic step; pairs come in random order.
+    f(u, i) = c_i + p_u · q_i
 
-Cost: O(ratings · factors) a pass, on one processor: steps depend on each other. Reference: S. Rendle, C. Freudenthaler,
-Z. Gantner and L. Schmidt-Thieme, BPR: Bayesian personalized ranking from implicit feedback, UAI 2009.
+In every pass, each item that an agent has rated is compared with a randomly sampled one: an item the agent has not seen
+(``contrast="unseen"``, for implicit feedback such as clicks and purchases), or one that it rated lower (``"rated"``,
+pairs of its own ratings). Each pair takes one stochastic gradient step; pairs come in random order.
+
+Cost: O(ratings · factors) per pass, on one processor, because each step depends on the previous one. Reference: S.
+Rendle, C. Freudenthaler, Z. Gantner and L. Schmidt-Thieme, BPR: Bayesian personalized ranking from implicit feedback,
+UAI 2009.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ class BPR(FactorRecommender):
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None
     ) -> dict[str, Any]:
-        """Take stochastic steps on random pairs, pass after pass; return the best factors on the validation set."""
+        """Take stochastic gradient steps on random pairs, pass after pass; return the best factors."""
         rng = np.random.default_rng(self.seed)
         rows = [self._first_rows(rng, len(side), 0.1) for side in (observed.agents, observed.items)]
         if start is not None:
@@ -66,7 +69,7 @@ class BPR(FactorRecommender):
         return best
 
     def _fold(self, observed: Observed) -> dict[str, Any]:
-        """Take many small steps on the new agents' pairs; their effect on the items is discarded."""
+        """Take many small steps on the pairs of the new agents; changes of the items are discarded."""
         rng = np.random.default_rng(self.seed)
         of_agent, of_item = self._first_rows(rng, len(observed.agents), 0.0), self._known("of_item")
         for _ in range(FOLDS):
@@ -81,7 +84,7 @@ def _learnt(of_agent: Any, of_item: Any) -> dict[str, Any]:
 
 
 def _draw(observed: Observed, contrast: str, rng: np.random.Generator, times: int = 1) -> tuple[Int32s, Int32s, Int32s]:
-    """Draw, for every entry, an item to compare it with; return agents, better and worse items in random order."""
+    """Sample an item to compare with every entry; return agents, better and worse items in random order."""
     entry = rng.permutation(np.repeat(np.arange(len(observed.item)), times))
     agent, better = observed.agent[entry], observed.item[entry]
     if contrast == "rated":
@@ -100,7 +103,7 @@ def _draw(observed: Observed, contrast: str, rng: np.random.Generator, times: in
 
 
 def _unseen(observed: Observed, agent: Int32s, rng: np.random.Generator) -> tuple[Int64s, Any]:
-    """Draw, for each of these agents, an item it has not rated; return the items and whether one was found."""
+    """Sample, for each of these agents, an item it has not rated; return the items and whether one was found."""
     n = len(observed.items)
     rated_keys = np.sort(observed.agent.astype(np.int64) * n + observed.item)
     worse, is_open = np.zeros(len(agent), np.int64), np.ones(len(agent), bool)

@@ -5,10 +5,11 @@ ordinal      squared hinge over the pairs an agent rates differently, max(0, 1 -
              its number of ratings
 ndcg         a convex bound of 1 - NDCG: the largest sum of loss and lead over all orders of an agent's items
 
-each plus ``ridge`` / 2 (|p|² + |q|²). The original alternates bundle methods over both sides. Here the same two sides
-are solved by quadratics as in the other factorisations: exact for regression; for ordinal a smooth equivalent, the
-squared hinge in the place of the hinge; for ndcg, which is not smooth, subgradient steps whose length falls with the
-square root of the sweeps, each by an assignment of items to places (of agents with over 100 ratings, of 100 drawn).
+each plus ``ridge`` / 2 (|p|² + |q|²). The original alternates bundle methods over both sides. Here both sides are
+solved with quadratic approximations, as in the other factorisations. This is exact for regression; ordinal uses the
+smooth squared hinge instead of the hinge; ndcg, which is not smooth, takes subgradient steps whose length decreases
+with the square root of the sweeps, each by an assignment of items to ranks (for agents with over 100 ratings, of 100
+sampled ones).
 
 Cost: a sweep of regression and ordinal O(ratings · factors²) and a sort; of ndcg up to (ratings of an agent)³ each.
 Reference: M. Weimer, A. Karatzoglou, Q. Le and A. Smola, CoFi Rank: maximum margin matrix factorization for

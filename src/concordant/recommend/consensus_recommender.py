@@ -1,8 +1,8 @@
-"""The consensus of all agents as a list for everybody, by any method of aggregation.
+"""Consensus ranking of all agents as a non-personalised recommender, by any aggregation method.
 
-A method of ``concordant methods`` (by default the multinomial preference model, which weighs how often an item was
-preferred by how much is known of it) ranks all items from all ballots; a newcomer gets its head, an agent with a
-history what it has not seen of it. It is the non-personal list of Volkovs and Zemel.
+A method of ``concordant methods`` ranks all items from all ballots (by default the multinomial preference model, which
+takes into account how much is known about each item). A new agent gets the top of this ranking, an agent with a history
+the items on it that it has not seen. This is the non-personalised list of Volkovs and Zemel.
 
 Cost: that of the method. Reference: M. Volkovs and R. Zemel, A flexible generative model for preference aggregation,
 WWW 2012.
@@ -31,7 +31,7 @@ class ConsensusRecommender(CommonRecommender):
     aggregator: str = param("mpm", "name of the aggregation method")
 
     def _item_score(self, observed: Observed) -> Floats:
-        """Return the score of every item in the consensus of all ballots; items it leaves out score like the worst."""
+        """Return the score of every item in the consensus ranking; items that it leaves out get the lowest score."""
         assert observed.prefs is not None
         ranking = (
             registry.make(self.aggregator).of_everybody().rank(observed.prefs.replace(instance=None, instances=None))

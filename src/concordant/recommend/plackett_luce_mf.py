@@ -1,9 +1,9 @@
-"""Plackett-Luce matrix factorisation: hidden factors that explain the order in which an agent put items.
+"""Plackett-Luce matrix factorisation: latent factors that explain the ranking of each agent.
 
-f(u, i) = c_i + p_u · q_i, and the ranking of an agent has the likelihood of choosing its items one by one, each with
-chances in proportion to exp(f) among those that remain. Ratings are sorted first, which breaks ties by the order of
-the data: the tie-blind sibling of ordered-partition-mf, there for comparison and for data without ties (rankings). As
-there, ``beta`` below 1 adds the squared error of the ratings.
+f(u, i) = c_i + p_u · q_i, and the ranking of an agent has the likelihood of choosing its items one by one, each in
+proportion to exp(f) among those that remain. Ratings are sorted first, which breaks ties by the order of the data. Use
+it for rankings without ties, and for comparison with ordered-partition-mf, which models ties. As there, ``beta`` below
+1 adds the squared error of the ratings.
 
 Cost: as ordered-partition-mf. Reference: Y. Shi, M. Larson and A. Hanjalic, List-wise learning to rank with matrix
 factorization for collaborative filtering, RecSys 2010.

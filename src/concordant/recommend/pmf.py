@@ -1,14 +1,15 @@
-"""Probabilistic matrix factorisation: ratings as products of an agent's and an item's hidden factors.
+"""Probabilistic matrix factorisation: ratings as inner products of latent factors of agents and items.
 
-r(u, i) = mean + b_u + c_i + p_u · q_i + noise, with Gaussian noise and Gaussian priors on the biases b, c and the
-factors p, q. The most likely values minimise half the squared error plus half of ``ridge`` times the squares of the
-factors and ``bias_ridge`` times those of the biases. With the items fixed this is a small least-squares problem for
-every agent, and the other way round, so the two sides are solved in turn (alternating least squares): every step is
-exact, there is no learning rate.
+    r(u, i) = mean + b_u + c_i + p_u · q_i + noise,
 
-``ridge="auto"`` keeps the uncertainty of both sides (variational Bayes, Lim and Teh 2007): the strength of the prior of
-every factor and the noise are found from the data, and factors that explain nothing vanish. It costs about twice as
-much, needs no tuning, and ranks held-out ratings better where agents have rated few items.
+with Gaussian noise and Gaussian priors on the biases b, c and the factors p, q. The maximum a posteriori estimate
+minimises half the squared error plus half of ``ridge`` times the squares of the factors and ``bias_ridge`` times those
+of the biases. With the items fixed this is a small least-squares problem for every agent, and vice versa, so the two
+sides are solved in turn (alternating least squares): every step is exact, and there is no learning rate.
+
+``ridge="auto"`` models the uncertainty of both sides (variational Bayes, Lim and Teh 2007): the prior precision of
+every factor and the noise variance are estimated from the data, and superfluous factors vanish. It costs about twice as
+much, needs no tuning, and ranks held-out ratings better if agents have rated few items.
 
 Cost: per sweep O(ratings · factors² + (agents + items) · factors³). Reference: R. Salakhutdinov and A. Mnih,
 Probabilistic matrix factorization, NIPS 2008.

@@ -1,9 +1,10 @@
-"""The most popular items: what most ballots name, or what is rated best on average with some doubt of few ratings.
+"""Popularity baseline: the items on most ballots, or those with the highest mean rating after shrinkage.
 
-By ``count`` an item's score is the number of ballots (by weight) that name it. By ``rating`` it is its mean rating,
-drawn towards the mean of all by ``doubt`` ratings of that size, so that one enthusiast makes no favourite.
+By ``count``, the score of an item is the number of ballots (by weight) that contain it. By ``rating``, it is the mean
+rating, shrunk towards the mean of all ratings by ``doubt`` pseudo-ratings, so that an item with a single high rating
+does not lead the list.
 
-Cost: linear in the ratings. It is what every other recommender should beat, and a list for who has no history.
+Cost: linear in the ratings. Use it as a baseline for other recommenders, and for agents without a history (cold start).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Popular(CommonRecommender):
     doubt: float = param(5.0, "number of pseudo-ratings at the overall mean per item, if by rating", low=0.0)
 
     def _item_score(self, observed: Observed) -> Floats:
-        """Return, for every item, how often it is named, or its mean rating shrunk towards the mean of all."""
+        """Return the number of ballots of every item, or its mean rating shrunk towards the mean of all ratings."""
         weight, n = observed.weight_by_entry, len(observed.items)
         count: Floats = np.bincount(observed.item, weight, minlength=n).astype(np.float64)
         if self.by == "count":

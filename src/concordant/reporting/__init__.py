@@ -1,10 +1,10 @@
-"""Reports: what the data are, who is first, how sure that is, who disagrees and why, as one self-contained HTML file.
+"""Reports: one self-contained HTML file on the data, the ranking, its uncertainty, and disagreements between methods.
 
-``study`` gathers what is known of some preferences, the modules ``about_…`` turn it into sections of plain values
-(``sections``), and ``pages`` and ``pictures`` turn those into HTML and SVG. Text enters a page through one function
-(``markup.escape``), so labels are never anything but text.
+``study`` computes the results, the modules ``about_…`` convert them to sections of plain values (``sections``), and
+``pages`` and ``pictures`` render those as HTML and SVG. All text passes through one function (``markup.escape``), so
+labels cannot inject markup.
 
-The command line and the web app import from here; the room imports analysis, request and everything below.
+The command line and the web app import from this package, which imports analysis, request and lower layers.
 """
 
 from __future__ import annotations

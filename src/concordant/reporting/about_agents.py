@@ -1,4 +1,4 @@
-"""The agents: how far each goes with the others, who stands out, what weight a method gave each."""
+"""Report section on agents: agreement with the others, outliers, and weights."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from concordant.reporting.study import Study
 
 
 def agents_section(study: Study, top: int) -> Section | None:
-    """Show every agent's agreement with the majority of the others; None where agents are not named.
+    """Show each agent's agreement with the majority of the others; None if agents are not named.
 
-    Many agents are cut to the ``top`` with the least and the most agreement, half each.
+    Of many agents, the table shows ``top``: half with the lowest and half with the highest agreement.
     """
     prefs, agreement = study.prefs, study.data.agreement
     if prefs.agents is None or prefs.agent is None or len(prefs.agents) < 2:
@@ -30,7 +30,7 @@ def agents_section(study: Study, top: int) -> Section | None:
     n_ballots = np.bincount(prefs.agent, minlength=len(prefs.agents))
     header, right = ["agent", "ballots"], {1}
     if is_known:
-        header += ["agreement", "agreement, drawn"]
+        header += ["agreement", "agreement (plot)"]
         right.add(2)
     if weights:
         header.append("weight")
@@ -45,11 +45,11 @@ def agents_section(study: Study, top: int) -> Section | None:
         if weights:
             cells.append(f"{weights[agent]:.4g}" if agent in weights else "")
         rows.append(tuple(cells))
-    scale = Scale(0.0, 1.0, "agreement, drawn", agreement.median) if is_known and agreement is not None else None
+    scale = Scale(0.0, 1.0, "agreement (plot)", agreement.median) if is_known and agreement is not None else None
     marked = frozenset(row for row, k in enumerate(shown) if k in outliers)
-    title = "Agents, least agreement with the majority of the others first; the line is the median"
+    title = "Agreement of agents with the majority of the others, lowest first; the line is the median"
     parts.append(ReportTable(title, tuple(header), tuple(rows), frozenset(right), frozenset([0]), scale, marked))
     if len(shown) < len(order):
-        ends = f"the {top // 2} with the least and the {top - top // 2} with the most agreement"
+        ends = f"the {top // 2} with the lowest and the {top - top // 2} with the highest agreement"
         parts.append(Text(f"The table shows {ends} of {len(order):,} agents.", "left-out"))
     return Section("agents", "Agents", tuple(parts))

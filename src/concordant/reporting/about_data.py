@@ -1,4 +1,4 @@
-"""What the data are, in plain words; and all that a reader must know before trusting the result."""
+"""Report sections on the data and on warnings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_NAMED = 4
 
 
 def data_section(study: Study) -> Section:
-    """Describe the data, the findings about them, and the methods that fit."""
+    """Describe the data, the findings and the suitable methods."""
     description = study.data.description
     rows = tuple((what, text) for what, text in description.rows() if what != "note")
     parts: list[Part] = [Text(note) for note in study.prefs.notes]
@@ -29,12 +29,12 @@ def data_section(study: Study) -> Section:
         )
     if description.methods:
         suitable = tuple((advice.method, advice.reason) for advice in description.methods)
-        parts.append(ReportTable("Methods that fit", ("method", "why"), suitable))
-    return Section("data", "What the data are", tuple(parts))
+        parts.append(ReportTable("Suitable methods", ("method", "why"), suitable))
+    return Section("data", "Data", tuple(parts))
 
 
 def warnings_section(study: Study) -> Section | None:
-    """List the warnings of all rankings and evaluations; None where there are none."""
+    """List the warnings of all rankings and evaluations; None if there are none."""
     messages: dict[str, Message] = {}
     for method, ranking in study.rankings.items():
         for notice in ranking.warnings:

@@ -1,4 +1,4 @@
-"""Groups: where they differ from the rest, in sentences, a heat map and a table, and the ranking of each."""
+"""Report section on groups: significant differences, a heat map, a table, and the ranking of each group."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ OPENED = 30  # groups whose own ranking is shown
 
 
 def groups_section(study: Study, top: int) -> Section | None:
-    """Show the differences between groups; None where no groups were named."""
+    """Show the differences between groups; None without groups."""
     groups = study.groups
     if groups is None:
         return None
     n = min(top, len(groups.whole.items))
     n_significant = len(groups.significant)
-    lead = f"{n_significant or 'None'} of {groups.n_compared:,} differences between groups and the rest hold."
+    lead = (
+        f"{n_significant or 'None'} of {groups.n_compared:,} differences between a group and the rest are significant."
+    )
     beyond = study.beyond("This section ranks") if len(groups.whole.score) > len(study.ranking.score) else ""
     parts: list[Part] = [
         Text(lead, "lead"),
@@ -34,10 +36,10 @@ def groups_section(study: Study, top: int) -> Section | None:
         shown = f"{min(COLUMNS, len(groups.names))} of {len(groups.names):,} groups"
         parts.append(Text(f"The table shows {n:,} of {len(groups.whole.items):,} items and {shown}.", "left-out"))
     parts.append(Text(f"{groups.legend[:1].upper()}{groups.legend[1:]}."))
-    parts.append(download(groups.columns(), "All groups and items as csv", "groups"))
+    parts.append(download(groups.columns(), "Download all groups and items (csv)", "groups"))
     for part in list(groups.groups)[:OPENED]:
         title = f"{part.instance}"
-        parts.append(Fold(title, (ranking_table(part, min(top, 20), f"First of {title}"),), title_is_label=True))
+        parts.append(Fold(title, (ranking_table(part, min(top, 20), f"Top items of {title}"),), title_is_label=True))
     return Section("groups", "Groups" if groups.by == "group" else f"Groups by {shorten(groups.by, 30)}", tuple(parts))
 
 
@@ -46,7 +48,7 @@ def _picture(comparison: GroupComparison) -> GroupMap:
     items, groups = comparison.whole.items[:DRAWN], comparison.names[:DRAWN]
     cells = [[comparison.cells.get((group, item)) for group in groups] for item in items]
     return GroupMap(
-        "Scores of each group less those of all others; a star where the difference is significant",
+        "Score in each group minus score in all other groups; a star marks significant differences",
         tuple(items),
         tuple(groups),
         tuple(tuple(None if cell is None else cell.difference for cell in row) for row in cells),
@@ -55,9 +57,9 @@ def _picture(comparison: GroupComparison) -> GroupMap:
 
 
 def _table(comparison: GroupComparison, n: int) -> ReportTable:
-    """Return the table of the whole and the largest groups."""
+    """Return the table of the overall ranking and the largest groups."""
     columns = comparison.written(n, COLUMNS)
     columns["item"] = [shorten(item, LABEL) for item in comparison.whole.items[:n]]
     rows = tuple(zip(*columns.values(), strict=True))
     right = frozenset([0, *range(2, len(columns))])
-    return ReportTable("The whole and its groups", tuple(columns), rows, right, frozenset([1]))
+    return ReportTable("Overall ranking and groups", tuple(columns), rows, right, frozenset([1]))

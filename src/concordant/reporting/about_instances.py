@@ -1,4 +1,4 @@
-"""Many instances: a table of all, and the first places of each."""
+"""Report section on instances: a table of all, and the top items of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_OPENED = 50
 
 
 def instances_section(study: Study, top: int) -> Section | None:
-    """Show all instances in a table, and the first places of each; None where there is only one."""
+    """Show all instances in a table, and the top items of each; None if there is only one."""
     ranking = study.ranking
     if ranking.n_instances == 1:
         return None
@@ -27,7 +27,7 @@ def instances_section(study: Study, top: int) -> Section | None:
             break
         if len(part.score):
             folds.append(
-                Fold(str(part.instance), (ranking_table(part, 10, f"First of {part.instance}"),), _anchor(q), True)
+                Fold(str(part.instance), (ranking_table(part, 10, f"Top items of {part.instance}"),), _anchor(q), True)
             )
     parts: list[Part] = [
         Text(f"{ranking.n_instances:,} instances, each ranked by {ranking.method}.", "lead"),
@@ -38,13 +38,13 @@ def instances_section(study: Study, top: int) -> Section | None:
         sentence = f"The table shows the first {len(table.rows):,} of {ranking.n_instances:,} instances."
         parts.append(Text(sentence, "left-out"))
     if len(folds) < ranking.n_instances:
-        parts.append(Text(f"The first places of {len(folds)} instances stand below; the file has all.", "left-out"))
-    parts.append(download(ranking, "All instances and items as csv"))
+        parts.append(Text(f"The top items of {len(folds)} instances follow; the csv file has all.", "left-out"))
+    parts.append(download(ranking, "Download all instances and items (csv)"))
     return Section("instances", "Instances", (*parts, *folds))
 
 
 def _instances_table(study: Study, top: int) -> ReportTable:
-    """Return a row per instance: sizes, first two items, metrics, and a link to its first places."""
+    """Return one row per instance: sizes, first two items, metrics, and a link to its top items."""
     ranking, prefs = study.ranking, study.prefs
     n_ballots = np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances)
     evaluation = study.evaluations.get(ranking.method) if study.labels is not None else None

@@ -1,4 +1,4 @@
-"""How good the rankings are by known labels, and whether that is more than luck."""
+"""Report section on evaluation: metrics against relevance judgements, and significance tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from concordant.support.text import format_p
 
 
 def labels_section(study: Study) -> Section | None:
-    """Show the metrics of every system and test each against the ranking; None without labels."""
+    """Show the metrics of each system and test each against the ranking; None without labels."""
     results = study.evaluations
     if not results:
         return None
@@ -28,7 +28,7 @@ def labels_section(study: Study) -> Section | None:
     )
     header = ("system", *shown.values())
     parts: list[Part] = [
-        Text(f"By the labels, {own_name} reaches {lead}, {over}.", "lead"),
+        Text(f"{own_name} has {lead}, {over}.", "lead"),
         ReportTable(f"Means {over}", header, rows, frozenset(range(1, len(header))), frozenset([0])),
     ]
     parts += [Text(f"{shown[metric]}: {text}.") for metric, text in conventions(metrics).items()]
@@ -39,10 +39,10 @@ def labels_section(study: Study) -> Section | None:
              format_p(test["p_holm"]), "yes" if test["significant"] else "no")
             for test in tests
         )  # fmt: skip
-        title = f"Each system against {own_name}: paired t test over the instances, Holm's correction"
+        title = f"Each system against {own_name}: paired t test over instances, Holm's correction"
         header = ("metric", "system", "difference", "p", "p (Holm)", "significant")
         parts.append(ReportTable(title, header, cells, frozenset([2, 3, 4]), frozenset([1])))
-    return Section("labels", "Measured by the labels", tuple(parts))
+    return Section("labels", "Evaluation", tuple(parts))
 
 
 def _cell(value: float) -> str:

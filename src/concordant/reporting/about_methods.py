@@ -1,4 +1,4 @@
-"""Several methods beside each other: how far they agree, where they do not, and why."""
+"""Report section that compares methods: agreement, differences and their reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LINES = 10  # items of the bump chart
 
 
 def methods_section(study: Study) -> Section | None:
-    """Compare methods; None where only one ranks the data."""
+    """Compare methods; None if there is only one."""
     compared, notes = study.compared
     parts: list[Part] = []
     if compared is not None and len(compared.names) > 1:
@@ -30,29 +30,29 @@ def methods_section(study: Study) -> Section | None:
             parts.append(chart)
             if len(chart.labels) < study.prefs.n_slots:
                 note_on_picture = (
-                    f"The picture shows {len(chart.labels)} items that some method puts among the first {LINES}."
+                    f"The chart shows the {len(chart.labels)} items in the top {LINES} of at least one method."
                 )
                 parts.append(Text(note_on_picture, "left-out"))
         parts += _tables(compared)
     parts += [Text(note, "left-out") for note in notes]
-    return Section("methods", "Several methods", tuple(parts)) if parts else None
+    return Section("methods", "Comparison of methods", tuple(parts)) if parts else None
 
 
 def _agreement(compared: Comparison) -> str:
-    """Return a sentence on the mean Kendall tau of the methods and the two furthest apart."""
+    """Return a sentence on the mean Kendall tau of the methods and the pair with the lowest."""
     n = len(compared.names)
     tau = compared.tau[~np.eye(n, dtype=bool)]
     if tau.min() > 1 - 1e-9:
         return f"All {n} methods give the same order."
     i, j = np.unravel_index(np.argmin(compared.tau), compared.tau.shape)
     return (
-        f"{n} methods agree with a mean Kendall tau of {tau.mean():.2f} (1 is the same order); furthest apart are "
+        f"The mean Kendall tau of {n} methods is {tau.mean():.2f} (1 means the same order); it is lowest between "
         f"{compared.names[i]} and {compared.names[j]}, {compared.tau[i, j]:.2f}."
     )
 
 
 def bump_chart(compared: Comparison) -> BumpChart:
-    """Return the ranks of the first items of all methods, in the order of the first method."""
+    """Return the ranks of the top items of all methods, in the order of the first method."""
     ranks = np.stack([ranking.rank_by_slot for ranking in compared.rankings])
     first = compared.rankings[0]
     best = ranks.min(axis=0)
@@ -64,17 +64,17 @@ def bump_chart(compared: Comparison) -> BumpChart:
 
 
 def _tables(compared: Comparison) -> list[Part]:
-    """Return how well each method fits, and how far each two agree."""
+    """Return the table of fit and the table of agreement."""
     n, columns, firsts = len(compared.names), compared.columns(), compared.firsts()
     fit, tau = columns[:-n], columns[-n:]
-    header = ("method", *(text for text, _ in fit), "first")
+    header = ("method", *(text for text, _ in fit), "top items")
     rows = tuple((name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(compared.names))
-    title = "How well each method fits the ballots"
+    title = "Fit of each method to the ballots"
     fits = ReportTable(title, header, rows, frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
     agreement = tuple((name, *(cells[k] for _, cells in tau)) for k, name in enumerate(compared.names))
     names = ("method", *compared.names)
     return [
         fits,
         *(Text(note) for note in compared.notes()),
-        ReportTable("Kendall's tau of each two methods", names, agreement, frozenset(range(1, n + 1))),
+        ReportTable("Kendall's tau between methods", names, agreement, frozenset(range(1, n + 1))),
     ]

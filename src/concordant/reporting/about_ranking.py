@@ -1,4 +1,4 @@
-"""The answer: who is first, how certain that is, what would change it; and who beats whom."""
+"""Report sections on the ranking, its uncertainty, and pairwise wins."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from concordant.reporting.sections import (
     Track,
 )
 from concordant.reporting.study import Study
-from concordant.results.coefficients import HEADER, rows_of
+from concordant.results.coefficients import header_of, rows_of
+from concordant.results.rendering import interval_column
 from concordant.types import Floats
 
 LABEL = 120  # characters of a label that a table shows; the csv file has all
@@ -34,7 +35,7 @@ MATRIX_TABLE = 30  # items up to which the counts are a table, too
 
 
 def ranking_section(study: Study, top: int) -> Section | None:
-    """Show the order with scores, intervals, ranks and P(best); None with several instances."""
+    """Show the ranking with scores, confidence intervals and P(best); None with several instances."""
     ranking = study.ranking
     if ranking.n_instances != 1:
         return None
@@ -51,37 +52,37 @@ def ranking_section(study: Study, top: int) -> Section | None:
 
 
 def dispute(study: Study) -> list[Text]:
-    """Return a sentence where the usual rules elect different winners."""
+    """Return a sentence if common voting rules elect different winners."""
     sentence = study.dispute
     return [Text(sentence, "lead")] if sentence else []
 
 
 def first_place(ranking: Ranking) -> list[Text]:
-    """Return sentences on who is first and how certain that is."""
+    """Return sentences on the first place and its certainty."""
     headline, *rest = ranking.certainty.sentences()
     return [Text(headline, "lead"), *map(Text, rest), *map(Text, _swing(ranking.certainty))]
 
 
 def _swing(certainty: Certainty) -> list[str]:
-    """Return a sentence on how many votes would have to change for the runner-up to win the direct comparison."""
+    """Return a sentence on the number of votes that would have to change for the runner-up to win."""
     if certainty.basis != "votes" or certainty.votes is None or certainty.votes[0] <= certainty.votes[1]:
         return []
     votes = int((certainty.votes[0] - certainty.votes[1]) // 2) + 1
     return [
-        f"If {votes:,} of the {certainty.votes[0]:,.6g} votes for {shorten(certainty.first[0], 30)} changed sides, "
+        f"If {votes:,} of the {certainty.votes[0]:,.6g} votes for {shorten(certainty.first[0], 30)} changed, "
         f"{shorten(certainty.runner_up or '', 30)} would win the direct comparison."
     ]
 
 
 def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") -> ReportTable:
-    """Return the table of the best items of one instance, with a picture of scores and intervals in it."""
+    """Return the table of the best items of one instance, with inline plots of scores and intervals."""
     n = min(top, len(ranking.items))
     tracks, scale = tracks_of(ranking, n)
     columns = ranking.written(n)
     header, cells = ["rank", "item"], [columns["rank"], [shorten(label, LABEL) for label in ranking.items[:n]]]
     right = {0}
     if "rank_low" in ranking.details:
-        header.append(f"{_level(ranking)} CI of rank")
+        header.append(f"{interval_column(ranking)} of rank")
         cells.append(_ranges(ranking.detail("rank_low")[:n], ranking.detail("rank_high")[:n]))
         right.add(len(header) - 1)
     header.append("score")
@@ -89,9 +90,9 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
     right.add(len(header) - 1)
     header.append(scale.title)
     cells.append(tracks)  # type: ignore[arg-type]
-    if "interval" in columns:
-        header.append(f"{_level(ranking)} CI")
-        cells.append(columns["interval"])
+    if (interval := interval_column(ranking)) in columns:
+        header.append(interval)
+        cells.append(columns[interval])
         right.add(len(header) - 1)
     if "p_best" in ranking.details:
         header.append("P(best)")
@@ -106,54 +107,49 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
 
 
 def coefficient_table(ranking: Ranking) -> list[Part]:
-    """Return the table of covariate effects, where there are any."""
+    """Return the table of covariate effects, if there are any."""
     if not ranking.coefficients:
         return []
     rows = tuple(tuple(row) for row in rows_of(ranking.coefficients))
-    right = frozenset(range(1, len(HEADER)))
-    return [ReportTable("What covariates are worth", HEADER, rows, right, frozenset([0]))]
+    header = header_of(ranking.params.get("level"))
+    return [ReportTable("Covariate effects", header, rows, frozenset(range(1, len(header))), frozenset([0]))]
 
 
 def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
-    """Return the scores of the best n as small pictures, and the axis they share."""
+    """Return the inline plots of the best n scores, and their common axis."""
     score: Floats = ranking.scores[:n]
     low, high = (None if ends is None else ends[:n] for ends in (ranking.low, ranking.high))
     ends = [values for values in (score, low, high) if values is not None]
     lowest, highest = (float(np.min(ends)), float(np.max(ends))) if n else (0.0, 1.0)
     if low is None or high is None:
-        title = "score, drawn"
+        title = "score (plot)"
         tracks = [Track(value) for value in score.tolist()]
     else:
-        title = f"{_level(ranking)} CI, drawn"
+        title = f"{interval_column(ranking)} (plot)"
         each = zip(score.tolist(), low.tolist(), high.tolist(), strict=True)
         tracks = [Track(value, a, b) for value, a, b in each]
     return tracks, Scale(lowest, highest if highest > lowest else lowest + 1.0, title)
 
 
-def _level(ranking: Ranking) -> str:
-    level = ranking.params.get("level", 0.95)
-    return f"{level:.0%}" if isinstance(level, float) else "95%"
-
-
 def dot_plot(ranking: Ranking, top: int) -> DotPlot:
-    """Return the picture of scores and intervals that stands alone."""
+    """Return the separate plot of scores and intervals."""
     n = min(top, len(ranking.items))
     tracks, scale = tracks_of(ranking, n)
     labels = tuple(f"{rank}  {item}" for rank, item in zip(ranking.ranks[:n].tolist(), ranking.items[:n], strict=True))
-    return DotPlot(f"{ranking.method}: {scale.title.removesuffix(', drawn')}", labels, tuple(tracks), scale)
+    return DotPlot(f"{ranking.method}: {scale.title.removesuffix(' (plot)')}", labels, tuple(tracks), scale)
 
 
 def left_out(ranking: Ranking, top: int, what: str) -> list[Part]:
-    """Return a sentence on what a table leaves out, and the complete file."""
+    """Return a note on omitted rows, and the complete file."""
     longest = int(np.diff(ranking.slot_ptr).max(initial=0))
     if longest <= top:
-        return [download(ranking, "The ranking as csv")]
-    sentence = f"The table shows the first {top:,} of {longest:,} {what}; the rest is in the file below."
-    return [Text(sentence, "left-out"), download(ranking, f"All {longest:,} {what} as csv")]
+        return [download(ranking, "Download the ranking (csv)")]
+    sentence = f"The table shows the first {top:,} of {longest:,} {what}; the csv file has all of them."
+    return [Text(sentence, "left-out"), download(ranking, f"Download all {longest:,} {what} (csv)")]
 
 
 def download(data: Ranking | Mapping[str, Any], says: str, name: str = "ranking") -> Download:
-    """Return the whole ranking, or columns, as a file to embed: csv, in a zip archive where that is long."""
+    """Return the ranking, or columns, as an embedded csv file, zipped if it is large."""
     content = csv_of(data)
     if len(content) <= PLAIN:
         return Download(f"{name}.csv", "text/csv", content, says)
@@ -163,11 +159,11 @@ def download(data: Ranking | Mapping[str, Any], says: str, name: str = "ranking"
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(zipfile.ZipInfo(f"{name}.csv"), content, zipfile.ZIP_DEFLATED)  # of no date: always the same
-    return Download(f"{name}.zip", "application/zip", out.getvalue(), f"{says}, zipped")
+    return Download(f"{name}.zip", "application/zip", out.getvalue(), f"{says.removesuffix('(csv)')}(zipped csv)")
 
 
 def csv_of(data: Ranking | Mapping[str, Any]) -> bytes:
-    """Return a ranking, or columns, as csv, which a spreadsheet takes for text and numbers, never for formulas."""
+    """Return a ranking, or columns, as csv, escaped so that spreadsheets do not interpret cells as formulas."""
     import io
 
     out = io.BytesIO()
@@ -176,7 +172,7 @@ def csv_of(data: Ranking | Mapping[str, Any]) -> bytes:
 
 
 def matrix_section(study: Study) -> Section | None:
-    """Show who beats whom, in the order of the ranking; None with several instances or too many items."""
+    """Show pairwise wins in the order of the ranking; None with several instances or too many items."""
     ranking = study.ranking
     if ranking.n_instances != 1 or not study.data.may_compare or len(ranking.items) < 2:
         return None
@@ -186,25 +182,23 @@ def matrix_section(study: Study) -> Section | None:
     have_met = (wins + wins.T + ties) > 0
     np.fill_diagonal(have_met, True)
     heat = HeatMap(
-        "Share of ballots in which the row beats the column, ties half",
+        "Share of ballots in which the row beats the column; ties count half",
         tuple(shorten(label, 40) for label in ranking.items[:n]),
         tuple(map(tuple, wins.tolist())),
         tuple(map(tuple, ties.tolist())),
     )
-    lead = (
-        "Rows against columns, both in the order of the ranking: where it agrees with the ballots, blue is above the "
-    )
-    lead += "diagonal and orange below. Point at a cell for its counts."
+    lead = "Rows and columns are in the order of the ranking. If it agrees with the ballots, cells above the "
+    lead += "diagonal are blue and cells below are orange. Hover over a cell to see its counts."
     parts: list[Part] = [Text(lead)]
     if not have_met.all():
         parts.append(
-            Text(f"{int((~have_met).sum()) // 2:,} pairs of these items were never compared; they are left blank.")
+            Text(f"{int((~have_met).sum()) // 2:,} pairs of these items were never compared; their cells are blank.")
         )
     parts.append(heat)
     if n <= MATRIX_TABLE:
-        parts.append(Fold("The counts as a table", (_counts(heat),)))
+        parts.append(Fold("Table of counts", (_counts(heat),)))
     if n < len(ranking.items):
-        parts.append(Text(f"The picture shows the first {n} of {len(ranking.items):,} items.", "left-out"))
+        parts.append(Text(f"The heat map shows the first {n} of {len(ranking.items):,} items.", "left-out"))
     return Section("duels", "Who beats whom", tuple(parts))
 
 
@@ -214,7 +208,7 @@ def _counts(heat: HeatMap) -> ReportTable:
         (label, *("" if i == j else f"{wins:,.6g}" for j, wins in enumerate(heat.wins[i])))
         for i, label in enumerate(heat.labels)
     ]
-    header = ("wins of … over", *heat.labels)
+    header = ("wins of row over column", *heat.labels)
     return ReportTable(
         "Wins of the row over the column", header, tuple(rows), frozenset(range(1, len(header))), frozenset([0])
     )

@@ -1,4 +1,4 @@
-"""Why the ranking came out so: what the method says of it, as a section."""
+"""Report section with the explanation of the ranking by its method."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from concordant.results.explanation import Reason
 
 
 def why_section(study: Study) -> Section | None:
-    """Show the first reason openly and the others folded; None with several instances."""
+    """Show the first reason expanded and the others collapsed; None with several instances."""
     ranking = study.ranking
     if ranking.n_instances != 1 or ranking.why is None:
         return None
@@ -22,8 +22,8 @@ def why_section(study: Study) -> Section | None:
         reason_parts = _parts(reason)
         parts += reason_parts if number == 0 else [Fold(reason.title, reason_parts)]
     if explanation.draw is not None:
-        parts.append(Picture(f"Why, drawn: {explanation.method}", explanation.draw()))
-    return Section("why", "Why", tuple(parts)) if parts else None
+        parts.append(Picture(f"Explanation: {explanation.method}", explanation.draw()))
+    return Section("why", "Explanation", tuple(parts)) if parts else None
 
 
 def _parts(reason: Reason) -> tuple[Part, ...]:

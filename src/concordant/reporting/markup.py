@@ -1,7 +1,7 @@
-"""HTML and SVG as values: text becomes part of a page through ``escape`` alone, whatever it holds.
+"""HTML and SVG as values: all text is escaped by ``escape`` before it becomes part of a page.
 
 ``element("td", label)`` escapes ``label`` unless it is ``Markup`` already, and only this module makes ``Markup``. So a
-label with tags, quotes or control signs is shown as it is written, and never becomes a tag, an attribute or a script.
+label with tags, quotes or control characters is shown literally, and never becomes a tag, an attribute or a script.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ NOTHING = Markup("")
 
 
 def escape(text: str) -> Markup:
-    """Return text as HTML that shows it: HTML's signs escaped, control signs and bidirectional marks written out.
+    """Escape text for HTML; control characters and bidirectional marks are written as escape sequences.
 
-    Surrogates, which no file in UTF-8 can hold, are written out as well.
+    Surrogates, which UTF-8 cannot encode, are written as escape sequences as well.
     """
     if isinstance(text, Markup):
         return text
@@ -37,7 +37,7 @@ def escape(text: str) -> Markup:
 
 
 def element(name: str, /, *children: Markup | str | None, **attributes: object) -> Markup:
-    """Return an element; of attributes, ``class_`` is class, ``data_x`` is data-x, None and False are left out."""
+    """Return an element; the attribute ``class_`` is class, ``data_x`` is data-x, and None and False are omitted."""
     opened = f"<{name}{_attributes(attributes)}"
     if name in EMPTY_ELEMENTS and not children:
         return Markup(f"{opened}/>")
@@ -45,12 +45,12 @@ def element(name: str, /, *children: Markup | str | None, **attributes: object) 
 
 
 def joined(children: Iterable[Markup | str | None], between: str = "") -> Markup:
-    """Return parts of a page one after the other; what is not markup is escaped."""
+    """Concatenate parts of a page; plain text is escaped."""
     return Markup(escape(between).join(escape(child) for child in children if child is not None))
 
 
 def _attributes(attributes: dict[str, object]) -> str:
-    """Return attributes as HTML text; True is a name alone."""
+    """Return attributes as HTML text; True gives an attribute without a value."""
     written = []
     for name, value in attributes.items():
         if value is None or value is False:
@@ -61,12 +61,12 @@ def _attributes(attributes: dict[str, object]) -> str:
 
 
 def _text(value: object) -> str:
-    """Write a number of a picture with five significant digits."""
+    """Format a number in a picture with five significant digits."""
     return f"{value:.5g}" if isinstance(value, float) else str(value)
 
 
 def verbatim(text: str, *, within: str) -> Markup:
-    """Return our own style sheet, script or data as the content of an element that HTML does not escape."""
+    """Return trusted style sheets, scripts or data as the content of an element that HTML does not escape."""
     if f"</{within}" in text.lower() or "<!--" in text:
-        raise ValueError(f"What stands in <{within}> must not end it.")
+        raise ValueError(f"The content of <{within}> must not close it.")
     return Markup(text)

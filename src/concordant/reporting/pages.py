@@ -1,6 +1,6 @@
-"""From sections to HTML: one function per kind of part, one page around them.
+"""Render sections as HTML, with one function per kind of part.
 
-The page holds its style, its script and a policy that lets nothing else run or load, by their checksums.
+The page embeds its style sheet, its script and a content security policy that allows only these, by checksum.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from concordant.reporting.sections import (
 SORTED_FROM = 3  # rows from which a table can be sorted
 FILTERED_FROM = 12
 TONES = {"fine": "✓", "attention": "!", "warning": "▲"}
-SPOKEN = {"fine": "fine", "attention": "look here", "warning": "warning"}
+SPOKEN = {"fine": "fine", "attention": "needs attention", "warning": "warning"}
 
 
 @cache
@@ -45,7 +45,7 @@ def static(name: str) -> str:
 
 
 def page(title: str, sections: Sequence[Section]) -> str:
-    """Return a whole page that needs nothing else."""
+    """Return a self-contained page."""
     style, script = static("report.css"), static("report.js")
     allowed = f"style-src {_source(style)}; script-src {_source(script)}"
     policy = f"default-src 'none'; img-src data:; {allowed}; base-uri 'none'; form-action 'none'"
@@ -78,7 +78,7 @@ def contents(sections: Sequence[Section]) -> Markup:
 
 
 def rendered(sections: Sequence[Section]) -> Markup:
-    """Return sections as HTML, without a page around them."""
+    """Return sections as HTML, without the surrounding page."""
     return joined(_section(section) for section in sections)
 
 
@@ -103,10 +103,10 @@ def part(content: Part) -> Markup:
         case HeatMap():
             hover_text = element("p", class_="told", aria_live="polite", hidden=True)
             return _figure(
-                pictures.heat_map(content), content.title, joined([_legend("loses all", "wins all"), hover_text])
+                pictures.heat_map(content), content.title, joined([_legend("0% wins", "100% wins"), hover_text])
             )
         case GroupMap():
-            return _figure(pictures.group_map(content), content.title, _legend("lower than elsewhere", "higher"))
+            return _figure(pictures.group_map(content), content.title, _legend("lower than in other groups", "higher"))
         case BumpChart():
             return _figure(pictures.bump_chart(content), content.title)
         case Picture():
@@ -128,7 +128,7 @@ def part(content: Part) -> Markup:
 
 
 def _messages(messages: Messages) -> Markup:
-    """Return findings or warnings as a list, each with a sign and words for its tone."""
+    """Return findings or warnings as a list, each with a symbol and text for its kind."""
     rows = [
         element(
             "li",
@@ -142,7 +142,7 @@ def _messages(messages: Messages) -> Markup:
 
 
 def _screen_reader_text(text: str) -> Markup:
-    """Return text for screen readers only: what a colour or a sign means."""
+    """Return text for screen readers only: the meaning of a colour or symbol."""
     return element("span", f" ({text}) ", class_="spoken")
 
 
@@ -152,7 +152,7 @@ def _figure(picture: Markup, title: str, more: Markup | None = None) -> Markup:
 
 
 def _legend(low: str, high: str) -> Markup:
-    """Return a legend of all shades between two words."""
+    """Return a colour scale between two labels."""
     swatches = [element("rect", x=26 * k, y=0, width=26, height=12, class_=f"h{k}") for k in range(pictures.SHADES)]
     drawn = element("svg", *swatches, width=26 * pictures.SHADES, height=12, class_="heat", aria_hidden="true")
     return element("p", f"{low} ", drawn, f" {high}", class_="legend")
@@ -160,7 +160,7 @@ def _legend(low: str, high: str) -> Markup:
 
 # ---- tables ----
 def _table(table: ReportTable) -> Markup:
-    """Return a table; the page's script can sort it from 3 rows and filter it from 12."""
+    """Return a table; the page's script makes it sortable from 3 rows and filterable from 12."""
     heads = [
         element("th", _head(name, table.scale), scope="col", class_=_class(k, table))
         for k, name in enumerate(table.header)

@@ -1,7 +1,7 @@
-"""Pictures in SVG, drawn here: small, sharp, and coloured by the style sheet, so that dark pages have dark pictures.
+"""SVG charts: small, and coloured by the style sheet, so that they follow dark mode.
 
-Tracks stand in cells of tables and use percentages, so they fit any width. Heat maps draw the cells of a colour as one
-path: a hundred items are ten thousand cells, and a path holds a cell in a dozen characters.
+Inline plots in table cells use percentages, so they fit any width. Heat maps draw all cells of a colour as one path,
+because a hundred items have ten thousand cells, and a path needs a dozen characters per cell.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ COLOURS = 8
 
 # ---- in cells of tables ----
 def track(drawn: Track, scale: Scale) -> Markup:
-    """Draw a dot, its interval and the mark of the scale; hidden from screen readers, as the figures are
-    in the next column.
+    """Draw a dot, its interval and the mark of the scale; hidden from screen readers, because another column has the
+    numbers.
     """
     parts = []
     if scale.mark is not None:
@@ -45,7 +45,7 @@ def track(drawn: Track, scale: Scale) -> Markup:
 
 
 def _percent(value: float, scale: Scale) -> str:
-    """Return the position of a value on the axis in percent; 2% stay free on both sides."""
+    """Return the position of a value on the axis in percent, with a margin of 2% on both sides."""
     return f"{2 + 96 * (value - scale.low) / (scale.high - scale.low):.1f}%"
 
 
@@ -62,7 +62,7 @@ def ticks(scale: Scale, max_ticks: int = 5) -> list[float]:
 
 # ---- who beats whom ----
 def heat_map(drawn: HeatMap) -> Markup:
-    """Draw the shares of wins as a square; the script of the page shows the counts of a cell on hover."""
+    """Draw the win rates as a heat map; the script of the page shows the counts of a cell on hover."""
     n = len(drawn.labels)
     labels = [shorten(label, 24) for label in drawn.labels]
     left = 8 + LETTER * max(len(label) for label in labels) + 26
@@ -87,8 +87,8 @@ def heat_map(drawn: HeatMap) -> Markup:
 
 
 def _cells(drawn: HeatMap, cell_size: int) -> list[Markup]:
-    """Return the cells, coloured by the row's share of wins (ties half), as one path per shade, and texts
-    for few items.
+    """Return the cells, coloured by the row's win rate (ties count half), as one path per shade, with numbers if there
+    are few items.
     """
     paths: list[list[str]] = [[] for _ in range(SHADES)]
     written = []
@@ -171,7 +171,7 @@ def _counts(drawn: HeatMap, size: int, left: float, top: float) -> str:
 
 # ---- ranks by method ----
 def bump_chart(drawn: BumpChart) -> Markup:
-    """Draw a line per item from method to method; the first items are coloured, the others grey."""
+    """Draw a line per item across methods; the first items are coloured, the others grey."""
     places = _compact(drawn.ranks)
     rows = 1 + max((max(item_places) for item_places in places), default=0)
     side = 12 + LETTER * max((len(label) for label in drawn.labels), default=0)
@@ -197,7 +197,7 @@ def bump_chart(drawn: BumpChart) -> Markup:
 
 
 def _compact(ranks: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the row of every item under every method (items x methods); items of equal rank stand below each other."""
+    """Return the vertical position of each item for each method (items x methods); tied items are below each other."""
     n_methods = len(ranks[0]) if ranks else 0
     places = [[0] * n_methods for _ in ranks]
     for k in range(n_methods):
@@ -208,7 +208,7 @@ def _compact(ranks: Sequence[Sequence[int]]) -> list[list[int]]:
 
 # ---- files of their own ----
 def dot_plot(drawn: DotPlot) -> Markup:
-    """Draw scores with their intervals as a separate picture."""
+    """Draw scores with their confidence intervals as a separate chart."""
     labels = [shorten(label, 40) for label in drawn.labels]
     left, width, top, line = 16 + LETTER * max(map(len, labels), default=0), 420.0, 34.0, 22.0
     bottom = top + line * len(labels)
@@ -231,7 +231,7 @@ def dot_plot(drawn: DotPlot) -> Markup:
 
 
 def standalone(picture: Markup, style: str) -> str:
-    """Return a picture as a separate SVG file with the style of a light page."""
+    """Return a chart as a separate SVG file in light style."""
     styled = picture.replace(">", f">{element('style', verbatim(style, within='style'))}", 1)
     return styled.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
 

@@ -1,4 +1,4 @@
-"""The report: sections of what is known, written as one HTML file."""
+"""Assemble the sections of a report and write it as one HTML file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ TOP = 100
 
 @dataclass(frozen=True)
 class Making:
-    """How a report was made: the command, the lines of Python that do the same, the files with their checksums."""
+    """How to reproduce a report: the command, the equivalent Python code, and the checksums of the files."""
 
     command: str = ""
     python: str = ""
@@ -44,28 +44,28 @@ class Making:
 
     @classmethod
     def of_files(cls, paths: Sequence[str], command: str = "", python: str = "") -> Making:
-        """Take the checksums of some files, which are named without their folders everywhere."""
+        """Compute the checksums of some files, which are named without their folders."""
         sums = tuple((os.path.basename(path), checksum(path)) for path in paths if path != "-")
         return cls(without_folders(command, paths), without_folders(python, paths), sums)
 
 
 def checksum(path: str) -> str:
-    """Return the SHA-256 sum of a file; of a folder that there is none."""
+    """Return the SHA-256 checksum of a file, or a note that it is not a regular file."""
     if not os.path.isfile(path):
-        return "no regular file"
+        return "not a regular file"
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A title and sections of plain values; ``to_html`` makes one self-contained page of them."""
+    """A title and sections of plain values; ``to_html`` renders one self-contained page."""
 
     title: str
     sections: tuple[Section, ...] = field(default=())
 
     def to_html(self, words: Words = str) -> str:
-        """Return the page: no outside request, readable without scripts, on paper and by screen readers.
+        """Return the page: without network requests, readable without scripts, in print and by screen readers.
 
         ``words`` says how parameters are named in its sentences.
         """
@@ -74,7 +74,7 @@ class Report:
         return page(self.title, spoken(self.sections, words))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the page; the file appears whole or not at all."""
+        """Write the page atomically."""
         replace_file(path, self.to_html().encode("utf-8"))
 
     def __repr__(self) -> str:
@@ -96,15 +96,42 @@ def report(
     made: Making | None = None,
     **params: object,
 ) -> Report:
-    """Make a report of preferences, a DataFrame or files, and write it to ``path`` as one self-contained HTML file.
+    """Create an HTML report on preferences.
 
-    ``method`` and its ``params`` rank, by default one that fits. ``methods`` are compared, by default some that fit
-    (``[]``: none). With ``by``, groups are compared as ``cc.rank_groups`` does. With ``labels`` every ranking is
-    evaluated by ``metrics`` and tested against the others. Tables show ``top`` rows, what they leave out is said and
-    embedded as csv.
+    Parameters
+    ----------
+    prefs : Preferences, DataFrame, str, path or list of paths
+        What to rank, as in ``cc.rank``.
+    path : str or path, optional
+        File to write the report to, as one self-contained HTML file.
+    by : str, int, iterable or mapping, optional
+        Groups of ballots to compare, as in ``cc.rank_groups``.
+    method : str or Method, optional
+        Name of a method or a method object; by default, one that suits the form of the data.
+    methods : sequence of str, optional
+        Methods to compare; by default, some that suit the data. ``[]`` compares none.
+    labels : Labels, optional
+        Relevance judgements, against which every ranking is evaluated and tested.
+    metrics : str or sequence of str, default ('ndcg@10', 'map')
+        Metrics of the evaluation.
+    title : str, default ''
+        Title of the report; by default, a description of the data.
+    top : int, default 100
+        Maximum number of rows in a table. The full table is embedded as CSV.
+    min_ballots : float, optional
+        Minimum number of ballots, by weight, that must mention an item; other items are left out.
+    made : Making, optional
+        How the report was made, such as the command line; shown in its last section.
+    **params : object
+        Hyper-parameters of the method, and options of reading a DataFrame or files, as in ``cc.rank``.
+
+    Returns
+    -------
+    Report
+        The report; ``to_html()`` returns it as text and ``write(path)`` saves it.
     """
     if top < 1:
-        raise InputError(arg("top", shown=str(top)) + " shows nothing: give 1 or more.")
+        raise InputError(arg("top", shown=str(top)) + " is too small: give 1 or more.")
     request = prefs if isinstance(prefs, Request) else Request.of(prefs, method, params, min_ballots=min_ballots)
     groups = None
     if by is not None:
@@ -121,7 +148,7 @@ def report(
 
 
 def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
-    """Return all sections for which the data have content."""
+    """Return all sections that have content."""
     sections = (
         ranking_section(study, top),
         why_section(study),
@@ -139,16 +166,16 @@ def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
 
 
 def making_section(ranking: Ranking, made: Making) -> Section:
-    """Return the section on how the report was made, so that others can reproduce it."""
+    """Return the section on how to reproduce the report."""
     from concordant import __version__, kernels
 
     rows = [("concordant", f"{__version__}, {kernels.active()} kernels"), ("method", ranking.method)]
     rows += [(name.replace("_", " "), str(value)) for name, value in ranking.params.items()]
     rows += [(f"{name} (fitted)", f"{value:.6g}") for name, value in (ranking.fit or {}).items()]
     rows += [(f"SHA-256 of {name}", sha256) for name, sha256 in made.files]
-    parts: list[Part] = [Code("On the command line", made.command)] if made.command else []
-    parts += [Code("In Python", made.python)] if made.python else []
-    return Section("making", "How this was made", (*parts, Facts(tuple(rows))))
+    parts: list[Part] = [Code("Command line", made.command)] if made.command else []
+    parts += [Code("Python", made.python)] if made.python else []
+    return Section("making", "Reproduce this report", (*parts, Facts(tuple(rows))))
 
 
 def _title(study: Study) -> str:

@@ -1,6 +1,6 @@
-"""What a report says, as plain values: sections of sentences, facts, tables and pictures, without a word of HTML.
+"""Content of a report as plain values: sections of sentences, facts, tables and charts, independent of HTML.
 
-``pages`` and ``pictures`` turn them into a page; the web app shows the same values.
+``pages`` and ``pictures`` render them; the web app shows the same values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from concordant.errors import Sentence, Words
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph. ``kind`` says what it is: plain, lead (the answer in a sentence) or left-out (what is not shown)."""
+    """A paragraph. ``kind`` is plain, lead (the main result) or left-out (a note on omitted content)."""
 
     text: str
     kind: str = "plain"
@@ -22,14 +22,14 @@ class Text:
 
 @dataclass(frozen=True)
 class Facts:
-    """Pairs of (what, how it is)."""
+    """Pairs of (name, value)."""
 
     rows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Message:
-    """A finding or a warning: "fine" is good news, "attention" asks for a look, "warning" is trouble."""
+    """A finding or a warning: its tone is "fine", "attention" or "warning"."""
 
     name: str
     text: str
@@ -38,14 +38,14 @@ class Message:
 
 @dataclass(frozen=True)
 class Messages:
-    """Findings or warnings, one below the other."""
+    """A list of findings or warnings."""
 
     messages: tuple[Message, ...]
 
 
 @dataclass(frozen=True)
 class Track:
-    """A cell of a table that is a small picture: a dot at ``value``, and a line from ``low`` to ``high`` if known."""
+    """An inline plot in a table cell: a dot at ``value``, and a line from ``low`` to ``high`` if known."""
 
     value: float
     low: float | None = None
@@ -54,7 +54,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Scale:
-    """The axis that all tracks of a column share; ``mark`` is a line across all of them, such as a median."""
+    """The common axis of the inline plots of a column; ``mark`` is a line across all of them, such as a median."""
 
     low: float
     high: float
@@ -67,9 +67,9 @@ Cell = str | Track
 
 @dataclass(frozen=True)
 class ReportTable:
-    """Rows of cells. Columns in ``right`` are numbers, those in ``labels`` hold names that other people chose.
+    """Rows of cells. Columns in ``right`` are numbers, those in ``labels`` hold labels from the data.
 
-    ``marked`` rows are pointed out; ``links`` gives by row the anchor its first label leads to.
+    ``marked`` rows are highlighted; ``links`` has the anchor that the first label of each row links to.
     """
 
     title: str
@@ -84,7 +84,7 @@ class ReportTable:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Who beats whom: weights of wins of the row over the column, and of ties, in the order of ``labels``."""
+    """Pairwise wins: weights of the row's wins over the column, and of ties, in the order of ``labels``."""
 
     title: str
     labels: tuple[str, ...]
@@ -94,9 +94,10 @@ class HeatMap:
 
 @dataclass(frozen=True)
 class GroupMap:
-    """How far items (rows) score higher or lower in each group than elsewhere: ``apart[item][group]``, None: unknown.
+    """Differences of the scores of items (rows) in each group from the other groups: ``apart[item][group]``, None if
+    unknown.
 
-    ``sure`` says where the difference holds.
+    ``sure`` marks significant differences.
     """
 
     title: str
@@ -108,7 +109,9 @@ class GroupMap:
 
 @dataclass(frozen=True)
 class BumpChart:
-    """The ranks of items by several methods: a line per item, ``ranks[item][method]``; the first ones are coloured."""
+    """The ranks of items by several methods, one line per item: ``ranks[item][method]``; the first items are
+    coloured.
+    """
 
     title: str
     methods: tuple[str, ...]
@@ -118,7 +121,7 @@ class BumpChart:
 
 @dataclass(frozen=True)
 class DotPlot:
-    """Scores with their intervals, best first: a picture of its own, for files."""
+    """Scores with their confidence intervals, best first: a separate chart for files."""
 
     title: str
     labels: tuple[str, ...]
@@ -128,7 +131,7 @@ class DotPlot:
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture that a method drew, as the text of an SVG file."""
+    """A chart drawn by a method, as the text of an SVG file."""
 
     title: str
     svg: str
@@ -136,7 +139,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Code:
-    """What to type to get the same."""
+    """Code that reproduces the result."""
 
     title: str
     text: str
@@ -144,7 +147,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Download:
-    """A file that is embedded in the page."""
+    """A file embedded in the page."""
 
     name: str
     media: str
@@ -154,7 +157,7 @@ class Download:
 
 @dataclass(frozen=True)
 class Fold:
-    """Parts that open when asked for; ``anchor`` is where links lead."""
+    """A collapsible group of parts; ``anchor`` is the target of links."""
 
     title: str
     parts: tuple[Part, ...]
@@ -175,7 +178,7 @@ class Section:
 
 
 def spoken(value: Any, words: Words) -> Any:
-    """Return sections, or their parts, with parameters named in the words of an interface."""
+    """Return sections, or their parts, with parameters named as in an interface (Python, command line or web app)."""
     if isinstance(value, Sentence):
         return value.rendered(words)
     if isinstance(value, tuple):

@@ -1,7 +1,7 @@
-"""What a report is made of: preferences, a ranking of them, other methods' rankings, labels; found when asked for.
+"""Results behind a report: preferences, their ranking, other methods' rankings and labels, computed on first access.
 
-What depends on the preferences alone (``Data``) is kept apart, so that another method or option costs no more than
-itself.
+Results that depend only on the preferences (``Data``) are cached separately, so that another method or option does not
+recompute them.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ SLOW = {"kemeny": 12, "mallows": 60, "ordered-partitions": 60}  # candidates up 
 RUNS = 20  # agents up to which each one's own order is a system to evaluate
 METRICS = ("ndcg@10", "map")
 _TOO_MANY = (
-    "Methods were not compared: there are too many candidates. " + arg("methods", shown="A,B") + " compares them."
+    "Methods were not compared: there are too many candidates. " + arg("methods", shown="A,B") + " selects some."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Preferences and what is known of them, whatever ranks them."""
+    """Preferences, with results that do not depend on the method."""
 
     prefs: Preferences
 
     @cached_property
     def description(self) -> Description:
-        """The facts, the findings and the methods that fit."""
+        """The facts, the findings and the suitable methods."""
         return describe(self.prefs)
 
     @cached_property
@@ -61,24 +61,24 @@ class Data:
 
     @property
     def may_compare(self) -> bool:
-        """Whether several methods, and pairs, cost little enough to be looked at unasked."""
+        """Whether comparing methods and counting pairs is cheap enough to do by default."""
         size = np.diff(self.prefs.slot_ptr).astype(np.float64)
         return self.largest <= MAX_COMPARED and float((size**2).sum()) <= MAX_CELLS
 
     @cached_property
     def matrices(self) -> views.WinMatrices:
-        """Who beats whom on ballots that name both."""
+        """Pairwise wins on ballots that list both items."""
         return views.win_matrices(self.prefs, "ignore")
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """One ranking of some preferences, what others make of them, and how good they are where labels say so."""
+    """A ranking of some preferences, with other methods' rankings and an evaluation if labels are known."""
 
     data: Data
     ranking: Ranking
     methods: tuple[str, ...] | None = None
-    """To compare; by default some that fit, none if it is empty."""
+    """Methods to compare; by default some that fit the data, none if empty."""
     labels: Labels | None = None
     metrics: tuple[str, ...] = METRICS
     groups: GroupComparison | None = None
@@ -90,7 +90,7 @@ class Study:
 
     @cached_property
     def compared(self) -> tuple[Comparison | None, tuple[str, ...]]:
-        """The comparison, None where there is none, and why methods were left out."""
+        """The comparison, or None, and notes on methods that were left out."""
         if self.methods == ():
             return None, ()
         if self.methods is None and not self.data.may_compare:
@@ -98,7 +98,11 @@ class Study:
         rankings: dict[str, Ranking] = {}
         suitable, slow = self._suitable_methods() if self.methods is None else ([], [])
         notes: list[str] = (
-            [f"Not compared, because they are slow here: {', '.join(slow)}; " + arg("methods") + " names them."]
+            [
+                f"Not compared, because they are slow on these data: {', '.join(slow)}; "
+                + arg("methods")
+                + " includes them."
+            ]
             if slow
             else []
         )
@@ -112,9 +116,7 @@ class Study:
         return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
 
     def _ranked_by(self, name: str) -> Ranking:
-        """Return the ranking by a method; the report's own ranking, with its parameters, is used where it is
-        that method.
-        """
+        """Return the ranking by a method; the report's own ranking is reused if it is by that method."""
         is_own = registry.resolve(name) == (self.ranking.method, {})
         if is_own and len(self.ranking.score) == self.prefs.n_slots:
             return self.ranking
@@ -123,11 +125,11 @@ class Study:
 
     @cached_property
     def order(self) -> Int64s:
-        """The slots of the preferences in the order of the ranking, those it leaves out behind."""
+        """The slots of the preferences in the order of the ranking; unranked slots come last."""
         return views.order_of(self.prefs, self.ranking)
 
     def _suitable_methods(self) -> tuple[list[str], list[str]]:
-        """Return the methods to compare (own, usual and fitting ones): (those to run, those left out as too slow)."""
+        """Return the methods to compare by default: (those to run, those left out as too slow)."""
         suitable = [advice.method for advice in self.data.description.methods]
         named = dict.fromkeys([self.ranking.method, *usual_rules(self.prefs), *suitable, "borda", "copeland"])
         own_method, size = self.ranking.method, self.data.largest  # what is there already takes no time
@@ -136,7 +138,9 @@ class Study:
 
     @cached_property
     def dispute(self) -> str:
-        """The disagreement of the compared methods about the winner of one contest, in a sentence; empty for none."""
+        """A sentence on the disagreement of the compared methods about the winner of one contest; empty if there is
+        none.
+        """
         if self.ranking.n_instances != 1 or (self.methods is None and not usual_rules(self.prefs)):
             return ""
         compared = self.compared[0]
@@ -152,9 +156,7 @@ class Study:
         return self.prefs.n_slots - len(self.ranking.score)
 
     def beyond(self, what: str) -> str:
-        """Return a sentence where something ranks candidates that the ranking leaves out; empty where it
-        leaves out none.
-        """
+        """Return a sentence if a section includes candidates that the ranking leaves out; otherwise empty."""
         if not self.n_unranked:
             return ""
         outside = "1 of which is" if self.n_unranked == 1 else f"{self.n_unranked:,} of which are"
@@ -172,7 +174,9 @@ class Study:
 
     @cached_property
     def evaluations(self) -> Mapping[str, Evaluation]:
-        """The evaluation of every ranking by the labels, and of every agent's own order where there are few agents."""
+        """The evaluation of each ranking against the labels, and of each agent's own ranking if there are few
+        agents.
+        """
         if self.labels is None:
             return {}
         systems: dict[str, Ranking] = dict(self.rankings)

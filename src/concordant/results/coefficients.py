@@ -7,10 +7,7 @@ from dataclasses import asdict, dataclass
 from math import erfc, sqrt
 from typing import Any
 
-from concordant.support.text import format_p, number_format
-
-HEADER = ("covariate", "coefficient", "stderr", "interval", "z", "p", "per deviation")
-"""Of the table of coefficients; all but the first are numbers."""
+from concordant.support.text import format_p, interval_cells, interval_heading, number_format
 
 
 @dataclass(frozen=True)
@@ -49,27 +46,27 @@ class Coefficient:
         return {**asdict(self), "z": self.z, "p": self.p, "per_deviation": self.per_deviation}
 
 
+def header_of(level: object = 0.95) -> tuple[str, ...]:
+    """Return the header of the table of covariate effects; all columns but the first are numbers."""
+    return ("covariate", "coefficient", "std. error", interval_heading(level), "z", "p", "effect per SD")
+
+
 def rows_of(coefficients: Sequence[Coefficient]) -> list[list[str]]:
-    """Return the rows of the table; each coefficient is rounded by its own error."""
-    rows = []
-    for coefficient in coefficients:
-        write = number_format(
-            [coefficient.value, *(end for end in (coefficient.low, coefficient.high) if end is not None)]
-        )
-        has_errors = coefficient.stderr is not None and coefficient.low is not None and coefficient.high is not None
-        rows.append(
-            [
-                coefficient.name,
-                write(coefficient.value),
-                number_format([coefficient.stderr])(coefficient.stderr)
-                if has_errors and coefficient.stderr is not None
-                else "",
-                f"{write(coefficient.low)} … {write(coefficient.high)}"
-                if coefficient.low is not None and coefficient.high is not None
-                else "",
-                "" if coefficient.z is None else f"{coefficient.z:.2f}",
-                "" if coefficient.p is None else format_p(coefficient.p),
-                f"{coefficient.per_deviation:+.3f}",
-            ]
-        )
-    return rows
+    """Return the rows of the table of covariate effects; each row has its own number format."""
+    return [_row(coefficient) for coefficient in coefficients]
+
+
+def _row(coefficient: Coefficient) -> list[str]:
+    """Return one row of the table; cells about uncertainty are empty without standard errors."""
+    value, error, z, p = coefficient.value, coefficient.stderr, coefficient.z, coefficient.p
+    ends = [end for end in (coefficient.low, coefficient.high) if end is not None]
+    write = number_format([value], ends)
+    return [
+        coefficient.name,
+        write(value),
+        "" if error is None else number_format([error])(error),
+        interval_cells(ends[:1], ends[1:], write)[0] if len(ends) == 2 else "",
+        "" if z is None else f"{z:.2f}",
+        "" if p is None else format_p(p),
+        f"{coefficient.per_deviation:+.3f}",
+    ]

@@ -17,7 +17,7 @@ from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import ConcordantError, InputError, arg, phrase
 from concordant.support.dates import as_moment, periods, shown_time
 from concordant.support.frozen import FrozenParts
-from concordant.support.text import align, number_format
+from concordant.support.text import align, interval_cells, interval_heading, number_format
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ class History(FrozenParts):
     is_dated: bool = False
     instances: Vocabulary | None = None
     instance: Int32s | None = None
+    level: float = 0.95
 
     def __len__(self) -> int:
         return len(self.item)
@@ -105,7 +106,8 @@ class History(FrozenParts):
         values = self._values(by)
         order = np.lexsort((-values, self._key))
         rows = order[is_new(self._key[order])]
-        return HistoryTable(self._columns(rows[np.lexsort((rows, -values[rows], self._instance[rows]))]))
+        in_order = rows[np.lexsort((rows, -values[rows], self._instance[rows]))]
+        return HistoryTable(self._columns(in_order), self.level)
 
     def best(self, period: str | float = "year", *, by: str = "end", top: int = 1, least: int = 1) -> HistoryTable:
         """Return the ``top`` items of every period, among those rated in it at least ``least`` times.
@@ -137,7 +139,8 @@ class History(FrozenParts):
         columns = self._columns(last[chosen], by == "end") | {"score": values[chosen]}
         columns["time"] = [_named(end, period, self.is_dated) for end in ends[number[last[chosen]]].tolist()]
         column_of_time = period if isinstance(period, str) else "until"
-        return HistoryTable({column_of_time if name == "time" else name: column for name, column in columns.items()})
+        named = {column_of_time if name == "time" else name: column for name, column in columns.items()}
+        return HistoryTable(named, self.level)
 
     # ---- export ----
     def columns(self) -> dict[str, Any]:
@@ -195,6 +198,7 @@ class HistoryTable:
     """Answers of a history as columns of equal length, ready to print and to export."""
 
     columns: dict[str, Any]
+    level: float = 0.95
 
     def __len__(self) -> int:
         return len(self.columns["item"])
@@ -206,7 +210,7 @@ class HistoryTable:
 
     def head(self, n: int) -> HistoryTable:
         """Keep only the first ``n`` rows."""
-        return HistoryTable({name: column[:n] for name, column in self.columns.items()})
+        return replace(self, columns={name: column[:n] for name, column in self.columns.items()})
 
     def to_frame(self, backend: str | None = None) -> Any:
         """Return a DataFrame; ``backend`` is pandas, polars or pyarrow."""
@@ -221,16 +225,20 @@ class HistoryTable:
 
     def written(self, n: int | None = None) -> tuple[list[str], list[list[str]], set[int]]:
         """Return header, the first n rows as text, and the numbers of the columns that hold numbers."""
-        cells, right = [], set()
-        numbers = [column[:n].tolist() for column in self.columns.values() if hasattr(column, "tolist")]
-        write = number_format([value for column in numbers for value in column])
-        for c, column in enumerate(self.columns.values()):
-            if hasattr(column, "tolist"):
-                right.add(c)
-                cells.append([write(value) for value in column[:n].tolist()])
-            else:
-                cells.append([shorten(text) for text in column[:n]])
-        return list(self.columns), [list(row) for row in zip(*cells, strict=True)], right
+        shown = {name: self._shown(column, n) for name, column in self.columns.items()}
+        ends = [shown.pop(name) for name in ("low", "high") if name in shown]
+        write = number_format(shown["score"], [value for column in ends for value in column])
+        cells = {name: [shorten(str(text)) for text in column] for name, column in shown.items()}
+        cells["score"] = list(map(write, shown["score"]))
+        if len(ends) == 2:
+            cells[interval_heading(self.level)] = interval_cells(ends[0], ends[1], write)
+        right = set(range(list(cells).index("score"), len(cells)))
+        return list(cells), [list(row) for row in zip(*cells.values(), strict=True)], right
+
+    @staticmethod
+    def _shown(column: Any, n: int | None) -> list[Any]:
+        """Return the first n values of a column as a list."""
+        return list(column[:n].tolist() if hasattr(column, "tolist") else column[:n])
 
     def to_text(self, limit: int | None = None) -> str:
         """Return aligned plain text, at most ``limit`` rows."""

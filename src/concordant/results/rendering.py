@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from concordant.ballots.vocabulary import shorten
-from concordant.results.coefficients import HEADER, rows_of
-from concordant.support.text import align, number_format
+from concordant.results.coefficients import header_of, rows_of
+from concordant.support.text import align, interval_cells, interval_heading, number_format
 from concordant.types import AnyArray, Floats
 
 if TYPE_CHECKING:
@@ -71,35 +71,37 @@ def _part_text(ranking: Ranking, limit: int | None) -> str:
     if n < len(ranking.items):
         lines.append(f"… {len(ranking.items) - n:,} more")
     if ranking.coefficients:
-        lines += ["", *align([HEADER, *rows_of(ranking.coefficients)], right=set(range(1, len(HEADER))))]
+        header = header_of(ranking.params.get("level"))
+        lines += ["", *align([header, *rows_of(ranking.coefficients)], right=set(range(1, len(header))))]
     if ranking.instances is not None:
         lines.insert(0, f"[{ranking.instances[0]}]")
     return "\n".join(lines + [f"warning: {notice}" for notice in ranking.warnings])
 
 
 def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
-    """Return the columns of the table of the best ``n`` as text: rank, item, score, interval (if there is one),
-    others.
+    """Return the columns of the table of the best ``n`` items as text: rank, item, score, confidence interval (if
+    known), and further columns of the method.
     """
     scores, low, high = (
         None if part is None else part[:n].tolist() for part in (ranking.scores, ranking.low, ranking.high)
     )
-    write = number_format([*(scores or []), *(low or []), *(high or [])])
+    write = number_format(scores or [], [*(low or []), *(high or [])])
     columns = {
         "rank": [str(rank) for rank in ranking.ranks[:n].tolist()],
         "item": [shorten(item) for item in ranking.items[:n]],
         "score": [write(score) for score in scores or []],
     }
     if low is not None and high is not None:
-        low_text, high_text = ([write(end) for end in ends] for ends in (low, high))
-        low_width, high_width = (max(map(len, ends), default=0) for ends in (low_text, high_text))
-        columns["interval"] = [
-            f"{a:>{low_width}} … {b:>{high_width}}" for a, b in zip(low_text, high_text, strict=True)
-        ]
+        columns[interval_column(ranking)] = interval_cells(low, high, write)
     for name, values in ranking.beside.items():
         shown = values[ranking.order][:n].tolist()
         columns[name.replace("_", " ")] = list(map(number_format(shown), shown))
     return columns
+
+
+def interval_column(ranking: Ranking) -> str:
+    """Return the heading of the column of confidence intervals, with their level: 95% CI."""
+    return interval_heading(ranking.params.get("level"))
 
 
 def html_of(ranking: Ranking) -> str:

@@ -17,7 +17,17 @@ from concordant.types import AnyArray, Floats, Int64s
 
 @dataclass(frozen=True)
 class Notice:
-    """A named warning about a result: statistical trouble that a reader must know of, with the items concerned."""
+    """A named warning about a result: a statistical problem that a reader should know of.
+
+    Attributes
+    ----------
+    name : str
+        Identifier, such as ``"few-ballots"``.
+    text : str
+        The warning.
+    items : tuple of str
+        The items concerned.
+    """
 
     name: str
     text: str

@@ -138,7 +138,18 @@ def _import_named(description: object) -> None:
 
 
 def read_about(path: File) -> dict[str, Any]:
-    """Return the ``about`` data passed to ``save``, without building the model."""
+    """Return the ``about`` data passed to ``save``, without building the model.
+
+    Parameters
+    ----------
+    path : str, path or open binary file
+        Saved model.
+
+    Returns
+    -------
+    dict
+        The data, empty if none were saved.
+    """
     return _opened(path, lambda description, _: dict(description.get("about") or {}))  # type: ignore[no-any-return]
 
 

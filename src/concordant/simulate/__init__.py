@@ -1,15 +1,15 @@
-"""Draw preferences from models, for tests, simulations and benchmarks. One file per model, one function each.
+"""Simulators: draw preferences from probability models, for tests, simulation studies and benchmarks.
 
 >>> from concordant import simulate
 >>> prefs = simulate.mallows(5, 3, phi=0.2, seed=1)
 >>> prefs.n_ballots, prefs.n_items
 (3, 5)
 
-Every function takes the items (labels, or how many), how many ballots to draw, the model's parameters and a ``seed``
-(a whole number or a ``numpy.random.Generator``); the same seed gives the same ballots. The parameters used, also those
-that were drawn, stand in ``prefs.meta``.
+Each model has one file with one function, which takes the items (names, or their number), the number of ballots, the
+parameters of the model and a ``seed`` (an integer or a ``numpy.random.Generator``); the same seed gives the same
+ballots. ``prefs.meta`` holds the parameters, including those that were drawn.
 
-Tests, benchmarks and ``concordant simulate`` import from here; the room imports preferences and kernels.
+Tests, benchmarks and ``concordant simulate`` import from this package; it imports preferences and kernels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the models share: items from labels or a number, scores given or drawn, ballots from orders and tiers."""
+"""Helpers of the simulators: item names, scores, and ballots from orders and tiers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Scores = ArrayLike | None
 
 
 def labels_of(items: Items) -> list[str]:
-    """Return labels: those given, or "item 1", "item 2", …"""
+    """Return item names: the given ones, or "item 1", "item 2", …"""
     if isinstance(items, int):
         if items < 1:
             raise ParameterError(arg("items", shown=str(items)) + " is not enough: give at least one item.")
@@ -30,14 +30,14 @@ def labels_of(items: Items) -> list[str]:
 
 
 def count(name: str, value: int) -> int:
-    """Check a number of things to draw."""
+    """Return a validated number of draws."""
     if value < 0:
         raise ParameterError(arg(name, shown=str(value)) + " is out of range: give a whole number of at least 0.")
     return value
 
 
 def check_phi(phi: ArrayLike) -> Floats:
-    """Check dispersions: 0 repeats the centre, 1 is uniform."""
+    """Validate dispersions: 0 repeats the centre, 1 is uniform."""
     values = np.asarray(phi, np.float64)
     if not ((values >= 0) & (values <= 1)).all():
         raise ParameterError(arg("phi", phi) + " is out of range: give numbers between 0 (no spread) and 1 (uniform).")
@@ -45,7 +45,7 @@ def check_phi(phi: ArrayLike) -> Floats:
 
 
 def centre_of(labels: list[str], centre: Sequence[object] | str | None, rng: np.random.Generator) -> Int64s:
-    """Return the items of the centre, best first: in the order of ``labels``, drawn ("random") or given."""
+    """Return the items of the central ranking, best first: in the order of ``labels``, drawn ("random") or given."""
     if centre is None:
         return np.arange(len(labels))
     if isinstance(centre, str):
@@ -55,12 +55,12 @@ def centre_of(labels: list[str], centre: Sequence[object] | str | None, rng: np.
     number = {label: k for k, label in enumerate(labels)}
     order = [number.get(str(label), -1) for label in centre]
     if sorted(order) != list(range(len(labels))):
-        raise ParameterError("The centre must name every item once, best first.")
+        raise ParameterError("The centre must contain every item once, best first.")
     return np.array(order, np.int64)
 
 
 class Scored(NamedTuple):
-    """The start of a model of scores: labels, a score each, and where random numbers come from."""
+    """Item names, scores and random number generator of a model."""
 
     labels: list[str]
     score: Floats
@@ -68,17 +68,17 @@ class Scored(NamedTuple):
 
 
 def scored(items: Items, scores: Scores, spread: float, seed: Seed) -> Scored:
-    """Return the items with the scores given, or with normal scores of standard deviation ``spread``."""
+    """Return the items with the given scores, or with normal scores of standard deviation ``spread``."""
     labels, rng = labels_of(items), np.random.default_rng(seed)
     n = len(labels)
     values = rng.normal(0.0, spread, n) if scores is None else np.asarray(scores, np.float64)
     if scores is not None and (values.shape != (n,) or not np.isfinite(values).all()):
-        raise ParameterError(f"There are {n} items: give as many finite scores.")
+        raise ParameterError(f"There are {n} items: give one finite score for each.")
     return Scored(labels, values, rng)
 
 
 def from_orders(labels: list[str], orders: Int64s, meta: dict[str, object], top: int | None = None) -> Preferences:
-    """Make ballots from rows of items, best first; with ``top``, later places form the last tier of an open ballot."""
+    """Create ballots from rows of items, best first; with ``top``, later items form the last tier of an open ballot."""
     n, m = orders.shape
     tier = np.arange(m)
     is_open = None
@@ -89,7 +89,7 @@ def from_orders(labels: list[str], orders: Int64s, meta: dict[str, object], top:
 
 
 def from_tiers(labels: list[str], tiers: Int64s, meta: dict[str, object], notes: Sequence[str] = ()) -> Preferences:
-    """Make ballots from rows of tiers (0 is best), one column per item."""
+    """Create ballots from rows of tiers (0 is best), one column per item."""
     n, m = tiers.shape
     order = np.argsort(tiers, axis=1, kind="stable")
     tier = np.take_along_axis(tiers, order, axis=1)
@@ -105,7 +105,7 @@ def from_duels(
     agent: AnyArray | None = None,
     n_agents: int = 0,
 ) -> Preferences:
-    """Make one ballot per pair, ``first`` before ``second`` unless they tie."""
+    """Create one ballot per pair, with ``first`` before ``second`` unless they tie."""
     n = len(first)
     item = np.stack([first, second], axis=1).reshape(-1)
     tier = np.tile([0, 1], n)

@@ -1,6 +1,6 @@
-"""The Bradley-Terry model: duels between random pairs, i beats j with probability 1/(1 + e^(s_j - s_i)).
+"""The Bradley-Terry model: comparisons of random pairs, in which i beats j with probability 1/(1 + e^(s_j - s_i)).
 
-With ``ties`` > 0 duels can be drawn, as Davidson's model has it: with p = e^s, a win of i has weight p_i, a win of j
+With ``ties`` > 0, comparisons can be ties, as in Davidson's model: with p = e^s, a win of i has weight p_i, a win of j
 p_j, and a tie ``ties`` times the geometric mean of the two.
 """
 
@@ -16,13 +16,37 @@ from concordant.simulate._draws import Items, Scores, Seed, count, from_duels, s
 def bradley_terry(
     items: Items, n_ballots: int, *, scores: Scores = None, spread: float = 1.0, ties: float = 0.0, seed: Seed = 0
 ) -> Preferences:
-    """Draw duels of random pairs.
+    """Draw comparisons of random pairs, all of which are equally likely.
 
-    All pairs are equally likely; ``scores`` default to normal draws of deviation ``spread``.
+    Parameters
+    ----------
+    items : int or sequence of str
+        Number of items, or their names.
+    n_ballots : int
+        Number of ballots to draw.
+    scores : array-like of float, optional
+        Score of each item; drawn from a normal distribution if not given.
+    spread : float, default 1.0
+        Standard deviation of drawn scores.
+    ties : float, default 0.0
+        Tie parameter of Davidson's model; 0 for no ties.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Preferences
+        One pair per ballot; ``meta`` has the parameters.
+
+    Examples
+    --------
+    >>> from concordant import simulate
+    >>> simulate.bradley_terry(["a", "b", "c"], 100, scores=[1, 0, -1]).form
+    'pairs'
     """
     labels, score, rng = scored(items, scores, spread, seed)
     if len(labels) < 2:
-        raise ParameterError("A duel takes two items: give at least two.")
+        raise ParameterError("A comparison needs two items: give at least two.")
     if ties < 0:
         raise ParameterError(arg("ties", shown=f"{ties:g}") + " is out of range: give a number of at least 0.")
     item = rng.integers(0, len(labels), count("n_ballots", n_ballots))

@@ -1,8 +1,8 @@
-"""Drifting skills: duels over time between items whose scores wander.
+"""Drifting skills: comparisons over time between items whose scores follow random walks.
 
-Every item has a score that moves as a random walk: over a time of length t by a normal step of standard deviation
-``drift`` sqrt(t). Duels of random pairs take place at random moments between 0 and ``length``; at that moment i beats j
-with probability 1/(1 + e^(s_j - s_i)). This is the model that whole-history rating fits.
+The score of every item moves by a normal step of standard deviation ``drift`` sqrt(t) over a time of length t.
+Comparisons of random pairs take place at random times between 0 and ``length``; at that time, i beats j with
+probability 1/(1 + e^(s_j - s_i)). Whole-history rating fits this model.
 """
 
 from __future__ import annotations
@@ -25,14 +25,42 @@ def drifting(
     spread: float = 1.0,
     seed: Seed = 0,
 ) -> Preferences:
-    """Draw duels of random pairs over time.
+    """Draw comparisons of random pairs over time.
 
-    ``scores`` are those at the beginning, by default normal draws of deviation ``spread``; time is cut into ``moments``
-    equal steps, and ``prefs.meta["paths"]`` has the scores in each, one row per moment.
+    Parameters
+    ----------
+    items : int or sequence of str
+        Number of items, or their names.
+    n_ballots : int
+        Number of ballots to draw.
+    drift : float, default 0.5
+        Standard deviation of the change of a score per unit of time.
+    length : float, default 10.0
+        Length of the period.
+    moments : int, default 100
+        Number of equal time steps.
+    scores : array-like of float, optional
+        Scores at the beginning; drawn from a normal distribution if not given.
+    spread : float, default 1.0
+        Standard deviation of drawn scores.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Preferences
+        One pair per ballot, with times; ``meta["paths"]`` has the scores, one row per time step.
+
+    Examples
+    --------
+    >>> from concordant import simulate
+    >>> prefs = simulate.drifting(5, 100, moments=10)
+    >>> prefs.n_ballots, len(prefs.meta["paths"])
+    (100, 10)
     """
     labels, score, rng = scored(items, scores, spread, seed)
     if len(labels) < 2:
-        raise ParameterError("A duel takes two items: give at least two.")
+        raise ParameterError("A comparison needs two items: give at least two.")
     if drift < 0 or length <= 0 or moments < 1:
         settings = {"drift": f"{drift:g}", "length": f"{length:g}", "moments": str(moments)}
         raise ParameterError(

@@ -1,10 +1,13 @@
-"""The generalised Mallows model: a dispersion of its own for every place of the centre.
+"""The generalised Mallows model: a separate dispersion for every position of the central ranking.
 
-The item in place k of the centre of m items goes behind j of the items that should come after it with probability
-∝ phi_k^j, 0 <= j <= m - k: what the method ``generalised-mallows`` fits. A small phi at the top and a large one below
-says that people agree on the best and not on the rest. Drawn exactly: from the last place of the centre to the first,
-every item goes behind j of those already there; seen backwards, the j are a Lehmer code. Reference: M. A. Fligner and
-J. S. Verducci, Distance based ranking models, JRSS B, 1986.
+The item at position k of the central ranking of m items is placed behind j of the items that should come after it with
+probability ∝ phi_k^j, 0 <= j <= m - k: the model that the method ``generalised-mallows`` fits. A small phi at the top
+and a large one below means that the ballots agree on the best items and not on the rest.
+
+The draws are exact: from the last position of the central ranking to the first, every item is inserted behind j of
+those already there; in reverse, the j form a Lehmer code.
+
+Reference: M. A. Fligner and J. S. Verducci, Distance based ranking models, JRSS B, 1986.
 """
 
 from __future__ import annotations
@@ -24,9 +27,25 @@ from concordant.types import Floats, Int64s
 def generalised_mallows(
     items: Items, n_ballots: int, *, phi: ArrayLike = 0.5, centre: Sequence[object] | str | None = None, seed: Seed = 0
 ) -> Preferences:
-    """Draw rankings around a centre, with a dispersion for each of its places.
+    """Draw rankings around a central ranking, with a dispersion for each of its positions.
 
-    ``phi`` is one dispersion per place of the centre (the last is not used), or one for all.
+    Parameters
+    ----------
+    items : int or sequence of str
+        Number of items, or their names.
+    n_ballots : int
+        Number of ballots to draw.
+    phi : float or array-like of float, default 0.5
+        Dispersion of each position (the last is not used), or one for all: 0 repeats the central ranking, 1 is uniform.
+    centre : sequence of str or 'random', optional
+        Central ranking, best first; by default the order of ``items``.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Preferences
+        One ranking per ballot; ``meta`` has the parameters.
     """
     labels = labels_of(items)
     m = len(labels)
@@ -41,7 +60,7 @@ def generalised_mallows(
 
 
 def draw_orders(phi: Floats, n: int, rng: np.random.Generator) -> Int64s:
-    """Draw n orders (rows of places of the centre, best first), with a dispersion for each place."""
+    """Draw n orders (rows of positions in the central ranking, best first), with a dispersion for each position."""
     m = len(phi)
     codes = draw_codes(phi[::-1], n, rng)
     backwards = kernels.lehmer_decode(np.arange(n + 1, dtype=np.int64) * m, codes.reshape(-1)).reshape(n, m)

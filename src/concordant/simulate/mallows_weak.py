@@ -1,9 +1,10 @@
-"""Mallows over rankings with ties: probability ∝ phi^d with the Kemeny distance d to a centre that may have ties.
+"""Mallows model of rankings with ties: probability ∝ phi^d with the Kemeny distance d to a centre that may have ties.
 
-Up to 7 items all rankings with ties are listed and drawn exactly. Above, ballots are the ends of independent Markov
-chains that start at the centre: in every sweep each item in turn takes a place (in front of, in, or behind a tier) with
-its probability given the others. The draws are then approximate, which the notes of the result say; more ``sweeps``
-bring them closer. This is what P. Li, A. Mazumdar and O. Milenkovic (AISTATS 2017) call a generalised Mallows model.
+With up to 7 items, all rankings with ties are enumerated and the draws are exact. With more, ballots are the final
+states of independent Markov chains that start at the centre: in every sweep each item in turn moves to a position (in
+front of, in, or behind a tier) with its probability given the others. The draws are then approximate, which the notes
+of the result state; more ``sweeps`` improve the approximation. P. Li, A. Mazumdar and O. Milenkovic (AISTATS 2017) call
+this a generalised Mallows model.
 """
 
 from __future__ import annotations
@@ -30,9 +31,27 @@ def mallows_weak(
     sweeps: int = 50,
     seed: Seed = 0,
 ) -> Preferences:
-    """Draw rankings with ties around a centre.
+    """Draw rankings with ties around a central ranking.
 
-    ``centre`` holds labels best first, an inner list is a tie; by default it is the items' order.
+    Parameters
+    ----------
+    items : int or sequence of str
+        Number of items, or their names.
+    n_ballots : int
+        Number of ballots to draw.
+    phi : float, default 0.5
+        Dispersion: 0 repeats the central ranking, 1 is uniform.
+    centre : sequence, optional
+        Central ranking, best first, with inner lists for ties; by default the order of ``items``.
+    sweeps : int, default 50
+        Number of sweeps of the Markov chains, with more than 7 items.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Preferences
+        One ranking per ballot; ``meta`` has the parameters.
     """
     labels = labels_of(items)
     rng = np.random.default_rng(seed)
@@ -52,7 +71,7 @@ def mallows_weak(
 
 @cache
 def weak_orders(m: int) -> Int64s:
-    """List all rankings with ties of m items, as rows of tiers (1, 3, 13, 75, 541, 4683, 47293)."""
+    """Return all rankings with ties of m items, as rows of tiers (1, 3, 13, 75, 541, 4683, 47293)."""
     rows = np.zeros((1, 1), np.int64)
     for _ in range(1, m):
         grown = []
@@ -76,7 +95,7 @@ def distances(tiers: Int64s, centre: Int64s) -> Floats:
 
 
 def _centre_tiers(labels: list[str], centre: Sequence[object] | None) -> Int64s:
-    """Return the tier of every label in the centre (by default each alone, in order), or raise."""
+    """Return the tier of every label in the centre (by default each its own, in order), or raise ParameterError."""
     if centre is None:
         return np.arange(len(labels))
     number = {label: k for k, label in enumerate(labels)}
@@ -92,9 +111,9 @@ def _centre_tiers(labels: list[str], centre: Sequence[object] | None) -> Int64s:
 
 
 def _walk(centre: Int64s, n: int, phi: float, sweeps: int, rng: np.random.Generator) -> Int64s:
-    """Draw n rankings by Gibbs sampling: in every sweep each item is removed and put back, given the others.
+    """Draw n rankings by Gibbs sampling: in every sweep each item is removed and reinserted, given the others.
 
-    Place 2k is a new tier before tier k, place 2k + 1 is tier k itself.
+    Position 2k is a new tier before tier k, position 2k + 1 is tier k itself.
     """
     m = len(centre)
     tiers = np.tile(centre, (n, 1))
@@ -123,9 +142,9 @@ def _without(tiers: Int64s, item: int) -> Int64s:
 
 
 def _place_costs(tiers: Int64s, item: int, centre: Int64s) -> Floats:
-    """Return the distance from the centre that the item adds at every place; infinite after the last tier.
+    """Return the distance from the centre that the item adds at every position; infinite after the last tier.
 
-    Places are numbered as in ``_walk``. ``ahead`` is the cost of putting the item before a tier, ``level`` into it,
+    Positions are numbered as in ``_walk``. ``ahead`` is the cost of placing the item before a tier, ``level`` into it,
     ``behind`` after it.
     """
     n, m = tiers.shape

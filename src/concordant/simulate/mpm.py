@@ -1,8 +1,8 @@
-"""The multinomial preference model: every agent draws ordered pairs from all pairs at once.
+"""The multinomial preference model: every agent draws ordered pairs from all pairs.
 
 Agent n states that i is better than j with probability ∝ exp(theta_n (s_i - s_j)/(g_i + g_j)) over all ordered pairs:
-items far apart are compared more often, and rightly. theta is the agent's adherence (0: random, 1: reliable), g the
-variance of an item.
+pairs with a large difference in score are compared more often, and more often correctly. theta is the adherence of the
+agent (0: random, 1: reliable), and g is the variance of an item.
 """
 
 from __future__ import annotations
@@ -27,17 +27,42 @@ def mpm(
 ) -> Preferences:
     """Draw pairs by agents with different adherence.
 
-    There are ``n_ballots`` pairs for every agent, and as many agents as values of ``adherence``. ``variances``
-    are the g of the items, one half each by default.
+    Parameters
+    ----------
+    items : int or sequence of str
+        Number of items, or their names.
+    n_ballots : int
+        Number of pairs per agent.
+    scores : array-like of float, optional
+        Score of each item; drawn from a normal distribution if not given.
+    spread : float, default 1.0
+        Standard deviation of drawn scores.
+    variances : array-like of float, optional
+        Variance g of each item; 1/2 if not given.
+    adherence : array-like of float, default (1.0,)
+        Adherence theta of each agent: 0 is random, 1 is reliable.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Preferences
+        One pair per ballot, with agents; ``meta`` has the parameters.
+
+    Examples
+    --------
+    >>> from concordant import simulate
+    >>> simulate.mpm(4, 10, adherence=[1.0, 0.2]).n_agents
+    2
     """
     labels, score, rng = scored(items, scores, spread, seed)
     m = len(labels)
     if m < 2:
-        raise ParameterError("A pair takes two items: give at least two.")
+        raise ParameterError("A pair needs two items: give at least two.")
     width = np.full(m, 0.5) if variances is None else np.asarray(variances, np.float64)
     theta = np.atleast_1d(np.asarray(adherence, np.float64))
     if width.shape != (m,) or not (width > 0).all():
-        raise ParameterError(f"There are {m} items: give as many variances above 0.")
+        raise ParameterError(f"There are {m} items: give one variance above 0 for each.")
     i, j = np.nonzero(~np.eye(m, dtype=bool))
     exponent = (score[i] - score[j]) / (width[i] + width[j])
     drawn = []

@@ -1,9 +1,9 @@
 """The ordered-partition model: a ranking with ties as a sequence of choices of whole tiers.
 
 From the items that remain, a tier S is chosen with probability ∝ g(|S|) times the mean of e^score over S (the
-arithmetic-mean set function), with g(k) = ``tie_odds``^k. Drawn exactly: writing the mean as a sum, the tier is one
-item chosen ∝ e^score together with a uniformly random set of others, whose size is k - 1 where k has weight
-``tie_odds``^k C(n, k). Small odds rarely tie: at 0 this is the Plackett-Luce model.
+arithmetic-mean set function), with g(k) = ``tie_odds``^k. The draws are exact: with the mean written as a sum, the tier
+consists of one item chosen ∝ e^score and a uniformly random set of k - 1 others, where k has weight
+``tie_odds``^k C(n, k). Small odds give few ties: at 0 this is the Plackett-Luce model.
 """
 
 from __future__ import annotations
@@ -21,7 +21,25 @@ def ordered_partitions(
 ) -> Preferences:
     """Draw rankings with ties as sequences of tiers.
 
-    ``scores`` default to normal draws of standard deviation ``spread``.
+    Parameters
+    ----------
+    items : int or sequence of str
+        Number of items, or their names.
+    n_ballots : int
+        Number of ballots to draw.
+    scores : array-like of float, optional
+        Score of each item; drawn from a normal distribution if not given.
+    spread : float, default 1.0
+        Standard deviation of drawn scores.
+    tie_odds : float, default 1.0
+        Factor on the weight of a tier per item; 0 for no ties.
+    seed : int or numpy.random.Generator, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Preferences
+        One ranking per ballot; ``meta`` has the parameters.
     """
     labels, score, rng = scored(items, scores, spread, seed)
     if tie_odds < 0:

@@ -8,42 +8,92 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 
-_DIGITS = 6  # significant digits of the largest number of a column
+_DIGITS = 4  # significant digits of the largest number of a column
+_MAX_DIGITS = 6  # … where neighbours would otherwise look equal
 _MAX_DECIMALS = 12
 _SMALLEST_P = 0.0001
 _CONTROLS = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _TEXT = 24  # a column of text should not be narrower, where columns of numbers could go
 
 
-def number_format(values: Iterable[float]) -> Callable[[float], str]:
-    """Return a function that formats all numbers of a column in the same way.
+def number_format(values: Iterable[float], alike: Iterable[float] = ()) -> Callable[[float], str]:
+    """Return the number format of a column, so that its decimal points align.
 
-    Whole numbers have no decimals. Other numbers have enough decimals to give the largest six significant digits and
-    small ones at least two, without common trailing zeros. If that needs too many digits, all numbers use exponents.
+    Whole numbers are plain. Otherwise the largest number gets four significant digits, and up to six if neighbouring
+    ``values`` that differ would otherwise look equal (small numbers get at least two then). Zeros that end every number
+    are dropped. Very large and very small numbers have exponents. ``alike`` are further numbers in this format.
     """
-    known = [float(value) for value in values if math.isfinite(value)]
-    largest = max((abs(value) for value in known), default=0.0)
+    column = [float(value) for value in values if math.isfinite(value)]
+    known = column + [float(value) for value in alike if math.isfinite(value)]
+    largest = max(map(abs, known), default=0.0)
     if largest < 1e15 and all(value.is_integer() for value in known):
-        return lambda value: f"{value + 0.0:.0f}"  # never -0
+        return _fixed(0)
+    order = math.floor(math.log10(largest))
     smallest = min((abs(value) for value in known if abs(value) > 1e-6 * largest), default=largest)
-    decimals = max(_DIGITS - 1 - math.floor(math.log10(largest)), 1 - math.floor(math.log10(smallest)), 0)
-    if decimals > _MAX_DECIMALS or largest >= 1e15:
+    most = max(_MAX_DIGITS - 1 - order, 1 - math.floor(math.log10(smallest)), 0)
+    if most > _MAX_DECIMALS or largest >= 1e15:
         return lambda value: f"{value:.{_DIGITS - 1}e}"
+    decimals = _enough_decimals(column, max(_DIGITS - 1 - order, 0), most)
     while decimals and all(f"{value:.{decimals}f}".endswith("0") for value in known):
         decimals -= 1
+    return _fixed(decimals)
+
+
+def _enough_decimals(values: Sequence[float], fewest: int, most: int) -> int:
+    """Return the number of decimals that shows all differences between neighbours that ``most`` decimals show."""
+    decimals = fewest
+    for one, other in pairwise(values):
+        if f"{one:.{most}f}" != f"{other:.{most}f}":
+            while decimals < most and f"{one:.{decimals}f}" == f"{other:.{decimals}f}":
+                decimals += 1
+    return decimals
+
+
+def _fixed(decimals: int) -> Callable[[float], str]:
+    """Return a format with this number of decimals that never writes -0."""
     return lambda value: f"{round(value, decimals) + 0.0:.{decimals}f}"
 
 
+def interval_heading(level: object = 0.95) -> str:
+    """Return the heading of a column of confidence intervals: 95% CI."""
+    share = level if isinstance(level, float) and 0 < level < 1 else 0.95
+    return f"{100 * share:.4g}% CI"
+
+
+def interval_cells(low: Sequence[float], high: Sequence[float], write: Callable[[float], str]) -> list[str]:
+    """Return confidence intervals as aligned cells, [low, high]; empty for an interval that is not known."""
+    texts = [None if math.isnan(a + b) else (write(a), write(b)) for a, b in zip(low, high, strict=True)]
+    low_width = max((len(text[0]) for text in texts if text), default=0)
+    high_width = max((len(text[1]) for text in texts if text), default=0)
+    return [f"[{text[0]:>{low_width}}, {text[1]:>{high_width}}]" if text else "" for text in texts]
+
+
 def plain_number(value: float, decimals: int = 5) -> str:
-    """Format one number for a sentence, with thousands separators and without trailing zeros."""
-    text = f"{round(value, decimals) + 0.0:,.{decimals}f}".rstrip("0").rstrip(".")
-    return text or "0"
+    """Write one number for a sentence: with thousands separators and without trailing zeros."""
+    text = f"{round(value, decimals) + 0.0:,.{decimals}f}"
+    return text.rstrip("0").rstrip(".") if decimals else text
+
+
+def short_number(value: float, digits: int = _DIGITS) -> str:
+    """Write one number for a sentence: four significant digits, but whole and half numbers (votes) in full."""
+    if not math.isfinite(value) or (value and not 1e-6 <= abs(value) < 1e15):
+        return f"{value:.{digits}g}"
+    if float(2 * value).is_integer():
+        return plain_number(value, 1)
+    return plain_number(value, max(digits - 1 - math.floor(math.log10(abs(value))), 0))
 
 
 def format_p(p: float) -> str:
-    """Format a p-value with four decimals, or as an upper bound if it is smaller."""
+    """Return a p-value for a column of a table: four decimals, or <0.0001."""
     return f"<{_SMALLEST_P:g}" if p < _SMALLEST_P else f"{p:.4f}"
+
+
+def p_value(p: float, correction: str = "") -> str:
+    """Return a p-value for a sentence, with the correction for multiple testing: p = 0.039 (Holm)."""
+    shown = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return f"{shown} ({correction})" if correction else shown
 
 
 def text_width(default: int = 100) -> int:

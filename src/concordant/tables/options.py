@@ -153,7 +153,7 @@ COLUMNS = (
         heading="columns", common=True,
     ),
 )  # fmt: skip
-# Options that mean nothing where the data are ratings by agents.
+# Options that mean nothing where the data are ratings or rankings by agents.
 _OF_PAIRS = {"winner", "loser", "tie", "left", "right", "outcome", "left_won", "right_won"}
 _OF_MATCHES = {"team", "team_separator", "covariate", "ballot", "time"}
 UNRATED = _OF_PAIRS | _OF_MATCHES | {"merge", "reduce", "workers", "cluster", "skip_bad_files"}

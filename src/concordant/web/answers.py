@@ -1,7 +1,7 @@
-"""What a worker answers: first rows, what was understood, the ranking at once, then all that a report shows of it.
+"""Answers of a worker: the first rows, notes on reading, the ranking, then the other sections of a report.
 
-What was read, ranked and found is kept, so that a changed option costs no more than itself. Parts are told as soon as
-they are known: the ranking does not wait for the findings.
+Data, rankings and findings are cached, so that a changed option recomputes only what depends on it. Parts are sent as
+soon as they are ready: the ranking does not wait for the findings.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ TOP = 100
 MAX_BYTES = 2_000_000_000  # a compressed upload may unpack into
 KEPT = 8  # rankings
 Settings = Mapping[str, Any]
-TOO_MUCH = "It does not fit into the memory a worker may take: use less data, or a method without pairwise matrices."
+TOO_MUCH = "Not enough memory for a worker process: use less data, or a method without pairwise matrices."
 
 
 class Answerer:
-    """Answers questions about some files, and remembers what it found."""
+    """Answers questions about some files, and caches results."""
 
     def __init__(self, tell: Callable[[Screen], None]) -> None:
         self.tell = tell
@@ -66,7 +66,7 @@ class Answerer:
         self._words = control_words()
 
     def answer(self, question: Question) -> Answer:
-        """Return what the page shows, or a file; errors become a sentence."""
+        """Return the content of the page, or a file; errors become messages."""
         try:
             answer = self._show(question) if question["do"] == "show" else self._file(question)
             answer["error"] = None
@@ -78,11 +78,11 @@ class Answerer:
             self._rankings.clear()
             return {"error": TOO_MUCH}
         except Exception as problem:  # a page must never be left without an answer
-            return {"error": f"Something unforeseen happened ({type(problem).__name__}: {problem}): please report it."}
+            return {"error": f"Unexpected error ({type(problem).__name__}: {problem}): please report it."}
 
     # ---- what is on the screen ----
     def _show(self, question: Question) -> Answer:
-        """Return what the page shows, telling parts as soon as they are known."""
+        """Return the content of the page, and send parts as soon as they are ready."""
         settings = question["settings"]
         request, data, reading = self._asked(question["files"], settings)
         method, reason = request.choice
@@ -100,14 +100,14 @@ class Answerer:
         study = Study(data, ranking, _listed(settings.get("methods")), labels, _metrics(settings))
         lines = self._lines(question, reading, method, params, study, view)
         quick: Screen = {"results": self._quick(study)} if view == "ranking" else {}
-        self.tell({**quick, "progress": "looking closer", **lines})
+        self.tell({**quick, "progress": "computing details", **lines})
         shown = self._shown(study, view)
-        self.tell({"results": rendered(spoken(shown, self._words)), "progress": "looking at methods"})
+        self.tell({"results": rendered(spoken(shown, self._words)), "progress": "comparing methods"})
         lines = self._lines(question, reading, method, params, study, view)
         return {"methods": _method_options(data, method), "shell": lines["shell"], "python": lines["python"]}
 
     def _preview(self, files: list[str], settings: Settings) -> tuple[Preview, dict[str, Any]]:
-        """Tell the first rows and the roles of the columns; return the preview and the options to read with."""
+        """Send the first rows and the roles of the columns; return the preview and the reading options."""
         reading: dict[str, Any] = {"layout": settings["layout"]} if settings.get("layout") else {}
         if settings.get("skip_bad_rows"):
             reading["skip_bad_rows"] = True
@@ -135,9 +135,7 @@ class Answerer:
         return previewed, {**reading, **roles}
 
     def _asked(self, files: list[str], settings: Settings) -> tuple[Request, Data, dict[str, Any]]:
-        """Return the request of a question, the data (read again if the files or options changed), and the
-        reading options.
-        """
+        """Return the request, the data (read again if the files or options changed), and the reading options."""
         previewed, reading = self._preview(files, settings)
         self.tell({"progress": "reading"})
         min_ballots = settings.get("min_ballots")
@@ -157,7 +155,7 @@ class Answerer:
         return request.by(named or None, params), data, reading
 
     def _rank(self, request: Request) -> Ranking:
-        """Return the ranking of a request, from the last few rankings where possible."""
+        """Return the ranking of a request, from the cache if possible."""
         method = request.choice.name
         key = json.dumps([method, request.chosen_params], default=str, sort_keys=True)
         if key not in self._rankings:
@@ -169,20 +167,20 @@ class Answerer:
         return self._rankings[key]
 
     def _watched(self, method: str) -> AbstractContextManager[None]:
-        """Report the progress of a method that can tell it."""
+        """Report the progress of a method that supports it."""
         watching = getattr(registry.load(registry.resolve(method)[0]), "watching", None)
         if watching is None:
             return nullcontext()
 
         def progress(bound: float, total: float) -> None:
             gap = 100 * (total - bound) / max(total, 1e-300)
-            self.tell({"progress": f"{method}: total distance {total:,.0f}, within {gap:.2g}% of the least"})
+            self.tell({"progress": f"{method}: total distance {total:,.0f}, within {gap:.2g}% of the minimum"})
 
         watched: AbstractContextManager[None] = watching(progress)
         return watched
 
     def _labelled(self, question: Question) -> Labels | None:
-        """Return the labels of a question, read once; None without a file."""
+        """Return the labels of a question, cached; None without a file."""
         path = question["labels"]
         if path is None:
             return None
@@ -191,7 +189,7 @@ class Answerer:
         return self._labels[path]
 
     def _quick(self, study: Study) -> Markup:
-        """Return the ranking alone, which is ready first."""
+        """Return only the ranking, which is ready first."""
         ranking = study.ranking
         if ranking.n_instances != 1:
             return element("p", f"{ranking.n_instances:,} instances are ranked by {ranking.method}.", class_="lead")
@@ -202,7 +200,7 @@ class Answerer:
         if view == "compare":
             sections = [methods_section(study)]
         elif view == "evaluate":
-            nothing = Section("labels", "Measured by the labels", (Text("Choose the file of labels first."),))
+            nothing = Section("labels", "Evaluation", (Text("Choose a file of relevance judgements first."),))
             sections = [labels_section(study) or nothing]
         else:
             sections = [
@@ -220,7 +218,7 @@ class Answerer:
         self, question: Question, reading: dict[str, Any], method: str, params: Mapping[str, Any], study: Study,
         view: str,
     ) -> Screen:  # fmt: skip
-        """Return the shell command and the lines of Python that reproduce what is on the screen."""
+        """Return the shell command and the Python code that reproduce the current view."""
         files = [os.path.basename(path) if os.path.isabs(path) else path for path in question["files"]]
         settings = question["settings"]
         min_ballots = settings.get("min_ballots")
@@ -235,14 +233,14 @@ class Answerer:
             shell = [commands.other_command("report", files, reading, *report_words, *further)]
         if view == "ranking" and len(files) > 1 and study.prefs.instances is not None and not reading:
             shell.append(commands.fuse_command(files, method, params))
-        shell += [f"# {name} can be said in Python only" for name in commands.python_only_options(reading)]
+        shell += [f"# {name} is available in Python only" for name in commands.python_only_options(reading)]
         labels = question["labels"] if view == "evaluate" else None
         python = commands.python_lines(files, reading, method, params, min_ballots, labels, study.metrics, compared)
         return {"shell": "\n".join(shell), "python": python}
 
     # ---- files ----
     def _file(self, question: Question) -> Answer:
-        """Return what is on the screen as a file: csv, json, svg, html or a TREC run."""
+        """Return the current view as a file: csv, json, svg, html or a TREC run."""
         settings, files, kind = question["settings"], question["files"], question["kind"]
         tell, self.tell = self.tell, lambda _: None
         try:
@@ -288,9 +286,7 @@ def _summary(method: str) -> str:
 
 
 def _method_options(data: Data, chosen: str) -> Markup:
-    """Return all methods as options: first those that fit, with the reason; those that cannot rank these
-    data say why.
-    """
+    """Return all methods as options: suitable ones first, with reasons; unusable ones last, with what they need."""
     suitable = {advice.method: in_words(advice.reason, _words_of(advice.method)) for advice in data.description.methods}
     fits: list[Markup] = []
     other_methods: list[Markup] = []
@@ -302,7 +298,11 @@ def _method_options(data: Data, chosen: str) -> Markup:
         )
         group = lacking if missing_need else fits if name in suitable else other_methods
         group.append(element("option", shown, value=name, selected=name == chosen, disabled=bool(missing_need)))
-    groups = (("Fit these data", fits), ("Others", other_methods), ("Need something else", lacking))
+    groups = (
+        ("Suitable for these data", fits),
+        ("Other methods", other_methods),
+        ("Not applicable to these data", lacking),
+    )
     return joined(element("optgroup", *options, label=label) for label, options in groups if options)
 
 
@@ -312,7 +312,7 @@ def _words_of(method: str) -> Words:
 
 
 def _missing_needs(name: str, data: Data) -> str:
-    """Return what a method needs and these data lack, in a few words; empty where it can rank them."""
+    """Return what a method needs and these data lack; empty if it can rank them."""
     try:
         method = registry.make(name)
     except ConcordantError as problem:

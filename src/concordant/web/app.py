@@ -1,4 +1,4 @@
-"""The routes of the web app: pages, uploads, work, news, downloads. Every request has passed the gate before."""
+"""The routes of the web app: pages, uploads, work, updates, downloads. Every request has passed the gate before."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ T = TypeVar("T")
 
 
 class Json(JSONResponse):
-    """An answer in JSON; escapes keep it valid whatever characters the labels of a file hold."""
+    """A JSON response, escaped so that any characters in labels are valid."""
 
     def render(self, content: Any) -> bytes:
-        """Return the body."""
+        """Return the body of the response."""
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 class Download(StreamingResponse):
-    """A file to save, sent in pieces as the client reads it; it counts as a transfer until all is sent."""
+    """A file download, sent in chunks as the client reads it; it counts as a transfer until it is complete."""
 
     def __init__(self, content: bytes, data_name: str, kind: str, transfer: contextlib.ExitStack) -> None:
         self.transfer = transfer
@@ -118,7 +118,7 @@ class App:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """Hold the data sets as long as the server runs."""
+        """Keep the data sets while the server runs."""
         self.store = Store(self.limits)
         if self.opened:
             self.first = await self._open(self.opened)
@@ -126,18 +126,18 @@ class App:
         await self.store.close()
 
     def stop(self) -> None:
-        """Wake all who wait for news: there will be none."""
+        """Wake all clients that wait for updates, because the server stops."""
         for data in self.store.data_sets.values():
             data.wake()
 
     def remove_uploads(self) -> None:
-        """Remove all uploads at once, also where the server could not end in order."""
+        """Remove all uploads at once, also if the server could not shut down normally."""
         if self.store is not None:
             self.store.folder.remove()
 
     # ---- pages ----
     async def start(self, request: Request) -> Response:
-        """Show the page; a link with the token leaves a cookie, and the token out of the address."""
+        """Show the page; a link with the token sets a cookie and redirects to an address without the token."""
         if "token" in request.query_params and self.gate.token is not None:
             answer = RedirectResponse("/" if self.first is None else f"/d/{self.first}", status_code=303)
             answer.set_cookie(self.gate.cookie, self.gate.token, httponly=True, samesite="strict", path="/")
@@ -145,7 +145,7 @@ class App:
         return HTMLResponse(pages.page({name: what for name, (what, _) in self.examples.items()}))
 
     async def page(self, request: Request) -> Response:
-        """Show the page of a data set, which its script fills."""
+        """Show the page of a data set, which the script fills."""
         return await self.start(request)
 
     async def static(self, request: Request) -> Response:
@@ -158,7 +158,7 @@ class App:
 
     # ---- data come in ----
     async def upload(self, request: Request) -> Response:
-        """Take a file: its content is the body, streamed to a temporary file."""
+        """Receive a file: the body is streamed to a temporary file."""
         name = _given_name(request)
         self._refuse_long(request)
         with self._transfer("upload"):
@@ -173,7 +173,7 @@ class App:
         return Json({"key": key})
 
     async def add_file(self, request: Request) -> Response:
-        """Take a further file of a data set, or its labels (``?as=labels``)."""
+        """Receive a further file of a data set, or its labels (``?as=labels``)."""
         self._refuse_long(request)
         with self._transfer("upload"), self.store.lease(request.path_params["key"]) as data:
             await self.store.own(data)
@@ -192,23 +192,23 @@ class App:
         return Json({"key": await self._open(tuple(map(str, self.examples[name][1])), name)})
 
     async def _open(self, paths: tuple[str, ...], name: str = "") -> str:
-        """Open files where they are; they are only read."""
+        """Open files in place, read-only."""
         folder = os.path.dirname(os.path.abspath(paths[0]))
         key = await self.store.add(name or os.path.basename(paths[0]), folder)
         self.store.find(key).files = [os.path.relpath(os.path.abspath(path), folder) for path in paths]
         return key
 
     def _refuse_long(self, request: Request) -> None:
-        """Refuse a file that is too long before a byte is read."""
+        """Reject a file that is too large before a byte is read."""
         content_length = request.headers.get("content-length", "")
         if content_length.isdecimal() and (len(content_length) > 15 or int(content_length) > self.limits.body):
             raise _too_long(self.limits.body)
 
     @contextlib.contextmanager
     def _transfer(self, direction: str) -> Iterator[None]:
-        """Count the uploads or downloads under way; refuse one beyond the limit."""
+        """Count the active uploads or downloads; reject one beyond the limit."""
         if self.transfers[direction] >= self.limits.transfers:
-            raise BusyError(f"As many {direction}s as the server may have are under way: try again in a few seconds.")
+            raise BusyError(f"Too many {direction}s are in progress: try again in a few seconds.")
         self.transfers[direction] += 1
         try:
             yield
@@ -216,10 +216,10 @@ class App:
             self.transfers[direction] -= 1
 
     async def _save(self, request: Request, data: DataSet, name: str) -> str:
-        """Stream the body to a file and return its name; a body that is too long or breaks off leaves no file."""
+        """Stream the body to a file and return its name; an incomplete or too large body leaves no file."""
         stored = os.listdir(data.folder)
         if len(stored) >= MAX_FILES:
-            raise HTTPException(413, f"A data set has at most {MAX_FILES} uploaded files.")
+            raise HTTPException(413, f"A data set can have at most {MAX_FILES} uploaded files.")
         stored_name = safe_name(name, [*map(os.path.basename, data.files), *stored])
         path, size = Path(data.folder) / stored_name, 0
         try:
@@ -244,7 +244,7 @@ class App:
 
     # ---- work ----
     async def work(self, request: Request) -> Response:
-        """Begin to work on the settings of the page."""
+        """Start work on the settings of the page."""
         content = bytearray()
 
         async def take(piece: bytes) -> None:
@@ -258,20 +258,20 @@ class App:
             return Json({"version": data.version})
 
     async def news(self, request: Request) -> Response:
-        """Return the state of a data set, once it is newer than what the page has."""
+        """Return the state of a data set as soon as it is newer than the page's version."""
         data = self.store.find(request.path_params["key"])
         after = request.query_params.get("after", "-1")
         version = int(after) if re.fullmatch(r"-?\d{1,15}", after) else -1
         return Json(await _while_connected(request, self.store.news(data, version, WAIT)))
 
     async def cancel(self, request: Request) -> Response:
-        """Stop what is being done."""
+        """Cancel the current work."""
         with self.store.lease(request.path_params["key"]) as data:
             await self.store.cancel(data)
         return Json({})
 
     async def download(self, request: Request) -> Response:
-        """Return what is on the screen as a file."""
+        """Return the current view as a file."""
         kind = request.path_params["kind"]
         if kind not in KINDS:
             raise HTTPException(404, "There is no such kind of file.")
@@ -285,12 +285,12 @@ class App:
 
 
 async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of some work, which is cancelled when the client disconnects."""
+    """Return the result of some work; cancel it if the client disconnects."""
     working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request))
     try:
         await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
-            raise HTTPException(400, "The client went away.")
+            raise HTTPException(400, "The client disconnected.")
         return working.result()
     finally:
         working.cancel()
@@ -304,7 +304,7 @@ async def _left(request: Request) -> None:
 
 
 def _examples() -> dict[str, tuple[str, list[Path]]]:
-    """Return the examples: next to the sources in a clone, else inside this package."""
+    """Return the examples: next to the sources in a clone, otherwise inside this package."""
     source_file = Path(__file__).resolve()
     folder = next(
         (path for path in (source_file.parents[3] / "examples", source_file.parent / "examples") if path.is_dir()),
@@ -320,9 +320,9 @@ def _given_name(request: Request) -> str:
 
 
 def _too_long(max_bytes: int) -> HTTPException:
-    """Make the error for an upload beyond the limit."""
+    """Return the error for an upload beyond the limit."""
     return HTTPException(
-        413, f"The file is longer than {max_bytes / 1e6:,.0f} MB: start the server with a larger --max-upload, "
+        413, f"The file is larger than {max_bytes / 1e6:,.0f} MB: start the server with a larger --max-upload, "
         "or use the command line."
     )  # fmt: skip
 
@@ -356,4 +356,4 @@ async def _status(_: Request, problem: Exception) -> Response:
 
 
 async def _broken(_: Request, __: Exception) -> Response:
-    return PlainTextResponse("Something unforeseen happened in the server: please report it.", status_code=500)
+    return PlainTextResponse("Unexpected error in the server: please report it.", status_code=500)

@@ -1,4 +1,4 @@
-"""What to type to get the same: the shell command and the lines of Python for the settings on the screen."""
+"""Generate the shell command and the Python code for the current settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from concordant.tables.options import PREFERENCES, options_of
 def shell_command(
     files: Sequence[str], reading: Mapping[str, Any], method: str, params: Mapping[str, Any], more: Sequence[str] = ()
 ) -> str:
-    """Return the command that ranks these files so."""
+    """Return the command that ranks these files with these settings."""
     words = ["concordant", "rank", *files, *_reading_words(reading), "--method", method]
     for name, value in params.items():
         option = Param(name, str, None, "").option
@@ -25,18 +25,18 @@ def shell_command(
 
 
 def other_command(command: str, files: Sequence[str], reading: Mapping[str, Any], *more: str) -> str:
-    """Return a command on the same files."""
+    """Return another command on the same files."""
     return shlex.join(["concordant", command, *files, *_reading_words(reading), *more])
 
 
 def fuse_command(files: Sequence[str], method: str, params: Mapping[str, Any]) -> str:
-    """Return the command that fuses runs so."""
+    """Return the command that fuses runs with these settings."""
     ranked = shlex.split(shell_command(files, {}, method, params))
     return shlex.join(["concordant", "fuse", *ranked[2:], "-o", "fused.run"])
 
 
 def _reading_words(reading: Mapping[str, Any]) -> list[str]:
-    """Return the options of reading as words of a command line."""
+    """Return the reading options as words of a command line."""
     flags = {
         declared.name: declared.flag or declared.option
         for declared in options_of(PREFERENCES)
@@ -72,7 +72,7 @@ def python_lines(
     metrics: Sequence[str] = (),
     methods: Sequence[str] = (),
 ) -> str:
-    """Return the lines of Python that do the same."""
+    """Return the equivalent Python code."""
     named = files[0] if len(files) == 1 else list(files)
     read = ", ".join([repr(named), *(f"{name}={value!r}" for name, value in reading.items())])
     ranked = [repr(method), *(f"{name}={value!r}" for name, value in params.items())]

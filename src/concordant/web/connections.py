@@ -1,7 +1,7 @@
-"""One connection of the server: how many there may be, and how long each may keep the server waiting.
+"""HTTP connections of the server: limits on their number and timeouts.
 
-A request must arrive within a few seconds up to the end of its headers; what is left of a body that was refused is read
-for as long, so that the client sees the answer. A client that does not read its answer is disconnected.
+The headers of a request must arrive within a few seconds. The rest of a rejected body is read for the same time, so
+that the client sees the response. A client that does not read its response is disconnected.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ WRITE_SECONDS = 60.0  # without any progress
 
 
 def connections_up_to(max_connections: int) -> type[Connection]:
-    """Return the protocol class with this limit of connections, lower where the system allows few open files."""
+    """Return the protocol class with this limit on connections, or a lower one if the system allows few open files."""
     with contextlib.suppress(ImportError):  # Windows
         import resource
 
@@ -29,14 +29,14 @@ def connections_up_to(max_connections: int) -> type[Connection]:
 
 
 class Connection(H11Protocol):
-    """HTTP/1.1 over one connection."""
+    """An HTTP/1.1 connection."""
 
     max_connections = 512
     _head: asyncio.TimerHandle | None = None
     _write: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin; a connection too many gets an answer, and far too many get none."""
+        """Accept a connection; reject those beyond the limit with a response, and those far beyond it without one."""
         super().connection_made(transport)
         if len(self.connections) > self.max_connections + SPARE:
             transport.abort()
@@ -45,24 +45,24 @@ class Connection(H11Protocol):
         self._watch_head()
 
     def data_received(self, data: bytes) -> None:
-        """Take bytes of the client."""
+        """Receive bytes from the client."""
         super().data_received(data)
         self._watch_head()
 
     def on_response_complete(self) -> None:
-        """Go on to the next request."""
+        """Continue with the next request."""
         super().on_response_complete()
         self._watch_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the clocks."""
+        """Stop the timers."""
         super().connection_lost(exc)
         for timer in (self._head, self._write):
             if timer is not None:
                 timer.cancel()
 
     def _watch_head(self) -> None:
-        """Start the timer for the headers of the next request; stop it while a request is being answered."""
+        """Start the timer for the headers of the next request; stop it while a request is processed."""
         is_between = self.cycle is None or self.cycle.response_complete
         if is_between and self._head is None:
             self._head = self.loop.call_later(HEAD_SECONDS, self.transport.close)
@@ -71,18 +71,18 @@ class Connection(H11Protocol):
             self._head = None
 
     def pause_writing(self) -> None:
-        """Wait until the client has read some of its answer."""
+        """Pause until the client has read part of the response."""
         super().pause_writing()
         self._watch_write(self.transport.get_write_buffer_size() + 1)
 
     def resume_writing(self) -> None:
-        """Go on writing."""
+        """Resume writing."""
         super().resume_writing()
         if self._write is not None:
             self._write.cancel()
 
     def _watch_write(self, before: int) -> None:
-        """Abort the connection if the client has read nothing of its answer since the last check."""
+        """Abort the connection if the client has read nothing since the last check."""
         buffered = self.transport.get_write_buffer_size()
         if buffered >= before:
             self.transport.abort()
@@ -91,7 +91,7 @@ class Connection(H11Protocol):
 
 
 async def _full(_: Any, __: Any, send: Any) -> None:
-    """Answer that there are too many connections."""
+    """Respond that there are too many connections."""
     body = b"The server has too many connections: try again in a moment.\n"
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     headers += [(b"retry-after", str(RETRY).encode()), (b"connection", b"close")]

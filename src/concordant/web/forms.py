@@ -1,6 +1,6 @@
-"""Forms made from declarations: options of methods from ``param`` fields, roles of columns from ``tables.options``.
+"""Generate forms from declarations: options of methods from ``param`` fields, roles of columns from ``tables.options``.
 
-What is typed comes back as text, which ``settings.typed`` turns into the values that the declarations ask for.
+Input comes back as text, which ``settings.typed`` converts to the declared types.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CELL = 40  # characters of a cell of the preview
 
 # ---- the options of a method ----
 def option_form(params: Sequence[Param]) -> Markup:
-    """Return a form with a field per hyper-parameter; it shows the defaults, and says the ranges."""
+    """Return a form with one field per hyper-parameter, with its default and range."""
     if not params:
         return element("p", "This method has no options.")
     return joined(_field(declared) for declared in params)
@@ -65,9 +65,7 @@ def _range(declared: Param) -> str:
 
 # ---- the roles of columns ----
 def roles_of(chosen: Mapping[str, str], guessed: Sequence[str]) -> dict[str, Any]:
-    """Return the roles for the reader from the role of every column; guessed roles that no column has are
-    switched off.
-    """
+    """Return the roles for the reader from the role of each column; guessed roles that no column has are disabled."""
     roles: dict[str, Any] = dict.fromkeys(guessed)
     second_side = {
         role.removeprefix(OTHER_SIDE): column for column, role in chosen.items() if role.startswith(OTHER_SIDE)
@@ -87,10 +85,10 @@ def roles_of(chosen: Mapping[str, str], guessed: Sequence[str]) -> dict[str, Any
 
 
 def paired(chosen: Mapping[str, str]) -> dict[str, str]:
-    """Return the roles with covariates of both sides paired: length_b becomes the other side of length_a.
+    """Pair the covariates of both sides: length_b becomes the other side of length_a.
 
-    Two covariates of comparisons are a pair where their names differ as those of the sides do. The other side of a
-    column that is no covariate is not read.
+    Two covariates of comparisons are a pair if their names differ in the same way as those of the sides. The other side
+    of a column that is not a covariate is not read.
     """
     roles = {
         column: "" if role.startswith(OTHER_SIDE) and chosen.get(role.removeprefix(OTHER_SIDE)) != COVARIATE else role
@@ -111,7 +109,7 @@ def paired(chosen: Mapping[str, str]) -> dict[str, str]:
 
 
 def _differing(name_1: str, name_2: str) -> list[tuple[str, str]]:
-    """Return the pair of words in which two names differ; empty where they differ in none or in several."""
+    """Return the pair of words in which two names differ; empty if they differ in none or in several."""
     pairs = list(zip(normalise(name_1).split(), normalise(name_2).split(), strict=False))
     differing = [(a, b) for a, b in pairs if a != b]
     is_alike = len(normalise(name_1).split()) == len(normalise(name_2).split()) and len(differing) == 1
@@ -119,7 +117,7 @@ def _differing(name_1: str, name_2: str) -> list[tuple[str, str]]:
 
 
 def role_by_column(preview: Preview) -> dict[str, str]:
-    """Return the role every column was recognised as."""
+    """Return the recognised role of each column."""
     if preview.plan is None:
         return {}
     roles = {column: role for role, column in preview.plan.column.items()}
@@ -132,7 +130,7 @@ def role_by_column(preview: Preview) -> dict[str, str]:
 
 
 def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
-    """Return the first rows, with the role of every column above it, which can be changed."""
+    """Return the first rows, with a menu for the role of each column."""
     if not preview.columns:
         lines = "\n".join(shorten(row[0] or "", 200) for row in preview.rows)
         return element("pre", element("code", lines))
@@ -166,6 +164,6 @@ def _role(column: str, number: int, chosen: str, covariates: Sequence[str]) -> M
 
 
 def layout_options(chosen: str) -> Markup:
-    """Return the choices of what the rows of a table are."""
+    """Return the options of the menu of layouts."""
     known = {"": "guessed", **{layout: layout for layout in LAYOUTS}}
     return joined(element("option", shown, value=value, selected=value == chosen) for value, shown in known.items())

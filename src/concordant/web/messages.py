@@ -1,8 +1,8 @@
-"""The messages between page, server and worker: what each field is, and how a message is written to a pipe.
+"""Messages between page, server and worker: their fields, and their encoding in a pipe.
 
-The server puts a ``Question`` to a worker. The worker sends updates of the ``Screen`` while it works, then an
-``Answer`` with the last update or a file. The server adds what it knows of the data set and serves the ``News`` that
-the page's script shows. An update has only the fields that changed.
+The server sends a ``Question`` to a worker. The worker sends updates of the ``Screen`` while it works, then an
+``Answer`` with the last update or a file. The server adds the state of the data set and serves the ``News`` that the
+page's script shows. An update contains only the fields that changed.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ HEAD = 4  # bytes of the length in front of a message
 
 
 class Question(TypedDict):
-    """Show the result of these settings, or return it as a file."""
+    """A request for the result of these settings, on the page or as a file."""
 
     do: Literal["show", "file"]
     kind: str
-    """Of the file: csv, json, svg, run or html; empty where none is wanted."""
+    """Format of the file: csv, json, svg, run or html; empty for none."""
     title: str
-    """Of a report."""
+    """Title of a report."""
     files: list[str]
     labels: str | None
     settings: Mapping[str, Any]
-    """Checked by ``settings_of``."""
+    """Validated by ``settings_of``."""
 
 
 class Screen(TypedDict, total=False):
-    """Regions of the page, as HTML unless they say otherwise."""
+    """Regions of the page, as HTML unless stated otherwise."""
 
     progress: str
-    """What is being done, as text."""
+    """Current activity, as text."""
     error: str | None
-    """What is wrong, as text."""
+    """Error message, as text."""
     preview: str
-    """The first rows, with the role of every column."""
+    """The first rows, with the role of each column."""
     is_table: bool
     """Whether the data have columns."""
     layouts: str
     """The options of the menu of layouts."""
     understood: str
-    """How the data were read and why the method was chosen, as text."""
+    """Notes on reading and on the choice of the method, as text."""
     method: str
     """The name of the method."""
     methods: str
@@ -53,20 +53,20 @@ class Screen(TypedDict, total=False):
     """The options of the method."""
     results: str
     shell: str
-    """The command, as text."""
+    """The shell command, as text."""
     python: str
-    """The same in Python, as text."""
+    """The Python code, as text."""
 
 
 class Answer(Screen, total=False):
-    """The end of an answer: the last update, or a file."""
+    """The end of a response: the last update, or a file."""
 
     content: str
-    """The file, in base 64."""
+    """The file, encoded in base64."""
 
 
 class News(Screen):
-    """Everything the page's script may read."""
+    """The complete state for the page's script."""
 
     version: int
     state: str
@@ -78,13 +78,13 @@ class News(Screen):
 
 
 class Frame(TypedDict):
-    """What a worker writes: an update, or the answer, which is the last frame of a question."""
+    """A frame from a worker: an update, or the answer, which ends the response to a question."""
 
     update: NotRequired[Screen]
     answer: NotRequired[Answer]
 
 
 def packed(message: Question | Frame) -> bytes:
-    """Return a message as it goes through a pipe: the length of its JSON, then the JSON."""
+    """Encode a message for a pipe: the length of its JSON, then the JSON."""
     content = json.dumps(message, allow_nan=False).encode()
     return len(content).to_bytes(HEAD, "big") + content

@@ -1,4 +1,4 @@
-"""The one page of the web app: its regions, filled by the script with what the worker answers."""
+"""The single page of the web app: regions that the script fills with the worker's answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RUNS = "runs"  # the example of several files
 
 
 def page(examples: Mapping[str, str]) -> str:
-    """Return the page; ``examples`` are names with what they are."""
+    """Return the page; ``examples`` are names with descriptions."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -39,20 +39,20 @@ def page(examples: Mapping[str, str]) -> str:
 
 
 def _start(examples: Mapping[str, str]) -> Markup:
-    """Return where data come in: dropped, chosen, pasted, or an example."""
+    """Return the region for opening data: by drag and drop, file dialog, pasting, or an example."""
     drop = element(
         "div",
-        element("p", "Drop a file here, or several runs at once."),
+        element("p", "Drop files here (several TREC runs are fused)."),
         element("label", "Choose files", for_="file", class_="button"),
         element("input", type="file", id="file", multiple=True, class_="spoken"),
-        element("p", "csv, tsv, jsonl, parquet, PrefLib, TREC runs, … Nothing leaves this machine.", class_="quiet"),
+        element("p", "csv, tsv, jsonl, parquet, PrefLib, TREC runs, … No data leave this machine.", class_="quiet"),
         id="drop",
     )
     trouble = element("p", id="trouble", role="alert")
     paste = element(
         "details",
         element("summary", "Paste rows instead"),
-        element("label", "Rows with a header line, such as winner,loser", for_="pasted"),
+        element("label", "Rows with a header, such as winner,loser", for_="pasted"),
         element("textarea", id="pasted", rows="6", spellcheck="false"),
         element("button", "Use these rows", type="button", id="use-pasted"),
     )
@@ -61,7 +61,7 @@ def _start(examples: Mapping[str, str]) -> Markup:
         for name, what in examples.items()
     ]
     shown = [element("h2", "Or open an example"), element("ul", *buttons, class_="examples")] if buttons else []
-    return element("section", element("h2", "Your preferences"), drop, trouble, paste, *shown, id="start", hidden=True)
+    return element("section", element("h2", "Open data"), drop, trouble, paste, *shown, id="start", hidden=True)
 
 
 def _workspace() -> Markup:
@@ -72,13 +72,13 @@ def _workspace() -> Markup:
     ]
     data = element(
         "details",
-        element("summary", "The data"),
+        element("summary", "Data"),
         element("div", id="preview"),
         element("p", element("label", LABELS["layout"] + " ", for_="layout"), element("select", id="layout"),
                 id="layout-row"),
         element("p", element("input", type="checkbox", id="skip-bad-rows"),
                 element("label", LABELS["skip_bad_rows"], for_="skip-bad-rows")),
-        element("p", element("label", "Add more files of the same kind", for_="more", class_="button"),
+        element("p", element("label", "Add files of the same kind", for_="more", class_="button"),
                 element("input", type="file", id="more", multiple=True, class_="spoken")),
         id="data-region", open=True,
     )  # fmt: skip
@@ -92,23 +92,23 @@ def _workspace() -> Markup:
         _field("min-ballots", LABELS["min_ballots"], "0", "number"),
         id="method-region",
     )
-    compare = element("div", _field("methods", LABELS["methods"], "those that fit"),
+    compare = element("div", _field("methods", LABELS["methods"], "chosen from the data"),
                       data_only="compare", hidden=True)  # fmt: skip
     evaluate = element(
         "div",
-        element("p", element("label", "Choose the file of labels", for_="labels", class_="button"),
+        element("p", element("label", "Choose relevance judgements", for_="labels", class_="button"),
                 element("input", type="file", id="labels", class_="spoken"), " ", element("span", id="labels-name")),
         _field("metrics", LABELS["metrics"], "ndcg@10, map"),
         data_only="evaluate", hidden=True,
     )  # fmt: skip
     downloads = [
         element("a", text, href="#", data_download=kind, class_="button")
-        for kind, text in (("csv", "csv"), ("json", "json"), ("svg", "svg picture"), ("run", "TREC run"),
+        for kind, text in (("csv", "csv"), ("json", "json"), ("svg", "svg chart"), ("run", "TREC run"),
                            ("html", "html report"))
     ]  # fmt: skip
     taken = element("div", *downloads, class_="downloads")
     lines = element(
-        "details", element("summary", "The command and the Python lines for this"),
+        "details", element("summary", "Show shell command and Python code"),
         element("h3", "Shell"), element("pre", element("code", id="shell"), tabindex="0"),
         element("h3", "Python"), element("pre", element("code", id="python"), tabindex="0"), id="lines",
     )  # fmt: skip
@@ -121,12 +121,12 @@ def _workspace() -> Markup:
         element("aside", data, method, compare, evaluate, aria_label="Settings"),
         element(
             "div",
-            element("div", *views, class_="views", role="group", aria_label="What to show"),
+            element("div", *views, class_="views", role="group", aria_label="View"),
             work,
             element("div", id="results", tabindex="-1"),
             class_="answer",
         ),
-        element("div", element("h2", "Take it with you"), taken, lines, class_="take"),
+        element("div", element("h2", "Download"), taken, lines, class_="take"),
         id="workspace", hidden=True,
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
-"""Admission of work: a bounded number of worker processes, of questions at a time, and of questions that wait.
+"""Admission control: limits on worker processes, concurrent questions and queued questions.
 
-A worker takes a place before its process starts and keeps it until the process is gone, so there are never more
-processes than places. When all places are taken, the worker at rest that was used least recently gives up its own.
+A worker takes a slot before its process starts and keeps it until the process has ended, so there are never more
+processes than slots. When all slots are taken, the least recently used idle worker is ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RETRY = 2  # seconds after which a client that was refused may try again
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a server: bytes, seconds and how many of each thing there may be at the same time."""
+    """Limits of a server: bytes, seconds, and numbers of concurrent objects."""
 
     body: int = 200_000_000  # bytes of an upload
     memory: int = 4 << 30  # bytes of a worker
@@ -39,12 +39,12 @@ class Limits:
 
     @property
     def stored(self) -> int:
-        """Bytes of all uploads together."""
+        """Maximum total size of all uploads in bytes."""
         return 10 * self.body
 
 
 class BusyError(ConcordantError):
-    """A limit is reached: the same request may be served a little later."""
+    """A limit is reached: the request may succeed later."""
 
 
 class Pool:
@@ -63,7 +63,7 @@ class Pool:
     def admission(self) -> Iterator[None]:
         """Enter the queue of questions, or raise BusyError because it is full."""
         if self.admitted >= self.limits.line:
-            raise BusyError("The server is busy with other work: try again in a few seconds.")
+            raise BusyError("The server is busy: try again in a few seconds.")
         self.admitted += 1
         try:
             yield
@@ -71,7 +71,7 @@ class Pool:
             self.admitted -= 1
 
     async def ask(self, worker: Worker, question: Question, progress: Progress) -> Answer:
-        """Return the answer to an admitted question, when it is its turn."""
+        """Return the answer to an admitted question, in its turn."""
         async with worker.turn, self._working, self._busy_with(worker):
             await self._place(worker)
             try:
@@ -82,7 +82,7 @@ class Pool:
                 ) from None
 
     async def prepare(self, worker: Worker) -> None:
-        """Start a worker before it is asked, if there is a free place."""
+        """Start a worker in advance, if there is a free slot."""
         if len(self._placed) < self.limits.workers and not worker.turn.locked():
             async with worker.turn, self._busy_with(worker):
                 await self._place(worker)
@@ -90,13 +90,13 @@ class Pool:
                     await worker.start()
 
     async def release(self, worker: Worker) -> None:
-        """End a worker; its place is free when its process is gone."""
+        """End a worker; its slot is free when its process has ended."""
         if worker not in self._ending:
             self._ending[worker] = asyncio.create_task(self._release(worker))
         await asyncio.shield(self._ending[worker])
 
     async def _release(self, worker: Worker) -> None:
-        """End a worker and free its place."""
+        """End a worker and free its slot."""
         try:
             await worker.end()
         finally:
@@ -106,7 +106,7 @@ class Pool:
 
     @contextlib.asynccontextmanager
     async def _busy_with(self, worker: Worker) -> AsyncIterator[None]:
-        """Mark a worker as busy, so that it is not ended to make room."""
+        """Mark a worker as busy, so that it is not ended to free its slot."""
         self._busy.add(worker)
         try:
             yield
@@ -115,7 +115,7 @@ class Pool:
             self._freed.set()
 
     async def _place(self, worker: Worker) -> None:
-        """Give a busy worker a place, waiting for one if necessary."""
+        """Give a busy worker a slot, waiting for one if necessary."""
         while worker in self._ending:
             await asyncio.shield(self._ending[worker])
         while worker not in self._placed:

@@ -1,9 +1,9 @@
-"""The gate every request passes: the right host, the right page, the right token, headers that keep a browser strict.
+"""Security checks for every request: host, origin, token, and strict response headers.
 
-A page of another site that a browser has open at the same time may send requests here, and its name may be made to
-point here. So the ``Host`` must be this server's own (no other name leads in), ``Origin`` and ``Sec-Fetch-Site`` must
-not be of another site, whatever changes something must come from a page of this server, and all must know the token of
-the printed link, which is kept in a cookie that no other site's request carries.
+A page of another site in the same browser may send requests to this server, and its name may resolve to this machine
+(DNS rebinding). So ``Host`` must be this server's own name, ``Origin`` and ``Sec-Fetch-Site`` must not be of another
+site, requests that change state must come from a page of this server, and every request must carry the token of the
+printed link, in a cookie that is not sent with requests of other sites.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a request is not let in."""
+    """The reason for rejecting a request."""
 
     status: int
     text: str
@@ -43,34 +43,34 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Gate:
-    """Who may come in: names of this server with its port, and the token (None: everybody on this machine)."""
+    """The allowed names of this server with its port, and the token (None: all users of this machine)."""
 
     hosts: frozenset[str]
     token: str | None
 
     @classmethod
     def of(cls, host: str, port: int, token: str | None) -> Gate:
-        """Make the gate of a server bound to an address."""
+        """Return the gate of a server bound to an address."""
         names = LOOPBACK if host in ("127.0.0.1", "::1", "localhost") else (f"[{host}]" if ":" in host else host,)
         return cls(frozenset(f"{name}:{port}" for name in names), token)
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie; cookies know no ports, so the name holds it."""
+        """The name of the cookie, which contains the port, because cookies are shared between ports."""
         return f"concordant-{next(iter(self.hosts)).rpartition(':')[2]}"
 
     def refuse(self, method: str, headers: dict[str, str], query: str) -> Refusal | None:
-        """Return why a request is refused; None if it is let in."""
+        """Return why a request is rejected; None if it is allowed."""
         if headers.get("host", "").lower() not in self.hosts:
-            return Refusal(403, "This server answers to its own address only.")
+            return Refusal(403, "This server accepts requests for its own address only.")
         if method not in METHODS:
-            return Refusal(405, "Only GET and POST are answered here.")
+            return Refusal(405, "Only GET and POST are supported.")
         own_origins = {f"http://{host}" for host in self.hosts}
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if (origin is not None and origin.lower() not in own_origins) or site not in (None, "same-origin", "none"):
-            return Refusal(403, "Requests of other sites are refused.")
+            return Refusal(403, "Requests from other sites are rejected.")
         if method == "POST" and origin is None and site != "same-origin":
-            return Refusal(403, "What changes something must come from a page of this server.")
+            return Refusal(403, "Requests that change state must come from a page of this server.")
         if not self.knows_token(headers.get("cookie", ""), query):
             return Refusal(403, "The token is missing or wrong: open the link that `concordant serve` printed.")
         return None
@@ -90,13 +90,13 @@ class Gate:
 
 
 class GatedApp:
-    """An application behind a gate; every answer, also a refusal, bears the strict headers."""
+    """An application behind a gate; every response, also a rejection, has the strict headers."""
 
     def __init__(self, app: Any, gate: Gate) -> None:
         self.app, self.gate = app, gate
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer one request, or refuse it."""
+        """Handle one request, or reject it."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -128,7 +128,7 @@ class GatedApp:
 
 
 def _too_long(scope: Any) -> Refusal | None:
-    """Return the refusal of an address or headers that are too long; else None."""
+    """Return the rejection of an address or headers that are too long; otherwise None."""
     if len(scope["query_string"]) + len(scope["raw_path"]) > MAX_QUERY:
         return Refusal(414, "The address is too long.")
     if sum(len(name) + len(value) for name, value in scope["headers"]) > MAX_HEADERS:
@@ -137,7 +137,7 @@ def _too_long(scope: Any) -> Refusal | None:
 
 
 async def _plain(send: Any, refusal: Refusal) -> None:
-    """Send a refusal as plain text."""
+    """Send a rejection as plain text."""
     body = f"{refusal.text}\n".encode()
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})

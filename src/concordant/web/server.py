@@ -14,7 +14,7 @@ from typing import Any
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.web.pool import Limits
 
-NEEDS = "The web page needs Starlette and uvicorn: pip install 'concordant[web]'."
+NEEDS = "The web app needs Starlette and uvicorn: pip install 'concordant[web]'."
 
 MAX_HEAD = 64 << 10  # bytes of the headers of a request
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK") if hasattr(signal, name)]
@@ -23,7 +23,7 @@ SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP", "SI
 def serve(
     files: tuple[str, ...], host: str, port: int, *, needs_token: bool, limits: Limits, say: Callable[[str], None]
 ) -> None:
-    """Serve until it is stopped; uploads are removed with the server."""
+    """Serve until stopped; uploads are removed on exit."""
     server, server_socket, link = make_server(files, host, port, needs_token=needs_token, limits=limits)
     say(link)
     with contextlib.suppress(KeyboardInterrupt):
@@ -65,16 +65,17 @@ def make_server(
 
 
 def check_host(host: str, needs_token: bool) -> None:
-    """Refuse to serve other machines without a token, and addresses that stand for all interfaces."""
+    """Reject serving other machines without a token, and wildcard addresses."""
     try:
         address = ipaddress.ip_address("127.0.0.1" if host == "localhost" else host)
     except ValueError:
-        raise InputError(f"{host!r} is no address: give one of this machine, such as 127.0.0.1.") from None
+        raise InputError(f"{host!r} is not an IP address: give one of this machine, such as 127.0.0.1.") from None
     if address.is_unspecified:
-        raise InputError(f"{host} stands for all addresses: name the one to be reached at.")
+        raise InputError(f"{host} means all addresses: give the one to listen on.")
     if not needs_token and not address.is_loopback:
         raise InputError(
-            f"Without a token only this machine may connect, and {host} is reached by others: leave out --no-token."
+            f"--no-token is only allowed for local addresses, and other machines can reach {host}: leave out "
+            f"--no-token."
         )
 
 
@@ -94,36 +95,36 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _is_ignored(number: int) -> bool:
-    """Return whether the parent process set a signal to be ignored, as nohup does."""
+    """Return whether the parent process ignores a signal, as nohup does."""
     return signal.getsignal(number) == signal.SIG_IGN
 
 
 def _server(config: Any, app: Any) -> Any:
-    """Return a server that ends quickly: it wakes those who wait for news, and removes all uploads."""
+    """Return a server that shuts down quickly: it wakes waiting clients and removes all uploads."""
     import uvicorn
 
     class Server(uvicorn.Server):
-        """A server that lets go of those who wait."""
+        """A server that wakes waiting clients on shutdown."""
 
         def __init__(self) -> None:
             super().__init__(config)
             self.captured: list[int] = []
 
         def run(self, sockets: list[socket.socket] | None = None) -> None:
-            """Serve; also where it is ended for good by a second Ctrl-C, uploads go."""
+            """Serve; uploads are removed even after a second Ctrl-C."""
             try:
                 super().run(sockets)
             finally:
                 app.remove_uploads()
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            """Wake those who wait for news, then shut down."""
+            """Wake waiting clients, then shut down."""
             app.stop()
             await super().shutdown(sockets)
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            """End in order at every signal that ends a program, also when the terminal goes away."""
+            """Shut down normally at every termination signal, also when the terminal closes."""
             if threading.current_thread() is not threading.main_thread():
                 yield
                 return

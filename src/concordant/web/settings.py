@@ -1,8 +1,8 @@
-"""The settings of the page, declared once, and how what a page sends becomes their values.
+"""The settings of the page: declarations, parsing and validation.
 
-Whatever comes in is checked here before the server keeps it: every value has the type and the range of its declaration,
-every text can be written as UTF-8 and has a bounded length. The hyper-parameters of a method are texts here; the
-worker, which knows the method, turns them into values with ``typed``.
+All input is validated here before the server stores it: each value has the declared type and range, and each text is
+valid UTF-8 of bounded length. The hyper-parameters of a method are texts here; the worker, which loads the method,
+converts them with ``typed``.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ SHOWN = 60  # characters of a value that a message repeats
 
 
 def offered_roles() -> tuple[str, ...]:
-    """List the roles that the page offers for a column; the empty one is none."""
+    """List the roles that the page offers for a column; the empty one means no role."""
     return ("", *(role for role in columns_of(PREFERENCES) if role not in UNOFFERED), PLACE)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageSettings:
-    """What can be set on the page of a data set."""
+    """The settings on the page of a data set."""
 
     method: str = param("", "ranking method; chosen from the data if empty")
-    layout: str = param("", "what the rows of a table are; recognised if empty", choices=LAYOUTS)
-    view: str = param("ranking", "what is shown", choices=VIEWS)
-    min_ballots: float | None = param(None, "minimum number of ballots of an item", low=0.0, high=1e15)
-    skip_bad_rows: bool = param(False, "whether rows that cannot be read are left out")
+    layout: str = param("", "layout of the table; recognised if empty", choices=LAYOUTS)
+    view: str = param("ranking", "view to show", choices=VIEWS)
+    min_ballots: float | None = param(None, "minimum number of ballots per item", low=0.0, high=1e15)
+    skip_bad_rows: bool = param(False, "whether to skip rows that cannot be read")
     methods: str = param("", "methods to compare, separated by commas")
     metrics: str = param("", "metrics, separated by commas")
     params: Mapping[str, str] = field(default_factory=dict)
     """Hyper-parameters of the method, as typed."""
     roles: Mapping[str, str] | None = None
-    """The role of every column; None for those recognised."""
+    """The role of each column; None to recognise them."""
 
 
 def settings_of(content: bytes) -> dict[str, Any]:
-    """Return the settings in the body of a request, checked; raise InputError or ParameterError for bad ones."""
+    """Return the validated settings in the body of a request; raise InputError or ParameterError for invalid ones."""
     try:
         sent = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError):
@@ -78,7 +78,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _checked(declared: Param, value: object) -> Any:
-    """Return the value of one setting, which may also be sent as text."""
+    """Return the validated value of one setting, which may also be sent as text."""
     if isinstance(value, str):
         text = _text(declared.name, value, MAX_TEXT if declared.kind is str and not declared.choices else MAX_WORD)
         return value_of(declared, text.strip()) if text.strip() else declared.default
@@ -104,7 +104,7 @@ def _text(name: str, text: object, max_length: int = MAX_TEXT) -> str:
 
 
 def _texts(name: str, values: object) -> dict[str, str]:
-    """Return the hyper-parameters as texts; numbers and truth values may be sent as such."""
+    """Return the hyper-parameters as texts; numbers and booleans are also accepted."""
     if not isinstance(values, dict) or len(values) > MAX_PARAMS:
         raise ParameterError(f"{name} must be an object of at most {MAX_PARAMS} values.")
     texts = {}
@@ -122,7 +122,7 @@ def _number_text(name: str, value: float) -> str:
 
 
 def _roles(role_of_column: object) -> dict[str, str]:
-    """Return the role of every column, checked."""
+    """Return the validated role of each column."""
     if not isinstance(role_of_column, dict):
         raise ParameterError("roles must be an object of columns and their roles.")
     declared = Param("role", str, "", "", choices=offered_roles()[1:])
@@ -142,10 +142,10 @@ def _shown(text: str) -> str:
 
 # ---- what is typed ----
 def typed(params: Sequence[Param], texts: Mapping[str, str], method: str = "") -> dict[str, Any]:
-    """Return the values that were typed, those equal to the default left out; raise ParameterError for a bad one.
+    """Return the entered values, except those equal to the default; raise ParameterError for an invalid one.
 
-    ``method`` is the one that was chosen by name, which must have all of these options. Where the data choose it, the
-    options may be those of the method they chose before, and are left out.
+    ``method`` is the method chosen by name, which must have all of these options. If the method is chosen from the
+    data, unknown options may belong to the previous default method, and are ignored.
     """
     by_name = {declared.name: declared for declared in params}
     values = {}
@@ -165,14 +165,14 @@ def typed(params: Sequence[Param], texts: Mapping[str, str], method: str = "") -
 
 
 def value_of(declared: Param, text: str) -> Any:
-    """Return the value that a text stands for, checked."""
+    """Return the validated value of a text."""
     value = _parsed(declared, text)
     declared.check(value)
     return value
 
 
 def _parsed(declared: Param, text: str) -> Any:
-    """Return the value of a text by the kind of its parameter, unchecked."""
+    """Convert a text to the type of its parameter, without validation."""
     if declared.kind is bool:
         return {"true": True, "false": False}.get(text.lower(), text)
     if declared.choices or text in declared.words or declared.kind is str:

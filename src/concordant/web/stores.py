@@ -1,9 +1,9 @@
-"""The data sets a server holds: some files each, a worker, the settings on the screen, and the work that goes on.
+"""The open data sets of a server: files, worker, current settings and running work of each.
 
-Their number and their bytes are bounded: the least recently used ones go, and so do their files. One that is being
-uploaded, asked or worked on, or whose result nobody has seen yet, stays; where all of them do, there is no room for
-another one, which is said. Of those that stay, only a few have a living worker; another is started, and reads its files
-again, when somebody looks at it.
+Their number and total size are bounded: the least recently used ones are closed, and their files are removed. A data
+set that is being uploaded or processed, or whose result has not been seen yet, is kept; if all are in use, opening
+another one fails with a message. Only a few data sets have a running worker; another worker is started, and reads the
+files again, when needed.
 """
 
 from __future__ import annotations
@@ -28,23 +28,25 @@ PATIENCE = 1.0  # seconds that work may go on before other settings stop it
 OVER = ("done", "failed", "cancelled")
 CANCELLED = "Cancelled. Choose another method or option to go on."
 ABANDONED = "Stopped, because no page was waiting for the result. Choose a method or option to start again."
-FULL = "The server holds as many {what} as it may, and all are in use: try again in a few seconds."
+FULL = "The server has reached its limit of {what}, and all are in use: try again in a few seconds."
 
 
 class GoneError(ConcordantError):
-    """There is no such data set, or it had to make room."""
+    """The data set does not exist, or was closed to make room."""
 
     def __init__(self) -> None:
-        super().__init__("This data set is not here any more: it made room for newer ones. Open the file again.")
+        super().__init__(
+            "This data set is no longer open: it was closed to make room for newer ones. Open the file again."
+        )
 
 
 class TooLargeError(ConcordantError):
-    """More than a data set may hold."""
+    """A data set exceeds its size limit."""
 
 
 @dataclass(eq=False)
 class DataSet:
-    """Files, a worker, the last settings, and how far the work on them is."""
+    """Files, a worker, the last settings, and the state of the work."""
 
     name: str
     folder: str
@@ -69,28 +71,28 @@ class DataSet:
 
     @property
     def is_running(self) -> bool:
-        """Whether something is being done for it."""
+        """Whether work is running."""
         return self.task is not None and not self.task.done()
 
     def may_go(self, before: float) -> bool:
-        """Return whether it may be removed: nothing is under way, and its result was seen or it was last used
-        before then.
+        """Return whether it may be removed: no work is running, and its result was seen or it was last used before
+        then.
         """
         return not self.leases and not self.is_running and (self.is_seen or self.used < before)
 
     def tell(self, state: str, update: Screen) -> None:
-        """Record a new state and an update of the screen, and wake all who wait for news."""
+        """Record a new state and an update of the screen, and wake waiting clients."""
         self.version, self.state, self.is_seen = self.version + 1, state, False
         self.shown.update(update)
         self.wake()
 
     def wake(self) -> None:
-        """Wake all who wait for news."""
+        """Wake waiting clients."""
         self.changed.set()
         self.changed = asyncio.Event()
 
     def question(self, do: Literal["show", "file"], kind: str = "") -> Question:
-        """Return a question about the data and the settings on the screen."""
+        """Return a question with the files and the current settings."""
         return {
             "do": do, "kind": kind, "title": self.name,
             "files": self.files, "labels": self.labels, "settings": self.settings,
@@ -110,7 +112,7 @@ class DataSet:
 
 
 class Store:
-    """All live data sets of a server, most recently used last."""
+    """All open data sets of a server, most recently used last."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -123,7 +125,7 @@ class Store:
 
     # ---- which there are ----
     def find(self, key: str) -> DataSet:
-        """Return a data set, which is then the most recently used."""
+        """Return a data set and mark it as most recently used."""
         if key not in self.data_sets:
             raise GoneError
         self.data_sets.move_to_end(key)
@@ -132,7 +134,7 @@ class Store:
 
     @contextlib.contextmanager
     def lease(self, key: str) -> Iterator[DataSet]:
-        """Hold a data set while a request needs it, so that it is not removed."""
+        """Keep a data set from being removed while a request uses it."""
         data = self.find(key)
         data.leases += 1
         try:
@@ -162,9 +164,9 @@ class Store:
         return next((key for key, data in self.data_sets.items() if data.may_go(before)), None)
 
     async def reserve(self, data: DataSet, count: int) -> None:
-        """Count bytes that are about to be stored, removing other data sets to make room for them."""
+        """Reserve bytes that are about to be stored, and remove other data sets if necessary."""
         if data.size + count > self.limits.stored:
-            raise TooLargeError(f"The files of a data set hold at most {self.limits.stored / 1e6:,.0f} MB: use fewer.")
+            raise TooLargeError(f"A data set can have at most {self.limits.stored / 1e6:,.0f} MB: use fewer files.")
         while self.size + count > self.limits.stored:
             evicted = self._spare()
             if evicted is None:
@@ -173,11 +175,11 @@ class Store:
         data.size, self.size = data.size + count, self.size + count
 
     def unreserve(self, data: DataSet, count: int) -> None:
-        """Count bytes that are no longer stored."""
+        """Release reserved bytes."""
         data.size, self.size = data.size - count, self.size - count
 
     async def drop(self, key: str) -> None:
-        """Forget a data set, end its worker and remove the files that were uploaded."""
+        """Close a data set, end its worker and remove its uploaded files."""
         data = self.data_sets.pop(key, None)
         if data is None:
             return
@@ -190,7 +192,7 @@ class Store:
         self.unreserve(data, data.size)
 
     async def own(self, data: DataSet) -> None:
-        """Give a data set whose files are elsewhere its own folder for files that are added."""
+        """Give a data set opened in place its own folder for added files."""
         if data.owns_folder:
             return
         new_folder, data.owns_folder = self.folder.new(), True
@@ -201,7 +203,7 @@ class Store:
 
     # ---- work ----
     def work(self, data: DataSet, settings: dict[str, Any]) -> None:
-        """Begin to work on settings; work on earlier ones is finished or, if it takes long, stopped."""
+        """Start work on settings; work on earlier ones is finished or, if it takes long, cancelled."""
         if data.is_running:
             data.settings = settings
             data.newer.set()
@@ -237,7 +239,7 @@ class Store:
             newer.cancel()
 
     async def _show(self, data: DataSet) -> None:
-        """Ask the worker for the result of the settings, and pass on its updates; every failure becomes a message."""
+        """Ask the worker for the result of the settings, and pass on its updates; failures become messages."""
         question = data.question("show")
         try:
             answer = await self.pool.ask(data.worker, question, lambda update: data.tell("running", update))
@@ -246,23 +248,23 @@ class Store:
         except ConcordantError as problem:
             data.tell("failed", {"progress": "", "error": str(problem)})
         except Exception as problem:  # a page must never be left without an answer
-            failure = f"The server failed ({type(problem).__name__}): please report it."
+            failure = f"Unexpected server error ({type(problem).__name__}): please report it."
             data.tell("failed", {"progress": "", "error": failure})
 
     async def ask(self, data: DataSet, kind: str) -> Answer:
-        """Ask for a file of what is on the screen, when that is done."""
+        """Request a file of the current view, once it is ready."""
         with self.pool.admission():
             while data.task is not None and not data.task.done():
                 await asyncio.wait([data.task])
             return await self.pool.ask(data.worker, data.question("file", kind), lambda _: None)
 
     async def cancel(self, data: DataSet, why: str = CANCELLED) -> None:
-        """Stop what is being done."""
+        """Cancel the current work."""
         await self._stop(data)
         data.tell("cancelled", {"progress": "", "error": why})
 
     async def _stop(self, data: DataSet) -> None:
-        """Cancel the work on a data set, and the timer that would stop it."""
+        """Cancel the work on a data set, and its timer."""
         if data.abandon is not None:
             data.abandon.cancel()
         if data.task is not None and not data.task.done():
@@ -271,7 +273,7 @@ class Store:
 
     # ---- news ----
     async def news(self, data: DataSet, after: int, seconds: float) -> News:
-        """Wait for a version newer than ``after``, at most for these seconds; return what there is to see."""
+        """Wait for a version newer than ``after``, at most for this many seconds; return the current state."""
         data.watchers += 1
         self._watch(data)
         try:

@@ -1,7 +1,7 @@
-"""Uploaded files: the folder that holds them, and how the body of a request becomes a file.
+"""Uploaded files: their folder, and streaming of request bodies.
 
-The folder of a server is locked as long as the server lives. A server that starts removes the folders whose lock is
-free: their servers were killed before they could remove them.
+The folder of a server is locked while the server runs. A new server removes folders that are not locked, which belonged
+to servers that were killed.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ PIECE = 1 << 20  # bytes that are written at a time
 
 # ---- the folder ----
 class Folder:
-    """The folder of all uploads of one server, made when first needed."""
+    """The folder of all uploads of one server, created when first needed."""
 
     def __init__(self) -> None:
         self._path: str | None = None
         self._lock = -1
 
     def path(self) -> str:
-        """Return the folder, made and locked when first needed."""
+        """Return the folder, created and locked when first needed."""
         while self._path is None:
             folder = tempfile.mkdtemp(prefix=PREFIX)
             try:
@@ -53,11 +53,11 @@ class Folder:
         return self._path
 
     def new(self) -> str:
-        """Make a folder inside it."""
+        """Create a subfolder."""
         return tempfile.mkdtemp(dir=self.path())
 
     def remove(self) -> None:
-        """Remove the folder and all that is in it."""
+        """Remove the folder with its contents."""
         if self._path is not None:
             if self._lock >= 0:
                 os.close(self._lock)
@@ -94,7 +94,7 @@ def remove_stale() -> int:
 
 
 def _own_folders() -> list[str]:
-    """List the folders of servers of this user, without links."""
+    """List the upload folders of this user, without symbolic links."""
     folders: list[str] = []
     if sys.platform == "win32":
         return folders  # there are no such locks: what a killed server leaves behind stays there
@@ -119,9 +119,9 @@ def safe_name(name: str, taken: list[str]) -> str:
 
 
 async def receive(request: Request, limits: Limits, take: Callable[[bytes], Awaitable[None]]) -> int:
-    """Pass the body of a request to ``take`` in pieces; return its length.
+    """Pass the body of a request to ``take`` in chunks; return its length.
 
-    A body may be slow, but must not stand still: in every window of time, ``min_bytes`` must arrive, or its end.
+    A body may be slow, but at least ``min_bytes``, or its end, must arrive in every time window.
     """
     piece, new_bytes, size = bytearray(), 0, 0
     now = asyncio.get_running_loop().time
@@ -140,11 +140,9 @@ async def receive(request: Request, limits: Limits, take: Callable[[bytes], Awai
                     timeout.reschedule(now() + limits.window)
     except TimeoutError:
         min_amount, seconds = f"{limits.min_bytes / 1000:,.0f} kB", f"{limits.window:g} seconds"
-        raise HTTPException(
-            408, f"The upload was too slow: less than {min_amount} came in {seconds}. Try again."
-        ) from None
+        raise HTTPException(408, f"The upload was too slow: less than {min_amount} in {seconds}. Try again.") from None
     except ClientDisconnect:
-        raise HTTPException(400, "The upload broke off.") from None
+        raise HTTPException(400, "The upload was interrupted.") from None
     if piece:
         await take(bytes(piece))
     return size

@@ -1,4 +1,4 @@
-"""The words of the page: its labels, and a parameter that a message names as the control to use."""
+"""Wording of the web app: labels of controls, and parameters in messages as controls to use."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from concordant.errors import ACTION, Reference, Words
 from concordant.web.settings import PLACE, offered_roles
 
 LABELS = {
-    "layout": "The rows are",
-    "skip_bad_rows": "Leave out rows that cannot be read",
+    "layout": "Layout",
+    "skip_bad_rows": "Skip rows that cannot be read",
     "method": "Method",
-    "min_ballots": "Leave out items on fewer ballots than",
+    "min_ballots": "Minimum number of ballots per item",
     "methods": "Methods to compare, separated by commas",
     "metrics": "Metrics, separated by commas",
 }
@@ -22,11 +22,11 @@ ACTIONS = {
     "judgements": "",
     "list": "",
     "no_teams": "",
-    "one_instance": ", and this shows a single one: use data with one instance.",
+    "one_instance": ", but this view shows only one: use data with one instance.",
     "one_agent": "give one file per system",
     "read": "add it as data to rank",
     "read_features": "add rankings, ratings or votes instead",
-    "read_labels": "add it as the file of labels",
+    "read_labels": "add it as relevance judgements",
     "refit": "choose another method",
     "select": "",
     "select_one": ": choose “not read” for the instance",
@@ -40,12 +40,12 @@ NOT_READ = "not read"  # the role of a column that plays none
 
 
 def label_of(name: str) -> str:
-    """Return what the page calls a role or a hyper-parameter."""
+    """Return the page's label of a role or a hyper-parameter."""
     return name.replace("_", " ")
 
 
 def control_words(params: Collection[str] = (), method: str | None = None) -> Words:
-    """Return how the page names parameters, of a method with these hyper-parameters."""
+    """Return how the page names parameters, for a method with these hyper-parameters."""
     roles = {role: label_of(role) for role in offered_roles() if role} | {"places": PLACE}
 
     def words(reference: Reference) -> str | None:
@@ -66,7 +66,7 @@ def control_words(params: Collection[str] = (), method: str | None = None) -> Wo
 
 
 def _role(label: str, value: str) -> str:
-    """Return the words for a role, and its column where a message names it."""
+    """Return the name of a role, with its column if a message names it."""
     if value in ("none", "None", "False"):
         return f"“{NOT_READ}” for the {label}"
     return f"the role “{label}”" + f" for {value}" * (value not in ("", "…", "COLUMN"))

@@ -1,7 +1,7 @@
-"""The worker process: reads questions from standard input, answers on standard output, and takes no more than it may.
+"""The worker process: reads questions from standard input, answers on standard output, with limited memory.
 
-``python -m concordant.web.worker FOLDER MEMORY``, started as an isolated process. It ends when its
-input does, also in the middle of work.
+Started as an isolated process by ``python -m concordant.web.worker FOLDER MEMORY``. It exits when its input ends, even
+during work.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def _listen(source: BinaryIO, questions: queue.Queue[bytes]) -> None:
-    """Queue questions while others are answered; end the process when the server is gone."""
+    """Queue questions while others are answered; exit when the server has ended."""
     while True:
         head = source.read(HEAD)
         if len(head) < HEAD:

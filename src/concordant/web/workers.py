@@ -1,8 +1,7 @@
-"""The server's side of a worker process: start it, ask it, hear how far it is, end it.
+"""The server side of a worker process: start it, send questions, receive progress, end it.
 
-A worker holds one data set in memory and answers one question at a time. It may take so much memory and so much time
-and no more; it is ended to cancel, and the next question starts another. Frames of JSON go through its pipes, each
-behind its length.
+A worker holds one data set in memory and answers one question at a time, with limits on memory and time. To cancel
+work, the process is ended, and the next question starts a new one. Messages are length-prefixed JSON frames in pipes.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from concordant.web.messages import HEAD, Answer, Frame, Question, Screen, packe
 
 MAX_BYTES = 1 << 28  # of one frame
 LINGER = 5.0  # seconds that a process may take to end once its pipes are closed
-ENDED = "The worker process ended ({why}); nothing else was harmed. Try again, or with less data."
+ENDED = "The worker process ended ({why}); other work is not affected. Try again, or use less data."
 Progress = Callable[[Screen], None]
 
 
 class WorkerError(ConcordantError):
-    """A worker gave no answer: it ended, or took too long."""
+    """A worker did not answer: it ended or timed out."""
 
 
 class WorkerEndedError(WorkerError):
@@ -34,7 +33,7 @@ class WorkerEndedError(WorkerError):
 
 
 class Worker:
-    """One worker process, started when first asked."""
+    """One worker process, started on the first question."""
 
     def __init__(self, folder: str, memory: int, seconds: float, new_folder: Callable[[], str] | None = None) -> None:
         self.folder, self.memory, self.seconds = folder, memory, seconds
@@ -46,12 +45,12 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The id of the process, None where none runs."""
+        """The process id, or None if not running."""
         running = self._process is not None and self._process.returncode is None
         return self._process.pid if running and self._process is not None else None
 
     async def start(self) -> asyncio.subprocess.Process:
-        """Start the process, unless it runs; isolated, so that no uploaded file is ever imported."""
+        """Start the process if it is not running; isolated, so that no uploaded file is ever imported."""
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
                 *processes.python("-m", "concordant.web.worker", self.folder, str(self.memory)),
@@ -64,7 +63,7 @@ class Worker:
         return self._process
 
     def _temporary(self) -> dict[str, str]:
-        """Make the folder of its temporary files, and return the variables that name it."""
+        """Create the folder of its temporary files, and return the environment variables for it."""
         if self._new_folder is None:
             return {}
         if self._scratch is None:
@@ -74,8 +73,8 @@ class Worker:
     async def ask(self, question: Question, progress: Progress) -> Answer:
         """Return the answer to a question; updates before it go to ``progress``.
 
-        A worker that ended while idle is noticed only now: the question is asked once more, of a new process. Giving up
-        a question ends the process, which would otherwise answer it when the next one is asked.
+        A worker that ended while idle is noticed only now, and a new process gets the question. Cancelling a question
+        ends the process, which would otherwise answer it later.
         """
         updates: list[bool] = []
 
@@ -99,11 +98,11 @@ class Worker:
         except TimeoutError:
             await self.end()
             raise WorkerError(
-                f"It took more than {self.seconds:,.0f} seconds and was stopped: choose a quicker method or less data."
+                f"Stopped after the time limit of {self.seconds:,.0f} seconds: choose a faster method or use less data."
             ) from None
         except (asyncio.IncompleteReadError, ConnectionError):
             code = await self._exit_code(process)
-            why = f"signal {-code}, stopped or out of memory" if code < 0 else f"exit code {code}"
+            why = f"signal {-code}, killed or out of memory" if code < 0 else f"exit code {code}"
             raise WorkerEndedError(ENDED.format(why=why)) from None
         except BaseException:
             await self.end()
@@ -119,26 +118,26 @@ class Worker:
             length = int.from_bytes(await process.stdout.readexactly(HEAD), "big")
             if length > MAX_BYTES:
                 await self.end()
-                raise WorkerError("The answer is too large for the page: use the command line.")
+                raise WorkerError("The result is too large for the page: use the command line.")
             frame: Frame = json.loads(await process.stdout.readexactly(length))
             if "answer" in frame:
                 return frame["answer"]
             progress(frame["update"])
 
     async def _exit_code(self, process: asyncio.subprocess.Process) -> int:
-        """Return how a process ended whose pipes are closed; one that lives on is killed."""
+        """Return the exit code of a process whose pipes are closed; kill it if it is still running."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), LINGER)
         await self._end()
         return process.returncode or 0
 
     async def end(self) -> None:
-        """End the process at once, whatever it does, and the processes it started; return when it is gone."""
+        """Kill the process and its child processes; return when it has ended."""
         self._ends += 1
         await self._end()
 
     async def _end(self) -> None:
-        """Kill the process and what it started, and remove its temporary files."""
+        """Kill the process and its child processes, and remove its temporary files."""
         process = self._process
         if process is None:
             return
@@ -153,7 +152,7 @@ class Worker:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill a worker and the processes it started, which share its session."""
+    """Kill a worker and its child processes, which share its session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

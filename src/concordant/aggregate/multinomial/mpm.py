@@ -35,7 +35,7 @@ distinct theta. Reference: M. Volkovs and R. Zemel, A flexible generative model 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +50,7 @@ from concordant.method import NEEDS, Method, Outcome
 from concordant.models.adherence import adherence_of, has_preference
 from concordant.models.fitted import MPMModel
 from concordant.models.multinomial_errors import MPMErrors
+from concordant.models.notices import unknown_agents
 from concordant.models.observations.preference_counts import Corpus, count
 from concordant.models.solve.multinomial import Ask, Part, Solution, Solver, largest_of, learn_adherence
 from concordant.params import param
@@ -122,7 +123,10 @@ class MPM(Method):
         by_agent = None
         if prefs.agents is not None and "theta" in self.learnt:
             by_agent = dict(zip(prefs.agents.labels, theta.tolist(), strict=True))
-        return self.outcome_of(solver, solution, by_agent)
+        outcome = self.outcome_of(solver, solution, by_agent)
+        known = self.learnt.get("theta")
+        strangers = () if known is None else unknown_agents(prefs, known)
+        return replace(outcome, warnings=(*outcome.warnings, *strangers))
 
     def _learnt_outcome(self, solver: Solver, prefs: Preferences) -> Outcome:
         """Return the outcome with adherences learnt from all ballots."""
@@ -194,6 +198,7 @@ class MPM(Method):
             warnings=notices(corpus, solution, by_agent, has_converged),
             uncertainty=MPMErrors(corpus, solution, solver.prior_by_instance, cautious, self.level, details),
             model=MPMModel.of(prefs, score, prefs=prefs, variance=variance, counts=self.counts, theta=by_agent),
+            beside=details,
         )
 
     def starting_adherences(self, prefs: Preferences) -> Floats:

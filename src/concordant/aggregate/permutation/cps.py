@@ -27,6 +27,7 @@ from concordant.aggregate.permutation._cosets import DISTANCES, greedy_places, l
 from concordant.errors import NeedError
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
+from concordant.models.notices import unknown_agents
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.support.state import LARGEST_WEIGHT, ByLabel
@@ -60,7 +61,8 @@ class CPS(Method):
     def scores(self, prefs: Preferences) -> Outcome:
         """Return scores by the place in the greedy order; equally good candidates of a step share a place."""
         phi, by_agent = self._phi(prefs)
-        return Outcome(greedy_places(prefs, phi, self.distance), agents=by_agent)
+        strangers = () if by_agent is None else unknown_agents(prefs, self.learnt["phi"])
+        return Outcome(greedy_places(prefs, phi, self.distance), agents=by_agent, warnings=strangers)
 
     def _phi(self, prefs: Preferences) -> tuple[Floats, dict[str, float] | None]:
         """Return phi of every ballot, and of every agent where it was learnt; unknown agents get the mean."""

@@ -1,4 +1,6 @@
-"""What comparing groups found: the whole, every group and their differences, in tables, sentences and plain data."""
+"""The result of comparing groups: the overall ranking, each group and their differences, as tables, text and plain
+data.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ import numpy as np
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
-from concordant.support.text import align, format_p
+from concordant.results.rendering import interval_column
+from concordant.support.text import align, p_value
 from concordant.types import Floats
 
 SHOWN = 8  # groups that a table has room for
@@ -23,11 +26,11 @@ UP, DOWN = "▲", "▼"
 
 @dataclass(frozen=True)
 class GroupDifference:
-    """One item in one group: its place there, and how far its score is from that in all other groups together.
+    """One item in one group: its rank there, and the difference of its score from all other groups together.
 
-    ``low`` and ``high`` are the ends of the interval of ``score``, None where the method gives none. ``difference`` is
-    between scores on one footing (centred, per ballot where scores are totals), ``z`` counts it in standard errors.
-    Without a value are items that are known only in the group or only elsewhere.
+    ``low`` and ``high`` are the confidence interval of ``score``, None if the method has none. ``difference`` is
+    between comparable scores (centred, and per ballot if scores are totals); ``z`` is the difference in standard
+    errors. Both are None for items that occur only in the group or only elsewhere.
     """
 
     group: str
@@ -43,16 +46,16 @@ class GroupDifference:
     p: float | None
     p_adjusted: float | None
     holds: bool
-    """Whether the difference is statistically significant after the correction for all comparisons."""
+    """Whether the difference is statistically significant after correction for multiple testing."""
 
 
 @dataclass(frozen=True, eq=False)
 class GroupComparison:
-    """The ranking of all ballots, that of every group, and how they differ; prints as a table with sentences.
+    """The ranking of all ballots, that of each group, and their differences; prints as a table with sentences.
 
-    ``whole`` is a ranking of one instance, ``groups`` one with an instance per group, the largest first.
-    ``differences`` has a row per group and item, in the order of both. ``sizes`` counts the ballots of every group by
-    weight, ``n_compared`` the differences that were tested, all of them one family.
+    ``whole`` is the overall ranking, ``groups`` a ranking with one instance per group, largest first. ``differences``
+    has one row per group and item, in the order of both. ``sizes`` is the total weight of the ballots of each group,
+    ``n_compared`` the number of differences that were tested as one family.
     """
 
     whole: Ranking
@@ -83,7 +86,7 @@ class GroupComparison:
 
     @property
     def warnings(self) -> tuple[Notice, ...]:
-        """What a reader must know: of the whole, of small groups, and of the fits of single groups."""
+        """Warnings about the overall ranking, small groups and the rankings of single groups."""
         known = {notice.name for notice in self.whole.warnings}
         of_groups = [
             replace(notice, text=Sentence("within groups, ", notice.text))
@@ -100,7 +103,7 @@ class GroupComparison:
     # ---- words ----
     @cached_property
     def decimals(self) -> int:
-        """How many decimals differences are written with: as many as give the largest three significant digits."""
+        """The number of decimals of differences: the largest has three significant digits."""
         largest = max((abs(row.difference) for row in self.differences if row.difference is not None), default=0.0)
         return int(np.clip(2 - np.floor(np.log10(largest)), 0, 12)) if largest > 0 else 0
 
@@ -109,12 +112,12 @@ class GroupComparison:
 
     @property
     def tested(self) -> str:
-        """How differences were tested, in a few words."""
+        """The significance test, in a few words."""
         drawn = f", {self.permutations:,} draws" if self.permutations else ""
         return f"{self.test}{drawn}; {self.correction} over {self.n_compared:,} comparisons, level {self.alpha:g}"
 
     def sentences(self, most: int = TOLD) -> list[str]:
-        """Return sentences on the significant differences, smallest p first, or one that there are none."""
+        """Return sentences on the significant differences, smallest p-value first, or one that there are none."""
         significant = self.significant
         if len(self.names) == 2:  # what one group has more the other has less
             significant = [difference for difference in significant if difference.group == self.names[0]]
@@ -127,40 +130,41 @@ class GroupComparison:
         smallest_p = min(
             (difference.p_adjusted for difference in self.differences if difference.p_adjusted is not None), default=1.0
         )
-        shown = f"smallest adjusted p-value {smallest_p:#.3g}, {self.correction}"
-        return [f"no difference between groups is significant ({shown})"]
+        return [
+            f"no difference between groups is significant: smallest adjusted {p_value(smallest_p, self.correction)}"
+        ]
 
     def _sentence(self, row: GroupDifference) -> str:
         """Return a significant difference as a sentence."""
         assert row.difference is not None
         assert row.p_adjusted is not None
         direction = "higher" if row.difference > 0 else "lower"
-        places = f"rank {row.rank} there, {row.rank_in_whole} of all"
-        p = f"p {'' if (text := format_p(row.p_adjusted)).startswith('<') else '= '}{text} after {self.correction}"
+        places = f"rank {row.rank} in the group, {row.rank_in_whole} overall"
+        p = p_value(row.p_adjusted, self.correction)
         amount = self._write(abs(row.difference)).removeprefix("+")
         who = f"{shorten(row.group, 40)}: {shorten(row.item, 40)}"
-        return f"{who} scores {amount} {direction} than elsewhere ({places}; {p})"
+        return f"{who} scores {amount} {direction} than in the other groups, {p}; {places}"
 
     @property
     def legend(self) -> str:
-        """What the columns of groups show."""
+        """The legend of the columns of groups."""
         return (
-            f"groups: rank there, difference of the score from all other groups, {UP} {DOWN} where the difference is "
-            f"significant ({self.tested})"
+            f"groups: rank in the group, score in the group minus score in all other groups; {UP} {DOWN} mark "
+            f"significant differences ({self.tested})"
         )
 
     def written(self, n: int | None = None, most: int = SHOWN) -> dict[str, list[str]]:
-        """Return the columns of the table of the best ``n`` items, as text: the whole, then the largest groups."""
+        """Return the table of the best ``n`` items by column, as text: the overall ranking, then the largest groups."""
         n = len(self.whole.items) if n is None else min(n, len(self.whole.items))
         columns = self.whole.written(n)
-        columns.pop("interval", None)
+        columns.pop(interval_column(self.whole), None)
         for name in self.names[:most]:
             head = f"{shorten(name, LABEL)} ({self.sizes[name]:,.6g})"
             columns[head if head not in columns else f"{name} ({self.sizes[name]:,.6g})"] = self._column(name, n)
         return columns
 
     def _column(self, name: str, n: int) -> list[str]:
-        """Return the cells of a group: rank, difference, and a mark where it is significant."""
+        """Return the cells of a group: rank, difference, and a mark if it is significant."""
         rows = [self.cells.get((name, item)) for item in self.whole.items[:n]]
         ranks = ["-" if row is None else str(row.rank) for row in rows]
         differences = ["" if row is None or row.difference is None else self._write(row.difference) for row in rows]
@@ -230,13 +234,15 @@ class GroupComparison:
         }
 
     def head(self, n: int) -> GroupComparison:
-        """Keep only the ``n`` best items of the whole; nothing is tested again."""
+        """Keep only the ``n`` best items overall; the tests stay the same."""
         whole = self.whole.head(n)
         kept = set(whole.items)
         return replace(self, whole=whole, differences=tuple(row for row in self.differences if row.item in kept))
 
     def sorted_by(self, end: str) -> GroupComparison:
-        """Return the same with the items of the whole sorted by ``"score"``, or the ``"low"`` or ``"high"`` end."""
+        """Return the comparison with items sorted by overall ``"score"``, or its lower (``"low"``) or upper
+        (``"high"``) confidence bound.
+        """
         whole = self.whole.by(end)
         rank = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
         rows = [replace(row, rank_in_whole=rank[row.item]) for row in self.differences]
@@ -245,13 +251,13 @@ class GroupComparison:
         return replace(self, whole=whole, differences=tuple(rows))
 
     def plot(self, path: str | None = None, *, top: int = 40) -> Any:
-        """Draw differences as a heat map, items x groups, with a star where one is significant (Matplotlib)."""
+        """Draw differences as a heat map, items x groups, with a star if significant (Matplotlib)."""
         from concordant.narrative.plots import plot_groups
 
         return plot_groups(self, path, top=top)
 
     def matrix(self, items: Sequence[str], groups: Sequence[str]) -> Floats:
-        """Return the differences of some items (rows) in some groups, NaN where there is none."""
+        """Return the differences of some items (rows) in some groups, NaN if not known."""
         rows = [[self.cells.get((group, item)) for group in groups] for item in items]
         return np.array(
             [[np.nan if cell is None or cell.difference is None else cell.difference for cell in row] for row in rows]

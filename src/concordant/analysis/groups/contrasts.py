@@ -1,22 +1,22 @@
-"""Does a group judge otherwise than all others? Its scores against those of the ballots that are not in it.
+"""Test whether a group differs from the rest: its scores against the scores of all ballots outside the group.
 
-Scores are put on one footing first: those of an instance are centred on the items that the group and the rest both
-know, and where a method's scores are totals, which double with the ballots (approvals, reciprocal ranks), they are
-taken per ballot. What is left is d = score in the group - score in the rest, one for every group and item. Two tests:
+Scores are made comparable first: they are centred on the items that occur both in the group and in the rest, and scores
+that are totals (approvals, reciprocal ranks) are divided by the number of ballots. The contrast is d = score in the
+group - score in the rest, for each group and item. There are two tests:
 
-- **errors**, of methods whose standard errors hold also for few ballots: z = d / sqrt(e_group² + e_rest²); no ballot is
-  in both, so their errors are independent. The p-values of all groups and items are one family, corrected by Holm. A
-  prior draws the scores of a small group further in than those of the rest; the standard errors cover that.
-- **permutation**, of all others: if groups judged alike, a ballot could as well have come from another one. Groups are
-  dealt out again at random, as large as they were, and d is found again. Every d is measured against the mean and the
-  spread of its draws; p is the share of draws as far out, the true deal among them. All comparisons are corrected
-  together by the step-down maxima of Westfall and Young, which is Holm's procedure with the dependence of the
-  comparisons in it. Where every agent belongs to one group, agents are dealt and not ballots; a ballot of weight 7 is
-  seven ballots.
+- **errors**, for methods whose standard errors are valid in small samples: z = d / sqrt(e_group² + e_rest²); no ballot
+  is in both, so their errors are independent. The p-values of all groups and items are one family, corrected by Holm. A
+  prior shrinks the scores of a small group more than those of the rest; the standard errors allow for this.
+- **permutation**, for all others: under the null hypothesis, group labels are exchangeable. Ballots are reassigned at
+  random to groups of the same sizes, and d is computed again. Each d is standardised by the mean and the standard
+  deviation of its permutations; p is the share of permutations at least as extreme, including the observed one. All
+  comparisons are corrected together by the step-down maxT procedure of Westfall and Young, which is like Holm's
+  procedure but accounts for dependence. If every agent belongs to one group, agents are permuted instead of ballots; a
+  ballot of weight 7 counts as seven ballots.
 
-Cost: fits of G groups and their rests, for all groups the ballots G times; a permutation costs as much again without
-standard errors. All of them are instances of a few calls. References: S. Holm, A simple sequentially rejective multiple
-test procedure, 1979; P. Westfall and S. Young, Resampling-based multiple testing, 1993.
+Cost: one fit per group and one per rest, which use the ballots G times for G groups; a permutation costs the same,
+without standard errors. The fits are batched as instances of a few calls. References: S. Holm, A simple sequentially
+rejective multiple test procedure, 1979; P. Westfall and S. Young, Resampling-based multiple testing, 1993.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ POOLED: dict[str, None] = dict.fromkeys(("instances", "instance", "slot_ptr", "s
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """What was found: arrays of groups x items, NaN where the group or the rest does not know the item."""
+    """The test results: arrays of groups x items, NaN if the item is missing from the group or the rest."""
 
     difference: Floats
     stderr: Floats
     z: Floats
-    """The difference in standard errors; of permutations, less the mean of the draws."""
+    """The difference in standard errors; for permutations, after subtracting their mean."""
     p: Floats
     p_adjusted: Floats
     test: str
@@ -63,7 +63,7 @@ class Contrasts:
 
     @property
     def n_compared(self) -> int:
-        """How many differences there are to be wrong about; of two groups, one says what the other does."""
+        """The number of tested differences; with two groups, each difference counts once."""
         return int((~np.isnan(self.p)).sum()) // (2 if len(self.p) == 2 else 1)
 
 
@@ -85,7 +85,7 @@ def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
 
 
 def by_permutation(method: Method, grouped: Preferences, whole: Ranking, n: int | None, seed: int) -> Contrasts:
-    """Test by dealing the groups out again ``n`` times, by default as often as costs little."""
+    """Test by ``n`` random permutations of the groups, by default an affordable number."""
     deal = Deal(method, grouped, whole)
     n = deal.affordable() if n is None else n
     rng = np.random.default_rng(seed)
@@ -99,7 +99,9 @@ def by_permutation(method: Method, grouped: Preferences, whole: Ranking, n: int 
 
 
 def _standardised(deals: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return, for every comparison, mean and spread over all deals (rows), and each deal's distance in spreads."""
+    """Return the mean and standard deviation of each comparison over all permutations (rows), and the absolute
+    standardised values.
+    """
     count = np.maximum((~np.isnan(deals)).sum(0), 1)
     mean = np.nansum(deals, 0) / count
     spread = np.sqrt(np.nansum((deals - mean) ** 2, 0) / count)
@@ -108,20 +110,20 @@ def _standardised(deals: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _signed(deviation: Floats, spread: Floats) -> Floats:
-    """Return deviations in units of the spread, 0 where the spread is 0."""
+    """Return deviations in standard deviations, 0 if the standard deviation is 0."""
     return np.divide(deviation, spread, out=np.zeros_like(deviation), where=spread > 0)
 
 
 def _share(distance: Floats) -> Floats:
-    """Return the share of deals at least as far out as the observed one (row 0): the p-values."""
+    """Return the p-values: the share of permutations at least as extreme as the observed one (row 0)."""
     return np.asarray((distance >= distance[0] - ROUNDING).mean(0))
 
 
 def step_down(distance: Floats) -> Floats:
-    """Return p-values adjusted by Westfall and Young's step-down maxima; row 0 is observed, the others are drawn.
+    """Return p-values adjusted by Westfall and Young's step-down maxT; row 0 is observed, the others are permutations.
 
-    ``distance`` is deals x comparisons. The largest statistic is compared with the largest of every draw, the second
-    with the largest of the others, …
+    ``distance`` is permutations x comparisons. The largest statistic is compared with the maximum of each permutation,
+    the second with the maximum of the remaining comparisons, …
     """
     order = np.argsort(-distance[0], kind="stable")
     largest = np.maximum.accumulate(distance[:, order[::-1]], axis=1)[:, ::-1]
@@ -132,14 +134,14 @@ def step_down(distance: Floats) -> Floats:
 
 # ---- scores side by side ----
 def by_item(ranking: Ranking, values: AnyArray) -> Floats:
-    """Return values by slot as a table of instances x items, NaN where an item is no candidate."""
+    """Return values by slot as an array of instances x items, NaN if an item is not a candidate."""
     out = np.full((ranking.n_instances, len(ranking.vocabulary)), np.nan)
     out[segment_index(ranking.slot_ptr), ranking.slot_item] = values
     return out
 
 
 def differences(inside: Floats, outside: Floats) -> Floats:
-    """Return score in the group minus score in the rest, both centred on the items that both know; NaN elsewhere."""
+    """Return score in the group minus score in the rest, both centred on the common items; NaN for other items."""
     known = ~(np.isnan(inside) | np.isnan(outside))
     difference = np.where(known, inside - outside, 0.0)
     count = known.sum(-1, keepdims=True)
@@ -148,7 +150,9 @@ def differences(inside: Floats, outside: Floats) -> Floats:
 
 
 def counts_silence(method: Method, prefs: Preferences, whole: Ranking) -> bool:
-    """Return whether an item that no ballot of a group names is still a candidate there, as silence has a meaning."""
+    """Return whether an item on no ballot of a group is still a candidate there, because the method ranks unlisted
+    items.
+    """
     if prefs.form in OF_NAMED_ITEMS or "stderr" in whole.details:
         return False
     return getattr(method, "missing", "last") != "ignore"
@@ -164,8 +168,8 @@ def is_total(method: Method, prefs: Preferences, whole: Ranking) -> bool:
 def dealt(
     prefs: Preferences, ballot: Int64s, instance: Int64s, weight: Floats, labels: list[str], all_known: bool
 ) -> Preferences:
-    """Put some ballots (repeats allowed) into instances; all_known makes every item a candidate, else
-    those named there.
+    """Assign some ballots (repeats allowed) to instances; with all_known every item is a candidate, otherwise the
+    listed ones.
     """
     size = np.diff(prefs.indptr)[ballot]
     entry = spans(prefs.indptr[ballot], prefs.indptr[ballot + 1])
@@ -196,7 +200,7 @@ def dealt(
 
 
 def in_groups(grouped: Preferences, all_known: bool) -> Preferences:
-    """Return the ballots in their groups, with the candidates that are known there."""
+    """Return the ballots in their groups, with the candidates of each group."""
     assert grouped.instances is not None
     of_ballot = grouped.instance_of_ballot.astype(np.int64)
     ballots = np.arange(grouped.n_ballots)
@@ -204,7 +208,7 @@ def in_groups(grouped: Preferences, all_known: bool) -> Preferences:
 
 
 def in_rests(grouped: Preferences, all_known: bool) -> Preferences:
-    """Return, for every group, the ballots that are not in it."""
+    """Return the ballots outside each group."""
     assert grouped.instances is not None
     of_ballot = grouped.instance_of_ballot
     rest, ballot = (of_ballot != np.arange(grouped.n_instances)[:, None]).nonzero()
@@ -213,10 +217,10 @@ def in_rests(grouped: Preferences, all_known: bool) -> Preferences:
 
 # ---- dealing the groups out again ----
 class Deal:
-    """The ballots of groups, ready to be dealt out to groups of the same sizes again and again."""
+    """The ballots of groups, prepared for repeated random assignment to groups of the same sizes."""
 
     def __init__(self, method: Method, grouped: Preferences, whole: Ranking) -> None:
-        """Determine what is dealt (agents, ballots or single ballots) and the group of every such unit."""
+        """Determine the permuted units (agents, ballots or single ballots) and the group of each."""
         self.method, self.grouped = method, grouped
         self.all_known = counts_silence(method, grouped, whole)
         self.shape = (grouped.n_instances, grouped.n_items)
@@ -232,7 +236,7 @@ class Deal:
             self.label[self.owner] = of_ballot
 
     def _units(self) -> tuple[Int64s, str]:
-        """Return the unit that is dealt, for every ballot (its agent, or itself), and its name."""
+        """Return the permuted unit of each ballot (its agent, or itself), and the name of this kind of unit."""
         grouped, weight = self.grouped, self.grouped.weight
         of_ballot, agent = grouped.instance_of_ballot, grouped.agent
         if agent is not None and grouped.agents is not None:
@@ -246,7 +250,7 @@ class Deal:
         return rows, "single ballots" if is_whole and not grouped.has_unit_weights else "ballots"
 
     def affordable(self) -> int:
-        """Return how many permutations cost little: fewer for many ballots, groups, and methods of pairs."""
+        """Return an affordable number of permutations: lower for many ballots, many groups and pairwise methods."""
         n_groups, n_items = self.shape
         pairs = PER_PAIR * n_items**2 * (self.method.matrices > 0)
         cost = n_groups * (len(self.grouped.item) + 2 * pairs + 2 * n_items)
@@ -254,17 +258,17 @@ class Deal:
         return int(np.clip(BUDGET // max(cost, 1), FEWEST, PERMUTATIONS))
 
     def observed(self) -> Floats:
-        """Return the differences of the groups as they are: one deal of groups x items."""
+        """Return the observed differences: groups x items, as one permutation."""
         return self._differences(self.label[None])
 
     def draws(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
-        """Yield the differences of random deals, some at a time."""
+        """Yield the differences of random permutations in batches."""
         step = max(1, int(TOGETHER // max(self.shape[0] * (len(self.grouped.item) + self.shape[1]), 1)))
         for start in range(0, n, step):
             yield self._differences(np.stack([rng.permutation(self.label) for _ in range(min(step, n - start))]))
 
     def _differences(self, labels: Int64s) -> Floats:
-        """Return the differences (deals x groups x items) of some deals; ``labels`` holds the group of every unit."""
+        """Return the differences (permutations x groups x items); ``labels`` holds the group of each unit."""
         n_groups, n_items = self.shape
         weight = self._weights(labels)  # deals x (groups, then rests) x ballots
         instance, ballot = (weight.reshape(-1, weight.shape[2]) > 0).nonzero()
@@ -278,7 +282,9 @@ class Deal:
         return differences(score[:, 0], score[:, 1])
 
     def _weights(self, labels: Int64s) -> Floats:
-        """Return the weight of every ballot in every group and in its rest: deals x (groups, then rests) x ballots."""
+        """Return the weight of each ballot in each group and in its rest: permutations x (groups, then rests) x
+        ballots.
+        """
         n_groups, ballot_weight = self.shape[0], self.grouped.weight
         if not self.is_expanded:
             inside = np.where(labels[:, self.owner][:, None] == np.arange(n_groups)[:, None], ballot_weight, 0.0)

@@ -1,10 +1,10 @@
-"""Do groups judge alike? The ranking of every group beside that of all, and the differences that are no luck.
+"""Rank groups of ballots separately and test which differences from the rest are statistically significant.
 
-A group is a property of ballots: the language of a prompt, the country or the age class of a voter. All ballots
-together are ranked first (``whole``), then those of every group, by the same method with the hyper-parameters that the
-whole chose (one prior for all). Every score of a group is compared with that of the ballots which are not in the group,
-and ``holds`` says which differences stay after correcting for all comparisons; ``contrasts`` has the formulas. Items
-that no ballot of a group names are left out there, unless the method reads silence as a low place.
+A group is a property of ballots, such as the language of a prompt or the country or age group of a voter. All ballots
+together are ranked first (``whole``), then those of each group, by the same method with the hyper-parameters fitted on
+all ballots (one prior for all). Each score of a group is compared with the score from the ballots outside the group,
+and ``holds`` marks the differences that are significant after correction for multiple testing; ``contrasts`` has the
+formulas. Items on no ballot of a group are left out there, unless the method ranks unlisted items last.
 """
 
 from __future__ import annotations
@@ -50,15 +50,44 @@ def rank_groups(
     min_ballots: float | None = None,
     **params: Any,
 ) -> GroupComparison:
-    """Rank all ballots and those of every group, and test which differences between groups are no luck.
+    """Rank each group of ballots separately and test its differences from the other groups for significance.
 
-    Of files and DataFrames, ``by`` is the column of groups. Of preferences it is a group per ballot, a mapping from
-    agents to groups, or nothing where their instances are the groups. ``method`` and its ``params`` rank, by default
-    one that fits; of files and DataFrames, other ``params`` say how to read.
+    Parameters
+    ----------
+    prefs : Preferences, DataFrame, str, path or list of paths
+        What to rank, as in ``cc.rank``.
+    by : str, int, iterable or mapping, optional
+        For files and DataFrames, the column of groups. For preferences, the group of every ballot, or a mapping from
+        agents to groups; if not given, the instances are the groups.
+    method : str or Method, optional
+        Name of a method or a method object; by default, one that suits the form of the data.
+    alpha : float, default 0.05
+        Significance level. A difference is significant if its p-value, corrected for all groups and items, is below it.
+    test : {'auto', 'errors', 'permutation'}, default 'auto'
+        Test by the standard errors of the method or by permutation of the groups. ``"auto"`` uses standard errors if
+        they are also valid for few ballots and ``permutations`` is not given.
+    permutations : int, optional
+        Number of random permutations.
+    seed : int, default 0
+        Seed of the permutations.
+    min_ballots : float, optional
+        Minimum number of ballots, by weight, that must mention an item; other items are left out.
+    **params : object
+        Hyper-parameters of the method, and options of reading a DataFrame or files, as in ``cc.rank``.
 
-    ``test`` is ``"errors"`` for methods with standard errors, ``"permutation"`` for any (``permutations`` draws with
-    this ``seed``), by default the first where these errors hold for few ballots, too, unless ``permutations`` are asked
-    for. A difference holds where its p-value, corrected for all groups and items, is below ``alpha``.
+    Returns
+    -------
+    GroupComparison
+        The ranking of all ballots, the ranking of each group, and the difference of each item in each group with its
+        p-value.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b"], ["a", "b"], ["b", "a"], ["b", "a"]])
+    >>> groups = cc.rank_groups(prefs, ["x", "x", "y", "y"], "borda", permutations=100)
+    >>> groups.names
+    ['x', 'y']
     """
     _check(alpha, test, permutations)
     request = Request.of(prefs, method, params, min_ballots=min_ballots)
@@ -92,7 +121,7 @@ def compare_groups(
     has_errors = "stderr" in whole.details
     if test == "errors" and not has_errors:
         raise InputError(
-            f"{method.name} gives no standard errors here: use " + arg("test", "permutation") + ", or leave it out."
+            f"{method.name} has no standard errors here: use " + arg("test", "permutation") + ", or leave it out."
         )
     is_by_errors = has_errors and (
         test == "errors" or (test == "auto" and permutations is None and method.errors_by_ballots)
@@ -124,7 +153,7 @@ def compare_groups(
 
 
 def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, silence: bool) -> Contrasts | None:
-    """Test by standard errors; None where a group or its rest has none."""
+    """Test by standard errors; None if a group or its rest has none."""
     if "stderr" not in groups.details:
         return None
     rests = method.rank(contrasts.in_rests(grouped, silence))
@@ -132,7 +161,7 @@ def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, sile
 
 
 def _settled(method: Method, whole: Ranking) -> Method:
-    """Return the method with the hyper-parameters fitted on the whole, so that all groups are ranked by the same."""
+    """Return the method with the hyper-parameters fitted on all ballots, which are used for all groups."""
     fit = whole.fit or {}
     fitted = {
         declared.name: fit[declared.name]
@@ -142,11 +171,11 @@ def _settled(method: Method, whole: Ranking) -> Method:
     settle = getattr(method, "settled", None)
     if "prior" in fitted and settle is not None:
         method = cast("Method", settle(fitted.pop("prior"), getattr(whole.uncertainty, "doubt", 0.0)))
-    return replace(method, **fitted) if fitted else method
+    return replace(method, **fitted).with_learnt(**method.learnt) if fitted else method
 
 
 def _rows(whole: Ranking, groups: Ranking, tested: Contrasts, alpha: float) -> tuple[GroupDifference, ...]:
-    """Return a row per group and item that it has, items in the order of the whole."""
+    """Return one row per group and item, items in the overall order."""
     place = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
     code = {label: code for code, label in enumerate(whole.vocabulary.labels)}
     rows = []
@@ -186,7 +215,7 @@ def _small(sizes: Mapping[str, float]) -> tuple[Notice, ...]:
     if not small:
         return ()
     named = ", ".join(small[:8]) + (f" and {len(small) - 8:,} more" if len(small) > 8 else "")
-    text = f"groups of fewer than {SMALL:g} ballots show only large differences, and their ranks are luck: {named}"
+    text = f"ranks in groups of fewer than {SMALL:g} ballots are unreliable, and tests have little power: {named}"
     return (Notice("small-groups", text),)
 
 
@@ -195,30 +224,30 @@ def grouped_preferences(request: Request, by: By) -> Preferences:
     """Return the preferences of a request with the groups as their instances."""
     if request.has_columns:
         if not isinstance(by, (str, int)):
-            raise InputError("Say which column holds the groups: " + arg("by", "language") + ", for example.")
+            raise InputError("Name the column of groups: " + arg("by", "language") + ", for example.")
         return _checked(replace(request, reading={**request.reading, "by": by}, min_ballots=None).read())
     prefs: Preferences = replace(request, min_ballots=None).read()
     if by is None or (isinstance(by, str) and by == "instance"):
         if prefs.instances is None:
             raise InputError(
                 phrase(
-                    "These preferences name no groups: give {} a group per ballot or a mapping from agents to groups, "
-                    "or read them with {}.",
+                    "These preferences have no groups: set {} to a group per ballot or a mapping from agents to "
+                    "groups, or read them with {}.",
                     *(arg("by"), arg("by", shown="COLUMN")),
                 )
             )
         return _checked(prefs)
     if prefs.n_instances > 1:
         raise InputError(
-            f"These preferences have {prefs.n_instances:,} instances, and groups are compared within one"
+            f"These preferences have {prefs.n_instances:,} instances, but groups are compared within one"
             + action("select_one", ": take one with select(instances=…)")
             + "."
         )
     if isinstance(by, (str, int)):
         raise InputError(
             phrase(
-                "{} names a column, which files and DataFrames have: of preferences, give a group per ballot or a "
-                "mapping from agents to groups, or read them with {}.",
+                "{} names a column, but preferences have no columns: give a group per ballot or a mapping from agents "
+                "to groups, or read the data with {}.",
                 *(arg("by", by), arg("by", shown="COLUMN")),
             )
         )
@@ -233,13 +262,13 @@ def _labels(prefs: Preferences, by: Iterable[object] | Mapping[Any, object]) -> 
     if isinstance(by, Mapping):
         if prefs.agents is None or prefs.agent is None:
             raise InputError(
-                "A mapping from agents to groups needs preferences that say who cast each ballot: build them with "
+                "A mapping from agents to groups needs preferences with agents: build them with "
                 + arg("agent")
                 + ", or give a group per ballot."
             )
         named = {str(agent): group for agent, group in by.items()}
         if not set(named) & set(prefs.agents.labels):
-            raise InputError("The mapping names no agent of these preferences: its keys must be their labels.")
+            raise InputError("The mapping contains no agent of these preferences: its keys must be labels of agents.")
         of_agent = [named.get(agent) for agent in prefs.agents.labels]
         return [of_agent[k] for k in prefs.agent.tolist()]
     listed = list(by)
@@ -253,27 +282,27 @@ def _is_missing(label: object) -> bool:
 
 
 def _checked(grouped: Preferences) -> Preferences:
-    """Refuse a single group, too many groups, and groups without a common item."""
+    """Reject a single group, too many groups, and groups without a common item."""
     n = len(np.unique(grouped.instance_of_ballot))
     if n < 2:
         raise InputError("All ballots are in one group, so there is nothing to compare: name another column.")
     if n > MAX_GROUPS:
         raise InputError(
-            f"There are {n:,} groups, and more than {MAX_GROUPS} cannot be compared: name a coarser column (language, "
-            "country, age class), or join rare groups."
+            f"There are {n:,} groups, and at most {MAX_GROUPS} can be compared: name a coarser column (language, "
+            f"country, age group), or merge small groups."
         )
     group = np.repeat(grouped.instance_of_ballot.astype(np.int64), np.diff(grouped.indptr))
     item_of_pair = np.unique(group * grouped.n_items + grouped.item) % max(grouped.n_items, 1)
     if np.bincount(item_of_pair, minlength=1).max() < 2:
         raise InputError(
-            "No item stands in two groups, so they cannot be compared: a group is a property of ballots (language, "
-            "country, age class), not of items."
+            "No item occurs in two groups, so they cannot be compared: a group is a property of ballots (language, "
+            "country, age group), not of items."
         )
     return grouped
 
 
 def by_size(grouped: Preferences) -> Preferences:
-    """Return the same preferences with the largest group first, and ballots without a group last."""
+    """Return the preferences with the largest group first, and ballots without a group last."""
     sizes = _sizes(grouped)
     order = sorted(sizes, key=lambda name: (name == UNGROUPED, -sizes[name]))
     assert grouped.instances is not None
@@ -284,7 +313,7 @@ def by_size(grouped: Preferences) -> Preferences:
 
 
 def _sizes(grouped: Preferences) -> dict[str, float]:
-    """Return the weight of the ballots of every group that has any."""
+    """Return the total weight of the ballots of each non-empty group."""
     assert grouped.instances is not None
     weight = np.bincount(grouped.instance_of_ballot, grouped.weight, len(grouped.instances))
     return {name: size for name, size in zip(grouped.instances.labels, weight.tolist(), strict=True) if size > 0}

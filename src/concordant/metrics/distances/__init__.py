@@ -1,1 +1,1 @@
-"""Distances between two rankings, one file each."""
+"""Distances between two rankings; one file each."""

@@ -1,4 +1,4 @@
-"""Vectors of ranks: checks, positions, tiers, and the items two rankings share."""
+"""Vectors of ranks: validation, positions, tiers, and the items that two rankings share."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from concordant.types import Floats, Int32s
 
 
 def positions(ranks: Floats) -> Floats:
-    """Return the mean position of each item's bucket (tie), from 1; unranked items (NaN) are the last bucket."""
+    """Return the mean position of each item's tie group, from 1; unranked items (NaN) form the last group."""
     _, bucket, size = np.unique(ranks, return_inverse=True, return_counts=True)
     end = np.cumsum(size)
     return (end - (size - 1) / 2)[bucket.reshape(-1)]
 
 
 def tiers(*ranks: Floats) -> Int32s:
-    """Turn rankings into rows of whole numbers in [0, items), -1 for unranked, in the same order with the same ties."""
+    """Convert rankings to rows of integers in [0, items), -1 for unranked, with the same order and ties."""
     stacked = np.stack(ranks)
     rankings, items = stacked.shape
     unranked = np.isnan(stacked)
@@ -43,7 +43,7 @@ def floats(values: ArrayLike | tuple[ArrayLike, ...], name: str) -> Floats:
 
 
 def vector(values: ArrayLike, name: str) -> Floats:
-    """Return ranks as a one-dimensional array, or raise."""
+    """Return ranks as a one-dimensional array, or raise InputError."""
     array = floats(values, name)
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions: give one rank per item in a one-dimensional array.")
@@ -51,7 +51,7 @@ def vector(values: ArrayLike, name: str) -> Floats:
 
 
 def matrix(ranks: ArrayLike) -> Floats:
-    """Return rankings as an array (rankings x items), or raise."""
+    """Return rankings as an array (rankings x items), or raise InputError."""
     array = floats(ranks, "ranks")
     if array.ndim != 2 or not array.size:
         raise InputError(f"ranks has shape {array.shape}: give rankings x items, at least one of each.")
@@ -59,7 +59,7 @@ def matrix(ranks: ArrayLike) -> Floats:
 
 
 def two(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
-    """Return two rankings of the same items as arrays, or raise."""
+    """Return two rankings of the same items as arrays, or raise InputError."""
     first, second = vector(reference, "reference"), vector(ranks, "ranks")
     if len(first) != len(second):
         raise InputError(
@@ -78,7 +78,7 @@ def common(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def correlation(name: str, reference: ArrayLike, ranks: ArrayLike) -> float:
-    """Return a rank correlation of SciPy, by its name, over the items both rank; NaN if one ranking ties everything."""
+    """Return a rank correlation of SciPy, by name, over the items that both rank; NaN if a ranking ties all items."""
     both = common(reference, ranks)
     if any(len(side) < 2 or bool((side == side[0]).all()) for side in both):
         return float("nan")

@@ -1,4 +1,4 @@
-"""Agreement of a ranking with pair preferences."""
+"""Agreement of a ranking with pairwise preferences."""
 
 from __future__ import annotations
 
@@ -15,10 +15,25 @@ from concordant.metrics.distances._ranks import floats, tiers, two, vector
 
 
 def agree(preferences: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike], ranks: ArrayLike) -> float:
-    """Sum the pair preferences f(i, j) that a ranking keeps, that is with i ranked before j.
+    """Return the sum of the preferences f(i, j) over the pairs that a ranking orders i before j.
 
-    ``preferences`` is a matrix (items x items) or a tuple of three arrays (i, j, f). Items tied or not ranked
-    keep nothing.
+    Parameters
+    ----------
+    preferences : array-like of shape (n_items, n_items), or tuple of (i, j, f)
+        Matrix of preferences, or three arrays: preferred item, other item, and preference.
+    ranks : array-like of shape (n_items,)
+        Ranks; pairs with tied or unranked items contribute nothing.
+
+    Returns
+    -------
+    float
+        The sum.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> metrics.agree([[0, 0.9], [0.1, 0]], [1, 2])
+    0.9
     """
     rank = vector(ranks, "ranks")
     if isinstance(preferences, tuple) and len(preferences) == 3:
@@ -41,7 +56,7 @@ def agree(preferences: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike], ranks
 
 
 def _agree_with_ranks(reference: ArrayLike, ranks: ArrayLike) -> float:
-    """Count the pairs that both rankings order alike, plus half of those that only the second one orders."""
+    """Count the pairs that both rankings order the same way, plus half of those that only the second one orders."""
     both = tiers(*two(reference, ranks))
     discordant, _, ordered = kernels.kendall_counts(both[0], both[1:], Missing.IGNORE)[0].tolist()
     ranked = int((both >= 0).all(axis=0).sum())
@@ -54,7 +69,7 @@ def _agree_with_ranks(reference: ArrayLike, ranks: ArrayLike) -> float:
 class Agree(DistanceMetric):
     """Sum of the pairwise preferences that agree with the ranking.
 
-    A reference ranking prefers by 1 what it puts first, and by 1/2 each way what it ties.
+    A reference ranking has preference 1 for the better item of a pair, and 1/2 in both directions for a tie.
     """
 
     higher_is_better = True

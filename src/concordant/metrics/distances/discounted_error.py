@@ -1,4 +1,4 @@
-"""Discounted error: a footrule that counts mistakes at the top most."""
+"""Discounted error: a footrule in which errors at the top count most."""
 
 from __future__ import annotations
 
@@ -13,9 +13,21 @@ from concordant.metrics.distances._ranks import positions, two, vector
 
 
 def discounted_error(truth: ArrayLike, predicted: ArrayLike, weights: ArrayLike | None = None) -> float:
-    """Sum ``v_i |rank_i - rank'_i|`` over the items both rank.
+    """Return the weighted sum of absolute rank differences over the items that both rank.
 
-    ``weights`` holds v per item; the default ``1/log2(1 + true rank)`` makes mistakes at the top cost most.
+    Parameters
+    ----------
+    truth : array-like of shape (n_items,)
+        True ranks.
+    predicted : array-like of shape (n_items,)
+        Predicted ranks.
+    weights : array-like of shape (n_items,), optional
+        Weight of each item; ``1/log2(1 + true rank)`` if not given.
+
+    Returns
+    -------
+    float
+        The sum.
     """
     true_rank, predicted_rank = two(truth, predicted)
     both = ~np.isnan(true_rank) & ~np.isnan(predicted_rank)

@@ -14,7 +14,30 @@ from concordant.params import param
 
 
 def footrule(reference: ArrayLike, ranks: ArrayLike, *, missing: str = "ignore") -> float:
-    """Sum over items the distance between their positions; a tied item has the mean position of its bucket."""
+    """Return Spearman's footrule: the sum of the absolute differences between positions.
+
+    Tied items share the mean position of their tie group.
+
+    Parameters
+    ----------
+    reference : array-like of shape (n_items,)
+        Ranks of the reference (the truth, if there is one); NaN for unranked items.
+    ranks : array-like of shape (n_items,)
+        Ranks to compare with it.
+    missing : {'ignore', 'last'}, default 'ignore'
+        Treatment of items that a ranking does not rank.
+
+    Returns
+    -------
+    float
+        The distance.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> metrics.footrule([1, 2, 3], [3, 2, 1])
+    4.0
+    """
     if missing not in ("ignore", "last"):
         raise ParameterError(arg("missing", missing) + " is not a choice of footrule: use 'ignore' or 'last'.")
     first, second = common(reference, ranks) if missing == "ignore" else two(reference, ranks)

@@ -1,4 +1,4 @@
-"""Kemeny's distance: discordant pairs, and a penalty for pairs tied in one ranking."""
+"""Kemeny's distance: discordant pairs, with a penalty for pairs tied in one ranking."""
 
 from __future__ import annotations
 
@@ -22,10 +22,32 @@ _MISSING_DOC = "items missing from one ranking: not compared, last, or last with
 def kemeny(
     reference: ArrayLike, ranks: ArrayLike, *, p: float = 0.5, missing: str = "ignore", normalised: bool = False
 ) -> float:
-    """Count discordant pairs plus ``p`` for each pair tied in exactly one ranking, in O(n log n).
+    """Return the Kemeny distance: discordant pairs plus a penalty for pairs tied in one ranking, in O(n log n).
 
-    ``normalised`` divides by the number of pairs that are counted at all: those both rankings order and, if
-    ``p`` is above 0, those only one of them orders (0 if there is none).
+    Parameters
+    ----------
+    reference : array-like of shape (n_items,)
+        Ranks of the reference (the truth, if there is one); NaN for unranked items.
+    ranks : array-like of shape (n_items,)
+        Ranks to compare with it.
+    p : float, default 0.5
+        Penalty of a pair that is tied in exactly one ranking.
+    missing : {'ignore', 'last', 'last-free'}, default 'ignore'
+        Treatment of items that a ranking does not rank.
+    normalised : bool, default False
+        Divide by the number of pairs that can cost anything: those that both rankings order and, if ``p`` is above 0,
+        those that only one of them orders (0 if there are none).
+
+    Returns
+    -------
+    float
+        The distance.
+
+    Examples
+    --------
+    >>> from concordant import metrics
+    >>> metrics.kemeny([1, 2, 3], [1, 2, 2])
+    0.5
     """
     first, second = two(reference, ranks)
     return float(kendall_to_each(first, second[None, :], p=p, missing=missing, normalised=normalised)[0])
@@ -34,7 +56,26 @@ def kemeny(
 def kendall_to_each(
     reference: ArrayLike, ranks: ArrayLike, *, p: float = 0.5, missing: str = "ignore", normalised: bool = False
 ) -> Floats:
-    """Return the distance of one ranking (M items) to each of N rankings (N x M), see :func:`kemeny`."""
+    """Return the Kemeny distance of one ranking to each of several.
+
+    Parameters
+    ----------
+    reference : array-like of shape (n_items,)
+        Ranks of the reference (the truth, if there is one); NaN for unranked items.
+    ranks : array-like of shape (n_rankings, n_items)
+        Rankings to compare with it.
+    p : float, default 0.5
+        Penalty of a pair that is tied in exactly one ranking.
+    missing : {'ignore', 'last', 'last-free'}, default 'ignore'
+        Treatment of items that a ranking does not rank.
+    normalised : bool, default False
+        Divide by the number of pairs, as in ``kemeny``.
+
+    Returns
+    -------
+    ndarray of shape (n_rankings,)
+        The distances.
+    """
     code, penalty = _checked(missing, p)
     first, others = vector(reference, "reference"), matrix(ranks)
     if others.shape[1] != len(first):
@@ -46,17 +87,33 @@ def kendall_to_each(
 
 
 def kendall_matrix(ranks: ArrayLike, p: float = 0.5, missing: str = "ignore", normalised: bool = False) -> Floats:
-    """Return the distances between all pairs of N rankings of M items (N x M, NaN: not ranked).
+    """Return the Kemeny distances between all pairs of rankings.
 
-    The distance is that of :func:`kemeny`; without ties and missing items it is the number of discordant pairs.
-    Up to 200 items the rankings are compared as bit sets over pairs of items, above that in O(M log M) each.
+    Without ties and missing items, these are the numbers of discordant pairs. With up to 200 items, rankings are
+    compared as bit sets over pairs of items, with more in O(n log n) each.
+
+    Parameters
+    ----------
+    ranks : array-like of shape (n_rankings, n_items)
+        Rankings; NaN marks unranked items.
+    p : float, default 0.5
+        Penalty of a pair that is tied in exactly one ranking.
+    missing : {'ignore', 'last', 'last-free'}, default 'ignore'
+        Treatment of items that a ranking does not rank.
+    normalised : bool, default False
+        Divide by the number of pairs, as in ``kemeny``.
+
+    Returns
+    -------
+    ndarray of shape (n_rankings, n_rankings)
+        The distances.
     """
     code, penalty = _checked(missing, p)
     return kernels.kendall_matrix(tiers(*matrix(ranks)), code, penalty, bool(normalised))
 
 
 def _checked(missing: str, p: float) -> tuple[int, float]:
-    """Return ``missing`` as the kernels' code, and the penalty; raise if one is invalid."""
+    """Return ``missing`` as the code of the kernels, and the penalty; raise an error if one is invalid."""
     if missing not in _MISSING or not 0 <= p <= 1:
         Kemeny(p=p, missing=missing)  # raises the error
     return int(_MISSING[missing]), float(p)

@@ -1,4 +1,4 @@
-"""Position error: where the truly best item is predicted."""
+"""Position error: the predicted position of the best item."""
 
 from __future__ import annotations
 
@@ -13,10 +13,22 @@ from concordant.metrics.distances._ranks import positions, two
 
 
 def position_error(truth: ArrayLike, predicted: ArrayLike) -> float:
-    """Return the position the prediction gives to the truly best item, minus 1.
+    """Return the predicted position of the truly best item, minus 1.
 
-    Tied predictions have the mean position of their bucket, items without a prediction are the last bucket; of
-    several truly best items the best placed counts.
+    Tied predictions share the mean position of their tie group, and items without a prediction are tied in last place.
+    If several items are truly best, the one with the best predicted position counts.
+
+    Parameters
+    ----------
+    truth : array-like of shape (n_items,)
+        True ranks.
+    predicted : array-like of shape (n_items,)
+        Predicted ranks.
+
+    Returns
+    -------
+    float
+        The error.
     """
     true_rank, predicted_rank = two(truth, predicted)
     known_to_either = ~(np.isnan(true_rank) & np.isnan(predicted_rank))

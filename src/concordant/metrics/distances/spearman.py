@@ -11,7 +11,20 @@ from concordant.metrics.distances._ranks import correlation
 
 
 def spearman(reference: ArrayLike, ranks: ArrayLike) -> float:
-    """Return Spearman's rho over the items both rank (SciPy); NaN when one ranking ties everything."""
+    """Return Spearman's rank correlation rho over the items that both rank (SciPy).
+
+    Parameters
+    ----------
+    reference : array-like of shape (n_items,)
+        Ranks of the reference (the truth, if there is one); NaN for unranked items.
+    ranks : array-like of shape (n_items,)
+        Ranks to compare with it.
+
+    Returns
+    -------
+    float
+        The correlation, NaN if a ranking ties all items.
+    """
     return correlation("spearmanr", reference, ranks)
 
 

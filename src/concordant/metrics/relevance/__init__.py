@@ -1,1 +1,1 @@
-"""Retrieval metrics, which measure a ranking against relevance labels, one file each."""
+"""Retrieval metrics, which evaluate a ranking against relevance labels; one file each."""

@@ -15,12 +15,12 @@ from concordant.types import Floats
 class Bpref(BinaryMetric):
     """Mean share of judged irrelevant documents below each relevant one; unjudged documents are ignored.
 
-    ``1/R sum_r (1 - min(n_r, R)/min(R, N))`` for R relevant and N judged irrelevant documents, of which n_r stand
-    above the relevant document r (Buckley and Voorhees 2004, as trec_eval counts). A negative label is unjudged.
+    ``1/R sum_r (1 - min(n_r, R)/min(R, N))`` for R relevant and N judged irrelevant documents, of which n_r rank above
+    the relevant document r (Buckley and Voorhees 2004, as in trec_eval). Documents with negative labels are unjudged.
     """
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return bpref, its mean over all orders inside ties.
+        """Return bpref, averaged over all orders of tied documents.
 
         Of the m irrelevant documents of a tie, 0, 1, …, m are above a relevant one with equal probability.
         """

@@ -18,7 +18,7 @@ from concordant.types import Floats
 class ERR(CutMetric):
     """Expected reciprocal rank at which a user stops, satisfied sooner by higher labels.
 
-    The user stops at place i with probability ``V_i = (2^l_i - 1)/2^lmax``: the metric is
+    The user stops at rank i with probability ``V_i = (2^l_i - 1)/2^lmax``: the metric is
     ``sum_i (1/i) V_i prod_{j<i} (1 - V_j)``.
     """
 
@@ -28,14 +28,14 @@ class ERR(CutMetric):
     )
 
     def row(self, largest_label: float) -> list[float]:
-        """Return the metric as the kernels read it."""
+        """Return the metric in the form that the kernels take."""
         lmax = largest_label if self.lmax is None else self.lmax
         if largest_label > lmax:
             raise ParameterError(f"lmax={lmax:g} of err is below the largest label: give at least {largest_label:g}.")
         return [*super().row(largest_label), float(lmax), 0.0]
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return the expected reciprocal rank, its mean over all orders inside ties."""
+        """Return the expected reciprocal rank, averaged over all orders of tied documents."""
         scale = np.exp2(self.row(lists.largest)[3])
         stops = lists.chance_to_stop((np.exp2(lists.gain_label) - 1.0) / scale)
         return lists.sum(stops / lists.position, self.cutoff)

@@ -1,4 +1,4 @@
-"""F1 measure of the best documents."""
+"""F1 score at a cutoff."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class F1(CutMetric, BinaryMetric):
     aliases = ("f", "set-f")
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return F1: twice the relevant documents found over the sum of places and relevant documents."""
+        """Return F1: twice the relevant documents found, divided by the sum of positions and relevant documents."""
         places = self.cutoff or lists.length
         return 2.0 * self._hits(lists, self.cutoff) / (places + self._relevant(lists))

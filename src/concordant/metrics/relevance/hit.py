@@ -18,5 +18,5 @@ class Hit(CutMetric, BinaryMetric):
     measure = Measure.HIT
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return the chance of a relevant document among the best T over all orders inside ties."""
+        """Return the probability of a relevant document in the top T, over all orders of tied documents."""
         return lists.sum(self._first_hit(lists), self.cutoff)

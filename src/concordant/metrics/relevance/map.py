@@ -20,10 +20,10 @@ class MAP(CutMetric, BinaryMetric):
     measure = Measure.AVERAGE_PRECISION
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return average precision, its mean over all orders inside ties.
+        """Return average precision, averaged over all orders of tied documents.
 
-        Place j of a tie with r relevant documents of n holds a relevant one with chance r/n, and then (j-1)(r-1)/(n-1)
-        of the places above it in the tie do.
+        Position j of a tie with r relevant documents of n holds a relevant one with probability r/n; then, on average,
+        (j-1)(r-1)/(n-1) of the positions above it in the tie hold relevant documents.
         """
         is_relevant = lists.gain_label >= self.threshold
         size, hits = lists.tie_size, lists.in_tie(is_relevant)

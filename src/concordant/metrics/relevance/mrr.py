@@ -18,5 +18,5 @@ class MRR(CutMetric, BinaryMetric):
     measure = Measure.RECIPROCAL_RANK
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return the reciprocal rank, its mean over all orders inside ties."""
+        """Return the reciprocal rank, averaged over all orders of tied documents."""
         return lists.sum(self._first_hit(lists) / lists.position, self.cutoff)

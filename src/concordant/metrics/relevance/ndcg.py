@@ -17,9 +17,9 @@ from concordant.types import Floats, Int64s
 class NDCG(CutMetric):
     """Discounted cumulative gain of the top T, divided by that of the ideal order.
 
-    ``sum_{i<=T} (2^l_i - 1)/D(i)``, with ``D(i) = log2(i+1)``, or in the LETOR convention ``D(1) = 1``,
-    ``D(i) = log2(i)``, and 0 for a query with fewer than T documents (ranked or judged), as the script of LETOR 4.0
-    has it; linear gain puts ``l_i`` for ``2^l_i - 1``.
+    ``sum_{i<=T} (2^l_i - 1)/D(i)``, with ``D(i) = log2(i+1)``, or in the LETOR convention ``D(1) = 1``, ``D(i) =
+    log2(i)``, and 0 for a query with fewer than T documents (ranked or judged), as in the LETOR 4.0 script. Linear gain
+    replaces ``2^l_i - 1`` by ``l_i``.
     """
 
     measure = Measure.NDCG
@@ -32,18 +32,18 @@ class NDCG(CutMetric):
     gain: str = param("exponential", "2^label - 1, or the label itself", choices=("exponential", "linear"))
 
     def row(self, largest_label: float) -> list[float]:
-        """Return the metric as the kernels read it."""
+        """Return the metric in the form that the kernels take."""
         return [*super().row(largest_label), float(self.discount == "letor"), float(self.gain == "linear")]
 
     @property
     def convention(self) -> str:
         """Gain and discount in words."""
         gain = "2^label - 1" if self.gain == "exponential" else "the label"
-        discount = "log2(i + 1)" if self.discount == "log2" else "log2(i) from place 2 on (LETOR)"
+        discount = "log2(i + 1)" if self.discount == "log2" else "log2(i) from rank 2 on (LETOR)"
         return f"{self.gain} gain ({gain}), discount {discount}"
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return NDCG, its mean over all orders inside ties."""
+        """Return NDCG, averaged over all orders of tied documents."""
         gained = lists.sum(
             lists.mean_in_tie(self._gain(lists.gain_label)) / self._discount(lists.position), self.cutoff
         )

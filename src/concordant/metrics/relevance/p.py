@@ -1,4 +1,4 @@
-"""Precision of the best documents."""
+"""Precision at a cutoff."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ class P(CutMetric, BinaryMetric):
     measure = Measure.PRECISION
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return precision, its mean over all orders inside ties."""
+        """Return precision, averaged over all orders of tied documents."""
         return self._hits(lists, self.cutoff) / np.maximum(self.cutoff or lists.length, 1)

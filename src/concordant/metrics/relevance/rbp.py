@@ -22,5 +22,5 @@ class RBP(CutMetric, BinaryMetric):
     p: float = param(0.8, "persistence: probability of continuing to the next document", low=0, high=1)
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return rank-biased precision, its mean over all orders inside ties."""
+        """Return rank-biased precision, averaged over all orders of tied documents."""
         return self._hits(lists, self.cutoff, (1.0 - self.p) * np.power(self.p, lists.position - 1.0))

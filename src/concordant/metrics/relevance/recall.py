@@ -1,4 +1,4 @@
-"""Recall of the best documents."""
+"""Recall at a cutoff."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class Recall(CutMetric, BinaryMetric):
     measure = Measure.RECALL
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return recall, its mean over all orders inside ties."""
+        """Return recall, averaged over all orders of tied documents."""
         return self._hits(lists, self.cutoff) / self._relevant(lists)

@@ -18,6 +18,6 @@ class RPrec(BinaryMetric):
     measure = Measure.R_PRECISION
 
     def averaged(self, lists: Lists) -> Floats:
-        """Return R-precision, its mean over all orders inside ties."""
+        """Return R-precision, averaged over all orders of tied documents."""
         relevant = self._relevant(lists)
         return self._hits(lists, relevant) / relevant

@@ -1,5 +1,5 @@
-// Tables that sort and filter, cells of heat maps that say their counts, links that open what they lead to.
-// Everything can be read without this script.
+// Sortable and filterable tables, counts of heat map cells on hover, and links that expand collapsed sections.
+// The page is readable without this script.
 
 const number = (text) => {
   const found = text.replace(/[,%<]/g, "").match(/[-+]?\d*\.?\d+(e[-+]?\d+)?/i);

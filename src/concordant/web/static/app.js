@@ -1,4 +1,4 @@
-// The page of the web app. The server renders; this script sends settings, waits for news, and puts them in place.
+// The page of the web app. The server renders; this script sends settings, waits for updates, and inserts them.
 
 import { enliven } from "./report.js";
 
@@ -9,7 +9,7 @@ let version = -1;
 let touched = false;
 let waiting = null;
 
-// Send a request; one that the server is too busy for is sent again when it says, unless it is not wanted any more.
+// Send a request; if the server is busy, send it again after the requested delay, unless it is no longer needed.
 async function request(path, options = {}, wanted = () => true) {
   for (let tries = 0; ; tries += 1) {
     const answer = await fetch(path, { credentials: "same-origin", ...options });
@@ -17,11 +17,11 @@ async function request(path, options = {}, wanted = () => true) {
       if (tries) problem("");
       return answer;
     }
-    const told = await answer.json().catch(() => ({ error: `The server refused (${answer.status}).` }));
-    const text = told.error || `The server refused (${answer.status}).`;
+    const told = await answer.json().catch(() => ({ error: `The server rejected the request (${answer.status}).` }));
+    const text = told.error || `The server rejected the request (${answer.status}).`;
     const seconds = Number(answer.headers.get("Retry-After"));
     if (answer.status !== 503 || !seconds || tries >= 100) throw new Error(text);
-    problem(`${text} This page tries again by itself.`);
+    problem(`${text} This page retries automatically.`);
     await new Promise((resolve) => { setTimeout(resolve, 1000 * seconds * (0.5 + Math.random())); });
     if (!wanted()) return null;
   }
@@ -38,7 +38,7 @@ function problem(text) {
   shown.hidden = !text;
 }
 
-// ---- data come in ----
+// ---- opening data ----
 async function send(path, file) {
   return ask(path, { method: "POST", body: file, headers: { "X-File-Name": encodeURIComponent(file.name || "rows.csv") } });
 }
@@ -174,7 +174,7 @@ function show(news) {
   at("work").hidden = !running;
   at("progress").textContent = running ? news.progress || "working" : "";
   problem(news.error);
-  at("status").textContent = running ? "working" : news.error || (news.results ? "The result is there." : "");
+  at("status").textContent = running ? "working" : news.error || (news.results ? "The result is ready." : "");
   document.documentElement.dataset.state = news.state;
 }
 
@@ -188,14 +188,14 @@ async function listen() {
         if (news.state === "idle" && !touched) work();
       }
     } catch (error) {
-      problem(error.message === "Failed to fetch" ? "The server does not answer: start it again." : error.message);
-      if (error.message.includes("not here any more")) return;
+      problem(error.message === "Failed to fetch" ? "The server does not respond: restart it." : error.message);
+      if (error.message.includes("no longer open")) return;
       await new Promise((resolve) => { setTimeout(resolve, 1000); });
     }
   }
 }
 
-// Save a file of what is on the screen; a refusal is shown on the page.
+// Download the current view; an error is shown on the page.
 async function download(event) {
   event.preventDefault();
   try {

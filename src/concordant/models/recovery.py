@@ -83,15 +83,15 @@ def lehmer_recovery(
         Number of ballots.
     phi : float
         Dispersion of the Mallows model: 0 if all ballots agree, 1 if all orders are equally likely.
-    statistic : {'mode', 'median'}, default 'mode'
-        Statistic of the codes.
+    statistic : {"mode", "median"}, default "mode"
+        Statistic of each coordinate.
     delta : float, default 0.05
-        Allowed probability of failure.
+        Accepted probability that the centre is not recovered.
 
     Returns
     -------
     Recovery
-        The result, which prints as a sentence.
+        Range of phi, sufficient number of ballots, and whether these data satisfy both; prints as a sentence.
     """
     if statistic not in STATISTICS:
         raise ParameterError(arg("statistic", statistic) + " is not a choice: use one of mode, median.")

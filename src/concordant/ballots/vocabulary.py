@@ -99,7 +99,7 @@ class Vocabulary(Sequence[str]):
         return f"Vocabulary([{shown}{', …' if len(self) > 5 else ''}], size {len(self)})"
 
     def code(self, label: object, what: str = "label") -> int:
-        """Return the code of a label, or raise UnknownNameError with the nearest labels."""
+        """Return the code of a label, or raise UnknownNameError with the closest labels."""
         text = str(label)
         try:
             return self._lookup()[text]

@@ -75,9 +75,7 @@ class DataSet:
         return self.task is not None and not self.task.done()
 
     def may_go(self, before: float) -> bool:
-        """Return whether it may be removed: no work is running, and its result was seen or it was last used before
-        then.
-        """
+        """Return whether it may be removed: it is idle, and its result was seen or it is unused since ``before``."""
         return not self.leases and not self.is_running and (self.is_seen or self.used < before)
 
     def tell(self, state: str, update: Screen) -> None:

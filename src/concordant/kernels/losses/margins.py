@@ -1,4 +1,4 @@
-"""Hinge, squared hinge, rank regress and exponential losses (NumPy reference of margins.cpp).
+"""Hinge, squared hinge, rank regression and exponential losses (NumPy reference of margins.cpp).
 
 Small queries enumerate their pairs, all queries at once; a large query uses an algorithm by sorting or cumulative sums.
 """

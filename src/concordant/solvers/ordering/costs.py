@@ -78,7 +78,7 @@ class PairCosts:
         return np.asarray(by_start[ranked] - self.first_slot)
 
     def chance_before(self) -> Floats:
-        """Return 1 if the majority ranks row before column, 0 if behind, 1/2 if they are level."""
+        """Return 1 if the majority ranks row before column, 0 if the reverse, 1/2 if there is no majority."""
         return kernels.majority_chances(self.slot_ptr, self.before)
 
     def best_of(self, tiers: Int64s) -> Int64s:

@@ -374,7 +374,7 @@ def read_arrow(column: Any, what: str) -> tuple[str, Any]:
 
 
 def _as_texts(values: list[Any], what: str) -> list[str]:
-    """Convert a column of mixed Python objects to labels, or raise an error with the row that cannot be one."""
+    """Convert a column of mixed Python objects to labels, or raise an error with the row that cannot be converted."""
     texts: list[str] = []
     is_text: dict[str, bool] = {}
     for row, value in enumerate(values):

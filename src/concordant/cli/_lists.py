@@ -193,7 +193,7 @@ class Losses(ListCommand):
 
 
 class Recommenders(ListCommand):
-    """Recommenders."""
+    """Recommenders for ratings and rankings by agents."""
 
     plural = "recommenders"
     text = '"concordant recommend train --method NAME" trains one.'

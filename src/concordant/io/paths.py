@@ -97,7 +97,7 @@ def is_big(paths: Sequence[Any]) -> bool:
 
 
 def asks_for_counts(path: Any, options: Options) -> bool:
-    """Return whether files should be reduced if possible: by request, or because they are many or large."""
+    """Return whether files should be reduced if possible: on request, or because there are many or they are large."""
     return any(getattr(options, name) for name in HOW) or is_pattern(path) or is_big(expand(path))
 
 

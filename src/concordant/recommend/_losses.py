@@ -125,8 +125,8 @@ class NDCGLoss:
 
     With c(j) = (j + 1)^-1/4, an order p of a ballot has the score sum_j c(j) f_p(j). The loss is the maximum over p of
     1 - NDCG@k(p) + score(p) - score(order by rating), found by solving an assignment problem. It is not smooth: the
-    curve grows with the square root of the sweeps, so that subgradient steps become shorter. From a ballot with more
-    than ``longest`` entries, that many are sampled in every sweep.
+    curve grows with the square root of the sweeps, so that subgradient steps become shorter. If a ballot has more than
+    ``longest`` entries, ``longest`` of them are sampled in every sweep.
     """
 
     depth: int = 10

@@ -99,7 +99,7 @@ class _Search:
         return value, gradient
 
     def should_continue(self, iteration: int, point: Floats, value: float) -> bool:
-        """Update the duality gap; return whether it is still too large and ``watch`` wants to continue."""
+        """Update the duality gap; return whether it is still too large and ``watch`` returns True."""
         self.gap = self.value - self.planes.bound()
         wanted = self.watch(iteration, point, value)
         allowed_gap = max(self.tolerance, ROUNDING) * max(abs(self.value), NEGLIGIBLE * self.first)

@@ -417,7 +417,7 @@ class _Planner:
 
 
 def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
-    """Reject columns that would not be read, if the user wants all columns to be read."""
+    """Reject columns that would not be read, if the user requires all columns to be read."""
     if unread:
         raise table.error(
             -1,

@@ -131,7 +131,7 @@ class App:
             data.wake()
 
     def remove_uploads(self) -> None:
-        """Remove all uploads at once, also if the server could not shut down normally."""
+        """Remove all uploads immediately, even if the server could not shut down normally."""
         if self.store is not None:
             self.store.folder.remove()
 

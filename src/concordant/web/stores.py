@@ -157,7 +157,7 @@ class Store:
         return key
 
     def _spare(self) -> str | None:
-        """Return the key of the least recently used data set that may be removed; None without one."""
+        """Return the key of the least recently used data set that may be removed; None if there is none."""
         before = self._now() - self.limits.grace
         return next((key for key, data in self.data_sets.items() if data.may_go(before)), None)
 

@@ -185,7 +185,7 @@ def _in_parts(
 
 
 def _dense(ptr: Int64s, tier: Int64s) -> Int64s:
-    """Renumber tiers 0, 1, 2, … inside every problem."""
+    """Renumber tiers 0, 1, 2, … within every problem."""
     problem = segment_index(ptr)
     order = np.lexsort((tier, problem))
     counted = np.cumsum(is_new(problem[order], tier[order]))

@@ -8,10 +8,10 @@ judgements and ballots with ties, where breaking ties by chance would add noise.
 
 With ties the log-likelihood is not concave. The default prior is a Gamma distribution on worths (each item is chosen
 from all ``prior`` times beforehand), which gives tied items equal scores; a Gaussian one on scores need not. Newton
-steps are replaced, where the second derivative is indefinite, by those of a concave lower bound, so every step
-ascends. Standard errors are given where the second derivative is definite at the optimum, and their absence is told.
-No prior is chosen by evidence here: with ties its Laplace approximation is poor, and under a strong prior the items of
-a tie, which share its credit, can fall behind an item that all ballots put below them.
+steps are replaced, where the Hessian is indefinite, by those of a concave lower bound, so every step ascends. Standard
+errors are given where the Hessian is definite at the optimum; a warning reports their absence. The prior is not chosen
+by marginal likelihood here: with ties the Laplace approximation is poor, and under a strong prior the items of a tie,
+which share its credit, can fall behind an item that all ballots put below them.
 
 ``mean`` chooses another worth of a set; the likelihood then also says how likely the last tier is to be chosen whole:
 

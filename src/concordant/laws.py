@@ -1,12 +1,12 @@
-"""The laws every method must satisfy, for our own tests and for those of other packages.
+"""The laws every method must satisfy, for the tests of this package and of plugins.
 
 >>> from concordant import laws
 >>> laws.check("borda")
 []
 
-A law is a function of a method, preferences and a random generator; it returns None where the law holds, or a
-sentence that says how it is broken. Laws compare ranks with their ties, never the order inside a tie. A method may
-waive some of them in its ``waives``, each with a reason (``WAIVABLE``); the others hold for everyone (``ALWAYS``).
+A law is a function of a method, preferences and a random generator; it returns None if the law holds, otherwise a
+sentence that describes the violation. Laws compare ranks including ties, never the order within a tie. A method can
+waive the laws in ``WAIVABLE``, each with a reason in ``waives``; those in ``ALWAYS`` apply to every method.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Ranks = dict[tuple[str, str], int]
 
 # ---- laws a method may waive ----
 def neutrality(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
-    """Names and the order of candidates do not matter."""
+    """The ranking does not depend on the names or the order of the candidates."""
     new_code = rng.permutation(prefs.n_items)
     old_code = np.argsort(new_code)
     slots = _shuffle_segments(prefs.slot_ptr, rng)
@@ -60,7 +60,7 @@ def neutrality(method: Method, prefs: Preferences, rng: np.random.Generator) -> 
 
 
 def anonymity(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
-    """Who cast a ballot, and when, does not matter."""
+    """The ranking does not depend on who cast a ballot, or when."""
     shuffled = take_ballots(prefs, rng.permutation(prefs.n_ballots))
     if prefs.agent is not None and prefs.agents is not None:
         shuffled = shuffled.replace(agent=rng.permutation(len(prefs.agents))[shuffled.agent])
@@ -68,7 +68,7 @@ def anonymity(method: Method, prefs: Preferences, rng: np.random.Generator) -> s
 
 
 def weight_is_repetition(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
-    """A ballot of weight three is three ballots."""
+    """A ballot of weight three counts as three ballots."""
     times = rng.integers(1, 4, prefs.n_ballots)
     weighted = prefs.replace(weight=times.astype(np.float64))
     once = prefs.replace(weight=np.ones(prefs.n_ballots))
@@ -77,7 +77,7 @@ def weight_is_repetition(method: Method, prefs: Preferences, rng: np.random.Gene
 
 
 def unanimity(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:
-    """An item that every ballot of its instance puts before another is not ranked behind it."""
+    """An item that every ballot of its instance ranks above another is not ranked below it."""
     alone = take_ballots(prefs, rng.permutation(prefs.n_ballots)[:1])
     for part in (prefs, alone):
         if not part.n_ballots:
@@ -91,12 +91,12 @@ def unanimity(method: Method, prefs: Preferences, rng: np.random.Generator) -> s
             broken = np.argwhere(all_prefer & (ranks[:, None] > ranks[None, :]))
             if len(broken):
                 better, worse = (part.items[part.slot_item[part.slot_ptr[q] + i]] for i in broken[0])
-                return f"every ballot puts {better!r} before {worse!r}, the ranking does not"
+                return f"every ballot ranks {better!r} above {worse!r}, but the ranking does not"
     return None
 
 
 def condorcet_consistency(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
-    """A candidate that beats every other by majority stands alone at the top."""
+    """A Condorcet winner (a candidate that beats every other by majority) is the sole winner."""
     counts = views.win_matrices(prefs, str(getattr(method, "missing", "auto")))
     rank = method.rank(prefs).rank_by_slot
     for q in range(prefs.n_instances):
@@ -106,12 +106,12 @@ def condorcet_consistency(method: Method, prefs: Preferences, rng: np.random.Gen
         for winner in np.flatnonzero(beats == len(wins) - 1).tolist():
             if ranks[winner] != 1 or (ranks == 1).sum() > 1:
                 label = prefs.items[prefs.slot_item[prefs.slot_ptr[q] + winner]]
-                return f"{label!r} beats every other candidate but is not alone at the top"
+                return f"{label!r} beats every other candidate but is not the sole winner"
     return None
 
 
 def instances_are_independent(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
-    """Ranking many instances together is ranking each alone."""
+    """Ranking many instances together gives the same result as ranking each separately."""
     if prefs.instances is None:
         return None
     settled: Any
@@ -143,7 +143,7 @@ def is_finite(method: Method, prefs: Preferences, rng: np.random.Generator) -> s
 
 
 def backends_agree(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
-    """Compiled kernels and NumPy twins give the same ranks, and scores equal up to rounding."""
+    """Compiled and NumPy kernels give the same ranks, and the same scores up to rounding."""
     results = []
     for backend in _backends():
         with using_kernels(backend):
@@ -151,14 +151,14 @@ def backends_agree(method: Method, prefs: Preferences, rng: np.random.Generator)
             results.append((ranking.rank_by_slot, ranking.score))
     for rank, score in results[1:]:
         if not np.array_equal(rank, results[0][0]):
-            return "the kernel back ends rank differently"
+            return "the kernel back ends give different ranks"
         if not np.allclose(score, results[0][1], rtol=1e-9, atol=1e-9):
-            return "the kernel back ends score differently"
+            return "the kernel back ends give different scores"
     return None
 
 
 def saves_and_loads(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
-    """A method that was saved and loaded again is the same and ranks the same."""
+    """A method that is saved and loaded again is unchanged and gives the same ranking."""
     if not saving.is_registered(method):
         return None
     file = io.BytesIO()
@@ -171,25 +171,25 @@ def saves_and_loads(method: Method, prefs: Preferences, rng: np.random.Generator
 
 
 def explains_itself(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
-    """Every instance of a ranking is explained: the same each time, in finite numbers, and the winner is named."""
+    """Every instance has an explanation that is deterministic, contains only finite numbers and names the winner."""
     for ranking in method.rank(prefs):
         explanation, again = ranking.explain(), ranking.explain()
         text = explanation.to_text()
         if explanation != again:
-            return "it explains the same ranking in two ways"
+            return "it gives two different explanations of the same ranking"
         if not any(reason.sentences for reason in explanation.reasons):
             return "it explains nothing"
         if re.search(r"\b(nan|inf)\b", text):
-            return f"its explanation holds a number that is not finite: {text}"
+            return f"its explanation contains a number that is not finite: {text}"
         if len(ranking.score) and not any(label in text for label in ranking.tiers[0]):
             return f"its explanation does not name the winner {ranking.items[0]!r}: {text}"
         if explanation.draw is not None and not explanation.draw().lstrip().startswith("<"):
-            return "the picture of its explanation is no SVG"
+            return "the picture of its explanation is not SVG"
     return None
 
 
 def is_documented(method: Method, prefs: Preferences, rng: np.random.Generator) -> str | None:  # noqa: ARG001
-    """The file, the class and every parameter say what they are; defaults, needs, waivers and aliases are valid."""
+    """The module, the class and every parameter are documented; defaults, needs, waivers and aliases are valid."""
     cls = type(method)
     text = sys.modules[cls.__module__].__doc__ or ""
     if len(text) < 200 or "Cost:" not in text:
@@ -204,15 +204,15 @@ def is_documented(method: Method, prefs: Preferences, rng: np.random.Generator) 
     if undeclared:
         return f"{sorted(undeclared)[0]} is not declared with param()"
     for need in cls.needs - set(NEEDS):
-        return f"it needs {need!r}, which nobody knows"
+        return f"it needs {need!r}, which is not a known need"
     for name, reason in cls.waives.items():
         if name not in WAIVABLE or not reason:
-            return f"it waives {name!r}, which is no law that can be waived, or gives no reason"
+            return f"it waives {name!r}, which cannot be waived or has no reason"
     try:
         for preset in ({}, *cls.aliases.values()):
             cls(**preset)
     except (ConcordantError, TypeError) as error:
-        return f"a default or an alias is refused: {error}"
+        return f"a default or an alias is invalid: {error}"
     return None
 
 
@@ -233,7 +233,7 @@ ALWAYS: Mapping[str, Law] = {
 
 
 def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0) -> list[str]:
-    """Try every law the method does not waive on random preferences; return one sentence per broken law."""
+    """Test every law that the method does not waive on random preferences; return one sentence per violation."""
     if isinstance(method, str):
         method = registry.make(method)
     elif isinstance(method, type):
@@ -252,7 +252,7 @@ def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0)
 
 
 def ready(method: Method) -> Method:
-    """Return the method itself or, where it must learn from labels first, fitted to random labelled instances."""
+    """Return the method itself or, if it must learn from labels, a copy fitted to random labelled instances."""
     if "labels" not in method.needs or method.learnt:
         return method
     learner: Any = method
@@ -262,7 +262,7 @@ def ready(method: Method) -> Method:
 
 # ---- random preferences ----
 def random_labelled(rng: np.random.Generator, n_instances: int = 12) -> tuple[Preferences, Labels]:
-    """Return labelled instances of the agents of ``random_preferences``, who agree with the labels more or less."""
+    """Return labelled instances by the agents of ``random_preferences``, who agree more or less with the labels."""
     n_agents, n_items = 9, 6
     label = rng.integers(0, 3, (n_instances, n_items))
     rows = []
@@ -277,7 +277,7 @@ def random_labelled(rng: np.random.Generator, n_instances: int = 12) -> tuple[Pr
 
 
 def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozenset()) -> Preferences:
-    """Return small random preferences: ties, gaps, weights, open ballots, agents, instances, values as needed."""
+    """Return small random preferences with ties, gaps, weights, open ballots and whatever ``needs`` asks for."""
     n_items, n_ballots = int(rng.integers(1, 7)), int(rng.integers(1, 9))
     n_instances = int(rng.integers(1, 4)) if "instances" in needs or rng.random() < 0.5 else 0
     is_strict, is_complete = rng.random(2) < 0.4
@@ -308,7 +308,7 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
 
 # ---- helpers ----
 def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
-    """Return these ballots in this order, repeated where an index is repeated; the candidates stay."""
+    """Return these ballots in this order, repeated if an index is repeated; the candidates are unchanged."""
     sizes = np.diff(prefs.indptr)[ballots]
     indptr = pointer(sizes)
     entry = np.repeat(prefs.indptr[:-1][ballots] - indptr[:-1], sizes) + np.arange(indptr[-1])
@@ -322,7 +322,7 @@ def take_ballots(prefs: Preferences, ballots: AnyArray) -> Preferences:
 
 @contextmanager
 def using_kernels(backend: ModuleType) -> Iterator[None]:
-    """Run with this module's kernels (``kernels.twins`` or ``kernels._compiled``); not for threads."""
+    """Run with the kernels of this module (``kernels.twins`` or ``kernels._compiled``); not thread-safe."""
     names = _kernel_names()
     saved = {name: vars(kernels)[name] for name in names if name in vars(kernels)}
     vars(kernels).update({name: getattr(backend, name) for name in names})
@@ -361,15 +361,15 @@ def _ranks(method: Method, prefs: Preferences) -> Ranks:
 
 
 def _differ(method: Method, first: Preferences, second: Preferences, when: str) -> str | None:
-    """Return None where both preferences are ranked alike, else a sentence."""
+    """Return None if both preferences have the same ranking, otherwise a sentence."""
     return None if _ranks(method, first) == _ranks(method, second) else f"the ranking changes {when}"
 
 
 def _shuffle_segments(ptr: Int64s, rng: np.random.Generator) -> Int64s:
-    """Return an order of entries that is random inside each segment."""
+    """Return a permutation of the entries that is random within each segment."""
     return np.lexsort((rng.random(int(ptr[-1])), segment_index(ptr)))
 
 
 def _shuffle_tiers(prefs: Preferences, rng: np.random.Generator) -> Int64s:
-    """Return an order of entries that differs only inside tiers."""
+    """Return a permutation of the entries that is random within each tier."""
     return _shuffle_segments(views.tiers(prefs).ptr, rng)

@@ -34,14 +34,15 @@ if TYPE_CHECKING:
 NEEDS: dict[str, str] = {
     "agents": "it does not say who cast each ballot: give the agents with " + arg("agent"),
     "instances": "it has a single instance: give the instances with " + arg("instance"),
-    "values": "it has no ranks or ratings behind the order: "
+    "values": "it has an order but no ranks or ratings: "
     + action("values", "build the preferences with from_ranks or from_ratings"),
     "order": "equal ballots were merged, so the order of events is lost: "
     + action("unmerged", "use the preferences before merge()"),
-    "time": "it does not say when things happened: say it with " + arg("time"),
-    "whole weights": "it counts whole votes, and some weights are fractions: give every ballot its number of votes as "
-    "the weight, or choose rules that count fractions (stv with " + arg("rules", "meek") + ")",
-    "labels": "it must first learn from labels: " + action("fit", "call fit(prefs, labels), or load a trained model"),
+    "time": "it does not say when each ballot was cast: give the times with " + arg("time"),
+    "whole weights": "it counts whole votes, but some weights are fractions: use whole numbers of votes as "
+    "weights, or rules that accept fractions (stv with " + arg("rules", "meek") + ")",
+    "labels": "it must be trained on labels first: "
+    + action("fit", "call fit(prefs, labels), or load a trained model"),
 }
 TEAMS = "use bradley-terry, davidson, rao-kupper, thurstone, plackett-luce, ordered-partitions or trueskill" + action(
     "teamless", ", or drop the teams with prefs.replace(team=None), which makes their members tied items"
@@ -50,13 +51,13 @@ TEAMS = "use bradley-terry, davidson, rao-kupper, thurstone, plackett-luce, orde
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a method computes: a score per slot, and what else it knows.
+    """The result of a method: a score per slot, and optional further results.
 
-    ``details`` holds further arrays with one value per slot (``stderr``, ``rank_low``, ``rank_high``, ``p_best``);
-    where these and the intervals take time, ``uncertainty`` stands in their place and finds them when first asked for;
-    ``model`` is the fitted model for questions a table cannot answer (the chance that a beats b); ``history`` finds how
-    the scores moved over time. ``beside`` are columns that belong into every table beside the scores, by slot;
-    ``coefficients`` finds what covariates of what was compared are worth.
+    ``details`` holds further arrays with one value per slot (``stderr``, ``rank_low``, ``rank_high``, ``p_best``). If
+    these and the intervals are slow to compute, ``uncertainty`` computes them on first access instead. ``model`` is the
+    fitted model, for questions that a table cannot answer (the probability that a beats b). ``history`` computes how
+    the scores changed over time. ``beside`` holds further columns, by slot, for every table of the ranking.
+    ``coefficients`` computes the effects of covariates of the comparisons.
     """
 
     score: Floats
@@ -77,10 +78,13 @@ _NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
 
 
 def _joined(parts: Sequence[Outcome]) -> Outcome:
-    """Join the outcomes of consecutive instances; fit statistics of all instances are lost, which a notice says."""
+    """Join the outcomes of consecutive instances; fit statistics over all instances are lost, and a notice says so."""
     warnings = list(joined_notices([part.warnings for part in parts]))
     if any(part.fit for part in parts):
-        text = f"the instances were ranked in {len(parts)} parts to save memory, so the fit of all is not known"
+        text = (
+            f"the instances were ranked in {len(parts)} parts to save memory, so overall fit statistics are "
+            f"not available"
+        )
         warnings.append(Notice("ranked-in-parts", text))
     return Outcome(np.concatenate([part.score for part in parts]), warnings=tuple(warnings))
 
@@ -100,7 +104,7 @@ def joined_notices(parts: Sequence[Sequence[Notice]]) -> tuple[Notice, ...]:
 
 
 def said_by(method: Method, notices: Sequence[Notice]) -> tuple[Notice, ...]:
-    """Return the warnings of a method, in which its parameters are known as its own."""
+    """Return the notices of a method, with the parameters they name marked as those of the method."""
     params = values_of(method)
     return tuple(
         replace(one, text=one.text.of_method(method.name, params)) if isinstance(one.text, Sentence) else one
@@ -124,28 +128,28 @@ class Method(Settings):
 
     word: ClassVar[str] = "method"
     needs: ClassVar[frozenset[str]] = frozenset()
-    """What the preferences must carry: a subset of agents, instances, values, order, time, whole weights, labels."""
+    """What the preferences must contain: a subset of agents, instances, values, order, time, whole weights, labels."""
     waives: ClassVar[Mapping[str, str]] = {}
     """Laws this method does not satisfy, each with the reason."""
     silence: ClassVar[str] = ""
-    """What a ballot says of candidates it does not mention, of a method that has no parameter ``missing`` for it."""
+    """Treatment of candidates that a ballot does not rank, in words, for methods without a parameter ``missing``."""
     matrices: ClassVar[int] = 0
-    """How many square matrices of the candidates of an instance (float64) it holds at its peak, measured; 0: none."""
+    """Peak number of float64 matrices (candidates x candidates) held per instance, as measured; 0 for none."""
     by_parts: ClassVar[bool] = False
-    """Whether instances may be ranked some at a time where the matrices of all do not fit into memory."""
+    """Whether instances may be ranked in parts if the matrices of all instances do not fit into memory."""
     takes_teams: ClassVar[bool] = False
-    """Whether it knows teams: else it would take the members of a team for tied items, so it refuses them."""
+    """Whether the method supports teams; others reject them, because they would treat the members as tied items."""
     errors_by_ballots: ClassVar[bool] = False
-    """Whether its standard errors say how scores would vary had other ballots been cast, also where these are few.
+    """Whether its standard errors are valid over resampled ballots, even for few ballots.
 
-    Then groups of ballots are compared by them; else by permutation.
+    If so, groups of ballots are compared by standard errors, otherwise by permutation tests.
     """
     likelihood_of: ClassVar[str] = ""
-    """What ``fit["log_likelihood"]`` is the probability of: likelihoods of different things cannot be compared."""
+    """The data that ``fit["log_likelihood"]`` refers to: likelihoods of different data cannot be compared."""
     unmentioned: ClassVar[str] = "auto"
-    """What a ballot says of candidates it does not mention, where no parameter ``missing`` says it."""
+    """Value of ``missing`` that a method without this parameter uses."""
     apart: ClassVar[bool] = False
-    """Whether every instance is ranked on its own, so that workers may share the instances."""
+    """Whether every instance is ranked independently, so that workers can rank them in parallel."""
 
     def of_everybody(self) -> Self:
         """Return a variant that ranks every item, for methods that leave out inactive items.
@@ -213,7 +217,10 @@ class Method(Settings):
         """
         outcome, score = (scored, scored.score) if isinstance(scored, Outcome) else (_NOTHING_MORE, scored)
         if not np.isfinite(score).all():
-            raise InputError(f"{self.name} gave a score that is not finite: please report these preferences.")
+            raise InputError(
+                f"{self.name} returned a score that is not finite. This is a bug: please report it "
+                f"with these preferences."
+            )
         return Ranking(
             vocabulary=prefs.items,
             slot_ptr=prefs.slot_ptr,

@@ -124,7 +124,7 @@ def param(
     words : sequence of str, default ()
         Words that are accepted instead of a number: ``prior: float | str = param("auto", …, words=("auto",))``.
     objects : bool, default False
-        Whether an object (an estimator) is accepted instead of one of the choices, from Python.
+        Whether Python accepts an object instead of one of the choices.
 
     Returns
     -------

@@ -237,6 +237,8 @@ class Kind(Generic[Entry]):
 
     def plugins(self) -> list[str]:
         """List the entries of plug-ins; they cannot replace a built-in name."""
+        if not self.entry_points():  # looking for aliases imports the built-in entries
+            return []
         taken = {fold(name) for name in (*self.modules(), *self._aliases(of_plugins=False))}
         return sorted(name for name in self.entry_points() if fold(name) not in taken)
 

@@ -160,7 +160,7 @@ def test_the_likelihood_of_answers_is_that_of_all_categories_and_sums_to_one():
     chances = np.exp([model.log_likelihood(answer) for answer in said])
     assert chances.sum() == pytest.approx(1)
     assert chances == pytest.approx(model.shares @ model.confusion("w0"), abs=1e-6)
-    with pytest.raises(cc.InputError, match="none of the categories"):
+    with pytest.raises(cc.InputError, match="not one of the categories"):
         model.log_likelihood(cc.Preferences.from_ratings(["w0"], ["d0"], [17]))
     with pytest.raises(cc.NeedError, match="from_ratings, and the agents with agent="):
         model.log_likelihood(cc.Preferences.from_rankings([["d0", "d1"]]))

@@ -59,20 +59,22 @@ def test_a_circle_comes_back_to_where_it_began():
 def test_a_condorcet_winner_is_named_with_its_closest_duel():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"]] * 3 + [["b", "a", "c"]] * 2)
     for method in ("schulze", "ranked-pairs", "copeland", "minimax", "condorcet", "condorcet-fuse", "kemeny"):
-        assert "a beats every other candidate (a Condorcet winner), b by the least: 3-2." in said(prefs, method), method
+        assert "a beats every other candidate (a Condorcet winner). Its closest contest is 3-2 against b." in said(
+            prefs, method
+        ), method
 
 
 def test_the_smith_set_and_its_circle_are_named(circle):
     text = said(circle, "schulze")
     assert "(the Smith set) is a, b and c" in text
-    assert "circle there: a beats b 66-30, b beats c 60-36, c beats a 49-47." in text
+    assert "form a cycle: a beats b 66-30, b beats c 60-36, c beats a 49-47." in text
 
 
 def test_schulze_tells_the_strongest_chains_link_by_link(circle):
     text = said(circle, "schulze")
-    assert "a stands above b: a beats b 66-30 (strength 66); the strongest chain from b to a is b beats c 60-36" in text
-    assert "as strong as its weakest link, c over a (49)" in text
-    assert "c beats a 49-47, and yet a stands above it" in text
+    assert "a defeats b: a beats b 66-30 (strength 66); the strongest path from b to a is b beats c 60-36" in text
+    assert "with the weakest link c over a (49)" in text
+    assert "c beats a 49-47, but a defeats it by paths" in text
     assert "(strength 36)" in said(circle, "schulze", strength="margins")
 
 
@@ -84,7 +86,7 @@ def test_schulze_never_puts_below_whom_it_says_stands_above():
             text = ranking.explain().to_text()
             rank = dict(zip(ranking.items, ranking.ranks.tolist(), strict=True))
             for one, two in pairwise(ranking.items[:6]):
-                if f"{one} stands above {two}:" in " ".join(text.split()):
+                if f"{one} defeats {two}:" in " ".join(text.split()):
                     assert rank[one] < rank[two]
 
 
@@ -95,20 +97,20 @@ def test_ranked_pairs_names_what_it_locks_and_the_circle_of_what_it_skips(circle
         "majority": "c over a",
         "for-against": "49-47",
         "strength": "2",
-        "what became of it": "skipped, it would close c > a > b > c",
+        "result": "skipped: it would close the cycle c > a > b > c",
     }
-    assert all(row["what became of it"] == "locked" for row in rows[:-1])
+    assert all(row["result"] == "locked" for row in rows[:-1])
 
 
 def test_equally_strong_majorities_in_a_circle_are_left_out():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]])
     rows = table(prefs, "ranked-pairs", "Majorities")
-    assert {row["what became of it"] for row in rows} == {"left out: equally strong majorities contradict it"}
+    assert {row["result"] for row in rows} == {"left out: equally strong majorities contradict it"}
 
 
 def test_copeland_and_minimax_tell_duels_and_the_worst_defeat(circle):
     assert "a has 2 points: it beats 2 opponents." in said(circle, "copeland")
-    assert table(circle, "copeland", "Duels")[0]["worst defeat"] == "by c 49-47"
+    assert table(circle, "copeland", "Head-to-head")[0]["worst defeat"] == "by c 49-47"
     assert "a: 2, against c (a loses to c 47-49)." in said(circle, "minimax")
     assert "a: 49, against c" in said(circle, "minimax", strength="winning-votes")
 
@@ -116,11 +118,11 @@ def test_copeland_and_minimax_tell_duels_and_the_worst_defeat(circle):
 # ---- least distance ----
 def test_kemeny_tells_its_proof_and_the_majorities_it_overrules(circle):
     text = said(circle, "kemeny")
-    assert "Its total distance to all ballots is 156, 1.625 by ballot" in text
+    assert "Its total distance to all ballots is 156, 1.625 per ballot" in text
     assert "it would be 154, 1.3% less" in text
-    assert "Proven optimal: no ranking has a smaller total distance; no other ranking costs as little." in text
+    assert "Proven optimal: no ranking has a smaller total distance, and this is the only optimal ranking." in text
     rows = table(circle, "kemeny", "The majorities")
-    assert rows == [{"ranked": "a before c", "overruled": "c beats a 49-47", "circle of majorities": "c > a > b > c"}]
+    assert rows == [{"ranked": "a above c", "overruled": "c beats a 49-47", "cycle of majorities": "c > a > b > c"}]
 
 
 def test_the_total_distance_told_is_that_of_the_fit():
@@ -145,13 +147,13 @@ def test_each_instance_has_its_own_proof():
     prefs = cc.Preferences.from_rankings(lists, instance=["q1"] * len(CIRCLE) + ["q2"])
     ranking = cc.rank(prefs, "kemeny")
     assert "is 156," in ranking["q1"].explain().to_text()
-    assert "it goes with the majority on every pair" in " ".join(ranking["q2"].explain().to_text().split())
+    assert "it agrees with the majority on every pair" in " ".join(ranking["q2"].explain().to_text().split())
 
 
 # ---- places and lists ----
 def test_borda_tells_places_that_add_up_to_all_ballots():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", ["a", "c"]], ["a"]], weight=[3, 2, 1])
-    rows = table(prefs, "borda", "Where the ballots put them")
+    rows = table(prefs, "borda", "Positions on the ballots")
     assert rows[0] == {
         "rank": "1", "item": "a", "1st": "4", "2nd": "2", "3rd": "0", "left out": "0", "mean position": "1.500",
         "points": "9",
@@ -167,7 +169,7 @@ def test_borda_of_pairs_tells_the_share_of_comparisons_won():
 
 def test_median_rank_tells_the_middle():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["a", "c", "b"], ["b", "c", "a"]])
-    assert [row["median position"] for row in table(prefs, "median-rank", "Where")] == ["1", "2", "2"]
+    assert [row["median position"] for row in table(prefs, "median-rank", "Positions")] == ["1", "2", "2"]
 
 
 @pytest.mark.parametrize("method", ["rrf", "combsum"])
@@ -176,7 +178,7 @@ def test_what_lists_give_adds_up_to_the_score(method):
     rng = np.random.default_rng(1)
     item = [f"d{k}" for _ in agents for k in rng.permutation(12)[:8]]
     agent, rank = np.repeat(agents, 8).tolist(), [float(k) for _ in agents for k in range(1, 9)]
-    rows = table(cc.Preferences.from_ranks(agent, item, rank), method, "What each list gives")
+    rows = table(cc.Preferences.from_ranks(agent, item, rank), method, "Contributions of each list")
     assert "3 others" in rows[0]
     for row in rows:
         given = sum(float(value) for key, value in row.items() if key not in ("rank", "item", "score") and value != "-")
@@ -234,9 +236,9 @@ def test_contributions_add_up_with_properties_of_items_and_weights_of_agents():
 
 def test_records_are_those_of_the_ballots():
     prefs = cc.Preferences.from_pairs(["a", "a", "b", "a"], ["b", "b", "a", "c"], tie=[False, False, False, True])
-    rows = table(prefs, "bradley-terry", "What makes the score of a")
+    rows = table(prefs, "bradley-terry", "Contributions to the score of a")
     assert {row["opponent"]: row["won-lost-tied"] for row in rows[:2]} == {"b": "2-1-0", "c": "0-0-1"}
-    assert rows[-1]["opponent"] == "all"
+    assert rows[-1]["opponent"] == "total"
 
 
 def test_an_item_with_stronger_opponents_may_stand_above_one_that_won_more():
@@ -244,7 +246,7 @@ def test_an_item_with_stronger_opponents_may_stand_above_one_that_won_more():
     winner = ["x"] * 10 + ["s"] * 10 + ["y"] * 20 + ["w"] * 10 + ["s"] * 40 + ["w"] * 2
     loser = ["s"] * 10 + ["x"] * 10 + ["w"] * 20 + ["y"] * 10 + ["w"] * 40 + ["s"] * 2
     text = said(cc.Preferences.from_pairs(winner, loser), "bradley-terry")
-    assert "x scores above y although y won more of its comparisons (66.7% against 50.0%)" in text
+    assert "x ranks above y although y won a larger share of its comparisons (66.7% against 50.0%)" in text
     assert "because x's opponents were stronger" in text
 
 
@@ -253,7 +255,7 @@ def test_an_agent_that_other_instances_lack_does_no_harm():
         ["a", "b", "a"], ["b", "a", "b"], agent=["x", "y", "x"], instance=["q1", "q2", "q2"]
     )
     ranking = cc.BradleyTerry(prior=1.0).with_agent_weights({"y": 3}).rank(prefs)
-    assert "What makes the score" in ranking["q1"].explain().to_text()
+    assert "Contributions to the score" in ranking["q1"].explain().to_text()
 
 
 # ---- choices, net wins, games ----
@@ -261,13 +263,13 @@ def test_choices_expected_under_plain_likelihood_are_those_that_were_made():
     rng = np.random.default_rng(4)
     prefs = cc.Preferences.from_rankings([list(rng.permutation(list("abcde"))) for _ in range(60)])
     for method, params in (("plackett-luce", {"prior": 0}), ("ordered-partitions", {"prior": 0.0})):
-        for row in table(prefs, method, "How often", **params):
+        for row in table(prefs, method, "Numbers of choices", **params):
             assert float(row["expected"]) == pytest.approx(float(row["chosen"]), abs=0.06)
 
 
 def test_first_choices_are_counted():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"]] * 3 + [["b", "a", "c"]])
-    assert [row["first"] for row in table(prefs, "plackett-luce", "How often")] == ["3", "1", "0"]
+    assert [row["first"] for row in table(prefs, "plackett-luce", "Numbers of choices")] == ["3", "1", "0"]
 
 
 def test_net_wins_of_mpm_come_in_the_order_of_its_scores():
@@ -277,7 +279,7 @@ def test_net_wins_of_mpm_come_in_the_order_of_its_scores():
     net = [float(row["net wins"]) for row in table(prefs, "mpm", "Net wins")]
     assert net == sorted(net, reverse=True)
     assert sum(net) == 0
-    decided = table(prefs, "mpm", "Whose ballots", adherence=True)
+    decided = table(prefs, "mpm", "Agents that decide", adherence=True)
     assert {"agent", "adherence"} <= decided[0].keys()
 
 
@@ -285,7 +287,7 @@ def test_net_wins_of_mpm_come_in_the_order_of_its_scores():
 def test_the_last_game_leads_to_the_rating(method):
     prefs = cc.Preferences.from_pairs(["a", "b", "a"], ["b", "c", "c"], tie=[False, False, True])
     ranking = cc.rank(prefs, method)
-    rows = table(prefs, method, "The last games")
+    rows = table(prefs, method, "Most recent games")
     own = [row for row in rows if row["item"] == "a"]
     assert [row["result"] for row in own] == ["beat b", "drew with c"]
     score = float(ranking.scores[ranking.items.index("a")])
@@ -294,4 +296,4 @@ def test_the_last_game_leads_to_the_rating(method):
 
 def test_hodgerank_tells_what_runs_in_circles():
     prefs = cc.Preferences.from_pairs(["a", "b", "c"], ["b", "c", "a"])
-    assert "100.0% of the squared preferences run in circles" in said(prefs, "hodgerank")
+    assert "100.0% of the squared preferences are cyclic" in said(prefs, "hodgerank")

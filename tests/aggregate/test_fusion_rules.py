@@ -148,7 +148,7 @@ def test_calibrated_rrf_is_plain_rrf_where_nobody_knows_whose_lists_they_are():
     prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "c"]] * 30, instance=np.repeat(np.arange(30), 2))
     ranking = cc.rank(prefs, "calibrated-rrf")
     np.testing.assert_allclose(ranking.score, cc.rank(prefs, "rrf").score, rtol=1e-12)
-    assert "whose lists" in ranking.warnings[0].text
+    assert "the agents of the lists are unknown" in ranking.warnings[0].text
 
 
 def test_calibrated_rrf_is_plain_rrf_where_every_list_names_everything():
@@ -157,7 +157,7 @@ def test_calibrated_rrf_is_plain_rrf_where_every_list_names_everything():
     prefs = cc.Preferences.from_rankings(rankings, agent=["a", "b", "c"] * 30, instance=np.repeat(np.arange(30), 3))
     ranking = cc.rank(prefs, "calibrated-rrf")
     np.testing.assert_allclose(ranking.score, cc.rank(prefs, "rrf").score, rtol=1e-12)
-    assert "confirm nobody's order" in ranking.warnings[0].text
+    assert "no agent's order is supported" in ranking.warnings[0].text
 
 
 # ---- normalisations, seen through a sum ----

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import concordant as cc
 from concordant import kernels, laws, registry
 from concordant.kernels.models import multinomial as twin
-from concordant.models.fitted import MPMModel
+from concordant.models.fitted_multinomial import MPMModel
 from concordant.models.observations.preference_counts import count
 from concordant.models.solve.multinomial import HALF, Solver
 

@@ -391,7 +391,7 @@ def test_the_item_shown_first_can_have_an_advantage():
 
 
 def test_an_order_effect_needs_to_know_who_was_first():
-    with pytest.raises(cc.InputError, match="no first side"):
+    with pytest.raises(cc.InputError, match="do not record"):
         cc.rank(from_table(JOURNALS, CITATIONS), "bradley-terry", order_effect=True)
 
 

@@ -71,7 +71,7 @@ def test_numbers_have_no_days_so_everybody_is_ranked(careers, method):
 def test_without_times_everybody_is_ranked_and_since_is_refused(careers, method):
     undated = careers.replace(time=None, is_dated=False)
     assert len(cc.rank(undated, method).items) == 4
-    with pytest.raises(cc.ParameterError, match="needs to know when"):
+    with pytest.raises(cc.ParameterError, match="needs the time of each ballot"):
         cc.rank(undated, method, since="2024-01-01")
 
 
@@ -125,7 +125,7 @@ def test_comparisons_reports_pictures_and_groups_take_such_rankings(careers, met
     assert "Who beats whom" in report
     pytest.importorskip("matplotlib", reason="plots are an extra")
     cc.rank(careers, method).plot_matrix(careers, tmp_path / "m.svg")
-    with pytest.raises(cc.ParameterError, match="all must be ranked here"):
+    with pytest.raises(cc.ParameterError, match="all items must be ranked here"):
         cc.compare(careers, [cc.WholeHistory(since="2024-01-01"), "borda"])
 
 

@@ -237,15 +237,15 @@ def test_the_capital_of_tennessee():
 
 def test_bucklin_counts_second_places_in_tennessee():
     told = str(cc.rank(TENNESSEE, "bucklin").explain())
-    assert "N has one counting the first 2 places: 68." in told
-    assert "C also has one there, with 58." in told
+    assert "N has a majority counting the first 2 preferences: 68." in told
+    assert "C also has a majority there, with 58." in told
 
 
 def test_black_needs_points_where_majorities_go_in_a_circle():
     ranking = cc.rank(CYCLE, "black")
     assert ranking.items == cc.rank(CYCLE, "borda").items
     assert ranking.fit == {"condorcet_winners": 0.0}
-    assert "Nobody beats every other candidate" in str(ranking.explain())
+    assert "No candidate beats every other head-to-head" in str(ranking.explain())
     assert cc.rank(TENNESSEE, "black").fit == {"condorcet_winners": 1.0}
 
 
@@ -256,7 +256,7 @@ def test_star_can_pass_over_the_highest_sum():
     assert cc.rank(prefs, "range").items == ["b", "a", "c"]
     ranking = cc.rank(prefs, "star")
     assert ranking.items == ["a", "b", "c"]
-    assert "a wins the runoff: 2 ballots rate it higher than b, 1 lower, 0 alike." in str(ranking.explain())
+    assert "a wins the runoff: 2 ballots rate it higher than b, 1 lower, 0 the same." in str(ranking.explain())
 
 
 def test_equal_sums_let_more_than_two_into_the_runoff_and_say_so():

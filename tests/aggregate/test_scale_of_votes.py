@@ -45,7 +45,7 @@ def test_scottish_rules_refuse_fractions_of_votes_with_a_way_out() -> None:
     ballots = [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]]
     whole = elected(ballots, np.array([70.0, 16.0, 14.0]), "stv", seats=2)
     assert {name for name, share in whole.items() if share} == {"a", "b"}
-    with pytest.raises(cc.NeedError, match=r"counts whole votes, and some weights are fractions: .* rules='meek'"):
+    with pytest.raises(cc.NeedError, match=r"counts whole votes, but some weights are fractions: .* rules='meek'"):
         elected(ballots, np.array([0.70, 0.16, 0.14]), "stv", seats=2)
 
 

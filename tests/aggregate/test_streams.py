@@ -187,5 +187,5 @@ def test_methods_that_know_no_teams_refuse_them() -> None:
         with pytest.raises(cc.NeedError, match="does not support teams: use"):
             cc.rank(prefs, method)
     assert cc.rank(prefs.replace(team=None), "borda").tiers == [["a", "b"], ["c", "d"]]
-    with pytest.raises(cc.InputError, match="ask p_beats of two teams"):
+    with pytest.raises(cc.InputError, match="use p_beats with two teams"):
         cc.rank(prefs, "trueskill").model.log_likelihood(prefs)

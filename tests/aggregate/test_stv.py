@@ -230,7 +230,7 @@ def test_a_tie_for_the_last_seat_is_left_to_a_lot():
     assert ranking.detail("elected").tolist() == [1.0, 0.5, 0.5]
     assert ranking.model.count().undecided == ("b", "c")
     assert ranking.warnings[0].name == "unbroken-ties"
-    assert "a lot must" in str(ranking.explain())
+    assert "must be decided by lot" in str(ranking.explain())
 
 
 def test_equal_ranks_share_a_ballot():
@@ -252,9 +252,9 @@ def test_many_elections_are_counted_at_once():
     assert ranking["north"].items == ["a", "b"]
     assert ranking.model.count("south").elected == ("c",)
     assert "c is elected" in str(ranking["south"].explain())
-    with pytest.raises(cc.InputError, match="say which"):
+    with pytest.raises(cc.InputError, match="2 elections: name one"):
         _ = ranking.model.stages
-    with pytest.raises(cc.InputError, match="unnamed"):
+    with pytest.raises(cc.InputError, match="without a name"):
         cc.rank(FOOD, "stv").model.count("north")
 
 

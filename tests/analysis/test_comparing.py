@@ -167,7 +167,7 @@ def test_data_and_report_say_what_figures_are_of(with_ties, tmp_path, capsys):
     assert set(data["measures"]) >= {"distance", "log_likelihood", "pair_log_likelihood"}
     page = cc.report(with_ties, methods=["bradley-terry", "davidson"]).to_html()
     assert "log-lik. per pair" in page
-    assert "Log-likelihood of comparisons, a tie being a result of its own" in page
+    assert "Log-likelihood of comparisons, with ties as a third outcome" in page
 
 
 def test_models_that_cannot_say_get_no_figure():

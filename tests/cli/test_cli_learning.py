@@ -255,7 +255,7 @@ def test_sparse_files_may_end_before_the_last_feature(run: Run, tmp_path: Path) 
         (["train", LETOR / "train.txt", "--method", "rank-net", "--metric", "x"], 1, "no metric 'x'"),
         (["train", LETOR / "train.txt", "--metrics", "x"], 1, "no metric 'x'"),
         (["train", LETOR / "train.txt", "--method", "rank-net", "--rounds", "3"], 2, "No such option"),
-        (["train", LETOR / "train.txt", "--plot", "curve.doc"], 1, "names no kind of picture"),
+        (["train", LETOR / "train.txt", "--plot", "curve.doc"], 1, "does not have a supported extension"),
         (["train", LETOR / "train.txt", "-o", "nowhere/model.zip"], 1, "the folder 'nowhere' does not exist"),
         (["train", LETOR / "train.txt", "--label", "x"], 1, "--label does not apply to LETOR files"),
         (["train", LETOR / "train.txt", "--method", "label-ranker"], 1, "use it from Python"),

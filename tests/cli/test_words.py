@@ -103,7 +103,7 @@ def test_an_error_a_note_and_a_warning_name_options(run: Run, tmp_path: Path) ->
     assert code == 1
     assert "--all-items and --since 2022 contradict each other" in err
     _, _, err = run("rank", str(path), "--method", "whole-history", "--time", "day")
-    assert "(--since moves the limit, --all-items ranks every item)" in err
+    assert "(--since changes the limit, --all-items ranks every item)" in err
 
 
 def test_labels_that_look_like_parameters_stay_as_they_are(run: Run, tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ def test_files_are_counted_by_the_same_rule_on_workers(tmp_path: Path) -> None:
 # ---- methods that play games one by one ----
 @pytest.mark.parametrize("method", ["elo", "trueskill"])
 def test_games_are_not_repeated_without_end(method: str) -> None:
-    with pytest.raises(InputError, match=r"at most 100,000,000 games can be played one by one"):
+    with pytest.raises(InputError, match=r"at most 100,000,000 games can be replayed one by one"):
         cc.rank(extremes.games(weight=[1e15] * 7), method)
     assert np.isfinite(cc.rank(extremes.games(weight=[1e4] * 7), method).score).all()
     assert np.isfinite(cc.rank(extremes.games(weight=[1e15] * 7), "glicko2").score).all()

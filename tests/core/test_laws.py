@@ -169,4 +169,4 @@ def test_a_back_end_that_disagrees_is_found_out(monkeypatch):
     wrong = SimpleNamespace(**{name: getattr(second, name) for name in dir(second) if not name.startswith("__")})
     wrong.count_majorities = lambda slot_ptr, wins: second.count_majorities(slot_ptr, -wins)
     monkeypatch.setattr(laws, "_backends", lambda: [first, wrong])
-    assert laws.backends_agree(method, prefs, None) == "the kernel back ends rank differently"
+    assert laws.backends_agree(method, prefs, None) == "the kernel back ends give different ranks"

@@ -51,6 +51,9 @@ def test_all_systems_are_scored_and_the_data_counted(votes):
     assert found["counts"]["here"]["gold"] == 50
     assert {row["baseline"] for row in found["tests"]} == set(crowd.BASELINES)
     assert found["workers"]["majority-vote"] > 0.6
+    verdicts = [claim.verdict for claim in crowd.claims(found)]
+    assert len(verdicts) == 6
+    assert verdicts[-1] == "cannot be tested with the data available"
     page = crowd.to_markdown(found)
     assert "lr-unlabeled" in page
     assert "not public" in page
@@ -61,6 +64,13 @@ def test_the_command_prints_it(votes, capsys):
     assert found["rows"][0]["method"] == "condorcet"
     assert found["rows"][0]["published"]["N@1"] == 42.0
     assert "Workers" in run(capsys, "reproduce", "crowd", "--data", votes)
+    assert [claim["verdict"] for claim in found["claims"]][-1] == "cannot be tested with the data available"
+
+
+def test_it_is_drawn(votes, tmp_path):
+    pytest.importorskip("matplotlib")
+    (path,) = crowd.draw(crowd.run(votes), tmp_path)
+    assert Path(path).stat().st_size > 1000
 
 
 @pytest.mark.data
@@ -71,3 +81,5 @@ def test_the_public_votes_hold_what_is_said(data_folder):
     )
     assert found["workers"]["majority-vote"] == pytest.approx(0.805, abs=0.001)
     assert found["workers"]["dawid-skene"] == pytest.approx(0.823, abs=0.001)
+    verdicts = [claim.verdict for claim in crowd.claims(found)]
+    assert verdicts[:4] == ["does not hold"] * 4  # on the substitute data

@@ -11,6 +11,7 @@ from tests.cases import output_of as run
 
 import concordant as cc
 from concordant.cli.__main__ import main
+from concordant.experiments import _document_ranking_claims as source_of_claims
 from concordant.experiments import _document_ranking_data as source
 from concordant.experiments import document_ranking as experiment
 from concordant.experiments._document_ranking_models import MODELS, standardiser
@@ -162,9 +163,9 @@ def test_second_order_features_are_for_linear_models(letor):
         ("first", "rankboost"),
         ("second", "ranknet"),
     ]
-    (claim,) = result["claims"]
-    assert claim["claim"] == "second order helps"
-    assert claim["against"] == "ranknet, first"
+    (row,) = result["comparisons"]
+    assert row["family"] == "second-order features"
+    assert row["against"] == "ranknet, first"
 
 
 def test_a_clear_difference_is_called_significant_and_none_is_not():
@@ -172,7 +173,7 @@ def test_a_clear_difference_is_called_significant_and_none_is_not():
     base = rng.random(200)
 
     def per_query(shift: float) -> dict[str, np.ndarray]:
-        return {column: base + shift + 0.1 * rng.normal(size=200) for column in experiment.CLAIM_COLUMNS}
+        return {column: base + shift + 0.1 * rng.normal(size=200) for column in source_of_claims.TESTED}
 
     values = {
         ("first", "listmle"): per_query(0),
@@ -180,13 +181,19 @@ def test_a_clear_difference_is_called_significant_and_none_is_not():
         ("first", "pmop-maximum"): per_query(-0.2),
     }
     values["first", "pmop-geometric-mh"] = values["first", "listmle"]
-    found = {row["model"]: row["verdict"] for row in experiment.claims(values)}
-    assert found == {
-        "pmop-arithmetic": "holds, significant on 4 of 4",
-        "pmop-maximum": "fails, significant on 4 of 4",
+    rows = [row for row in source_of_claims.comparisons(values) if row["family"] == "ties in lists"]
+    assert {row["model"]: row["result"] for row in rows} == {
+        "pmop-arithmetic": "significantly better on 4 of 4",
+        "pmop-maximum": "significantly worse on 4 of 4",
         "pmop-geometric-mh": "not significant, above on 0 of 4",
     }
-    assert experiment.verdict([{"difference": 1, "p": 0.01}, {"difference": -1, "p": 0.01}]) == "mixed"
+    assert source_of_claims.summary([{"difference": 1, "p": 0.01}, {"difference": -1, "p": 0.01}]) == "mixed"
+
+
+def test_the_printed_acceptance_rule_samples_another_distribution():
+    claim = source_of_claims.of_acceptance()
+    assert claim.verdict == "does not hold"
+    assert "0.000 with proposals corrected" in claim.numbers
 
 
 def test_training_time_is_reported_for_every_size():
@@ -214,11 +221,22 @@ def test_the_command_prints_tables_and_writes_a_page(letor, tmp_path, capsys):
     args = ("reproduce", "document-ranking", "--data", letor, "--features", "first", "--folds", "1,2", "--no-speed")
     shown = run(capsys, *args, "--models", "ranknet,davidson,lambdarank", "--markdown", tmp_path / "page.md")
     assert "LETOR convention" in shown
-    assert "ties help pairs" in shown
+    assert "ties in pairs" in shown
+    assert "Claims of the paper" in shown
     page = (tmp_path / "page.md").read_text()
     assert "| davidson |" in page
-    assert "| Yahoo, published |" in page
-    assert "| line |" in page
+    assert "| *Yahoo, published* |" in page
+    assert "| *other programs* |" in page
+
+
+def test_models_and_training_time_are_drawn(letor, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = experiment.run(letor, ["ranknet", "listnet"], folds=["1"], speed=False)
+    result["speed"] = experiment.run_speed(sizes=(5, 50), n_rows=200)
+    assert [Path(path).name for path in experiment.draw(result, tmp_path)] == [
+        "document-ranking.svg",
+        "document-ranking-time.svg",
+    ]
 
 
 def test_the_command_prints_json(letor, capsys):
@@ -247,8 +265,8 @@ def test_linear_models_reach_the_lines_on_mq2008_and_lists_gain_from_ties(data_f
     rows = {row["model"]: row for row in result["rows"]}
     assert rows["ranknet"]["N@5"] >= 47.45
     assert rows["pmop-arithmetic"]["MAP"] >= 47.46
-    (claim,) = result["claims"]
-    assert claim["verdict"].startswith("holds")
+    (row,) = result["comparisons"]
+    assert row["result"].startswith("significantly better")
 
 
 @pytest.mark.data

@@ -54,7 +54,7 @@ def test_tables_and_pictures_are_written(monkeypatch, tmp_path):
     result = CliRunner().invoke(cli, [*arguments, "--markdown", str(page), "--plots", str(plots), "--json"])
     assert result.exit_code == 0, result.output
     shown = json.loads(result.stdout)
-    assert {"simulation", "recovery"} == set(shown)
+    assert {"simulation", "recovery", "claims"} == set(shown)
     assert "| lehmer-mode |" in page.read_text()
     assert len(list(plots.glob("*.svg"))) == 2
 
@@ -84,3 +84,6 @@ def test_real_data_gives_a_table(part, n_items, monkeypatch, data_folder):
     rows = lehmer.run([part], data_folder, repeats=1)[part]
     assert all(0 < row["50"] < n_items**2 / 2 for row in rows)
     assert min(row["ratio"] for row in rows) == 1
+    verdicts = {claim.claim: claim.verdict for claim in lehmer.claims({part: rows})}
+    assert verdicts["the footrule is a 2-approximation and Borda a 5-approximation"] == "holds"
+    assert verdicts["FASLP-Pivot always has the smallest distance"] == "not run"

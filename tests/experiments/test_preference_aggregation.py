@@ -10,7 +10,11 @@ import pytest
 from tests.cases import output_of as run
 
 import concordant as cc
+from concordant.cli.__main__ import main
 from concordant.experiments import (
+    _frame,
+    _metasearch_claims,
+    _metasearch_methods,
     _movielens_descent,
     adherence,
     calibrated_fusion,
@@ -52,7 +56,7 @@ def test_a_method_that_learns_sees_the_training_parts_only(letor):
     folds = metasearch.find_folds(letor, "MQ2008-agg")
     assert [path.stem for path in folds[1].train_paths] == ["A2", "A3", "A4"]
     assert folds[1].test_path.stem == "A1"
-    (row,) = metasearch.run(letor, ["MQ2008-agg"], ["theta-mpm"])
+    (row,) = metasearch.run(letor, ["MQ2008-agg"], ["theta-mpm"])["rows"]
     by_hand = []
     for fold in folds:
         ranking = cc.MPM().fit(*fold.train).rank(fold.test[0])
@@ -74,7 +78,7 @@ def copy_with(letor, tmp_path, part, change):
 def test_a_setting_is_never_chosen_on_the_part_that_is_tested(letor, tmp_path):
     """Turning the labels of one part around changes what other folds choose, but not what its own does."""
     turned = copy_with(letor, tmp_path, "A5", lambda line: f"{2 - int(line[0])}{line[1:]}")
-    (before,), (after,) = (metasearch.run(root, ["MQ2008-agg"], ["plackett-luce"]) for root in (letor, turned))
+    (before,), (after,) = (metasearch.run(root, ["MQ2008-agg"], ["plackett-luce"])["rows"] for root in (letor, turned))
     assert before["chosen"][0] == after["chosen"][0]  # fold 1 tests on A5
     assert before["chosen"] != after["chosen"]
     assert set(before["chosen"][0]) == {"prior"}
@@ -89,19 +93,20 @@ def test_lists_upside_down_are_rankings_turned_around(letor):
 
 
 def test_figures_far_from_the_published_ones_come_with_a_reason(letor):
-    rows = metasearch.run(letor, ["MQ2008-agg"], ["svp", "plackett-luce", "borda"])
+    result = metasearch.run(letor, ["MQ2008-agg"], ["svp", "plackett-luce", "borda"])
+    rows = result["rows"]
     assert rows[1]["off"]
     assert "100 gradient steps" in rows[1]["reason"]
-    told = metasearch.differences(rows)
-    assert len(told) == 2  # nothing was published for a Borda count the right way up
-    assert told[0] in metasearch.to_markdown(rows)
+    (table,) = [table for table in metasearch.tables(result) if table.title.startswith("Differences of more")]
+    assert [row[1] for row in table.rows] == ["svp", "plackett-luce"]  # no published Borda count in the correct order
+    assert "100 gradient steps" in metasearch.to_markdown(result)
 
 
 @pytest.mark.data
 @pytest.mark.parametrize("dataset", metasearch.SETS)
 def test_the_published_baselines_of_metasearch_come_out(data_folder, dataset):
     """Volkovs, Larochelle and Zemel (2012), table 3: BordaCount and Condorcet to the digit, up to half a unit of it."""
-    rows = {row["method"]: row for row in metasearch.run(data_folder, [dataset], EXACT)}
+    rows = {row["method"]: row for row in metasearch.run(data_folder, [dataset], EXACT)["rows"]}
     for name in EXACT:
         found = [rows[name][column] for column in metasearch.COLUMNS]
         np.testing.assert_allclose(found, list(rows[name]["published"].values()), atol=0.01)
@@ -111,20 +116,25 @@ def test_the_published_baselines_of_metasearch_come_out(data_folder, dataset):
 @pytest.mark.slow
 def test_every_published_figure_of_metasearch_is_near_or_explained(data_folder):
     unseeded = [name for name in metasearch.PUBLISHED["MQ2008-agg"] if not metasearch.contestant(name).is_seeded]
-    rows = metasearch.run(data_folder, ["MQ2008-agg"], [*unseeded, "cps", "borda"])
+    result = metasearch.run(data_folder, ["MQ2008-agg"], [*unseeded, "cps", "borda"])
+    rows = result["rows"]
     by_name = {row["method"]: row for row in rows}
     assert {name for name, row in by_name.items() if row["off"]} == {"plackett-luce", "cps-upside-down"}
-    assert all(row["reason"] != "not known" for row in rows)
+    assert all(row["reason"] != "unknown" for row in rows)
     assert by_name["cps"]["N@5"] > 49.0  # the strongest baseline, the right way up
-    assert by_name["theta-mpm"]["significant_as_published"]
     assert by_name["theta-mpm"]["significant"] == []
+    verdicts = {claim.claim: claim.verdict for claim in metasearch.claims(result)}
+    assert verdicts["the same against baselines on lists in the correct order"] == "does not hold"
+    assert verdicts["for precision and MAP, label 1 is converted to 0 and label 2 to 1"] == "does not hold"
+    assert verdicts["about 65% of the ranks are missing in MQ2008-agg and 35% in MQ2007-agg"] == "holds"
+    assert verdicts["LR-logR and LR-I are comparable on MQ2007-agg"] == "not run"
 
 
 @pytest.mark.data
 @pytest.mark.slow
 def test_the_row_of_the_conditional_random_field_comes_out(data_folder):
     """One seed moves a figure by half a point: five seeds are within 0.4 of all."""
-    rows = metasearch.run(data_folder, ["MQ2008-agg"], ["rrf", "crf", "supervised-markov-chain"], seeds=1)
+    rows = metasearch.run(data_folder, ["MQ2008-agg"], ["rrf", "crf", "supervised-markov-chain"], seeds=1)["rows"]
     field, chain = rows[1:]
     for column, figure in field["published"].items():
         assert field[column] == pytest.approx(figure, abs=1.0)
@@ -136,7 +146,7 @@ def test_the_row_of_the_conditional_random_field_comes_out(data_folder):
 def test_the_learnt_rankers_reach_the_published_rows(data_folder):
     """Volkovs, Larochelle and Zemel (2012), table 3; the first place of lr-r is 0.6 below, over 20 seeds."""
     pytest.importorskip("sklearn", reason="the learn extra is not installed")
-    rows = metasearch.run(data_folder, ["MQ2008-agg"], ["rrf", "cps", "lr-i", "lr-r", "lr-logr"], seeds=3)
+    rows = metasearch.run(data_folder, ["MQ2008-agg"], ["rrf", "cps", "lr-i", "lr-r", "lr-logr"], seeds=3)["rows"]
     for row in rows[2:]:
         for column in metasearch.COLUMNS:
             below = 1.0 if row["method"] == "lr-r" and column in ("N@1", "P@1") else 0.5
@@ -152,7 +162,7 @@ def test_the_blend_is_above_the_published_learnt_rankers(data_folder):
     """Volkovs, Larochelle and Zemel (2012), table 3, LR-logR: the mean of N@1 to N@5, and MAP."""
     pytest.importorskip("sklearn", reason="the learn extra is not installed")
     pytest.importorskip("lightgbm", reason="LightGBM is not installed")
-    (cps, best) = metasearch.run(data_folder, ["MQ2008-agg"], ["cps", "best"], seeds=1)
+    (cps, best) = metasearch.run(data_folder, ["MQ2008-agg"], ["cps", "best"], seeds=1)["rows"]
     published = dict(zip(metasearch.COLUMNS, metasearch.PUBLISHED["MQ2008-agg"]["lr-logr"], strict=True))
     columns = metasearch.COLUMNS[:5]
     assert np.mean([best[column] for column in columns]) > np.mean([published[column] for column in columns])
@@ -172,7 +182,8 @@ def test_methods_with_seeds_are_averaged_and_validated(letor):
     pytest.importorskip("sklearn", reason="the learn extra is not installed")
     folds = metasearch.find_folds(letor, "MQ2008-agg")
     assert [fold.valid_path.stem for fold in folds] == ["A4", "A5", "A1", "A2", "A3"]
-    rows = metasearch.run(letor, ["MQ2008-agg"], ["rrf", "lr-logr"], seeds=2)
+    result = metasearch.run(letor, ["MQ2008-agg"], ["rrf", "lr-logr"], seeds=2)
+    rows = result["rows"]
     by_hand = [
         [
             100 * cc.evaluate(model.rank(fold.test[0]), fold.test[1], ["map"])["map"]
@@ -185,8 +196,8 @@ def test_methods_with_seeds_are_averaged_and_validated(letor):
     assert rows[1]["MAP"] == pytest.approx(means.mean())
     assert rows[1]["spread"]["MAP"] == pytest.approx(12.706 * abs(means[0] - means[1]) / 2, rel=1e-3)
     assert set(rows[1]["against"]) == {"rrf"}
-    assert "± over seeds" in metasearch.to_markdown(rows)
-    assert [table.n_text for table in metasearch.tables(rows)] == [2, 3]
+    assert "± over seeds" in metasearch.to_markdown(result)
+    assert [table.title for table in metasearch.tables(result)][-1] == "Claims of the paper"
 
 
 def test_specialisation_compares_own_with_summed_features(letor, tmp_path, capsys):
@@ -197,6 +208,7 @@ def test_specialisation_compares_own_with_summed_features(letor, tmp_path, capsy
     assert "individual" in out
     assert "combined" in out
     assert (figures / "specialisation-figure-3.svg").is_file()
+    assert "combined features are comparable to reciprocal rank fusion" in out
     assert "Figure 3" in page.read_text()
 
 
@@ -225,12 +237,14 @@ def test_the_example_of_specialisation_is_a_query_where_fusion_fails(tmp_path):
 
 
 def test_stars_mark_what_beats_the_best_baseline(letor):
-    rows = metasearch.run(letor, ["MQ2008-agg"], ["bradley-terry", "theta-mpm"])
+    result = metasearch.run(letor, ["MQ2008-agg"], ["bradley-terry", "theta-mpm"])
+    rows = result["rows"]
     assert rows[1]["baseline"]["MAP"] == "bradley-terry"
     assert rows[0]["baseline"] == {}
-    page = metasearch.to_markdown(rows)
+    page = metasearch.to_markdown(result)
     assert "| theta-mpm |" in page
-    assert page.count("*published*") == 2
+    assert page.count("| *published* |") == 2
+    assert page.count("| *difference* |") == 2
 
 
 def test_the_default_is_every_candidate_that_is_installed():
@@ -257,6 +271,118 @@ def test_adherence_is_drawn(letor, tmp_path):
     pytest.importorskip("matplotlib")
     (path,) = adherence.draw(adherence.run(letor), tmp_path / "figures")
     assert Path(path).stat().st_size > 1000
+
+
+def test_an_experiment_is_written_as_a_page(letor, tmp_path, capsys):
+    page = tmp_path / "adherence.html"
+    run(capsys, "reproduce", "adherence", "--data", letor, "--html", page)
+    text = page.read_text()
+    for section in ("Setting and data", "Claims of the paper", "Results", "Notes", "How this was run"):
+        assert section in text
+    assert "concordant reproduce adherence" in text
+    assert "http" not in text.split("<body>")[1].split("<script")[0].replace("http://www.w3.org", "")
+
+
+def test_all_experiments_are_run_and_those_without_data_are_skipped(letor, tmp_path, capsys):
+    folder = tmp_path / "pages"
+    args = ["reproduce", "all", "--data", str(letor), "--only", "adherence,crowd", "--html", str(folder), "--quick"]
+    with pytest.raises(SystemExit) as stopped:
+        main(args)
+    assert stopped.value.code == 0
+    said = capsys.readouterr().err
+    assert "crowd: skipped" in said
+    assert sorted(path.name for path in folder.iterdir()) == ["adherence.html", "index.html"]
+    index = (folder / "index.html").read_text()
+    assert 'href="adherence.html"' in index
+    assert "The first three engines switch from on" in index
+    assert "trec2011-crowd is missing" in index
+
+
+def test_one_that_fails_does_not_stop_the_others(letor, tmp_path, capsys, monkeypatch):
+    def broken(*_: object) -> None:
+        raise ValueError("no luck")
+
+    monkeypatch.setattr(specialisation, "run", broken)
+    args = ["reproduce", "all", "--data", str(letor), "--only", "specialisation,adherence", "--html", str(tmp_path)]
+    with pytest.raises(SystemExit) as stopped:
+        main(args)
+    assert stopped.value.code == 1
+    assert "specialisation: failed: ValueError: no luck" in capsys.readouterr().err
+    assert (tmp_path / "adherence.html").is_file()
+    assert "no luck" in (tmp_path / "index.html").read_text()
+
+
+def test_an_unknown_experiment_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["reproduce", "all", "--only", "moon", "--html", str(tmp_path)])
+    assert stopped.value.code == 2
+    assert "There is no experiment 'moon'" in capsys.readouterr().err
+
+
+def test_a_quick_run_has_fewer_seeds_unless_they_are_given(letor, tmp_path, capsys, monkeypatch):
+    pytest.importorskip("sklearn", reason="the learn extra is not installed")
+    seen = []
+
+    def counted(data, sets, methods, progress, *, seeds):
+        seen.append(seeds)
+        return original(data, ["MQ2008-agg"], ["rrf"], progress, seeds=seeds)
+
+    original = metasearch.run
+    monkeypatch.setattr(metasearch, "run", counted)
+    page = tmp_path / "page.html"
+    run(capsys, "reproduce", "metasearch", "--data", letor, "--quick", "--html", page)
+    assert "one seed instead of five" in page.read_text()
+    run(capsys, "reproduce", "metasearch", "--data", letor, "--quick", "--seeds", "2", "--html", page)
+    assert "one seed instead of five" not in page.read_text()
+    assert seen == [1, 2]
+
+
+def test_claims_of_metasearch_are_decided_by_tests_over_queries():
+    rng = np.random.default_rng(0)
+    base = rng.random((11, 300))
+    names = {*_metasearch_methods.PUBLISHED_BASELINES_WITH_FUSION, *_metasearch_methods.BASELINES}
+    values = {name: base + 0.1 * rng.normal(size=base.shape) for name in sorted(names)}
+    values |= {"lr-i": base + 0.2, "lr-r": base - 0.2, "lr-logr": base + 0.3, "theta-mpm": base + 0.2, "mpm": base}
+    values = {name: value + 0.01 * rng.normal(size=base.shape) for name, value in values.items()}
+    found = _metasearch_claims.claims_of(_metasearch_claims.Evidence({"MQ2008-agg": values}))
+    verdicts = {claim.claim: claim.verdict for claim in found}
+    title = "theta-MPM is significantly better than the best baseline on {} {}"
+    assert verdicts[title.format("MQ2008-agg", "at N@2 to N@4 and P@2, P@3 and P@5")] == "holds"
+    assert verdicts[title.format("MQ2007-agg", "in NDCG and MAP")] == "not run"
+    assert verdicts["LR-I, LR-R and LR-logR significantly outperform every baseline in all columns"] == "holds in part"
+    assert verdicts["LR-logR significantly outperforms LR-I and LR-R on MQ2008-agg"] == "holds"
+    assert verdicts["they improve by as much as 5 NDCG points over the best baseline on each set"] == "holds"
+    assert verdicts["inference with the multinomial model takes about 5 and 12 ms per query"] == "not run"
+
+
+def test_every_experiment_ends_with_its_claims_in_tables_and_json(letor):
+    for module, result in (
+        (metasearch, metasearch.run(letor, ["MQ2008-agg"], ["rrf"])),
+        (adherence, adherence.run(letor)),
+        (calibrated_fusion, calibrated_fusion.run(letor, ["MQ2008-agg"], [5])),
+    ):
+        found = module.claims(result)
+        assert found
+        assert [row[0] for row in module.tables(result)[-1].rows] == [claim.claim for claim in found]
+        assert json.loads(json.dumps(module.plain(result)))["claims"][0]["claim"] == found[0].claim
+
+
+def test_metasearch_and_calibrated_fusion_are_drawn(letor, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = metasearch.run(letor, ["MQ2008-agg"], ["rrf", "theta-mpm", "borda"])
+    (path,) = metasearch.draw(result, tmp_path)
+    assert "hollow circles are the published figures" in _frame.caption_of(Path(path).read_text())
+    assert [row["learnt"] for row in result["times"]] == ["scores", "scores and variances"]
+    (path,) = calibrated_fusion.draw(calibrated_fusion.run(letor, ["MQ2008-agg"], [5, 10]), tmp_path)
+    assert Path(path).stat().st_size > 1000
+
+
+@pytest.mark.data
+def test_the_claims_on_adherence_are_answered(data_folder):
+    first, second = adherence.claims(adherence.run(data_folder))
+    assert first.verdict == "holds"
+    assert second.verdict == "does not hold"
+    assert second.numbers.startswith("engine 1: 0.17 to 0.71")
 
 
 def test_an_unknown_set_is_refused():
@@ -383,13 +509,17 @@ def test_the_consensus_of_movielens_is_the_published_one(data_folder, tmp_path):
             if ends in (end, "both"):
                 films = [film for film, *_ in result["ends"][name][end]]
                 assert [film.split()[0].rstrip(",") for film in films] == [film.split()[0] for film in printed], name
-    half = result["ndcg"]["half weight after the first place"]["mpm"]
+    half = result["ndcg"]["half weight after the first rank"]["mpm"]
     np.testing.assert_allclose(half, movielens_consensus.PUBLISHED_NDCG["mpm-descent"], atol=1.6)
-    descended = result["ndcg"]["half weight after the first place"]["mpm-descent"]
+    descended = result["ndcg"]["half weight after the first rank"]["mpm-descent"]
     np.testing.assert_allclose(descended, movielens_consensus.PUBLISHED_NDCG["mpm-descent"], atol=2.8)
-    bare = result["ndcg"]["half weight, completed without biases"]["bradley-terry"]
+    bare = result["ndcg"]["half weight, imputed without biases"]["bradley-terry"]
     np.testing.assert_allclose(bare, movielens_consensus.PUBLISHED_NDCG["bradley-terry"], atol=2.7)
     assert "differs" not in movielens_consensus.to_markdown(result)
+    verdicts = [claim.verdict for claim in movielens_consensus.claims(result)]
+    assert verdicts[:5] == ["holds", "holds in part", "holds in part", "holds", "holds"]
+    assert verdicts[5:8] == ["holds in part", "does not hold", "holds"]  # three definitions of table 2
+    assert verdicts[8:] == [*["holds"] * 5, "does not hold", "does not hold"]
     json.dumps(movielens_consensus.plain(result), allow_nan=False)
     pytest.importorskip("matplotlib")
     assert len(movielens_consensus.draw(result, tmp_path)) == 2

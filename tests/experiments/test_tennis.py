@@ -95,7 +95,8 @@ def test_leaders_and_peaks_follow_the_turn(found):
 
 def test_tables_page_and_pictures(found, tmp_path):
     titles = [table.title for table in tennis.tables(found)]
-    assert len(titles) == 6
+    assert len(titles) == 8
+    assert titles[-1].startswith("Questions of this experiment")
     page = tennis.to_markdown(found)
     assert all(title in page for title in titles)
     assert "Notes" in page

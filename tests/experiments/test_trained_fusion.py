@@ -47,6 +47,9 @@ def test_training_beats_plain_fusion_where_one_run_is_good(trec: Path, capsys: A
     }
     page = trained_fusion.to_markdown(result)
     assert "## Trained against untrained" in page
+    verdicts = {claim.claim: claim.verdict for claim in trained_fusion.claims(result)}
+    assert verdicts["expert-ranker is significantly better than combmnz"] == "not run"
+    assert len(verdicts) == 9
     out = run(capsys, "reproduce", "trained-fusion", "--data", trec, "--systems", "rrf", "--splits", "1")
     assert "rrf" in out
 

@@ -92,7 +92,7 @@ def test_right_arguments_pass(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "wrong", "said"),
     [
-        ("pair_counts", {"slot_ptr": ints(1, 2, 5)}, "do not begin at 0 or fall"),
+        ("pair_counts", {"slot_ptr": ints(1, 2, 5)}, "do not start at 0, or decrease"),
         ("pair_counts", {"indptr": ints(0, 2, 5)}, "has 4 rows, not 5"),
         ("pair_counts", {"entry_slot": ints(1, 0, 2, 5)}, "not all within 0 … 4"),
         ("pair_counts", {"entry_slot": ints(1, 0, 2, -1)}, "not all within 0 … 4"),
@@ -101,7 +101,7 @@ def test_right_arguments_pass(name: str) -> None:
         ("pair_counts", {"weight": np.ones(3)}, "weight has 3 rows, not 2"),
         ("duel_groups", {"second": ints(1, 3, kind=CODES)}, "not all within 0 … 2"),
         ("duel_groups", {"lost": np.ones(1)}, "lost has 1 rows, not 2"),
-        ("forest_means", {"left": ints(3, -1, -1, kind=CODES)}, "not all lead to a node"),
+        ("forest_means", {"left": ints(3, -1, -1, kind=CODES)}, "not all point to a node"),
         ("forest_means", {"feature": ints(3, -1, -1, kind=CODES)}, "not all within 3"),
         ("search_orders", {"order": ints(2, 0, 3)}, "not all below the size of their segment"),
         ("search_orders", {"before": np.zeros(8)}, "before has 8 rows, not 9"),

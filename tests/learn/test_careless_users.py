@@ -91,7 +91,7 @@ class TestLabels:
         ],
     )
     def test_a_target_without_anything_to_gain_is_refused(self, model: Any, y: Any) -> None:
-        with pytest.raises(InputError, match="No order of these queries"):
+        with pytest.raises(InputError, match="All orders of these queries"):
             model.fit(X, y, qid=QID)
 
     @pytest.mark.parametrize(("backward", "y"), [(False, np.minimum(Y, 1) - 1), (True, np.minimum(Y, 1))])

@@ -147,7 +147,7 @@ def test_both_back_ends_give_the_same_numbers(target, cutoff):
 
 def test_lists_cannot_be_had_from_pairs_and_settings_are_checked():
     pairs = Pairs(np.array([0]), np.array([1]), np.ones(1), np.zeros(1, bool))
-    with pytest.raises(NeedError, match="whole lists"):
+    with pytest.raises(NeedError, match="listwise"):
         LambdaRankLoss().evaluate_pairs(np.zeros(2), pairs)
     with pytest.raises(ParameterError, match="ndcg, ap, err"):
         LambdaRankLoss(target="mrr")

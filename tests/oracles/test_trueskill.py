@@ -64,5 +64,5 @@ def test_the_chance_of_a_team_is_that_of_the_sum_of_performances():
     assert model.p_beats(["a", "d"], ["b"]) + model.p_beats("b", ["a", "d"]) + model.p_tie(
         "b", ["a", "d"]
     ) == pytest.approx(1)
-    with pytest.raises(cc.InputError, match="two teams of different items"):
+    with pytest.raises(cc.InputError, match="two teams without common items"):
         model.p_beats(["a", "b"], ["b"])

@@ -113,7 +113,7 @@ def test_the_table_holds_the_ranking_with_its_intervals_and_chances() -> None:
 
 
 def test_the_table_holds_learnt_variances() -> None:
-    page = cc.report(cc.read(EXAMPLES / "ratings.csv"), "mpm", variances="learnt", methods=[])
+    page = cc.report(cc.read(EXAMPLES / "ratings.csv"), method="mpm", variances="learnt", methods=[])
     table = next(part for section in page.sections for part in section.parts if isinstance(part, ReportTable))
     assert table.header[-1] == "variance"
     assert float(str(table.rows[0][-1])) == pytest.approx(0.42277, rel=1e-2)

@@ -27,8 +27,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "python.md"
 DOCUMENTED = (registry.METHODS, registry.LEARNERS, registry.LOSSES, registry.RECOMMENDERS, registry.METRICS)
 WITH_MEMBERS = (registry.LEARNERS, registry.RECOMMENDERS, registry.SIMULATORS)  # whose pages list all functions
 MODULES = ("analysis.crowd", "metrics", "simulate", "views")
-# These have sentences, but not yet sections.
-EXEMPT = tuple(f"concordant.{name}" for name in ("features", "results", "analysis.groups.comparison"))
 PACKAGES = ("", "learn", "metrics", "metrics.distances", "metrics.relevance", "recommend", "simulate")
 FURTHER = (
     "datasets",
@@ -77,7 +75,7 @@ def public_functions() -> dict[str, Callable[..., Any]]:
     for value in public_objects():
         for function in [inspect.unwrap(value)] if inspect.isfunction(value) else methods_of(value):
             found[f"{function.__module__}.{function.__qualname__}"] = function
-    return {name: function for name, function in found.items() if not name.startswith(EXEMPT)}
+    return found
 
 
 def methods_of(cls: type) -> Iterator[Any]:

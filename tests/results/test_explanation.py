@@ -170,7 +170,7 @@ def test_rank_prints_the_explanation_below_the_ranking(run: Run):
     code, out, _ = run("rank", ELECTION, "--method", "schulze", "--explain", "--top", "2")
     assert code == 0
     assert out.index("Clara Lindqvist") < out.index("Direct comparisons")
-    assert "Eli Stone stands above Ada Marsh" in out  # of all, not of the two shown
+    assert "Eli Stone defeats Ada Marsh" in out  # of all, not of the two shown
 
 
 def test_rank_without_explain_says_nothing_of_it(run: Run):
@@ -188,7 +188,7 @@ def test_json_holds_the_explanation_of_each_instance(run: Run):
 
 def test_of_many_instances_the_first_are_explained_and_the_rest_counted(run: Run):
     _, out, err = run("rank", *RUNS, "--explain", "--top", "1")
-    assert out.count("What each list gives") == 5
+    assert out.count("Contributions of each list") == 5
     assert "explained the first 5 of 12 instances" in err
 
 

@@ -135,7 +135,7 @@ def test_the_command_line_tells_the_order_effect(tmp_path: Path, capsys: pytest.
 )
 def test_winners_and_losers_have_no_first_side(make: Any, method: str, option: dict[str, Any]) -> None:
     prefs = cc.read(make("winner,loser\na,b\nb,a\na,c\n"))
-    with pytest.raises(cc.InputError, match=r"no first side.*left=, right= and outcome="):
+    with pytest.raises(cc.InputError, match=r"do not record.*left=, right= and outcome="):
         cc.rank(prefs, method, **option)
 
 

@@ -77,7 +77,7 @@ def test_notes_and_results_name_controls(tmp_path: Path) -> None:
     roles = {"winner": "winner", "loser": "loser", "day": "time"}
     answer, told = asked(path, method="whole-history", roles=roles)
     assert answer["error"] is None
-    assert "(“since” moves the limit, “all items” True ranks every item)" in told["results"]
+    assert "(“since” changes the limit, “all items” True ranks every item)" in told["results"]
     assert "since=" not in told["results"]
 
 

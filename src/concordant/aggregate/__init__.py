@@ -1,6 +1,6 @@
 """Aggregation methods: a folder per family, a file per method.
 
-A method is found because its file is there; ``explain`` and the modules next to the families (``common``, ``counting``,
-``majorities``, ``matrices``, ``options``, ``rounds``) are shared by several families. Methods are reached through the
-registry (``cc.rank(prefs, "borda")``) or as ``cc.Borda``; they import models, solvers and everything below.
+The registry finds methods by their files. Several families share ``explain`` and the modules next to the families
+(``common``, ``election_counts``, ``majorities``, ``matrices``, ``options``, ``rounds``). Call a method by name
+(``cc.rank(prefs, "borda")``) or as a class (``cc.Borda``). Methods import models, solvers and lower layers.
 """

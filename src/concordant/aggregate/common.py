@@ -1,4 +1,4 @@
-"""What methods of several families share: ties in spite of rounding, points of tiers."""
+"""Helpers of several families: ties up to rounding errors, and points by tier."""
 
 from __future__ import annotations
 
@@ -12,16 +12,14 @@ from concordant.types import Floats, Int64s
 
 
 def snap_scores(prefs: Preferences, score: Floats, tolerance: float = TIE_TOLERANCE, min_scale: float = 0.0) -> Floats:
-    """Make scores equal whose difference is at most ``tolerance`` times the largest of the instance (or
-    ``min_scale``).
-    """
+    """Make scores equal that differ by at most ``tolerance`` times the largest of the instance (or ``min_scale``)."""
     instance = views.instance_of_slot(prefs)
     largest = max_by(instance, np.abs(score), prefs.n_instances, min_scale)
     return snap(score, instance, tolerance / TIE_TOLERANCE * largest)
 
 
 def points(slot_ptr: Int64s, tier: Int64s) -> Floats:
-    """Return the score of every slot: how many candidates of its instance are in worse tiers, plus half of those tied.
+    """Return the score of every slot: the number of candidates of its instance in worse tiers, plus half of those tied.
 
     Tiers are numbered best first.
     """

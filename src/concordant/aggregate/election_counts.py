@@ -1,7 +1,8 @@
-"""The count of an election by stages: who has how many votes when, who is elected or excluded, and where votes go.
+"""Stage-by-stage counts of elections: votes at each stage, candidates elected or excluded, and transfers.
 
-``ranking.model`` of ``stv`` and ``instant-runoff`` is a ``CountModel``; ``model.stages`` lists the stages of the only
-election, ``model.count("ward 3")`` is the count of one of many, ``count.rows()`` a table ready for a csv file.
+``ranking.model`` of ``stv`` and ``instant-runoff`` is a ``CountModel``. ``model.stages`` lists the stages of a single
+election, ``model.count("ward 3")`` returns the count of one of several, and ``count.rows()`` returns a table for a CSV
+file.
 """
 
 from __future__ import annotations
@@ -28,20 +29,20 @@ OVER = "non-transferable"
 
 @dataclass(frozen=True)
 class CountStage:
-    """One stage of a count, as it stands at its end."""
+    """One stage of a count, with the totals at its end."""
 
     number: int
     did: str
-    """What was done: first, surplus, exclusion, or (by Meek's rules) exclusion with all surpluses."""
+    """The action: first, surplus, exclusion, or (Meek's rules) exclusion with all surpluses."""
     sources: tuple[str, ...]
-    """Whose votes were moved."""
+    """The candidates whose votes were transferred."""
     votes: Mapping[str, float]
     flows: Mapping[tuple[str, str], float]
-    """Votes that went from one candidate to another at this stage; to "non-transferable" where nobody was left."""
+    """Votes transferred between candidates at this stage; to "non-transferable" if no preference was left."""
     over: float
-    """Votes that count for nobody so far, because their ballots name nobody who is left (non-transferable)."""
+    """Non-transferable votes so far: their ballots name no continuing candidate."""
     rounding: float
-    """What the rules cut off so far: the decimals after the fifth."""
+    """Votes lost to rounding so far: decimals after the fifth are truncated."""
     quota: float
     elected: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
@@ -71,25 +72,25 @@ class Count:
     seats: int
     stages: tuple[CountStage, ...]
     undecided: tuple[str, ...] = ()
-    """Candidates that nothing but a lot can decide between for the last seats."""
+    """Candidates tied for the last seats, which only a draw of lots can decide."""
 
     @property
     def quota(self) -> float:
-        """The votes that elect a candidate, at the end of the count (Meek's quota falls as votes run out)."""
+        """The quota at the end of the count (Meek's quota falls as ballots are exhausted)."""
         return self.stages[-1].quota
 
     @property
     def elected(self) -> tuple[str, ...]:
-        """Who is elected, in the order of election."""
+        """The elected candidates, in the order of election."""
         return tuple(label for stage in self.stages for label in stage.elected)
 
     @property
     def excluded(self) -> tuple[str, ...]:
-        """Who is excluded, in the order of exclusion."""
+        """The excluded candidates, in the order of exclusion."""
         return tuple(label for stage in self.stages for label in stage.excluded)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per stage and candidate, ready for a csv file or a DataFrame."""
+        """Return one row per stage and candidate, for a CSV file or a DataFrame."""
         rows = []
         for stage in self.stages:
             for label in self.candidates:
@@ -120,21 +121,22 @@ class Count:
 
 @dataclass(frozen=True, eq=False)
 class CountModel:
-    """The counts of all elections of a ranking; one that was not needed yet is made when first asked for."""
+    """The counts of all elections of a ranking, computed on first access."""
 
     instances: Vocabulary | None
     make: Callable[[int], Count]
 
     def count(self, instance: object = None) -> Count:
-        """Return the count of an instance; the only one may go unnamed."""
+        """Return the count of an instance; the label may be omitted if there is only one."""
         if instance is None:
             if self.instances is not None and len(self.instances) > 1:
                 raise InputError(
-                    f"There are {len(self.instances)} elections: say which, model.count({self.instances[0]!r})."
+                    f"There are {len(self.instances)} elections: name one, for example "
+                    f"model.count({self.instances[0]!r})."
                 )
             return self.make(0)
         if self.instances is None:
-            raise InputError("There is a single, unnamed election: use model.count().")
+            raise InputError("There is a single election without a name: use model.count().")
         return self.make(self.instances.code(instance, "instance"))
 
     @property
@@ -144,12 +146,12 @@ class CountModel:
 
     @property
     def elected(self) -> tuple[str, ...]:
-        """Who is elected in the only election, in the order of election."""
+        """The elected candidates of the only election, in the order of election."""
         return self.count().elected
 
     @property
     def quota(self) -> float:
-        """The votes that elect a candidate in the only election."""
+        """The quota of the only election."""
         return self.count().quota
 
 
@@ -159,23 +161,22 @@ def labelled(labels: Sequence[str], values: Floats) -> dict[str, float]:
 
 
 def flows_of(labels: Sequence[str], moved: Floats, over: Floats) -> dict[tuple[str, str], float]:
-    """Return the transfers that happened, by (from, to), from a matrix (from x to) and the votes that went to
-    nobody.
-    """
+    """Return the transfers by (from, to), given a matrix (from x to) and the non-transferable votes."""
     flows = {(labels[a], labels[b]): float(moved[a, b]) for a, b in np.argwhere(moved > 0).tolist()}
     return flows | {(labels[a], OVER): float(over[a]) for a in np.flatnonzero(over > 0).tolist()}
 
 
 # ---- in words and in a picture ----
 def count_reasons(count: Count, title: str, order: Sequence[str], word: str, opening: Sequence[str]) -> list[Reason]:
-    """Return the stages as sentences and as tables of votes with candidates in this order; ``word`` is stage or
-    round.
+    """Return the stages as sentences and as tables of votes.
+
+    ``order`` is the order of the candidates in the tables; ``word`` is stage or round.
     """
     sentences = [*opening, *(_told(stage, word) for stage in count.stages)]
     if count.undecided:
         sentences.append(
-            f"Nothing decides between {listed([shorten(label, 30) for label in count.undecided])} for the last "
-            f"{'seat' if len(count.elected) + 1 == count.seats else 'seats'}: a lot must."
+            f"The tie between {listed([shorten(label, 30) for label in count.undecided])} for the last "
+            f"{'seat' if len(count.elected) + 1 == count.seats else 'seats'}must be decided by lot."
         )
     reasons = [Reason(title, tuple(sentence for sentence in sentences if sentence))]
     for start in range(0, len(count.stages), AT_ONCE):
@@ -202,7 +203,7 @@ def _is_counted(count: Count, label: str, stage: CountStage) -> bool:
 
 
 def _told(stage: CountStage, word: str) -> str:
-    """Return a sentence on one stage: whose votes went where, who was elected, who was excluded."""
+    """Describe one stage: which votes were transferred to whom, who was elected and who was excluded."""
     parts = []
     sources = listed([shorten(label, 30) for label in stage.sources])
     if stage.did == "first":
@@ -218,28 +219,30 @@ def _told(stage: CountStage, word: str) -> str:
         if len(largest) > 3:
             transfers.append(f"{plain_number(sum(amount for amount, _ in largest[3:]), 2)} to others")
         if moved.get(OVER):
-            transfers.append(f"{plain_number(moved[OVER], 2)} to nobody")
+            transfers.append(f"{plain_number(moved[OVER], 2)} non-transferable")
         subject = "The surplus" if stage.did == "surplus" else "The votes"
         parts.append(
-            f"{subject} of {sources} {'goes' if stage.did == 'surplus' else 'go'} on: {listed(transfers) or 'none'}."
+            f"{subject} of {sources} {'is' if stage.did == 'surplus' else 'are'} transferred: "
+            f"{listed(transfers) or 'none'}."
         )
     if stage.elected:
         verb = "is" if len(stage.elected) == 1 else "are"
         parts.append(f"{listed([shorten(label, 30) for label in stage.elected])} {verb} elected.")
     if stage.excluded:
-        verb = "has the fewest votes and goes" if len(stage.excluded) == 1 else "have the fewest votes and go together"
-        parts.append(f"{listed([shorten(label, 30) for label in stage.excluded])} {verb} out.")
+        verb = "has the fewest votes and is" if len(stage.excluded) == 1 else "have the fewest votes and are"
+        parts.append(f"{listed([shorten(label, 30) for label in stage.excluded])} {verb} excluded.")
     return f"{word.capitalize()} {stage.number}: {' '.join(parts)}" if parts else ""
 
 
 def count_picture(count: Count, title: str, order: Sequence[str], word: str) -> Callable[[], str] | None:
-    """Return a function that draws the votes flowing from stage to stage; None for a single stage."""
+    """Return a function that draws the transfers from stage to stage, or None for a single stage."""
     return partial(_drawn, count, title, tuple(order), word) if len(count.stages) > 1 else None
 
 
 def _drawn(count: Count, title: str, order: tuple[str, ...], word: str) -> str:
-    """Draw the flow of votes: a column per stage, a row per candidate, and bands for votes that stay or are
-    transferred.
+    """Draw the flow of votes: a column per stage, a row per candidate, and a band for each transfer.
+
+    Votes that stay with a candidate have a band as well.
     """
     rows = (*order, OVER)
     columns, flows = [], []

@@ -1,8 +1,8 @@
-"""What the pairwise rules share: majorities over all instances at once, and exact ties.
+"""Pairwise majorities of all instances at once, with exact ties; shared by the Condorcet methods.
 
-Row s of the flat matrices holds slot s against every candidate of its instance, so a sum or maximum over opponents
-is one ``reduceat``. Whole weights are counted exactly. Sums of fractional weights carry rounding errors, so values
-that lie within 1e-12 of the instance's total weight are made equal before anything is compared.
+Row s of the flat matrices compares slot s with every candidate of its instance, so a sum or maximum over opponents is
+one ``reduceat``. Integer weights are counted exactly. Sums of fractional weights have rounding errors, so values that
+differ by less than 1e-12 of the instance's total weight are made equal before they are compared.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from concordant.types import AnyArray, Bools, Floats, Int64s
 
 @dataclass(frozen=True)
 class Majorities:
-    """Pairwise support of every instance, of row over column."""
+    """Pairwise support in every instance: the weight of the ballots that prefer row to column."""
 
     slot_ptr: Int64s
     support: Floats
     total: Floats | None
-    """The weight of each instance where weights are fractional, None where counts are exact."""
+    """The total weight of each instance if weights are fractional; None if counts are exact."""
 
     @cached_property
     def opposition(self) -> Floats:
@@ -50,7 +50,7 @@ class Majorities:
         return margin if self.total is None else np.copysign(self.snap(np.abs(margin)), margin)
 
     def snap(self, values: Floats) -> Floats:
-        """Make values (one per pair) equal that differ only by rounding; exact counts stay as they are."""
+        """Make values (one per pair) equal if they differ only by rounding; exact counts are unchanged."""
         if self.total is None:
             return values
         instance = np.repeat(np.arange(len(self.total)), np.diff(self.slot_ptr) ** 2)
@@ -62,7 +62,7 @@ class Majorities:
 
     @cached_property
     def duels(self) -> tuple[Floats, Floats]:
-        """How many opponents each slot beats, and how many it neither beats nor loses to."""
+        """The number of opponents each slot beats, and the number it ties with."""
         if self.total is None:
             return kernels.count_majorities(self.slot_ptr, self.support)
         return self.count_rows(self.margin > 0), self.count_rows(self.margin == 0) - 1
@@ -76,15 +76,15 @@ def majorities(prefs: Preferences, missing: str) -> Majorities:
 
 
 def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorities:
-    """Return majorities that add up by how much ballots prefer one candidate to another (see ``levels``).
+    """Return majorities that sum the strength of each ballot's preferences (see ``levels``).
 
-    Candidates that a ballot does not name are left out.
+    Candidates that a ballot does not rank are ignored.
     """
     if counts == "binary":
         return majorities(prefs, missing)
     if missing not in ("auto", "ignore"):
         both = arg("counts", counts), arg("missing", missing)
-        raise ParameterError(phrase("{} knows no {}: use {}.", *both, arg("missing", "ignore")))
+        raise ParameterError(phrase("{} does not support {}: use {}.", *both, arg("missing", "ignore")))
     level = levels(prefs, counts)
     support = level_support(prefs, level)
     is_exact = views.has_whole_weights(prefs) and bool((level == np.floor(level)).all())
@@ -95,21 +95,21 @@ def weighed_majorities(prefs: Preferences, missing: str, counts: str) -> Majorit
 
 
 def level_support(prefs: Preferences, level: Floats) -> Floats:
-    """Add up by how many levels ballots put row before column: flat m x m matrices of all instances."""
+    """Sum the number of levels by which ballots rank row above column: flat m x m matrices of all instances."""
     views.check_matrix_size(prefs)
     return np.asarray(kernels.level_counts(views.ballots(prefs), level))
 
 
 def strength(majorities: Majorities, kind: str) -> Floats:
-    """Return the strength of every majority, by ``kind`` its margin or the votes for it; 0 where there is none."""
+    """Return the strength of every majority: its margin or its winning votes, by ``kind``; 0 for pairs without one."""
     return np.where(majorities.margin > 0, majorities.margin if kind == "margins" else majorities.support, 0.0)
 
 
 def smith_tiers(majorities: Majorities) -> Int64s:
-    """Return the tier of every slot: 0 for the Smith set, 1 for the Smith set of the others, and so on.
+    """Return the tier of every slot: 0 for the Smith set, 1 for the Smith set of the remaining candidates, and so on.
 
-    The first k of the Copeland order beat everyone outside exactly if they have together the most points they can have:
-    k(k-1)/2 among themselves and k(m-k) against the others.
+    The top k of the Copeland order beat all others if and only if their points have the largest possible sum: k(k-1)/2
+    among themselves and k(m-k) against the others.
     """
     defeats, draws = majorities.duels
     points = defeats + draws / 2
@@ -127,9 +127,9 @@ def smith_tiers(majorities: Majorities) -> Int64s:
 
 
 def tiers_below(majorities: Majorities, is_above: AnyArray) -> Floats:
-    """Return how many tiers of a partial order lie below every slot; the first tier holds all that nobody is above.
+    """Return the number of tiers of a partial order below every slot; the first tier holds its maximal elements.
 
-    ``is_above`` has, for every pair, whether row is above column; it is transitive.
+    ``is_above`` says for every pair whether row is above column; it is transitive.
     """
     tier, instance = (
         kernels.order_tiers(majorities.slot_ptr, is_above.astype(np.uint8)),
@@ -139,7 +139,7 @@ def tiers_below(majorities: Majorities, is_above: AnyArray) -> Floats:
 
 
 def tie_notice(prefs: Preferences, name: str, text: str, is_tied: AnyArray) -> tuple[Notice, ...]:
-    """Return a notice on the slots that are tied, where there are any."""
+    """Return a notice that names the tied slots, if there are any."""
     slot = np.flatnonzero(is_tied)
     if not len(slot):
         return ()

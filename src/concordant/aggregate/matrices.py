@@ -21,21 +21,19 @@ CELLS_AT_ONCE = 20_000_000
 
 @dataclass(frozen=True)
 class Stack:
-    """Instances of one size m: a row of slots each, for matrices (instances, m, m)."""
+    """Instances with the same number m of candidates: a row of slots each, for matrices (instances, m, m)."""
 
     slots: Int64s
     cells: Int64s
-    """Where the matrix of each instance starts in flat arrays of all."""
+    """Offset of the matrix of each instance in flat arrays over all instances."""
 
     @property
     def size(self) -> int:
-        """How many candidates these instances have."""
+        """The number of candidates of each instance."""
         return int(self.slots.shape[1])
 
     def take(self, flat: Floats) -> Floats:
-        """Return the matrices of these instances (instances x m x m) from the flat array of all; a view for a single
-        one.
-        """
+        """Return the matrices of these instances (instances x m x m) from a flat array; a view for a single one."""
         m = self.size
         if len(self.cells) == 1:
             return flat[self.cells[0] : self.cells[0] + m * m].reshape(1, m, m)
@@ -43,9 +41,9 @@ class Stack:
 
 
 def sharing(group: Int32s) -> Floats:
-    """Return the projector on groups: 1 / the size of the group where two candidates share one, else 0.
+    """Return the projector onto groups: 1 / group size if two candidates are in the same group, else 0.
 
-    ``group`` has the groups of the candidates of stacked instances (instances x m).
+    ``group`` is the group of each candidate of the stacked instances (instances x m).
     """
     shared = (group[:, :, None] == group[:, None, :]).astype(np.float64)
     shared /= shared.sum(axis=2)[:, :, None]
@@ -66,7 +64,7 @@ def stacks(slot_ptr: Int64s) -> Iterator[Stack]:
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Flat square matrices of all instances: how much was compared, and by how much row was preferred to column."""
+    """Flat square matrices of all instances: the weight of comparisons, and the net preference for row over column."""
 
     compared: Floats
     net: Floats
@@ -75,7 +73,7 @@ class Comparisons:
 
 
 def comparisons(prefs: Preferences, counts: str) -> Comparisons:
-    """Add up the ballots' preferences over all pairs, as flat matrices of all instances."""
+    """Sum the ballots' preferences over all pairs, as flat matrices of all instances."""
     group = comparable_groups(prefs)
     if counts != "binary":
         views.check_matrix_size(prefs)
@@ -86,14 +84,14 @@ def comparisons(prefs: Preferences, counts: str) -> Comparisons:
 
 
 def times_compared(prefs: Preferences, matrices: views.WinMatrices) -> Floats:
-    """Return the weight of the ballots that compare every pair, whatever the result."""
+    """Return, for every pair, the weight of the ballots that compare it."""
     return np.asarray(matrices.wins + kernels.transpose_matrices(prefs.slot_ptr, matrices.wins) + matrices.ties)
 
 
 def comparable_groups(prefs: Preferences) -> Int32s:
-    """Return the group of every slot: candidates connected by ballots that rank them together, directly or in a chain.
+    """Return the connected component of every slot in the graph of candidates that some ballot compares.
 
-    An open ballot of one tier compares nothing.
+    An open ballot with a single tier compares nothing.
     """
     indptr, slot = prefs.indptr, prefs.entry_slot
     if prefs.open is not None:
@@ -106,6 +104,6 @@ def comparable_groups(prefs: Preferences) -> Int32s:
 
 
 def group_notices(prefs: Preferences, group: Int32s) -> tuple[Notice, ...]:
-    """Return notices on items nobody compared, and on groups that nobody compared with each other."""
+    """Return notices about items without comparisons, and about groups that no ballot compares with each other."""
     is_compared = np.bincount(group)[group] > 1
     return tuple(standing_notices(prefs, Standing(group, group, is_compared, is_compared), OF_MATRICES))

@@ -1,4 +1,4 @@
-"""Hyper-parameters that many methods declare, in one set of words."""
+"""Hyper-parameters that many methods declare, with the same wording."""
 
 from __future__ import annotations
 
@@ -15,32 +15,32 @@ def missing(default: str = "auto", *, choices: tuple[str, ...] = MISSING, more: 
 
 
 def missing_choices() -> str:
-    """Declare the same for models of choices, where candidates that were not chosen may be in the denominators."""
+    """Declare ``missing`` for choice models, in which candidates that were not chosen may be in the denominators."""
     return missing("ignore", choices=("ignore", "last-free"), more="; last-free keeps them in the denominators")
 
 
 def result(default: str = "permutation") -> str:
-    """Declare whether a consensus may have ties."""
+    """Declare whether the consensus may contain ties."""
     return param(default, "whether the consensus may contain ties", choices=("permutation", "weak"))
 
 
 def counts(default: str = "difference", doc: str = "strength of a ballot's preference between two items") -> str:
-    """Declare by how much a ballot prefers one item to another (``levels`` has the formulas)."""
+    """Declare how the strength of a ballot's preference is measured (``levels`` has the formulas)."""
     return param(default, doc, choices=COUNTS)
 
 
 def style_control() -> bool:
-    """Declare whether covariates of the comparisons are taken into account."""
+    """Declare whether to adjust for covariates of the comparisons."""
     return param(True, "adjust for covariates of the compared items (such as answer length), if there are any")
 
 
 def team_strength() -> str:
-    """Declare how the strength of a team follows from its members' scores."""
+    """Declare how the scores of its members determine the strength of a team."""
     return param("sum", "strength of a team: sum or mean of its members' scores", choices=TEAM_STRENGTHS)
 
 
 def since(default: str = "the last 365 days") -> str | None:
-    """Declare since when an item must have a result to be ranked."""
+    """Declare the date since which an item must have a result to be ranked."""
     return param(None, f"rank only items with a result since this date (or number); default: {default}")
 
 

@@ -1,9 +1,8 @@
-"""What rules that go in rounds share: first and last places among those left, who goes out, and tiers by several keys.
+"""Shared by rules with elimination rounds: first and last places, eliminations, and tiers by several keys.
 
-All instances go through their rounds together, so an election of a thousand instances takes as many steps as its
-longest. In every round out goes who stands lowest; of several that stand equally low, the one that stood lower in the
-latest earlier round where they differ, then the one with fewer Borda points. Those still equal go out together and
-stay tied.
+All instances go through their rounds together, so a thousand instances take as many steps as the longest one. Every
+round eliminates the lowest candidate. Ties are broken by the most recent earlier round in which the candidates differ,
+then by Borda points. Candidates that are still tied are eliminated together and share a rank.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
 
 
 class Papers:
-    """The ballots of all instances as papers that count for one place among the candidates that are left."""
+    """The ballots of all instances, restricted to the continuing candidates in each round."""
 
     def __init__(self, prefs: Preferences) -> None:
         self.n_ballots, self.n_slots = prefs.n_ballots, prefs.n_slots
@@ -36,15 +35,11 @@ class Papers:
         self.total = views.total_weight(prefs)
 
     def tops(self, is_left: Bools) -> tuple[Int64s, Int64s, Floats]:
-        """Return who is best on each ballot among the slots left: (ballot, slot, share of the ballot's weight); ties
-        share.
-        """
+        """Return the top continuing slots of each ballot: (ballot, slot, share of its weight); ties share equally."""
         return self._shared(np.flatnonzero(is_left[self.slot]), 1)
 
     def _shared(self, entry: Int64s, step: int) -> tuple[Int64s, Int64s, Floats]:
-        """Return the first (step 1) or last (step -1) tier of each ballot among these entries: (ballot, slot, share
-        of weight).
-        """
+        """Return the first (step 1) or last (step -1) tier of each ballot: (ballot, slot, share of weight)."""
         entry = entry[::step]
         ballot, tier = self.ballot[entry], self.tier[entry]
         starts = is_new(ballot)
@@ -53,16 +48,15 @@ class Papers:
         return ballot, slot, self.weight[ballot] / np.bincount(ballot, minlength=self.n_ballots)[ballot]
 
     def first_places(self, is_left: Bools) -> Floats:
-        """Return the weight of the ballots that put each slot first of those left; tied slots share a ballot."""
+        """Return the weight of the ballots that rank each continuing slot first; tied slots share a ballot."""
         _, slot, share = self.tops(is_left)
         return self._snapped(sum_by(slot, share, self.n_slots))
 
     def last_places(self, is_left: Bools) -> Floats:
-        """Return the weight of the ballots that put each slot last of those left; slots that a ballot does not name
-        share it.
+        """Return the weight of the ballots that rank each continuing slot last; unranked slots share a ballot.
 
-        Every slot gets a share from every ballot that leaves some slots unnamed; it is subtracted for those the ballot
-        names.
+        Every slot gets a share from every ballot that leaves some slots unranked; it is subtracted for those the ballot
+        ranks.
         """
         entry = np.flatnonzero(is_left[self.slot])
         size = np.bincount(self.instance_of_slot[is_left], minlength=len(self.total))
@@ -74,22 +68,22 @@ class Papers:
         return np.where(is_left, self._snapped(votes + sum_by(slot, share_of_last, self.n_slots)), 0.0)
 
     def _snapped(self, votes: Floats) -> Floats:
-        """Make votes equal that differ only by rounding."""
+        """Make votes equal if they differ only by rounding."""
         return snap(votes, self.instance_of_slot, self.total)
 
 
 @dataclass(frozen=True)
 class Elimination:
-    """The round every slot goes out in, from 0, and who was among several that stood lowest (see ``eliminate``)."""
+    """The round (from 0) in which each slot is eliminated, and the slots tied for last (see ``eliminate``)."""
 
     rounds: Int64s
     tie: Bytes
-    """1 for a slot whose tie was settled by earlier rounds or Borda points, 2 for one that went out with others."""
+    """1 for a slot whose tie was broken by earlier rounds or Borda points, 2 for one eliminated with others."""
 
     def notices(self, prefs: Preferences, what: str) -> tuple[Notice, ...]:
-        """Return notices on candidates whose ties were settled or not; ``what`` names what they were equal in."""
-        together = f"candidates were equal in {what} of all rounds and in Borda points and went out together"
-        settled = f"candidates were equal in {what}; earlier rounds or Borda points decided who went out first"
+        """Return notices about broken and unbroken ties; ``what`` names the tied quantity."""
+        together = f"candidates tied in {what} of all rounds and in Borda points and were eliminated together"
+        settled = f"candidates tied in {what}; earlier rounds or Borda points decided who was eliminated first"
         return (
             *tie_notice(prefs, "unbroken-ties", together, self.tie == 2),
             *tie_notice(prefs, "broken-ties", settled, self.tie == 1),
@@ -99,10 +93,10 @@ class Elimination:
 def eliminate(
     prefs: Preferences, standing: Callable[[Bools], Floats], fallback: AnyArray, scale: Floats
 ) -> Elimination:
-    """Exclude the lowest slot of every instance, round by round, until nobody is left.
+    """Eliminate the lowest slot of every instance, round by round, until none is left.
 
-    ``standing`` returns how high every slot stands among those left; values of an instance that lie within 1e-12 of its
-    ``scale`` are equal. Ties are settled by earlier rounds, latest first, then by ``fallback``.
+    ``standing`` returns the value of every slot among those left; values of an instance within 1e-12 of its ``scale``
+    are equal. Ties are broken by earlier rounds, most recent first, then by ``fallback``.
     """
     instance = views.instance_of_slot(prefs)
     tolerance = TIE_TOLERANCE * scale
@@ -124,16 +118,14 @@ def eliminate(
 
 
 def _lowest(values: Floats, among: Bools, instance: Int64s, tolerance: Floats) -> Bools:
-    """Return which of the slots ``among`` have the lowest value of their instance, within the tolerance."""
+    """Return which of the slots ``among`` have the lowest value in their instance, within the tolerance."""
     minimum = np.full(len(tolerance), np.inf)
     np.minimum.at(minimum, instance[among], values[among])
     return among & (values <= (minimum + tolerance)[instance])
 
 
 def tiers_below(prefs: Preferences, *keys: AnyArray) -> Floats:
-    """Return how many tiers are below every slot in its instance; higher keys are better, and the first key counts
-    most.
-    """
+    """Return the number of tiers below every slot in its instance; keys are compared in order, higher is better."""
     instance = views.instance_of_slot(prefs)
     order = np.lexsort((*keys[::-1], instance))
     level = np.cumsum(is_new(*(key[order] for key in keys)))
@@ -143,7 +135,7 @@ def tiers_below(prefs: Preferences, *keys: AnyArray) -> Floats:
 
 
 def majority_line(papers: Papers, votes: Floats) -> Floats:
-    """Return half of the votes that count in each instance: more than this is a majority."""
+    """Return half of the continuing votes in each instance; a majority is more than this."""
     return sum_by(papers.instance_of_slot, votes, len(papers.total)) / 2
 
 
@@ -164,7 +156,7 @@ def ballot_tables(
 
 
 def distinct_rows(table: AnyArray, weight: Floats) -> tuple[AnyArray, Floats]:
-    """Join equal rows of a table and add their weights."""
+    """Merge equal rows of a table and add their weights."""
     if not table.size:
         return table, weight
     whole = np.ascontiguousarray(table)

@@ -1,9 +1,9 @@
-"""Published experiments: what to run, what was published, what came out. One file each.
+"""Published experiments: how to run them, the published figures, the obtained figures, and the claims. One file each.
 
-A file is one experiment: ``run`` does the work and returns plain data, ``tables`` lays it out (published figures below
-those that came out), ``TITLE`` and ``NOTES`` are what a page says around the tables, and ``to_markdown`` is that page.
-Where there is more to it, ``draw`` makes pictures, ``told`` says in words what the tables show, and ``plain`` makes the
-result ready for JSON.
+A file is one experiment. ``run`` returns the result as plain data; ``tables`` lays it out, with published figures and
+differences below the obtained ones, and ends with the claims of the paper (``claims``, with verdicts computed from the
+result: see ``_claims``). ``TITLE``, ``ABOUT`` and ``NOTES`` are the texts of its page, ``to_markdown`` is the page in
+Markdown, ``plain`` the result for JSON, and ``draw`` saves figures. ``reporting.about_experiments`` makes HTML pages.
 
-Only ``concordant reproduce`` imports from here; the room may import everything but the faces.
+Only ``concordant reproduce`` and ``reporting`` import from here.
 """

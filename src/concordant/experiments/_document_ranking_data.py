@@ -1,13 +1,13 @@
 """Feature files of learning to rank as folds: training, validation and test rows.
 
-Four layouts are recognised, the files packed or not:
+Four layouts are recognised, with compressed or plain files:
 
 - parts ``S1.txt`` … ``S5.txt`` (LETOR 4.0): fold f trains on S(f) to S(f+2), validates on S(f+3), tests on S(f+4);
 - folders ``Fold1`` … with ``train.txt``, ``vali.txt`` and ``test.txt`` (MSLR-WEB10K, MSLR-WEB30K, LETOR);
-- one folder with a training and a test file, and perhaps a validation file (Yahoo: ``set1.train.txt``, …);
-- a single file: a tenth of the queries, drawn at random, is the test set.
+- one folder with a training and a test file, and an optional validation file (Yahoo: ``set1.train.txt``, …);
+- a single file: a random tenth of the queries is the test set.
 
-Where there is no validation file, a tenth of the training queries is taken for it.
+Without a validation file, a tenth of the training queries is used for validation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from concordant.types import AnyArray, Bools, Floats, Int64s
 
 PARTS = ("S1", "S2", "S3", "S4", "S5")
 MQ2008 = "letor4-mq2008"
-SHARE = 10  # one query in so many is set aside
+SHARE = 10  # one query in ten is held out
 
 
 class Rows(NamedTuple):
@@ -58,7 +58,7 @@ class Fold(NamedTuple):
 
 
 class DataSet(NamedTuple):
-    """A data set found on disk: its folds are read one after the other, when they are asked for."""
+    """A data set on disk; its folds are read one after the other, on request."""
 
     name: str
     fold_names: tuple[str, ...]
@@ -69,7 +69,7 @@ def find(data: DataFolder) -> DataSet:
     """Find a data set: MQ2008 below a folder of public data, or the set in the given folder or file."""
     root = data or os.environ.get("CONCORDANT_DATA")
     if not root:
-        data_folder(None, MQ2008)  # says where to get it
+        data_folder(None, MQ2008)  # raises
     path = Path(root or "")
     if path.is_file():
         return DataSet(path.name.split(".")[0], ("split",), lambda _: _of_file(path))
@@ -84,7 +84,7 @@ def find(data: DataFolder) -> DataSet:
     if path.is_dir() and _containing(path, "train"):
         return DataSet(path.name, ("split",), lambda _: iter([_of_folder("split", path)]))
     raise InputError(
-        f"{path} holds no set this experiment knows: give one file, or a folder with S1.txt to S5.txt (LETOR MQ2008), "
+        f"{path} has no known layout: give one file, or a folder with S1.txt to S5.txt (LETOR MQ2008), "
         "with Fold1 … of train.txt, vali.txt and test.txt (MSLR), or with set1.train.txt and set1.test.txt (Yahoo)."
     )
 
@@ -117,14 +117,14 @@ def _of_file(path: Path) -> Iterator[Fold]:
 
 
 def _file(folder: Path, stem: str) -> Path | None:
-    """Return the file of a name, whatever its endings."""
+    """Return the file with this name and any extension."""
     return (
         next((path for path in sorted(folder.glob(f"{stem}.*")) if path.is_file()), None) if folder.is_dir() else None
     )
 
 
 def _containing(folder: Path, word: str) -> Path | None:
-    """Return the first file whose name contains a word and that holds feature rows."""
+    """Return the first file of feature rows whose name contains a word."""
     sizes = (".query", ".group")
     candidates = (
         path for path in sorted(folder.iterdir()) if word in path.name.lower() and not set(sizes) & set(path.suffixes)
@@ -133,7 +133,7 @@ def _containing(folder: Path, word: str) -> Path | None:
 
 
 def _read(*paths: Path) -> list[Rows]:
-    """Read files and pad all to the same number of features, as files leave out trailing zeros."""
+    """Read files and pad all to the same number of features; files omit trailing zeros."""
     parts = [Rows(*read_features(path)) for path in paths]
     width = max(rows.X.shape[1] for rows in parts)
     return [rows._replace(X=np.pad(rows.X, ((0, 0), (0, width - rows.X.shape[1])))) for rows in parts]
@@ -150,7 +150,7 @@ def _split(rows: Rows) -> tuple[Rows, Rows]:
     """Split off a tenth of the queries, drawn at random with a fixed seed: (rest, held out)."""
     codes = np.unique(rows.query)
     if len(codes) < SHARE:
-        raise InputError(f"There are {len(codes)} queries, too few to set a tenth aside: give at least {SHARE}.")
+        raise InputError(f"There are {len(codes)} queries, too few to hold out a tenth: give at least {SHARE}.")
     held_out = np.random.default_rng(0).permutation(codes)[: len(codes) // SHARE]
     is_held_out = np.isin(rows.query, held_out)
     return rows.take(~is_held_out), rows.take(is_held_out)

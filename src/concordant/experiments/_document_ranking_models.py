@@ -1,10 +1,9 @@
-"""The models of the document-ranking experiment: which rankers, which settings, how a setting is chosen.
+"""The models of the document-ranking experiment, their settings, and how settings are chosen.
 
-All see standardised features. A setting is chosen by MAP on the validation part; stochastic models and boosted trees
-also stop where that is best. Everything else is as in Tran, Phung and Venkatesh (2016): L-BFGS until the loss
-improves by less than 1e-5 or for 100 iterations, 1,000 stochastic updates for models that are sampled. The last rows
-are no models of the paper: other losses, boosting, a kernel, a network, trees, and ``blend``, the strongest model of
-``concordant.learn``.
+All models see standardised features. Settings are chosen by MAP on the validation part, which also stops stochastic
+models and boosted trees early. Everything else follows Tran, Phung and Venkatesh (2016): L-BFGS until the loss improves
+by less than 1e-5 or for 100 iterations, 1,000 stochastic updates for sampled models. The last rows are not in the
+paper: other losses, boosting, a kernel, a network, trees, and ``blend``, the strongest model of ``concordant.learn``.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from concordant import learn, metrics
+from concordant.errors import OneQueryWarning
 from concordant.experiments._document_ranking_data import Rows
 from concordant.types import AnyArray, Floats
 
@@ -43,20 +43,20 @@ class Model:
     settings: Settings = field(default_factory=dict)
     grid: Sequence[Settings] = ALPHAS
     published: str = ""
-    """What the paper calls it."""
+    """Its name in the paper."""
     is_watched: bool = False
-    """Whether it also stops by the validation part."""
+    """Whether training stops early by the validation part."""
     is_sampled: bool = False
-    """Whether the paper's number of stochastic updates applies."""
+    """Whether it takes the paper's number of stochastic updates."""
     is_linear: bool = True
-    """Whether second-order features make another model of it."""
+    """Whether it is linear, so that second-order features change it."""
 
     def fit(self, train: Rows, valid: Rows) -> tuple[Predict, Settings]:
         """Fit to the training rows with the settings that are best on the validation rows."""
         return _best(self.fits(train), train, valid)
 
     def fits(self, train: Rows) -> list[tuple[Settings, Fit]]:
-        """Return for every setting of the grid the function that fits with it."""
+        """Return, for every setting of the grid, a function that fits with it."""
         settings = dict(self.settings)
         if self.is_sampled:
             batches = -(-train.n_queries // settings["batch"])
@@ -124,6 +124,7 @@ def _fit(name: str, settings: Settings, is_watched: bool, train: Rows, valid: Ro
     watched = {"valid": tuple(valid)} if is_watched else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # 100 iterations are the paper's rule
+        warnings.simplefilter("ignore", OneQueryWarning)  # training time is also measured with one large query
         ranker.fit(train.X, train.y, qid=train.query, **watched)
     if "qid" in inspect.signature(ranker.predict).parameters:
         return lambda rows: ranker.predict(rows.X, qid=rows.query)
@@ -131,7 +132,7 @@ def _fit(name: str, settings: Settings, is_watched: bool, train: Rows, valid: Ro
 
 
 def _best(fits: Sequence[tuple[Settings, Fit]], train: Rows, valid: Rows) -> tuple[Predict, Settings]:
-    """Fit with every setting; return the one with the largest MAP on the validation rows, the first of equals."""
+    """Fit with every setting; return the model with the highest MAP on the validation rows, the first of ties."""
     results = []
     for chosen, fit in fits:
         predict = fit(train, valid)

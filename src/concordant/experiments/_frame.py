@@ -1,9 +1,11 @@
-"""The frame of all experiments: where the data are, tables and pages of what came out, pictures, tests of claims."""
+"""Shared parts of all experiments: data folders, result tables, Markdown pages and figures."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,7 +14,7 @@ from concordant.metrics.significance import paired_t_test
 from concordant.narrative.plots import panels
 from concordant.types import Floats
 
-COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e")
+COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e", "#b0453f", "#5d6b75")
 LEVEL = 0.05
 _DATA = arg("data", shown="DIR")
 DataFolder = str | os.PathLike[str] | None
@@ -25,37 +27,45 @@ def silent(_: str) -> None:
     """Report no progress."""
 
 
-# ---- what to run ----
+class About(NamedTuple):
+    """What a page says about an experiment: the paper, the setting, the data."""
+
+    paper: str
+    setting: str
+    data: str
+
+
+# ---- data ----
 def data_folder(root_given: DataFolder, *parts: str) -> Path:
-    """Return the folder of a public data set below the given root or ``CONCORDANT_DATA``; else say where to get it."""
+    """Return the folder of a public data set below the given root or ``CONCORDANT_DATA``; raise if it is missing."""
     root = root_given or os.environ.get("CONCORDANT_DATA")
     name = "/".join(parts)
     if not root:
         raise InputError(
-            f"This experiment reads the public data set {name}: say where it is with " + _DATA + " or CONCORDANT_DATA."
+            f"This experiment reads the public data set {name}: give its folder with " + _DATA + " or CONCORDANT_DATA."
         )
     folder = Path(root).joinpath(*parts)
     if not folder.is_dir():
-        raise InputError(f"{folder} is not there: put the files of {name} in it, or give another " + _DATA + ".")
+        raise InputError(f"{folder} does not exist: put the files of {name} there, or give another " + _DATA + ".")
     return folder
 
 
-def existing(folder: Path, *names: str, otherwise: str = "put it in, or give another " + _DATA) -> Path:
+def existing(folder: Path, *names: str, otherwise: str = "put it there, or give another " + _DATA) -> Path:
     """Return the first of these files that exists; else raise an error with what to do."""
     for name in names:
         if (folder / name).is_file():
             return folder / name
-    raise InputError(f"{folder / names[0]} is not there: " + otherwise + ".")
+    raise InputError(f"The file {folder / names[0]} does not exist: " + otherwise + ".")
 
 
 def check_sets(names: Iterable[str], known: Sequence[str]) -> None:
-    """Refuse a data set that is not one of the experiment's."""
+    """Raise an error for an unknown data set."""
     for name in names:
         if name not in known:
             raise InputError(f"There is no set {name!r}: use {(' or ' if len(known) == 2 else ', ').join(known)}.")
 
 
-# ---- what was published ----
+# ---- published figures ----
 def published(n_figures: int, text: str) -> dict[str, tuple[float, ...]]:
     """Read figures as a paper prints them: per line a name, which may contain blanks, and ``n_figures`` numbers."""
     rows = {}
@@ -65,9 +75,9 @@ def published(n_figures: int, text: str) -> dict[str, tuple[float, ...]]:
     return rows
 
 
-# ---- what came out ----
+# ---- result tables ----
 class ResultTable(NamedTuple):
-    """A table to show: the first ``n_text`` columns are words, the others figures, flush right."""
+    """A table whose first ``n_text`` columns are text; the others are numbers, aligned right."""
 
     title: str
     header: Sequence[str]
@@ -78,28 +88,49 @@ class ResultTable(NamedTuple):
         """Return the table in Markdown, without its title."""
         rule = ["---" if c < self.n_text else "---:" for c in range(len(self.header))]
         lines = [self.header, rule, *self.rows]
-        return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+        return "\n".join("| " + " | ".join(map(_markdown_cell, line)) + " |" for line in lines)
+
+
+def _markdown_cell(cell: str) -> str:
+    """Return a cell for Markdown; indented ones, such as published figures, are in italics."""
+    text = cell.replace("|", "\\|")
+    return f"*{text.strip()}*" if text.startswith("  ") else text
 
 
 def with_published(
-    rows: Iterable[Row], columns: Sequence[str], name: str = "method", published: str = "published", called: str = ""
+    rows: Iterable[Row],
+    columns: Sequence[str],
+    name: str = "method",
+    published: str = "published",
+    called: str = "",
+    *,
+    differences: bool = True,
 ) -> list[list[str]]:
-    """Return table rows with two decimals, each followed by the published figures; ``significant`` columns
-    get a star.
+    """Return table rows with two decimals, each followed by the published figures and the differences from them.
+
+    Columns listed in ``significant`` get a star. Without ``differences`` (published on other data) there are none.
     """
     lines = []
     for row in rows:
         starred = row.get("significant", ())
         lines.append([row[name], *(f"{row[c]:.2f}{'*' if c in starred else ''}" for c in columns)])
-        if published_figures := row[published]:
-            figures = (f"{published_figures[c]:.2f}" if c in published_figures else "" for c in columns)
-            lines.append([f"  {called or published}", *figures])
+        if figures := row[published]:
+            lines.append([f"  {called or published}", *(f"{figures[c]:.2f}" if c in figures else "" for c in columns)])
+            if differences:
+                gaps = (_signed(row[c] - figures[c]) if c in figures else "" for c in columns)
+                lines.append(["  difference", *gaps])
     return lines
 
 
+def _signed(difference: float) -> str:
+    """Return a difference with two decimals and its sign; none for 0.00."""
+    text = f"{difference:+.2f}"
+    return "0.00" if text in ("+0.00", "-0.00") else text
+
+
 def markdown_page(title: str, tables: Iterable[ResultTable], *more: str) -> str:
-    """Join a title, tables below theirs and further texts into a page."""
-    parts = [text for table in tables for text in (f"## {table.title}", table.to_markdown())]
+    """Return a Markdown page: the title, the tables with their titles, and further texts."""
+    parts = [text for table in tables for text in (f"## {table.title}" if table.title else "", table.to_markdown())]
     return "\n\n".join([f"# {title}", *(part.strip() for part in (*parts, *more) if part.strip())]) + "\n"
 
 
@@ -113,15 +144,25 @@ def is_better(difference: Floats) -> bool:
     return bool(difference.mean() > 0 and paired_t_test(difference) < LEVEL)
 
 
-# ---- pictures ----
+# ---- figures ----
 def figure(columns: int, width: float, height: float) -> tuple[Any, list[Any]]:
     """Return a Matplotlib figure with this many axes side by side."""
     return panels(columns, width, height, label_size=8)
 
 
-def save_figure(drawn: Any, folder: str | os.PathLike[str], name: str) -> str:
-    """Save a figure as svg in a folder (made if need be) and return its path."""
+def save_figure(drawn: Any, folder: str | os.PathLike[str], name: str, caption: str = "") -> str:
+    """Save a figure as SVG in a folder, which is created if necessary, and return its path.
+
+    The caption becomes the title in the file's metadata, where ``caption_of`` finds it.
+    """
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(os.fspath(folder), f"{name}.svg")
-    drawn.savefig(path, metadata={"Date": None})
+    title = caption or name.replace("-", " ").capitalize()
+    drawn.savefig(path, metadata={"Date": None, "Title": title})
     return path
+
+
+def caption_of(svg: str) -> str:
+    """Return the caption of a figure that ``save_figure`` wrote."""
+    match = re.search(r"<dc:title>(.*?)</dc:title>", svg, re.DOTALL)
+    return unescape(match.group(1)) if match else "Figure"

@@ -1,4 +1,4 @@
-"""The rankings behind the tables of the Lehmer code paper: Sushi, Jester and MovieLens as matrices of ranks."""
+"""Data of the Lehmer experiment: Sushi, Jester, MovieLens and PrefLib as rankings."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def sushi(data: DataFolder) -> Preferences:
 
 
 def jester_permutations(data: DataFolder) -> Preferences:
-    """Return the users who rated all 100 jokes, each an order of the jokes (equal ratings in the jokes' order)."""
+    """Return an order of the jokes for every user who rated all 100; ties are in the order of the jokes."""
     ratings = _jester(data)
     ratings = ratings[(ratings != NOT_RATED).all(axis=1)]
     return _from_orders(np.argsort(-ratings, axis=1, kind="stable"))
 
 
 def jester_weak(data: DataFolder) -> Preferences:
-    """Return all users, ratings rounded to whole numbers; jokes not rated are left out."""
+    """Return a ranking with ties for every user, ratings rounded to integers; unrated jokes are left out."""
     ratings = _jester(data)
     return from_ranks(np.where(ratings == NOT_RATED, np.nan, -np.rint(ratings)))
 

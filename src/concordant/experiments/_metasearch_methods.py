@@ -1,7 +1,7 @@
-"""What the metasearch experiment runs under which name, what was published, and why the two differ where they do.
+"""Methods and settings of the metasearch experiment, the published figures, and reasons for differences from them.
 
-No setting is chosen by looking at test parts: a contestant either has fixed settings, or lists ``choices`` of which
-each fold takes the one with the most N@5 on the four other parts.
+No setting is chosen on the test part of a fold: a contestant either has fixed settings, or lists ``choices``, of which
+each fold takes the one with the highest N@5 on the four other parts.
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ COLUMNS = (*(f"{letter}@{k}" for letter in "NP" for k in range(1, 6)), "MAP")
 
 @dataclass(frozen=True)
 class Contestant:
-    """A method with the settings it has here."""
+    """A method and its settings in this experiment."""
 
     method: str
     settings: Settings = field(default_factory=dict)
     choices: Sequence[Settings] = ()
-    """Further settings to choose from, on the parts that are not tested."""
+    """Alternative settings; one is chosen on the parts that are not tested."""
     learns: bool = False
     """Fitted to the labels of the training parts."""
     validates: bool = False
-    """Chooses the best state of its training on the validation part."""
+    """Keeps the training state that is best on the validation part."""
     is_seeded: bool = False
-    """Run with several seeds; figures are means over them."""
+    """Run with several seeds and averaged over them."""
     library: str = ""
-    """Must be installed for it, beside concordant."""
+    """Name of an additional library that it needs."""
     is_upside_down: bool = False
-    """Reads the lists with the largest rank as the best."""
+    """Reads the lists in reverse: the largest rank is the best."""
     reasons: Mapping[str, str] = field(default_factory=dict)
-    """By set: why the published figures differ by more than 0.5."""
+    """By set: why figures differ from the published ones by more than 0.5."""
 
 
 BOTH = ("MQ2008-agg", "MQ2007-agg")
@@ -49,7 +49,7 @@ def _trained(method: str, **settings: object) -> Contestant:
     return Contestant(method, settings, learns=True, validates=True, is_seeded=True, reasons=better)
 
 
-# What is run unless methods are named: all of these that are installed. Other names are methods with their defaults.
+# The default methods (those that are installed). Any other name is a method with its default settings.
 CONTESTANTS: Mapping[str, Contestant] = {
     "rrf": Contestant("rrf"),
     "calibrated-rrf": Contestant("calibrated-rrf"),
@@ -69,8 +69,8 @@ CONTESTANTS: Mapping[str, Contestant] = {
         LIST_RIDGES,
         reasons=dict.fromkeys(
             BOTH,
-            "better at the top than the published row, which comes from 100 gradient steps; here the likelihood is "
-            "maximised under a prior",
+            "better at the top than the published row, which comes from 100 gradient steps; here the penalised "
+            "likelihood is maximised",
         ),
     ),
     "ordered-partitions": Contestant("ordered-partitions", {"errors": "none"}, GAMMAS),
@@ -82,15 +82,15 @@ CONTESTANTS: Mapping[str, Contestant] = {
         is_upside_down=True,
         reasons=dict.fromkeys(
             BOTH,
-            "the published row (the best of three distances on each set) also reads the lists upside down: this is the "
-            "Spearman distance read so; what else differs was not found, perhaps how the agents' weights are learnt",
+            "the published row (the best of three distances on each set) also reads the lists in reverse; with the "
+            "Spearman distance this explains part of the difference, the rest is unexplained",
         ),
     ),
     "svp": Contestant(
         "svp",
         {"steps": 1},
         tuple({"counts": counts} for counts in ("difference", "scaled-difference", "binary", "log")),
-        reasons={"MQ2007-agg": "the counts and steps behind the published row were not found; MQ2008-agg comes out"},
+        reasons={"MQ2007-agg": "the counts and the number of steps behind the published row are unknown"},
     ),
     "ulara": Contestant("ulara"),
     "cranking": Contestant("cranking", learns=True),
@@ -101,34 +101,41 @@ CONTESTANTS: Mapping[str, Contestant] = {
     "lehmer": Contestant("lehmer"),
     "mpm": Contestant("mpm", {"prior": 0.1}),
     "theta-mpm": Contestant(
-        "mpm", {"prior": 0.1}, learns=True, reasons={"MQ2007-agg": "better than published, by 9 of 1,692 queries"}
+        "mpm",
+        {"prior": 0.1},
+        learns=True,
+        reasons={"MQ2007-agg": "better than published at P@1, by 9 of 1,692 queries"},
     ),
+    "mpm-adherence": Contestant("mpm", {"prior": 0.1, "adherence": True, "adherence_prior": "none"}),
     "theta-mpm-variances": Contestant("mpm", {"variances": "learnt", "prior": 0.1}, learns=True),
     "lr-i": replace(
         _trained("expert-ranker", counts="binary"),
         reasons={
             "MQ2008-agg": "better than published",
-            "MQ2007-agg": "better at the first place; what is below is hardly more than the interval over seeds",
+            "MQ2007-agg": "better at the first rank; the rest is within the 95% CI over seeds, or close to it",
         },
     ),
     "lr-r": replace(
         _trained("expert-ranker", counts="scaled-difference"),
         reasons={
-            "MQ2008-agg": "better from the second place on and in MAP; why the first place is lower (with 20 "
-            "seeds, too) is not known",
+            "MQ2008-agg": "better from the second rank on and in MAP; the lower figure at the first rank (also with 20 "
+            "seeds) is unexplained",
         },
     ),
     "lr-logr": _trained("expert-ranker", counts="log"),
+    "lr-logr-2": _trained("expert-ranker", counts="log", components=2),
     "lr-logr-combined": _trained("expert-ranker", counts="log", scope="combined"),
     "best": Contestant("expert-blend", learns=True, is_seeded=True, library="lightgbm"),
     "crf": _trained("crf"),
     "supervised-markov-chain": Contestant("supervised-markov-chain", learns=True, validates=True),
 }
-# Those trained on labels that have to beat others, and whom (where they are in the table).
+# Methods trained on labels, and the methods that they are compared with (where both are in the table).
 SUPERVISED = ("lr-i", "lr-r", "lr-logr", "crf", "supervised-markov-chain", "best")
 OPPONENTS = ("rrf", "cps", "lr-logr", "crf")
-# The baselines of Volkovs and Zemel (2012) as their figures come out, and the strongest there are on these lists.
+# The baselines of Volkovs and Zemel (2012) in the configuration that gives their figures, the two that Volkovs,
+# Larochelle and Zemel (2012) add, and the strongest baselines on these lists.
 PUBLISHED_BASELINES = ("borda-upside-down", "cps-upside-down", "svp", "bradley-terry", "plackett-luce")
+PUBLISHED_BASELINES_WITH_FUSION = (*PUBLISHED_BASELINES, "copeland-difference", "rrf")
 BASELINES = ("rrf", "borda", "copeland-difference", "cps", "svp", "bradley-terry", "plackett-luce")
 
 # Table 3 of Volkovs, Larochelle and Zemel (2012) and table 1 of Volkovs and Zemel (2012), by the name of the contestant

@@ -1,12 +1,12 @@
-"""The multinomial preference model by plain gradient steps, as its first authors fitted it.
+"""The multinomial preference model fitted by plain gradient ascent, as in the paper.
 
-Scores and log-variances of all films climb the log-likelihood per unit count together, a fixed number of steps of a
-fixed length from equal scores. On MovieLens this stops long before the optimum, and where it stops shows in the last
-places of table 3 of Volkovs and Zemel (2012). It is here for that table only: ``mpm`` finds the optimum itself.
+Scores and log-variances of all films start equal and take a fixed number of steps with a fixed step size on the
+log-likelihood per unit count. On MovieLens this stops long before the optimum, which explains the bottom films of table
+3 of Volkovs and Zemel (2012). It serves that table only: ``mpm`` finds the optimum.
 
 With x_ij = (s_i - s_j) / (g_i + g_j), a share net_ij of the counts for i against j, and Z = sum over i != j of e^x_ij:
-the slope in x_ij, taken with its mirror image, is a_ij = net_ij - (e^x_ij - e^-x_ij) / Z; that in s_i is the sum over j
-of a_ij / (g_i + g_j), and that in log g_i minus g_i times the sum of a_ij x_ij / (g_i + g_j).
+the gradient in x_ij, combined with that in x_ji, is a_ij = net_ij - (e^x_ij - e^-x_ij) / Z; in s_i it is the sum over
+j of a_ij / (g_i + g_j), and in log g_i it is minus g_i times the sum of a_ij x_ij / (g_i + g_j).
 """
 
 from __future__ import annotations

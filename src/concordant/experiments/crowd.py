@@ -1,30 +1,32 @@
 """Ranking documents by the judgements of a crowd (Volkovs, Larochelle and Zemel 2012, table 2).
 
-Workers judged documents of topics as relevant or not; for some documents gold labels are known. Topics are split at
-random into 60% to learn from, 20% to validate on and 20% to test on, five times. Every system ranks the documents of
-the test topics, and the order of those with gold labels is scored by NDCG at 1 to 10.
+Workers judged documents of topics as relevant or not; gold labels are known for some documents. Topics are split at
+random into 60% for training, 20% for validation and 20% for testing, five times. Every system ranks the documents of
+the test topics; the order of those with gold labels is evaluated by NDCG at 1 to 10.
 
-    condorcet       Copeland's points of summed differences
-    majority-vote   judgements for the document minus those against it
-    lr-consensus    linear LambdaRank on the singular vectors of the summed preferences of all workers
-    lr-labeled      the same with own features for workers with at least 500 judgements in the training topics and a
-                    pooled matrix of all others, from judgements of documents with gold labels only
-    lr-unlabeled    the same from all judgements
-    lr-unlabeled-200  the same where 200 judgements are enough, so that about as many workers as in the paper have own
-                    features
-    dawid-skene     true categories and confusion matrices of the workers by expectation-maximisation, no gold labels
-    theta-mpm       workers count by their agreement with the gold labels of the training topics
-    ulara           workers count by their agreement with the mean rank of each document, no gold labels
-    cranking        posterior mean ranks, with a dispersion per worker learnt from the gold labels of training topics
+    condorcet         Copeland scores on summed differences
+    majority-vote     judgements "relevant" minus judgements "not relevant"
+    lr-consensus      linear LambdaRank on the singular vectors of the summed preferences of all workers
+    lr-labeled        the same with separate features for workers with at least 500 judgements in the training topics
+                      and one pooled matrix for all others, from judgements of documents with gold labels only
+    lr-unlabeled      the same from all judgements
+    lr-unlabeled-200  the same with a threshold of 200 judgements, so that about as many workers as in the paper have
+                      separate features
+    lr-unlabeled-2    lr-unlabeled with two singular vector pairs
+    dawid-skene       true classes and confusion matrices of the workers by expectation-maximisation, no gold labels
+    theta-mpm         workers weighted by their agreement with the gold labels of the training topics
+    ulara             workers weighted by their agreement with the mean rank of each document, no gold labels
+    cranking          posterior mean ranks, with a dispersion per worker learnt from the gold labels of training topics
 
-The published table is on task 2 of TREC's crowdsourcing track of 2011, which is not public. These are the votes that
-the participants of task 1 of the same track collected, on fewer topics with far fewer gold labels: the order of the
-systems can be compared, the figures cannot.
+The published table is on task 2 of the TREC 2011 crowdsourcing track, which is not public. This experiment uses the
+votes that the participants of task 1 of the same track collected, on fewer topics with far fewer gold labels: compare
+the order of the systems, not the figures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,25 @@ from concordant import datasets, views
 from concordant.analysis import crowd
 from concordant.evaluation import evaluate
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, Settings, published, silent
+from concordant.experiments._claims import (
+    Claim,
+    Difference,
+    as_rows,
+    claims_table,
+    is_above,
+    untestable,
+)
+from concordant.experiments._frame import (
+    LEVEL,
+    About,
+    DataFolder,
+    Progress,
+    ResultTable,
+    Row,
+    Settings,
+    published,
+    silent,
+)
 from concordant.labels import Labels
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
@@ -41,16 +61,24 @@ from concordant.support.text import format_p
 from concordant.types import Floats
 
 TITLE = "Ranking documents by the judgements of a crowd"
+ABOUT = About(
+    paper="M. Volkovs, H. Larochelle and R. Zemel, Learning to rank by aggregating expert preferences, CIKM 2012 "
+    "(section 5, table 2).",
+    setting="Five random splits of the topics: 60% for training, 20% for validation, 20% for testing. Every system "
+    "ranks the documents of the test topics by the workers' judgements. NDCG at 1 to 10, documents with gold labels.",
+    data="Votes of task 1 of the TREC 2011 crowdsourcing track (Vuurens and others, and all other participants). The "
+    "paper uses task 2, which is not public.",
+)
 CUTOFFS = range(1, 11)
 COLUMNS = tuple(f"N@{k}" for k in CUTOFFS)
 METRICS = tuple(f"ndcg@{k}" for k in CUTOFFS)
 SPLITS = 5
 BASELINES = ("majority-vote", "lr-consensus")
-FEW = 40  # judgements below which the paper counts a worker as one who said little
+FEW = 40  # judgements; the paper counts the workers below
 THRESHOLDS = (500, 200)
 MIN_ON_GOLD = 20  # judgements of gold documents from which a worker's accuracy is compared with its estimate
 
-# name -> system of concordant.analysis.crowd, its settings, whether only documents with gold labels are looked at
+# name -> system of concordant.analysis.crowd, its settings, whether it sees only documents with gold labels
 SYSTEMS: Mapping[str, tuple[str, Settings, bool]] = {
     "condorcet": ("condorcet", {}, False),
     "majority-vote": ("majority-vote", {}, False),
@@ -58,6 +86,7 @@ SYSTEMS: Mapping[str, tuple[str, Settings, bool]] = {
     "lr-labeled": ("hybrid", {}, True),
     "lr-unlabeled": ("hybrid", {}, False),
     "lr-unlabeled-200": ("hybrid", {"min_preferences": 200}, False),
+    "lr-unlabeled-2": ("hybrid", {"components": 2}, False),
     "dawid-skene": ("dawid-skene", {}, False),
     "theta-mpm": ("theta-mpm", {}, False),
     "ulara": ("ulara", {}, False),
@@ -83,7 +112,7 @@ def n_steps() -> int:
 
 
 def run(data: DataFolder, seed: int = 0, progress: Progress = silent) -> dict[str, Any]:
-    """Return a row per system, what the data hold, the tests against two baselines, and how reliable workers are."""
+    """Return a row per system, counts of the data, tests between systems, and the reliability of the workers."""
     folder = frame.data_folder(data, "trec2011-crowd")
     loaded = datasets.load("crowd-2011-all", folder.parent)
     assert isinstance(loaded, Preferences)
@@ -118,19 +147,20 @@ def run(data: DataFolder, seed: int = 0, progress: Progress = silent) -> dict[st
         "rows": rows,
         "counts": {"here": counts(loaded, gold), "with gold": counts(prefs, gold), "published": PUBLISHED_COUNTS},
         "tests": _tests(by_system),
+        "pairs": _pairs(by_system),
         "workers": {**_workers(prefs, gold), "alone": np.mean(n_experts, axis=0).tolist()},
     }
 
 
 def binary(labels: Labels) -> Labels:
-    """Return gold labels of 0 and 1: relevant and highly relevant are the same."""
+    """Return gold labels of 0 and 1; relevant and highly relevant are both 1."""
     assert labels.instances is not None
     topic = labels.instances.take(np.repeat(np.arange(labels.n_instances), np.diff(labels.ptr)))
     return Labels(topic, labels.items.take(labels.item), (labels.label >= 1).astype(np.float64))
 
 
 def splits(topics: Sequence[str], seed: int) -> list[tuple[list[str], list[str], list[str]]]:
-    """Draw topics to learn from (60%), to validate on and to test on (20% each), five times."""
+    """Draw topics for training (60%), validation and testing (20% each), five times."""
     rng, parts = np.random.default_rng(seed), []
     for _ in range(SPLITS):
         drawn = [topics[k] for k in rng.permutation(len(topics)).tolist()]
@@ -222,12 +252,33 @@ def _tests(by_system: Mapping[str, Sequence[Mapping[str, Floats]]]) -> list[Row]
     return rows
 
 
-def _by_topic(by_split: Sequence[Mapping[str, Floats]]) -> Floats:
-    """Return the mean NDCG over cutoffs of every tested topic, averaged over the splits that test it."""
+# The paper's comparisons of learnt systems: name, with whom.
+PAIRS = (("lr-labeled", "lr-consensus"), ("lr-unlabeled", "lr-consensus"), ("lr-unlabeled", "lr-unlabeled-2"))
+
+
+def _pairs(by_system: Mapping[str, Sequence[Mapping[str, Floats]]]) -> Row:
+    """Compare learnt systems with each other by the mean over cutoffs, and the last two of the paper by cutoff."""
+    quality = {name: _by_topic(by_split) for name, by_split in by_system.items()}
+    known = [pair for pair in PAIRS if set(pair) <= set(quality)]
+    gaps = [100 * (quality[name] - quality[other]) for name, other in known]
+    adjusted = holm([paired_t_test(gap) for gap in gaps])
+    means = [
+        {"method": name, "against": other, "difference": float(gap.mean()), "p": float(p)}
+        for (name, other), gap, p in zip(known, gaps, adjusted, strict=True)
+    ]
+    by_cutoff = {}
+    for k, column in enumerate(COLUMNS):
+        gap = 100 * (_by_topic(by_system["lr-unlabeled"], k) - _by_topic(by_system["lr-labeled"], k))
+        by_cutoff[column] = {"difference": float(gap.mean()), "p": paired_t_test(gap)}
+    return {"means": means, "by cutoff": by_cutoff}
+
+
+def _by_topic(by_split: Sequence[Mapping[str, Floats]], cutoff: int | None = None) -> Floats:
+    """Return the NDCG at a cutoff (by default the mean over all) of every tested topic, averaged over splits."""
     by_topic: dict[str, list[float]] = {}
     for of_split in by_split:
         for topic, values in of_split.items():
-            by_topic.setdefault(topic, []).append(float(values.mean()))
+            by_topic.setdefault(topic, []).append(float(values.mean() if cutoff is None else values[cutoff]))
     return np.array([np.mean(by_topic[topic]) for topic in sorted(by_topic)])
 
 
@@ -248,24 +299,94 @@ def _workers(prefs: Preferences, gold: Labels) -> Row:
     }
 
 
+def claims(result: Mapping[str, Any]) -> list[Claim]:
+    """Return the claims of the paper, tested on the votes of task 1."""
+    source = "Volkovs, Larochelle and Zemel 2012, section 5.1, table 2"
+    rule = "paired t-test over topics on the mean of N@1 to N@10, Holm; substitute data (task 1)"
+    over_vote = _named(row for row in result["tests"] if row["baseline"] == "majority-vote")
+    pairs = _named(result["pairs"]["means"])
+    by_cutoff = {column: Difference.read(test) for column, test in result["pairs"]["by cutoff"].items()}
+    learnt = ("lr-consensus", "lr-labeled", "lr-unlabeled")
+    own = {name: pairs[name, "lr-consensus"] for name in learnt[1:]}
+    rank = pairs["lr-unlabeled", "lr-unlabeled-2"]
+    largest, smallest = (pick(test.difference for test in by_cutoff.values()) for pick in (max, min))
+    return [
+        Claim.of(
+            "all LambdaRank models significantly outperform majority vote",
+            source,
+            [is_above(over_vote[name, "majority-vote"]) for name in learnt],
+            [f"{name}: {over_vote[name, 'majority-vote']}" for name in learnt],
+            rule,
+        ),
+        Claim.of(
+            "LR-consensus is significantly worse than LR-labeled and LR-unlabeled",
+            source,
+            [is_above(test) for test in own.values()],
+            [f"{name} over lr-consensus: {test}" for name, test in own.items()],
+            rule,
+        ),
+        Claim.of(
+            "LR-unlabeled is significantly better than LR-labeled at all cutoffs",
+            source,
+            [is_above(test) for test in by_cutoff.values()],
+            f"differences from {smallest:+.2f} to {largest:+.2f}, significantly above at "
+            f"{sum(bool(is_above(test)) for test in by_cutoff.values())} of {len(by_cutoff)} cutoffs",
+            "paired t-test over topics at every cutoff; substitute data (task 1)",
+        ),
+        _of_order(result, source),
+        Claim.of(
+            "one singular vector pair is enough (p = 1)",
+            "Volkovs, Larochelle and Zemel 2012, section 5.1",
+            [rank.difference > 0 or rank.p >= LEVEL],
+            f"lr-unlabeled with one pair over two pairs: {rank}",
+            f"two pairs are not significantly better; {rule}",
+        ),
+        untestable(
+            "counts: 762 workers, 19,033 documents, 89,624 judgements, 2,275 gold labels, 20 workers with 500 or more",
+            "Volkovs, Larochelle and Zemel 2012, section 5",
+            "the data of task 2 are not public; the table of counts compares the substitute with them",
+        ),
+    ]
+
+
+def _named(rows: Iterable[Row]) -> dict[tuple[str, str], Difference]:
+    return {(row["method"], row.get("against") or row["baseline"]): Difference.read(row) for row in rows}
+
+
+def _of_order(result: Mapping[str, Any], source: str) -> Claim:
+    """Return the claim on the order of the five published systems, by the mean of N@1 to N@10."""
+    from scipy.stats import kendalltau
+
+    here = {row["method"]: row["mean"] for row in result["rows"]}
+    there = {name: float(np.mean(figures)) for name, figures in PUBLISHED.items()}
+    tau = float(kendalltau([here[name] for name in there], list(there.values())).statistic)
+    return Claim.of(
+        "order of the systems: " + " < ".join(sorted(there, key=lambda name: there[name])),
+        source,
+        [tau > 0, tau == 1],
+        f"here {' < '.join(sorted(there, key=lambda name: here[name]))}; Kendall's tau {tau:+.2f}",
+        "the same order of the means of N@1 to N@10 (in part if tau is above 0); substitute data (task 1)",
+    )
+
+
 NOTES = """
-- The published table is on task 2 of the TREC 2011 crowdsourcing track, which is not public; here are the votes of task
-  1 (those of Vuurens and others, and of all other participants). Only topics with gold labels are used; grades 1 and 2
-  are relevant. Compare the order of systems, not the figures.
-- NDCG over the documents with gold labels alone, discount log2(1 + place); of documents with equal scores the mean over
-  all orders. Means over the test topics of a split, then over the splits, times 100; "spread" is the standard deviation
-  of the splits' means over N@1 to N@10.
-- Settings are the paper's: binary preferences, one singular pair, LambdaRank with 200 passes at a rate of 0.01, of
-  which the best by NDCG@10 on the validation topics counts. No threshold was tuned: 500 judgements are the paper's, 200
-  make about as many workers stand alone as there (some 20).
-- Tests: paired t-test over the topics that were tested, each with its mean over N@1 to N@10 and over the splits it was
-  tested in; p by Holm within a baseline. Topics share training data: p-values are too small rather than too large.
+- The published table is on task 2 of the TREC 2011 crowdsourcing track, which is not public. This experiment uses the
+  votes of task 1 (those of Vuurens and others, and of all other participants). Only topics with gold labels are used;
+  grades 1 and 2 are relevant. Compare the order of the systems, not the figures.
+- NDCG over the documents with gold labels, discount log2(1 + rank); tied documents get the mean over all their orders.
+  Means over the test topics of a split, then over the splits, in percent. "SD" is the standard deviation over splits of
+  the mean of N@1 to N@10.
+- The settings are the paper's: binary preferences, one singular vector pair, LambdaRank with 200 passes, learning rate
+  0.01, the pass with the best NDCG@10 on the validation topics. No threshold was tuned: 500 judgements is the paper's;
+  with 200, about as many workers have separate features as in the paper (about 20).
+- Tests: paired t-test over the tested topics, each with its mean over cutoffs and over the splits that test it; Holm's
+  correction within a baseline. Topics share training data, so p-values are too small rather than too large.
 """
 
 
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
-    """Return the systems, the tests, and what the data hold."""
-    lines = frame.with_published(result["rows"], COLUMNS)
+    """Return the systems, the tests, the workers, the counts of the data and the claims."""
+    lines = frame.with_published(result["rows"], COLUMNS, differences=False)
     more = iter(result["rows"])
     for line in lines:
         row = None if line[0].startswith("  ") else next(more)
@@ -276,36 +397,56 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     ]
     counts_rows = [[name, *(f"{counted[name]:,}" for counted in result["counts"].values())] for name in COUNTED]
     return [
-        ResultTable("NDCG", ["system", *COLUMNS, "mean", "spread"], lines),
+        ResultTable("NDCG (published figures are on other data)", ["system", *COLUMNS, "mean", "SD"], lines),
         ResultTable("Tests of the mean of N@1 to N@10", ["system", "against", "difference", "p", "topics"], tests, 2),
-        ResultTable("Data", ["", *result["counts"]], counts_rows),
+        _workers_table(result["workers"]),
+        ResultTable("Counts of the data", ["", *result["counts"]], counts_rows),
+        claims_table(claims(result)),
     ]
 
 
-def told(result: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return sentences on the accuracy of workers and decisions."""
-    workers = result["workers"]
-    lines = [
-        f"Workers are right in {workers['right']:.1%} of their judgements of gold documents; majority vote agrees with "
-        f"{workers['majority-vote']:.1%} of the gold labels, Dawid-Skene with {workers['dawid-skene']:.1%}."
+def _workers_table(workers: Row) -> ResultTable:
+    """Return the accuracy of workers and of decisions on gold documents, and how many workers have own features."""
+    rows = [
+        ["accuracy of single judgements", f"{workers['right']:.1%}"],
+        ["accuracy of majority vote", f"{workers['majority-vote']:.1%}"],
+        ["accuracy of Dawid-Skene", f"{workers['dawid-skene']:.1%}"],
     ]
-    shown = " and ".join(f"{n:.1f} ({k})" for n, k in zip(workers["alone"], THRESHOLDS, strict=True))
-    lines.append(f"In the mean of the splits {shown} workers have enough judgements for features of their own.")
+    rows += [
+        [f"workers with at least {k} training judgements, mean over splits", f"{n:.1f}"]
+        for n, k in zip(workers["alone"], THRESHOLDS, strict=True)
+    ]
     if workers["correlation"] is not None:
-        lines.append(
-            f"Of the {workers['compared']} workers with at least {MIN_ON_GOLD} judgements of gold documents, what "
-            f"Dawid-Skene estimates without gold labels correlates with the accuracy by {workers['correlation']:.2f}."
-        )
-    return {"Workers": lines}
+        what = f"correlation of Dawid-Skene's estimate with accuracy, {workers['compared']} workers"
+        rows.append([f"{what} with at least {MIN_ON_GOLD} gold documents", f"{workers['correlation']:.2f}"])
+    return ResultTable("Workers, on documents with gold labels", ["", "value"], rows)
 
 
 def plain(result: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the result for JSON, figures to four places."""
+    """Return the result for JSON, figures with four decimals."""
     rows = [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in result["rows"]]
-    return {**result, "rows": rows}
+    return {**result, "rows": rows, "claims": as_rows(claims(result))}
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:
-    """Return the tables, what they say of workers, and the notes."""
-    texts = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(result).items()]
-    return frame.markdown_page(TITLE, tables(result), *texts, "## Notes", NOTES)
+    """Return the tables and notes as a Markdown page."""
+    return frame.markdown_page(TITLE, tables(result), "## Notes", NOTES)
+
+
+def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
+    """Draw NDCG by cutoff, here and in the paper; return the file."""
+    drawn, axes = frame.figure(2, 9.0, 3.6)
+    shown = [name for name in PUBLISHED if any(row["method"] == name for row in result["rows"])]
+    here = {row["method"]: [row[column] for column in COLUMNS] for row in result["rows"]}
+    for k, name in enumerate(shown):
+        style = {"color": frame.COLOURS[k % len(frame.COLOURS)], "marker": "os^Dv"[k], "markersize": 3, "label": name}
+        axes[0].plot(CUTOFFS, here[name], **style)
+        axes[1].plot(CUTOFFS, PUBLISHED[name], **style)
+    for panel, title in zip(axes, ("votes of task 1", "published, task 2"), strict=True):
+        panel.set_title(title, loc="left", fontsize=10)
+        panel.set_xlabel("cutoff")
+    axes[0].set_ylabel("NDCG, percent")
+    axes[1].set_ylim(bottom=20)
+    axes[1].legend(frameon=False, fontsize=7, loc="lower right", ncols=2)
+    caption = "NDCG by cutoff on the votes of task 1 (here) and of task 2 (published)"
+    return [frame.save_figure(drawn, folder, "crowd", caption)]

@@ -1,17 +1,16 @@
 """Document ranking from features (Tran, Phung and Venkatesh 2016: table 2 and its claims).
 
-Every model learns on the training part of a fold, its settings are chosen on the validation part by MAP, and the test
-part is evaluated; means over the folds, times 100. The paper used the Yahoo! challenge; here the default is LETOR 4.0's
-MQ2008 (784 queries, 46 features, five folds), and the Yahoo files, MSLR folders or a single file run the same way.
+Every model is trained on the training part of a fold, its settings are chosen by MAP on the validation part, and it is
+evaluated on the test part; means over the folds, in percent. The paper uses the Yahoo! challenge. The default here is
+LETOR 4.0's MQ2008 (784 queries, 46 features, five folds); the Yahoo files, MSLR folders or a single file also work.
 
-Three claims of the paper are tested over the test queries of all folds (paired t-test, Holm's correction within a
-family): models that know ties beat siblings that do not; ordered partitions with the arithmetic mean are at least as
-good as ListMLE; second-order features help. A fourth one, that exact ordered partitions train faster than every
-pairwise loss as queries grow, is measured in CPU seconds on simulated queries of growing size.
+The claims of the paper are tested over the test queries of all folds (paired t-test, Holm's correction within a
+family). Training time by query size is measured in CPU seconds on simulated queries.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,15 +20,16 @@ import numpy as np
 from concordant import learn, metrics
 from concordant.errors import InputError, UnknownNameError, suggest
 from concordant.experiments import _frame as frame
+from concordant.experiments._claims import as_rows, claims_table
+from concordant.experiments._document_ranking_claims import ORDERS as ORDERS
+from concordant.experiments._document_ranking_claims import PUBLISHED, TESTED, claims, comparisons
 from concordant.experiments._document_ranking_data import DataSet, Fold, Rows, find
 from concordant.experiments._document_ranking_models import MODELS, standardiser
-from concordant.experiments._frame import LEVEL, DataFolder, Progress, ResultTable, Row, silent
-from concordant.metrics import holm, paired_t_test
+from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, Row, silent
 from concordant.types import AnyArray, Floats
 
 TITLE = "Document ranking from features"
-ORDERS = ("first", "second")
-THRESHOLD = 0.15  # least correlation of a product of two features with the label
+THRESHOLD = 0.15  # minimum correlation of a product of two features with the label
 LETOR = tuple(f"N@{k}" for k in range(1, 11))
 LOG2 = tuple(f"NDCG@{k}" for k in range(1, 11))
 METRICS = {
@@ -39,7 +39,7 @@ METRICS = {
     "MAP": "map",
 }
 
-# N@1 … N@5, MAP on MQ2008's five folds of models fitted with other programs: SciPy's L-BFGS, LightGBM.
+# N@1 to N@5 and MAP of models fitted with other programs (SciPy's L-BFGS, LightGBM) on the five folds of MQ2008.
 LINES = frame.published(
     6,
     """
@@ -50,34 +50,7 @@ LINES = frame.published(
 )
 LINE_COLUMNS = ("N@1", "N@2", "N@3", "N@4", "N@5", "MAP")
 
-# Table 2 of Tran, Phung and Venkatesh, on the Yahoo! data: ERR, NDCG@1, NDCG@5; first- and second-order features.
-PUBLISHED = frame.published(
-    6,
-    """
-    rank-regress             0.4882 0.6830 0.6672 0.4971 0.7021 0.6752
-    ranknet                  0.4919 0.6903 0.6698 0.5049 0.7183 0.6836
-    ranking-svm              0.4868 0.6797 0.6662 0.4970 0.7009 0.6733
-    listmle                  0.4955 0.6993 0.6705 0.5030 0.7172 0.6810
-    davidson                 0.4941 0.6944 0.6725 0.5013 0.7131 0.6786
-    rao-kupper               0.4946 0.6970 0.6716 0.5030 0.7136 0.6793
-    pmop-arithmetic          0.5038 0.7137 0.6762 0.5086 0.7272 0.6858
-    pmop-arithmetic-weighted 0.5054 0.7115 0.6763 0.5099 0.7243 0.6835
-    pmop-maximum             0.5034 0.7118 0.6707 0.5037 0.7143 0.6704
-    pmop-harmonic-gibbs      0.5018 0.7029 0.6663 0.5013 0.7026 0.6749
-    pmop-geometric-gibbs     0.5037 0.7105 0.6792 0.5040 0.7124 0.6706
-    pmop-geometric-mh        0.5045 0.7139 0.6790 0.5053 0.7122 0.6713
-    """,
-)
 PUBLISHED_COLUMNS = ("ERR", "NDCG@1", "NDCG@5")
-
-# Who is compared with whom: the claim, the model without ties, the models with them.
-ORDERED_PARTITIONS = tuple(name for name in PUBLISHED if name.startswith("pmop"))
-FAMILIES = (
-    ("ties help pairs", "ranknet", ("davidson", "rao-kupper")),
-    ("ties help lists", "listmle", ORDERED_PARTITIONS),
-    ("ties beat the likeliest order", "listmle-best", ORDERED_PARTITIONS),
-)
-CLAIM_COLUMNS = ("ERR", "NDCG@1", "NDCG@5", "MAP")
 
 SIZES, N_ROWS = (10, 100, 1000, 10_000, 40_000), 40_000
 EXACT = ("pmop-arithmetic", "pmop-maximum", "listmle")
@@ -93,12 +66,12 @@ def run(
     speed: bool = True,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Run the models: rows of figures, tests of the claims, and (with ``speed``) CPU seconds by query size."""
+    """Run the models: rows of figures, comparisons, and (with ``speed``) CPU seconds by query size."""
     names = check_models(models)
     dataset = find(data)
     fold_names = check_folds(dataset, folds)
     by_order_and_model: dict[tuple[str, str], list[_Measured]] = {}
-    MODELS["listnet"].fit(simulated(5, 50), simulated(5, 50))  # imports what all models need: no model's seconds
+    MODELS["listnet"].fit(simulated(5, 50), simulated(5, 50))  # loads all imports before timing
     for fold in dataset.read(fold_names):
         for order in orders:
             prepared = None
@@ -114,7 +87,7 @@ def run(
         "dataset": dataset.name,
         "folds": list(fold_names),
         "rows": [_row(dataset.name, order, name, parts) for (order, name), parts in by_order_and_model.items()],
-        "claims": claims(values),
+        "comparisons": comparisons(values),
         "speed": run_speed(progress) if speed else [],
     }
 
@@ -126,7 +99,7 @@ def n_steps(data: DataFolder, models: Any, orders: Any, folds: Any, speed: bool)
 
 
 def check_models(models: Sequence[str] | None) -> list[str]:
-    """Return the models to run: those named, by default all that can run here."""
+    """Return the models to run: the given ones, by default all that are installed."""
     if models is None:
         return [name for name in MODELS if name != "lambdamart" or _has_lightgbm()]
     for name in models:
@@ -137,7 +110,7 @@ def check_models(models: Sequence[str] | None) -> list[str]:
 
 
 def check_folds(dataset: DataSet, folds: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the folds to run: those named, by default all."""
+    """Return the folds to run: the given ones, by default all."""
     for name in folds or ():
         if name not in dataset.fold_names:
             raise InputError(f"{dataset.name} has no fold {name!r}: use {', '.join(dataset.fold_names)}.")
@@ -167,7 +140,7 @@ def _prepared(fold: Fold, order: str) -> Fold:
 
 
 class _Measured(NamedTuple):
-    """What came out of one model on one fold: metric x test query, CPU seconds, the settings chosen."""
+    """The results of one model on one fold: metric x test query, CPU seconds, the chosen settings."""
 
     fold: str
     values: Floats
@@ -216,72 +189,6 @@ def _published(order: str, name: str) -> dict[str, float] | None:
     return {column: 100 * value for column, value in zip(PUBLISHED_COLUMNS, figures, strict=True)}
 
 
-# ---- the claims ----
-class _Comparison(NamedTuple):
-    """A model against another, by metric and test query."""
-
-    order: str
-    model: str
-    against: str
-    values: Mapping[str, Floats]
-    base: Mapping[str, Floats]
-
-
-def claims(values: Mapping[tuple[str, str], Mapping[str, Floats]]) -> list[Row]:
-    """Compare models with ties to siblings without, second order to first, and the blend to the best other model."""
-    rows: list[Row] = []
-    for order in ORDERS:
-        for claim, without_ties, with_ties in FAMILIES:
-            if (order, without_ties) in values:
-                base = values[order, without_ties]
-                known = [name for name in with_ties if (order, name) in values]
-                rows += _tested(
-                    claim, [_Comparison(order, model, without_ties, values[order, model], base) for model in known]
-                )
-    in_both = [name for order, name in values if order == "second" and ("first", name) in values]
-    rows += _tested(
-        "second order helps",
-        [
-            _Comparison("second", model, f"{model}, first", values["second", model], values["first", model])
-            for model in in_both
-        ],
-    )
-    other_models = [name for order, name in values if order == "first" and name in PUBLISHED]
-    if ("first", "blend") in values and other_models:
-        best = max(other_models, key=lambda name: float(values["first", name]["MAP"].mean()))
-        compared = _Comparison("first", "blend", best, values["first", "blend"], values["first", best])
-        rows += _tested("the blend is best", [compared])
-    return rows
-
-
-def _tested(claim: str, compared: Sequence[_Comparison]) -> list[Row]:
-    """Test a family of comparisons on the paper's metrics and MAP, with Holm's correction within the family."""
-    rows: list[Row] = [
-        {"claim": claim, "features": comparison.order, "model": comparison.model, "against": comparison.against}
-        for comparison in compared
-    ]
-    for column in CLAIM_COLUMNS:
-        differences = [comparison.values[column] - comparison.base[column] for comparison in compared]
-        corrected = holm([paired_t_test(difference) for difference in differences])
-        for row, difference, p in zip(rows, differences, corrected, strict=True):
-            row[column] = {"difference": 100 * float(difference.mean()), "p": float(p)}
-    for row in rows:
-        row["verdict"] = verdict([row[column] for column in CLAIM_COLUMNS])
-    return rows
-
-
-def verdict(tests: Sequence[Mapping[str, float]]) -> str:
-    """Summarise the tests of one comparison in words."""
-    better = sum(test["difference"] > 0 and test["p"] < LEVEL for test in tests)
-    worse = sum(test["difference"] < 0 and test["p"] < LEVEL for test in tests)
-    if better and worse:
-        return "mixed"
-    if better or worse:
-        return f"{'holds' if better else 'fails'}, significant on {better or worse} of {len(tests)}"
-    above = sum(test["difference"] > 0 for test in tests)
-    return f"not significant, above on {above} of {len(tests)}"
-
-
 # ---- training time by query size ----
 def run_speed(progress: Progress = silent, sizes: Sequence[int] = SIZES, n_rows: int = N_ROWS) -> list[Row]:
     """Return CPU seconds to train exact and pairwise models on ``n_rows`` rows in queries of growing size."""
@@ -308,43 +215,54 @@ def simulated(size: int, n_rows: int, n_features: int = 20) -> Rows:
     return Rows(X, y, np.repeat(np.arange(n_queries), size))
 
 
-# ---- showing ----
+# ---- report ----
+ABOUT = About(
+    paper="T. Tran, D. Phung and S. Venkatesh, Modelling human preferences for ranking and collaborative filtering: a "
+    "probabilistic ordered partition approach, Knowledge and Information Systems, 2016 (table 2).",
+    setting="Rankers are trained on features of documents, with and without a model of ties; settings are chosen by "
+    "MAP on the validation part of each fold.",
+    data="LETOR 4.0 MQ2008 (784 queries, 46 features, five folds) by default. The paper uses the Yahoo! challenge, "
+    "whose files run in the same way.",
+)
 NOTES = f"""
 - N@k: NDCG as the LETOR 4.0 script computes it, 0 for queries with fewer than k documents (half of MQ2008's have fewer
-  than 9); NDCG@k: with log2(k+1) at place k, as in the paper. Labels of at least 1 are relevant for MAP; queries
-  without relevant documents count 0. Seconds: CPU, all settings and folds together.
-- *line*: the same folds with other programs (SciPy's L-BFGS for the linear models, LightGBM's lambdarank).
-- *Yahoo, published*: table 2 of the paper, on other data unless these are the Yahoo files: compare orders.
-- Settings chosen by MAP on the validation part: the ridge penalty (RankSVM: C) of linear and sampled models; where to
-  stop for LambdaRank, RankBoost, the network and LambdaMART. What there is to choose from, and what the blend is made
-  of, was settled on MQ2008 itself with these tables in view: on other data expect a little less.
-- Second order: products of two features (as they stand in the files) whose correlation with the label exceeds
-  {THRESHOLD} either way, beside the features; all are standardised then. Whether products of raw or of standardised
-  features are meant, the paper does not say; the raw ones were better on the validation parts.
-- listmle orders equal labels at random; listmle-best as is likeliest at the moment. ranking-svm: hinge loss.
-- lambdarank-ranks, forest-ranks, blend: ranks within the query stand beside the features.
+  than 9); NDCG@k: with the discount log2(k+1), as in the paper. Labels of at least 1 are relevant for MAP; queries
+  without relevant documents score 0. Seconds: CPU time of all settings and folds together.
+- *other programs*: the same folds with SciPy's L-BFGS (linear models) and LightGBM's lambdarank.
+- *Yahoo, published*: table 2 of the paper, on other data (unless these are the Yahoo files): compare the order only.
+- Settings chosen by MAP on the validation part: the ridge penalty (RankSVM: C) of linear and sampled models, and the
+  stopping point of LambdaRank, RankBoost, the network and LambdaMART. The grids and the components of the blend were
+  selected on MQ2008 with these tables in view: expect slightly lower figures on other data.
+- Second order: products of two features (as in the files) whose absolute correlation with the label exceeds
+  {THRESHOLD}, in addition to the features; all are then standardised. The paper does not say whether products of raw or
+  of standardised features are meant; raw ones were better on the validation parts.
+- listmle breaks ties at random; listmle-best uses the most likely order at the current scores. ranking-svm: hinge loss.
+- lambdarank-ranks, forest-ranks, blend: the features and their ranks within the query.
 - Sampled models take 1,000 steps of 32 queries with three samples.
-- Claims: difference in percent and p (paired t-test over the test queries of all folds, Holm within the claim).
-- Training time: {N_ROWS:,} rows, 20 features, labels 0 to 4, one middle setting, until the paper's rule stops. Sorting
-  and sums over levels make the hinge losses, rank regress and the exponential loss nearly linear here; the paper
+- Comparisons: difference in points and p (paired t-test over the test queries of all folds, Holm within the family).
+- Training time: {N_ROWS:,} rows, 20 features, labels 0 to 4, one middle setting, the paper's stopping rule. Sorting and
+  sums over levels make the hinge losses, rank regression and the exponential loss nearly linear here; the paper
   compares with quadratic versions of them.
 """
 
 
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
-    """Return every table."""
+    """Return the figures, the comparisons, the training times and the claims."""
     result_tables: list[ResultTable] = []
     for order in ORDERS:
         rows = [row for row in result["rows"] if row["features"] == order]
         if rows:
             title = f"{result['dataset']}, {order}-order features"
-            result_tables.append(_figures(f"{title}: LETOR convention", rows, (*LETOR, "MAP"), "line", "line"))
+            result_tables.append(
+                _figures(f"{title}: LETOR convention", rows, (*LETOR, "MAP"), "line", "other programs")
+            )
             result_tables.append(
                 _figures(f"{title}: log2 convention", rows, (*LOG2, "ERR"), "published", "Yahoo, published")
             )
-    if result["claims"]:
-        header = ["claim", "features", "model", "against", *CLAIM_COLUMNS, "verdict"]
-        result_tables.append(ResultTable("Claims", header, [_claim_cells(row) for row in result["claims"]]))
+    if result["comparisons"]:
+        header = ["family", "features", "model", "against", *TESTED, "result"]
+        rows = [_comparison_cells(row) for row in result["comparisons"]]
+        result_tables.append(ResultTable("Comparisons of models, in points", header, rows, n_text=4))
     if result["speed"]:
         sizes = [column for column in result["speed"][0] if column != "model"]
         fastest = max(result["speed"][0][sizes[-1]], 1e-9)
@@ -353,8 +271,8 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
             for row in result["speed"]
         ]
         header = ["model", *sizes, f"over {EXACT[0]}"]
-        result_tables.append(ResultTable("CPU seconds to train, by rows per query", header, lines))
-    return result_tables
+        result_tables.append(ResultTable("CPU seconds of training, by rows per query", header, lines))
+    return [*result_tables, claims_table(claims(result))]
 
 
 def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], compared_with: str, called: str) -> ResultTable:
@@ -362,7 +280,9 @@ def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], compared_w
     has_seconds = compared_with == "line"
     lines = []
     for row in rows:
-        own_line, *further_lines = frame.with_published([row], columns, "model", compared_with, called)
+        own_line, *further_lines = frame.with_published(
+            [row], columns, "model", compared_with, called, differences=has_seconds
+        )
         lines += (
             [[*own_line, f"{row['seconds']:.1f}"], *([*line, ""] for line in further_lines)]
             if has_seconds
@@ -371,25 +291,62 @@ def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], compared_w
     return ResultTable(title, ["model", *columns, *(["seconds"] if has_seconds else [])], lines)
 
 
-def _claim_cells(row: Row) -> list[str]:
-    tested = [f"{row[column]['difference']:+.2f} (p {row[column]['p']:.2f})" for column in CLAIM_COLUMNS]
-    return [row["claim"], row["features"], row["model"], row["against"], *tested, row["verdict"]]
+def _comparison_cells(row: Row) -> list[str]:
+    tested = [f"{row[column]['difference']:+.2f} (p {row[column]['p']:.2f})" for column in TESTED]
+    return [row["family"], row["features"], row["model"], row["against"], *tested, row["result"]]
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:
-    """Return the tables and notes as a page."""
-    shown = [
-        table._replace(
-            rows=[[cell.strip() for cell in row] for row in table.rows], n_text=4 if table.title == "Claims" else 1
-        )
-        for table in tables(result)
-    ]
-    return frame.markdown_page(TITLE, shown, "## Notes", NOTES)
+    """Return the tables and notes as a Markdown page."""
+    return frame.markdown_page(TITLE, tables(result), "## Notes", NOTES)
+
+
+def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
+    """Draw MAP and NDCG@5 of every model, and training time by query size; return the files."""
+    files = [_draw_models(result, folder)] if result["rows"] else []
+    if result["speed"]:
+        drawn, (axes,) = frame.figure(1, 6, 3.8)
+        for k, row in enumerate(result["speed"]):
+            sizes = [column for column in row if column != "model"]
+            style = "-" if row["model"] in EXACT else "--"
+            values = [max(row[size], 1e-3) for size in sizes]
+            axes.plot(
+                [int(size) for size in sizes],
+                values,
+                style,
+                color=frame.COLOURS[k % len(frame.COLOURS)],
+                label=row["model"],
+            )
+        axes.set(xscale="log", yscale="log", xlabel="rows per query", ylabel="CPU seconds")
+        axes.legend(fontsize=7, frameon=False)
+        caption = "CPU seconds of training by query size; solid lines are exact list models"
+        files.append(frame.save_figure(drawn, folder, "document-ranking-time", caption))
+    return files
+
+
+def _draw_models(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> str:
+    """Draw every model, best MAP with first-order features at the top."""
+    by_order = {order: {row["model"]: row for row in result["rows"] if row["features"] == order} for order in ORDERS}
+    names = sorted(
+        dict.fromkeys(row["model"] for row in result["rows"]),
+        key=lambda name: (by_order["first"].get(name) or by_order["second"][name])["MAP"],
+    )
+    drawn, axes = frame.figure(2, 9.0, 1.2 + 0.22 * len(names))
+    for c, (panel, column) in enumerate(zip(axes, ("MAP", "NDCG@5"), strict=True)):
+        for order, marker, colour in zip(ORDERS, "os", frame.COLOURS, strict=False):
+            points = [(by_order[order][name][column], k) for k, name in enumerate(names) if name in by_order[order]]
+            if points:
+                panel.plot(*zip(*points, strict=True), marker, color=colour, markersize=5, label=f"{order} order")
+        panel.set_xlabel(f"{column}, percent")
+        panel.set_yticks(range(len(names)), names if c == 0 else [""] * len(names))
+    axes[0].legend(frameon=False, fontsize=8, loc="lower right")
+    caption = f"{result['dataset']}: MAP and NDCG@5 of every model, with first- and second-order features"
+    return frame.save_figure(drawn, folder, "document-ranking", caption)
 
 
 def plain(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result as plain data for JSON, figures to four places."""
-    return {key: _rounded(value) for key, value in result.items()}
+    """Return the result for JSON, figures with six significant digits."""
+    return {**{key: _rounded(value) for key, value in result.items()}, "claims": as_rows(claims(result))}
 
 
 def _rounded(value: Any) -> Any:

@@ -1,25 +1,26 @@
 """Rank aggregation by Lehmer codes (Li, Mazumdar and Milenkovic 2017): simulation, theorems and tables.
 
-- ``simulation``: 50 Mallows rankings of 10 items, lambda = 0.1 … 1.0, a random centre every time; mean total Kendall
-  distance of each method over FASLP-Pivot's, the paper's figure.
-- ``recovery``: how often mode and median find a random centre as rankings grow, for lambdas inside and outside the
-  theorems' range. Rankings of 7 items without ties (mode: phi + phi² < 1 + phi^M, median: phi < 1/2, phi = e^-lambda),
-  and rankings of 6 items with ties around a centre of three tied pairs (Kemeny distance; the paper's generalised
-  Mallows model), where an order that contradicts no tier counts as found. The range of the theorem for ties is not in
-  the text at hand; it is computed: in range means that with endless rankings every coordinate comes out right, whatever
-  order the code is built on.
-- ``sushi``, ``jester``: permutations; ``jester-weak``, ``movielens``: rankings with ties, unrated items last at no cost
+- ``simulation``: 50 Mallows rankings of 10 items, lambda = 0.1 to 1.0, a random centre in every repetition; mean total
+  Kendall distance of each method relative to that of FASLP-Pivot, as in the paper's figure.
+- ``recovery``: share of runs in which mode and median find a random centre as the number of rankings grows, for lambdas
+  inside and outside the range of the theorems. Rankings of 7 items without ties (mode: phi + phi² < 1 + phi^M, median:
+  phi < 1/2, phi = e^-lambda), and rankings of 6 items with ties around a centre of three tied pairs (Kemeny distance;
+  the paper's generalised Mallows model), where any order compatible with the tiers counts as found. The range of the
+  theorem for ties is missing in the available text and is computed: "in range" means that with infinitely many rankings
+  every coordinate is correct for any reference order.
+- ``sushi``, ``jester``: permutations. ``jester-weak``, ``movielens``: rankings with ties, unrated items last at no cost
   among themselves, permutations turned into tiers by the paper's greedy pass. Subsamples of N rankings; mean total
-  distance divided by N, and on all rankings its ratio to the best. ``kemeny`` (``kemeny-weak``
-  with ties) is the proven optimum, or the best known after 20 s.
+  distance divided by N, and on all rankings its ratio to the best. ``kemeny`` (``kemeny-weak`` with ties) is the proven
+  optimum, or the best solution after 20 s.
 - ``preflib``: elections of PrefLib, complete orders with and without ties over 10 to 100 candidates: total distance
-  over that of ``kemeny`` (two seconds each), the mean, the 90th percentile and the worst, and how often it is optimal.
+  relative to that of ``kemeny`` (two seconds each): the mean, the 90th percentile, the worst, and the share of optimal
+  results.
 
-An identity centre, or items numbered by their true quality, flatters the code over the input order; that is why
-centres are random here, and why ``lehmer-…-borda`` (codes over the Borda order) and ``lehmer-…-outside-in`` (over the
-Borda order from both ends) stand beside the published ``lehmer-…``. The mode is best over the Borda order, the median
-over the one from both ends: these are the method's defaults. FAS-Pivot, FASLP-Pivot and InsertionSort run ten times and
-keep their best. The figures of the paper's tables are not in the text at hand, so only what came out is shown.
+An identity centre, or items numbered by their true quality, favours the code over the input order. Centres are
+therefore random, and ``lehmer-…-borda`` (codes over the Borda order) and ``lehmer-…-outside-in`` (over the Borda order
+from both ends) complement the published ``lehmer-…``. The mode is best over the Borda order, the median over the order
+from both ends: these are the method's defaults. FAS-Pivot, FASLP-Pivot and InsertionSort run ten times and keep the
+best result. The figures of the paper's tables are missing in the available text, so only obtained figures are shown.
 """
 
 from __future__ import annotations
@@ -27,13 +28,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from concordant import kernels, registry, simulate
 from concordant.experiments import _frame as frame
 from concordant.experiments import _lehmer_data as source
-from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, Settings, silent
+from concordant.experiments._claims import as_rows, claims_table
+from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, Row, Settings, silent
+from concordant.experiments._lehmer_claims import claims
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -42,14 +46,31 @@ from concordant.solvers.ordering.costs import PairCosts, pair_costs
 from concordant.types import Floats, Int64s
 
 TITLE = "Rank aggregation by Lehmer codes"
+ABOUT = About(
+    paper="P. Li, A. Mazumdar and O. Milenkovic, Efficient rank aggregation via Lehmer codes, AISTATS 2017.",
+    setting="Every ranking becomes a Lehmer code; the mode or the median of each coordinate gives the consensus. The "
+    "total Kendall (with ties: Kemeny) distance to the rankings is compared with pivoting, InsertionSort, the footrule "
+    "and the optimum.",
+    data="Mallows samples (10 items, 50 rankings); Sushi (5,000 permutations of 10 items); Jester; MovieLens 100K; "
+    "elections of PrefLib with 10 to 100 candidates.",
+)
+NOTES = """
+- Centres of the simulation are random: an identity centre favours codes over the input order.
+- lehmer-mode and lehmer-median are the paper's (codes over the input order); -borda and -outside-in build the code over
+  the Borda order, or over the Borda order from both ends.
+- "in range" with ties is computed: with infinitely many rankings, every coordinate is correct for any reference order.
+- FAS-Pivot, FASLP-Pivot and InsertionSort run ten times and keep the best result; kemeny is the proven optimum, or the
+  best solution after 20 s (two seconds for PrefLib).
+- "all": mean distance on all rankings; "ratio": relative to the best; "seconds": on all rankings.
+"""
 PARTS = {
-    "simulation": "Simulation: total distance over FASLP-Pivot's, by lambda (M = 10, N = 50)",
+    "simulation": "Simulation: total distance relative to FASLP-Pivot, by lambda (M = 10, N = 50)",
     "recovery": "Share of runs that find the centre, by number of rankings",
     "sushi": "Sushi: mean Kendall distance to the rankings, by sample size",
     "jester": "Jester, fully rated: mean Kendall distance, by sample size",
     "jester-weak": "Jester with ties, unrated last: mean Kemeny distance, by sample size",
     "movielens": "MovieLens: mean Kemeny distance, by sample size",
-    "preflib": "PrefLib, 10 to 100 candidates: total distance over the best known",
+    "preflib": "PrefLib, 10 to 100 candidates: total distance relative to the best known",
 }
 METHODS: Mapping[str, tuple[str, Settings]] = {
     "lehmer-mode": ("lehmer", {"statistic": "mode", "reference": "input"}),
@@ -73,7 +94,7 @@ DATASETS: Mapping[str, Callable[[DataFolder], Preferences]] = {
     "movielens": source.movielens,
 }
 WEAK = ("jester-weak", "movielens")  # rankings with ties
-# These search among rankings with ties themselves, without the greedy pass.
+# These methods search among rankings with ties, without the greedy pass.
 WITH_TIES: Mapping[str, tuple[str, Settings]] = {
     "local-search-weak": ("local-search", {"result": "weak"}),
     "kemeny-weak": ("kemeny", {"result": "weak", "time_limit": 20.0}),
@@ -96,7 +117,7 @@ def run(
     seed: int = 0,
     progress: Progress = silent,
 ) -> dict[str, list[Row]]:
-    """Run the parts asked for: rows by part."""
+    """Run the given parts and return their rows."""
     results: dict[str, list[Row]] = {}
     for part in parts:
         if part == "simulation":
@@ -118,7 +139,7 @@ def n_steps(parts: Iterable[str]) -> int:
 
 # ---- the simulation and the theorems ----
 def run_simulation(repeats: int, seed: int, progress: Progress) -> list[Row]:
-    """Return a row per method: mean total distance over FASLP-Pivot's, by lambda."""
+    """Return a row per method: mean total distance relative to FASLP-Pivot, by lambda."""
     ratios: dict[str, dict[str, float]] = {name: {} for name in [*METHODS, "kemeny"]}
     for lambda_ in LAMBDAS:
         totals = dict.fromkeys(ratios, 0.0)
@@ -137,7 +158,7 @@ def run_simulation(repeats: int, seed: int, progress: Progress) -> list[Row]:
 
 
 def run_recovery(repeats: int, seed: int, progress: Progress) -> list[Row]:
-    """Return a row per lambda and statistic: the share of runs that find the centre, without ties and with them."""
+    """Return a row per lambda and statistic: the share of runs that find the centre, without and with ties."""
     rows = []
     cases = {"no": (_around_order, _is_in_theorem), "yes": (_around_tied_pairs, is_recovered_in_the_end)}
     for ties, (draw, is_in_range) in cases.items():
@@ -164,7 +185,7 @@ def _around_order(n: int, phi: float, rng: np.random.Generator) -> tuple[Prefere
 
 
 def _around_tied_pairs(n: int, phi: float, rng: np.random.Generator) -> tuple[Preferences, Callable[[list[str]], bool]]:
-    """Draw rankings around a centre of tied pairs; every order that contradicts none of its tiers counts as found."""
+    """Draw rankings around a centre of tied pairs; every order compatible with its tiers counts as found."""
     tier = rng.permutation(np.arange(2 * PAIRS_RECOVERY) // 2)
     centre = [[str(k) for k in np.flatnonzero(tier == level)] for level in range(PAIRS_RECOVERY)]
     drawn = simulate.mallows_weak(range(len(tier)), n, phi=phi, centre=centre, seed=rng)
@@ -235,7 +256,7 @@ def run_data(part: str, data: DataFolder, repeats: int, seed: int, progress: Pro
 
 
 def run_preflib(data: DataFolder, progress: Progress) -> list[Row]:
-    """Return a row per method: its total distance over the best known, summarised over elections."""
+    """Return a row per method: its total distance relative to the best known, summarised over elections."""
     ratios: dict[str, list[float]] = {name: [] for name in PREFLIB_METHODS}
     elections = source.preflib(data)
     for k, prefs in enumerate(elections):
@@ -295,13 +316,16 @@ def _levels(ranking: Ranking) -> Int64s:
     return np.unique(-ranking.score, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-# ---- showing ----
+# ---- report ----
 def tables(results: Mapping[str, Sequence[Row]]) -> list[ResultTable]:
-    """Return a table per part."""
-    return [
-        ResultTable(part, list(rows[0]), [[*map(_cell, row.values())] for row in rows])
+    """Return a table per part, and the claims."""
+    all_tables = [
+        ResultTable(
+            PARTS[part], list(rows[0]), [[*map(_cell, row.values())] for row in rows], 4 if part == "recovery" else 1
+        )
         for part, rows in results.items()
     ]
+    return [*all_tables, claims_table(claims(results))]
 
 
 def _cell(value: object) -> str:
@@ -310,25 +334,29 @@ def _cell(value: object) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+def plain(results: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """Return the rows by part and the claims for JSON."""
+    return {**results, "claims": as_rows(claims(results))}
+
+
 def to_markdown(results: Mapping[str, Sequence[Row]]) -> str:
-    """Return all tables as a page."""
-    titled = [table._replace(title=f"## {PARTS[table.title]}") for table in tables(results)]
-    parts = [text for table in titled for text in (table.title, table.to_markdown())]
-    return frame.markdown_page(TITLE, [], (__doc__ or "").split("\n\n", 1)[1], *parts)
+    """Return all tables and notes as a Markdown page."""
+    return frame.markdown_page(TITLE, tables(results), "## Notes", NOTES)
 
 
 def draw(results: Mapping[str, Sequence[Row]], folder: str) -> list[str]:
-    """Draw the simulation and the recovery curves as svg; return the paths."""
+    """Draw the simulation, the recovery curves and the ratios on real data; return the files."""
     paths = []
     if "simulation" in results:
         drawn, (axes,) = frame.figure(1, 6, 4)
         shown = ("lehmer-mode", "lehmer-median", "fas-pivot", "insertion-sort", "footrule")
         for k, row in enumerate(row for row in results["simulation"] if row["method"] in shown):
             shares = [row[f"{lam:.1f}"] for lam in LAMBDAS]
-            axes.plot(LAMBDAS, shares, label=row["method"], color=frame.COLOURS[k % 4], lw=1 + k // 4)
-        axes.set(xlabel="lambda", ylabel="total distance / FASLP-Pivot's")
+            axes.plot(LAMBDAS, shares, label=row["method"], color=frame.COLOURS[k % len(frame.COLOURS)], lw=1.5)
+        axes.set(xlabel="lambda", ylabel="total distance / FASLP-Pivot")
         axes.legend(fontsize=8, frameon=False)
-        paths.append(frame.save_figure(drawn, folder, "lehmer-simulation"))
+        caption = "Total distance relative to FASLP-Pivot, by lambda"
+        paths.append(frame.save_figure(drawn, folder, "lehmer-simulation", caption))
     if "recovery" in results:
         drawn, panels = frame.figure(2, 9, 3.6)
         rows = [row for row in results["recovery"] if row["ties"] == "no"]
@@ -337,9 +365,35 @@ def draw(results: Mapping[str, Sequence[Row]], folder: str) -> list[str]:
             for k, row in enumerate(without_ties[statistic]):
                 style = "-" if row["in range"] else "--"
                 shares = [row[str(n)] for n in GROWTH]
-                axes.plot(GROWTH, shares, style, color=frame.COLOURS[k % 4], label=f"lambda {row['lambda']}")
+                axes.plot(
+                    GROWTH, shares, style, color=frame.COLOURS[k % len(frame.COLOURS)], label=f"lambda {row['lambda']}"
+                )
             title = f"{statistic} (dashed: out of range)"
             axes.set(xscale="log", xlabel="rankings", ylabel="centre found", title=title)
             axes.legend(fontsize=8, frameon=False)
-        paths.append(frame.save_figure(drawn, folder, "lehmer-recovery"))
-    return paths
+        caption = "Share of runs that find the centre, rankings without ties; dashed: outside the range of the theorem"
+        paths.append(frame.save_figure(drawn, folder, "lehmer-recovery", caption))
+    known = {part: rows for part, rows in results.items() if part in DATASETS}
+    return [*paths, *([_draw_data(known, folder)] if known else [])]
+
+
+def _draw_data(results: Mapping[str, Sequence[Row]], folder: str) -> str:
+    """Draw the ratio of every method to the best on all rankings of every data set."""
+    drawn, (axes,) = frame.figure(1, 7, 3.8)
+    names = [name for name in METHODS if all(any(row["method"] == name for row in rows) for rows in results.values())]
+    for k, (part, rows) in enumerate(results.items()):
+        ratios = {row["method"]: row["ratio"] for row in rows}
+        points = [ratios[name] for name in names]
+        axes.plot(
+            points,
+            range(len(names)),
+            "os^D"[k % 4],
+            color=frame.COLOURS[k % len(frame.COLOURS)],
+            markersize=5,
+            label=part,
+        )
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_xlabel("mean distance / best")
+    axes.legend(fontsize=8, frameon=False)
+    return frame.save_figure(drawn, folder, "lehmer-data", "Mean distance to all rankings, relative to the best method")

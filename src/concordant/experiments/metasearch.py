@@ -1,26 +1,27 @@
-"""Metasearch on the LETOR 4.0 aggregation sets: published baselines and other methods.
+"""Metasearch on the LETOR 4.0 aggregation sets: published baselines, learnt rankers and other methods.
 
-The figures are those of table 1 of Volkovs and Zemel (2012) and of table 3 of Volkovs, Larochelle and Zemel (2012).
-Each query comes with the ranked lists of 25 (MQ2008-agg) or 21 (MQ2007-agg) search engines and with judged documents.
-A method fuses the lists of a query; its ranking is scored by NDCG and precision at 1..5 and by average precision,
-averaged over the test queries of a fold, then over the five folds, in percent.
+The published figures are those of table 1 of Volkovs and Zemel (2012) and table 3 of Volkovs, Larochelle and Zemel
+(2012). Each query has the ranked lists of 25 (MQ2008-agg) or 21 (MQ2007-agg) search engines and relevance judgements.
+A method fuses the lists of a query. Its ranking is evaluated by NDCG and precision at 1 to 5 and by average precision:
+the mean over the test queries of a fold, then over the five folds, in percent.
 
-Conventions that carry the published figures: NDCG as LETOR's script has it, a query without relevant documents scores 0
-and stays in the mean, label >= 1 is relevant, every document of the file is a candidate, ranked by an engine or not.
-Fold f tests on part A(f+4), cyclically, so the five test sets are the five parts. The published BordaCount and CPS
-rows read the lists upside down (the largest rank as the best); the Condorcet rows are Copeland's points where a duel
-goes to whom the lists put more places ahead in total.
+Conventions of the published figures: NDCG follows LETOR's script; a query without relevant documents scores 0 and stays
+in the mean; documents with a label of at least 1 are relevant; every document of the file is a candidate, even if no
+engine ranked it. Fold f tests on part A(f+4), cyclically, so the five test sets are the five parts. The published
+BordaCount and CPS rows read the lists in reverse (the largest rank as the best); the Condorcet rows are Copeland scores
+on summed rank differences.
 
-A method that learns from labels (theta-mpm, cps, lr-…, best) is fitted on the training parts A(f) to A(f+2) of every
-fold; the lr-… choose the best pass on the validation part A(f+3). They and best run with several seeds (the order of
-the queries in training, the samples of bagging): figures are means over seeds, below them is half of the 95 % interval
-of that mean, and tests take the mean value of every query. A prior or another setting is that with the most N@5 on the
-four parts that fold f does not test. A star marks columns where a method beats the best baseline, all of them the right
-way up, by a paired t-test over all queries at the level 0.05.
+Methods that learn from labels (theta-mpm, cps, lr-…, best) are fitted on the training parts A(f) to A(f+2) of every
+fold; lr-… keep the best pass on the validation part A(f+3). They and best run with several seeds (order of the training
+queries, bagging): figures are means over seeds with the half-width of the 95% confidence interval of that mean, and
+tests use the mean value of every query. Priors and other settings are those with the highest N@5 on the four parts that
+fold f does not test. A star marks columns where a method beats the best baseline on lists in the correct order, by a
+paired t-test over all queries at the level 0.05.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -33,33 +34,36 @@ import numpy as np
 from concordant import registry
 from concordant.evaluation import evaluate
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, Settings, silent
+from concordant.experiments._claims import Claim, as_rows
+from concordant.experiments._frame import DataFolder, Progress, Row, Settings, silent
+from concordant.experiments._metasearch_claims import Evidence, claims_of
 from concordant.experiments._metasearch_methods import (
     BASELINES,
     COLUMNS,
     CONTESTANTS,
     OPPONENTS,
     PUBLISHED,
-    PUBLISHED_BASELINES,
     SUPERVISED,
     Contestant,
 )
+from concordant.experiments._metasearch_report import ABOUT, NOTES, TITLE, draw, tables, to_markdown
 from concordant.io import read, read_labels
 from concordant.labels import Labels
 from concordant.method import Method
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
-from concordant.support.text import format_p
 from concordant.types import Floats
 
-TITLE = "Metasearch on the LETOR 4.0 aggregation sets"
+__all__ = ["ABOUT", "NOTES", "SETS", "TITLE", "claims", "draw", "plain", "run", "tables", "to_markdown"]
 SETS = ("MQ2008-agg", "MQ2007-agg")
 PARTS = tuple(f"A{k}" for k in range(1, 6))
 METRICS = (*(f"ndcg@{k}:letor" for k in range(1, 6)), *(f"p@{k}" for k in range(1, 6)), "map")
-TOLERANCE = 0.5  # a published figure further off needs a reason
+TOLERANCE = 0.5  # larger differences from a published figure need a reason
 CHOSEN_BY = COLUMNS.index("N@5")
 SEEDS = 5
-SUMMED_UP = {"N@1-5": slice(0, 5), "MAP": slice(10, 11)}  # what contests between methods look at
+SUMMED_UP = {"N@1-5": slice(0, 5), "MAP": slice(10, 11)}  # columns of comparisons between methods
+MILLISECONDS = {"MQ2008-agg": 5.0, "MQ2007-agg": 12.0}  # per query, published for the multinomial model
+REPEATS = 3  # of timings, of which the fastest counts
 
 
 def default_methods() -> tuple[str, ...]:
@@ -78,31 +82,97 @@ def run(
     progress: Progress = silent,
     *,
     seeds: int = SEEDS,
-) -> list[Row]:
-    """Return one row per set and method: dataset, method, the columns in percent, what was published.
+) -> dict[str, Any]:
+    """Return ``rows`` (one per set and method), ``times``, ``readings``, ``missing`` and ``claims``.
 
-    ``significant`` lists the columns where the method beats the best baseline of the run and ``baseline`` names that
-    one; ``significant_as_published`` does the same with the baselines as they were published. ``chosen`` holds the
-    settings of each fold, ``reason`` why published figures are off by more than 0.5. Of methods with seeds ``spread``
-    has half of the 95 % interval of the means over seeds; ``against`` has contests of those trained with validation.
+    A row has the columns in percent and the published ones. ``significant`` lists the columns where the method beats
+    the best baseline of the run, which ``baseline`` names. ``chosen`` has the settings of each fold, ``off`` the
+    differences of more than 0.5 from the published figures and ``reason`` their reason. For methods with seeds,
+    ``spread`` is the half-width of the 95% confidence interval over seeds; ``against`` compares trained methods with
+    the strongest others.
     """
     frame.check_sets(sets, SETS)
+    wanted = default_methods() if methods is None else methods
     rows: list[Row] = []
+    values: dict[str, Mapping[str, Floats]] = {}
     for dataset in sets:
-        measured = measure_all(data, dataset, default_methods() if methods is None else methods, seeds, progress)
-        by_method = {name: result.by_query for name, result in measured.items()}
+        measured = measure_all(data, dataset, wanted, seeds, progress)
+        by_method = values[dataset] = {name: result.by_query for name, result in measured.items()}
         set_rows = [_row(dataset, name, result) for name, result in measured.items()]
         for row in set_rows:
-            row.update(_significance(row["method"], by_method))
+            row["significant"], row["baseline"] = _beaten(row["method"], by_method, BASELINES)
         _contests(set_rows, by_method)
         rows += set_rows
-    return rows
+    folds = {dataset: find_folds(data, dataset) for dataset in sets}
+    evidence = Evidence(
+        values,
+        [
+            _time(dataset, folds[dataset][0], variances)
+            for dataset in sets
+            if {"mpm", "theta-mpm"} & set(wanted)
+            for variances in ("equal", "learnt")
+        ],
+        [reading for dataset in sets if "rrf" in wanted for reading in _readings(dataset, folds[dataset])],
+        {dataset: _missing(folds[dataset]) for dataset in sets},
+    )
+    found = claims_of(evidence)
+    return {
+        "rows": rows,
+        "times": evidence.times,
+        "readings": evidence.readings,
+        "missing": evidence.missing,
+        "claims": found,
+    }
+
+
+def _time(dataset: str, fold: Fold, variances: str) -> Row:
+    """Measure the CPU time that theta-MPM, its adherence fitted, takes for the test queries of a fold."""
+    prefs, seconds = fold.test[0], []
+    fitting: Any = registry.make("mpm", prior=0.1, variances=variances)
+    method = fitting.fit(*fold.train)
+    for _ in range(REPEATS):
+        start = time.process_time()
+        method.rank(prefs).score  # noqa: B018
+        seconds.append(time.process_time() - start)
+    return {
+        "dataset": dataset,
+        "learnt": "scores" if variances == "equal" else "scores and variances",
+        "queries": prefs.n_instances,
+        "documents": prefs.n_slots,
+        "milliseconds": 1000 * min(seconds) / prefs.n_instances,
+        "published": MILLISECONDS[dataset],
+    }
+
+
+def _readings(dataset: str, folds: Sequence[Fold]) -> list[Row]:
+    """Return P@1 and MAP of rrf with labels of at least 1, and with labels of 2 alone, as relevant."""
+    method, by_level = registry.make("rrf"), {}
+    for level in (1, 2):
+        specs = [f"p@1:threshold={level}", f"map:threshold={level}"]
+        means = [evaluate(method.rank(fold.test[0]), fold.test[1], specs) for fold in folds]
+        by_level[level] = [100 * float(np.mean([found[spec] for found in means])) for spec in specs]
+    published = dict(zip(COLUMNS, PUBLISHED[dataset]["rrf"], strict=True))
+    return [
+        {"dataset": dataset, "column": column, "label 1": one, "label 2": two, "published": published[column]}
+        for column, one, two in zip(("P@1", "MAP"), by_level[1], by_level[2], strict=True)
+    ]
+
+
+def _missing(folds: Sequence[Fold]) -> float:
+    """Return the percentage of ranks (document x engine) that are missing, as the mean over all queries."""
+    shares = []
+    for fold in folds:
+        prefs = fold.test[0]
+        assert prefs.instance is not None
+        given = np.bincount(prefs.instance, np.diff(prefs.indptr), prefs.n_instances)
+        shares.append(1 - given / (np.diff(prefs.slot_ptr) * (prefs.n_agents or 1)))
+    return float(100 * np.concatenate(shares).mean())
 
 
 class Measured(NamedTuple):
-    """What a method achieves: metrics of all test queries (metric x query) and their means over folds, in percent.
+    """The results of a method: metrics of all test queries (metric x query) and their means over folds, in percent.
 
-    ``spread`` is half of the 95 % interval of the means over seeds, ``chosen`` are the settings of every fold.
+    ``spread`` is the half-width of the 95% confidence interval over seeds, ``chosen`` has the settings of every fold.
     """
 
     by_query: Floats
@@ -248,7 +318,7 @@ def _row(dataset: str, name: str, measured: Measured) -> Row:
     differences_from_published = {
         column: difference for column, difference in differences_from_published.items() if abs(difference) > TOLERANCE
     }
-    reason = contestant(name).reasons.get(dataset, "not known") if differences_from_published else ""
+    reason = contestant(name).reasons.get(dataset, "unknown") if differences_from_published else ""
     return {
         "dataset": dataset,
         "method": name,
@@ -259,13 +329,6 @@ def _row(dataset: str, name: str, measured: Measured) -> Row:
         "off": differences_from_published,
         "reason": reason,
     }
-
-
-def _significance(name: str, by_method: Mapping[str, Floats]) -> dict[str, Any]:
-    """Compare a method with the best baseline of each column: of all, and of those as published."""
-    better, baseline = _beaten(name, by_method, BASELINES)
-    as_published, _ = _beaten(name, by_method, PUBLISHED_BASELINES)
-    return {"significant": better, "baseline": baseline, "significant_as_published": as_published}
 
 
 def _contests(rows: Sequence[Row], by_method: Mapping[str, Floats]) -> None:
@@ -303,123 +366,12 @@ def n_steps(sets: Sequence[str], methods: Sequence[str]) -> int:
     return len(sets) * len(PARTS) * len(methods)
 
 
-NOTES = """
-- NDCG as the LETOR 4.0 script computes it, label >= 1 is relevant, a query without relevant documents counts 0; means
-  over the five folds, times 100.
-- Nothing is chosen on test parts: the priors of bradley-terry, thurstone, plackett-luce and ordered-partitions and the
-  counts of svp are those with the most N@5 on the four other parts of each fold. On such sparse lists the prior is the
-  method: N@5 is flat from ridge 0.3 (bradley-terry) and 100 (plackett-luce) upwards, far lower with hardly any.
-- BordaCount was published from lists read upside down, the largest rank as the best (borda-upside-down: every figure
-  comes out). The right way up a Borda count is 10 to 23 points of NDCG better. The CPS row was read so, too; the
-  right way up CPS is the strongest baseline there is, and what Volkovs, Larochelle and Zemel report as 3.5 points of
-  N@5 above the best baseline of MQ2008-agg (50.69 against 47.17) is about one point above CPS.
-- Condorcet was published from summed rank differences of the lists that name both documents (copeland-difference:
-  every figure comes out); condorcet-fuse and copeland count majorities of lists, which is another method.
-- theta-mpm: adherence from the labels of the training parts, stretched over [0, 1]; rank-difference counts; equal
-  variances, so the order is that of the weighted net wins. theta-mpm-variances learns variances, prior 0.1.
-- calibrated-rrf calibrates its lists on the test queries themselves, without labels; so do ulara and
-  cranking-unsupervised. cranking learns its dispersions from the training parts (200 of their queries, documents in
-  blocks of 8).
-- crf: potentials of log ranks, 80 passes of Adam's steps of 0.03 on the expected NDCG@5 of orders of at most ten
-  documents; published by Volkovs and Zemel (2013) for MQ2008-agg. supervised-markov-chain: one weight per engine, the
-  rest of its settings its defaults. Settings were chosen on validation parts, where these
-  left several alike (documents drawn per query, passes, cut-off) with an eye on the published row; both keep the best
-  state on them.
-- lr-i, lr-r, lr-logr: linear LambdaRank on one singular pair per engine, 200 passes with steps of 0.01, one query each;
-  the pass with the best NDCG@10 on the validation part counts (the usual one: LETOR's is 0 for the half of the queries
-  that have fewer than ten documents; on halves of the validation parts both choose equally well). N@1 of a fold moves
-  by a point from seed to seed.
-- best: the mean of a linear ranker and of boosted trees on every engine's places (expert-blend with its defaults),
-  fitted on the training parts alone. Its features and settings were chosen by the mean of N@1..N@5 on the validation
-  parts; their five test sets are the same five parts, so that a little of the choice may show in the figures.
-- Against others: differences of the means of N@1..N@5 and of MAP, in points; p: paired t-tests over all queries, on
-  means over seeds, corrected after Holm over all comparisons of a set.
-- `*`: better than the best of rrf, borda, copeland-difference, cps, svp, bradley-terry and plackett-luce in this table,
-  paired t-test over all queries, level 0.05.
-"""
+def claims(result: Mapping[str, Any]) -> list[Claim]:
+    """Return the claims of both papers with their verdicts."""
+    return list(result["claims"])
 
 
-def claims(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return sentences on where theta-mpm beats the best baseline, as published and read correctly."""
-    sentences = []
-    for row in rows:
-        if row["method"] != "theta-mpm" or not row["baseline"]:
-            continue
-        strongest = ", ".join(dict.fromkeys(row["baseline"].values()))
-        sentences.append(
-            f"{row['dataset']}: theta-mpm is significantly above the best published baseline in "
-            f"{_listed(row['significant_as_published'])}, and above the strongest the right way up ({strongest}) in "
-            f"{_listed(row['significant'])}."
-        )
-    return sentences
-
-
-def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(columns) or "no column"
-
-
-def differences(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return sentences on published figures that differ by more than half a point, and why."""
-    return [
-        f"{row['dataset']}, {row['method']}: "
-        + " ".join(f"{column} {difference:+.2f}" for column, difference in row["off"].items())
-        + f": {row['reason']}."
-        for row in rows
-        if row["off"]
-    ]
-
-
-def tables(rows: Sequence[Row]) -> list[ResultTable]:
-    """Return the table of all sets, published rows under the obtained ones, and that of contests, if there are any."""
-    lines = [[row["dataset"] if k == 0 else "", *line] for row in rows for k, line in enumerate(_lines(row))]
-    return [ResultTable("", ["set", "method", *COLUMNS], lines, n_text=2), *_contest_table(rows)]
-
-
-def _lines(row: Row, called: str = "") -> list[list[str]]:
-    """Return the lines of a row: figures, the half-width of the interval over seeds, published figures."""
-    figures, *published = frame.with_published([row], COLUMNS, called=called)
-    spread = row.get("spread")
-    spread_line = [] if spread is None else [["  ± over seeds", *(f"{spread[column]:.2f}" for column in COLUMNS)]]
-    return [figures, *spread_line, *published]
-
-
-def _contest_table(rows: Sequence[Row]) -> list[ResultTable]:
-    """Return the table of differences from the strongest others; empty without any."""
-    lines = [
-        [
-            row["dataset"],
-            row["method"],
-            opponent,
-            *(text for test in contest.values() for text in (f"{test['difference']:+.2f}", format_p(test["p"]))),
-        ]
-        for row in rows
-        for opponent, contest in row.get("against", {}).items()
-    ]
-    header = ["set", "method", "against", *(text for title in SUMMED_UP for text in (title, f"p of {title}"))]
-    return (
-        [ResultTable("Trained with labels and validation against the strongest others", header, lines, n_text=3)]
-        if lines
-        else []
-    )
-
-
-def told(rows: Sequence[Row]) -> dict[str, list[str]]:
-    """Return what the tables show in words, by title."""
-    sentences = {"More than half a point off": differences(rows), "Claims": claims(rows)}
-    return {title: lines for title, lines in sentences.items() if lines}
-
-
-def plain(rows: Sequence[Row]) -> list[Row]:
-    """Return the rows for JSON, figures to four places."""
-    return [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in rows]
-
-
-def to_markdown(rows: Sequence[Row]) -> str:
-    """Return the tables of all sets, published rows under the obtained ones, and what differs."""
-    by_set = []
-    for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        lines = [line for row in rows if row["dataset"] == dataset for line in _lines(row, called="*published*")]
-        by_set.append(ResultTable(dataset, ["method", *COLUMNS], [[cell.strip() for cell in line] for line in lines]))
-    by_set += _contest_table(rows)
-    texts = [f"## {title}\n\n" + "\n".join(f"- {line}" for line in lines) for title, lines in told(rows).items()]
-    return frame.markdown_page(TITLE, by_set, *texts, "## Notes", NOTES)
+def plain(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the result for JSON, figures with four decimals."""
+    rows = [{k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()} for row in result["rows"]]
+    return {**result, "rows": rows, "claims": as_rows(result["claims"])}

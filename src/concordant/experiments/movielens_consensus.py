@@ -1,15 +1,15 @@
 """Consensus of the MovieLens 100K users (Volkovs and Zemel 2012: tables 2 and 3, figures 4 and 5).
 
-943 users rate 1,682 films. Each method makes one ranking of the films from all ratings. Table 3 lists the films at
-both ends with how many users rated them and how many pairwise contests they won and lost: Bradley-Terry and
-Plackett-Luce put films at the ends that hardly anybody has seen, the multinomial preference model does not. Table 2
-scores the rankings by NDCG (log2 discount) per user, missing ratings completed by matrix factorisation; figure 4 by
-filling them with a constant. Figure 5 shows the learnt variances against the number of ratings and the rank.
+943 users rate 1,682 films. Each method makes one ranking of the films from all ratings. Table 3 lists the films at both
+ends with the number of users who rated them and of pairwise contests won and lost: Bradley-Terry and Plackett-Luce put
+rarely rated films at the ends, the multinomial preference model does not. Table 2 evaluates the rankings by NDCG (log2
+discount) per user, with missing ratings imputed by matrix factorisation; figure 4 imputes a constant. Figure 5 shows
+the learnt variances against the number of ratings and the rank.
 
-Conventions found by trying: Plackett-Luce sees ratings sorted with ties by film number; the published table 2 falls so
-steeply with depth that places 2, 3, … must carry half weight in the ranking and full weight in the ideal one (an
-inference: the paper prints the usual formula); its Bradley-Terry row needs a completion without biases, which leaves
-rarely rated films near the mean.
+Conventions inferred from the figures: Plackett-Luce sees the ratings sorted, ties by film number. The published table 2
+falls so steeply with depth that ranks 2, 3, … must have half weight in the ranking and full weight in the ideal ranking
+(the paper prints the usual formula); its Bradley-Terry row requires a factorisation without biases, which leaves rarely
+rated films near the mean.
 """
 
 from __future__ import annotations
@@ -25,15 +25,26 @@ import numpy as np
 
 from concordant import registry, views
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, ResultTable, silent
+from concordant.experiments._claims import Claim, as_rows, claims_table
+from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, silent
+from concordant.experiments._movielens_claims import MIDDLE_FILMS
+from concordant.experiments._movielens_claims import claims as claims_of
 from concordant.experiments._movielens_descent import descend, net_shares
 from concordant.io import read
+from concordant.metrics.significance import paired_t_test
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.recommend.pmf import PMF
 from concordant.types import Floats, Int64s
 
 TITLE = "Consensus of the MovieLens 100K users"
+ABOUT = About(
+    paper="M. Volkovs and R. Zemel, A flexible generative model for preference aggregation, WWW 2012 (section 6, "
+    "tables 2 and 3, figures 4 and 5).",
+    setting="Each method makes one ranking of the films from the ratings of all users. The rankings are evaluated by "
+    "NDCG for every user, missing ratings imputed by matrix factorisation or by a constant.",
+    data="MovieLens 100K: 943 users, 1,682 films, 100,000 ratings.",
+)
 # Name here -> method and settings. Bradley-Terry and MPM see rating differences, Plackett-Luce sorted ratings.
 METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "bradley-terry": ("bradley-terry", {"counts": "difference", "errors": "none", "prior": 55.0}),
@@ -41,6 +52,7 @@ METHODS: Mapping[str, tuple[str, Mapping[str, object]]] = {
     "mpm": ("mpm", {"prior": 0.1}),
     "mpm-variances": ("mpm", {"variances": "learnt", "prior": 1e-4}),
 }
+FIGURE_5 = "Figure 5: learnt variance of every film against its number of ratings and its rank"
 DESCENT = "mpm-descent"  # plain gradient steps instead of an optimum
 STEPS, RATE = 100, 24.0
 # How tables name the methods. All published figures come from 100 gradient steps, those of the multinomial model with
@@ -55,11 +67,11 @@ DESCRIBED = {
 BASELINES = ("bradley-terry", "plackett-luce")
 DEPTHS = tuple(range(1, 11))
 CONSTANTS = tuple(k / 2 for k in range(8))
-# Ways to compute table 2: weight of places 2, 3, … in the ranking, and whether the completion has biases.
+# Definitions of table 2: weight of ranks 2, 3, … in the ranking, and whether the factorisation has biases.
 READINGS = {
     "formula as printed": (1.0, True),
-    "half weight after the first place": (0.5, True),
-    "half weight, completed without biases": (0.5, False),
+    "half weight after the first rank": (0.5, True),
+    "half weight, imputed without biases": (0.5, False),
 }
 N_STEPS = len(METHODS) + 4
 
@@ -143,6 +155,13 @@ def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -
     for has_biases in (True, False):
         completed[has_biases] = complete(observed, replace(settings, biases=has_biases))
         progress(f"matrix factorisation {'with' if has_biases else 'without'} biases")
+    filled = {
+        constant: {
+            name: ndcg(np.where(np.isnan(observed), constant, observed), order, (1, 5, 10))
+            for name, order in orders.items()
+        }
+        for constant in CONSTANTS
+    }
     by_reading = {
         reading: {name: ndcg(completed[has_biases], order, DEPTHS, later) for name, order in orders.items()}
         for reading, (later, has_biases) in READINGS.items()
@@ -156,15 +175,12 @@ def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -
         },
         "significant": {reading: _significance(values_of) for reading, values_of in by_reading.items()},
         "constants": {
-            name: {
-                constant: (
-                    100 * ndcg(np.where(np.isnan(observed), constant, observed), order, (1, 5, 10)).mean(0)
-                ).tolist()
-                for constant in CONSTANTS
-            }
-            for name, order in orders.items()
+            name: {constant: (100 * filled[constant][name].mean(axis=0)).tolist() for constant in CONSTANTS}
+            for name in orders
         },
-        "variances": _variances(prefs, rankings["mpm-variances"]),
+        "constant tests": {constant: _constant_tests(values_of) for constant, values_of in filled.items()},
+        "sparsity": float(np.isnan(observed).mean()),
+        "variances": _variances(prefs, titles, rankings["mpm-variances"]),
     }
 
 
@@ -266,8 +282,17 @@ def _significance(values: Mapping[str, Floats]) -> dict[str, list[int]]:
     }
 
 
-def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
-    """Return the learnt variances with numbers of ratings and ranks, and their Spearman correlation with the former."""
+def _constant_tests(values: Mapping[str, Floats]) -> list[float]:
+    """Return, for every depth, the p-value of the model against the better baseline (paired t-test over users)."""
+    by_depth = {name: metric.T for name, metric in values.items()}
+    return [
+        paired_t_test(by_depth["mpm"][c] - by_depth[frame.best_baseline(by_depth, BASELINES, c)][c])
+        for c in range(len(by_depth["mpm"]))
+    ]
+
+
+def _variances(prefs: Preferences, titles: Mapping[str, str], ranking: Ranking) -> dict[str, Any]:
+    """Return the learnt variances with numbers of ratings and ranks, their correlation, and some films' places."""
     from scipy.stats import spearmanr
 
     variance = np.asarray(ranking.details["variance"])
@@ -276,8 +301,25 @@ def _variances(prefs: Preferences, ranking: Ranking) -> dict[str, Any]:
         "variance": variance,
         "ratings": users,
         "rank": ranking.rank_by_slot,
+        "films": {
+            title: _standing(prefs, titles, title, ranking.rank_by_slot, variance, users) for title in MIDDLE_FILMS
+        },
         "spearman": float(spearmanr(variance, users).statistic),
     }
+
+
+def _standing(
+    prefs: Preferences, titles: Mapping[str, str], title: str, rank: Any, variance: Floats, users: Any
+) -> dict[str, float]:
+    """Return the rank and the variance of a film as shares of all films; of equal titles the most rated one."""
+    slots = [s for s, code in enumerate(prefs.slot_item) if titles[prefs.items[code]].rpartition(" (")[0] == title]
+    slot = max(slots, key=lambda s: int(users[s]))
+    return {"rank": float(rank[slot] / len(rank)), "variance": float((variance < variance[slot]).mean())}
+
+
+def claims(result: Mapping[str, Any]) -> list[Claim]:
+    """Return the claims of section 6 with their verdicts."""
+    return claims_of(result, {"counts": PUBLISHED_COUNTS, "ends": PUBLISHED_ENDS})
 
 
 # ---- report ----
@@ -312,7 +354,7 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
             }
             for name, values in values_of.items()
         ]
-        title = f"Table 2: NDCG, missing ratings completed, {reading}"
+        title = f"Table 2: NDCG, missing ratings imputed, {reading}"
         all_tables.append(
             ResultTable(
                 title, ["method", *columns], frame.with_published(figures, columns, called="published, 100 steps")
@@ -326,30 +368,28 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     header = ["method", "", *(f"{c:g}" for c in CONSTANTS)]
     all_tables.append(ResultTable("Figure 4: NDCG, missing ratings set to a constant", header, rows))
     spearman = [["Spearman(variance, number of ratings)", f"{result['variances']['spearman']:.3f}"]]
-    return [*all_tables, ResultTable("Figure 5: learnt variances", ["", ""], spearman)]
+    all_tables.append(ResultTable("Figure 5: learnt variances", ["", "value"], spearman))
+    return [*all_tables, claims_table(claims(result))]
 
 
 NOTES = """
-- Counts: a film wins a contest for every other film the same user rated lower. All published counts come out exactly.
-- bradley-terry: the ridge of 55 stands for the paper's 100 gradient steps. It was chosen because with it all ten
-  published films come out in the published order; with hardly any prior the ends go to films that one user rated.
-- plackett-luce: ratings sorted, ties by film number (a stable sort of the file's columns), ridge 4: all ten published
-  films come out in the published order.
+- Counts: a film wins a contest for every film that the same user rated lower. All published counts are reproduced.
+- bradley-terry: a ridge penalty of 55 replaces the paper's 100 gradient steps. It was chosen because it gives all ten
+  published films in order; with a weak prior, films rated by a single user are at the ends.
+- plackett-luce: ratings sorted, ties by film number (a stable sort of the file's columns), ridge penalty 4: all ten
+  published films in order.
 - mpm: no single fit gives both published ends. The top five are those of the optimum with equal variances (mpm); the
-  bottom five, in the printed order, are those of 100 plain gradient steps on scores and variances that have not
-  converged (mpm-descent; the step, which the paper does not give, is one that leads there). The optimum with learnt
-  variances and next to no prior (mpm-variances) has the same five last films in another order.
+  bottom five, in the printed order, are those of 100 plain gradient steps on scores and variances without convergence
+  (mpm-descent; the paper does not give the step size, so one was chosen that reproduces them). The optimum with learnt
+  variances and a weak prior (mpm-variances) has the same bottom five films in another order.
 - Bottom lists start with the worst film, as in the paper.
-- Table 2: by the formula as printed the figures would hardly fall with depth. The published ones fall as if places
-  2, 3, … carried half weight in the ranking and full weight in the ideal one; that is an inference from the figures. So
-  read, the multinomial model is above its published row at every depth, by at most 1.6 at the optimum with equal
-  variances, 2.4 at the optimum with learnt variances and 2.8 after 100 steps. Plackett-Luce is up to 3.2 above its row,
-  and Bradley-Terry's row only fits a completion without biases, which predicts the mean for films hardly anybody rated.
-- The published row of the multinomial model is below the row that is fitted like it: 100 steps, learnt variances. The
-  published rows of the baselines also come from 100 steps; here these models are at their optimum under a prior.
-- The claim that the multinomial model beats both baselines at depths 5 to 10 depends on the completion: without biases
-  it does at every depth; with them Plackett-Luce is ahead of the model with equal variances at every depth, and only
-  learnt variances are significantly better, at the optimum from depth 8 or 9 on.
+- Table 2: with the formula as printed, the figures would hardly fall with depth. The published ones fall as if ranks 2,
+  3, … had half weight in the ranking and full weight in the ideal ranking; this is an inference. With that definition,
+  the multinomial model is above its published row at every depth: by at most 1.6 at the optimum with equal variances,
+  2.4 at the optimum with learnt variances and 2.8 after 100 steps. Plackett-Luce is at most 3.2 above its row, and
+  Bradley-Terry's row requires a factorisation without biases, which predicts the mean for rarely rated films.
+- All published rows come from 100 gradient steps, that of the multinomial model with learnt variances. Here the
+  baselines are at their optimum under a prior.
 - `*`: better than the better of the two baselines, paired t-test over users, level 0.05.
 """
 
@@ -363,7 +403,9 @@ def plain(result: Mapping[str, Any]) -> dict[str, Any]:
     """Return the result as plain data for JSON."""
     variances = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in result["variances"].items()}
     constants = {name: {str(c): v for c, v in values.items()} for name, values in result["constants"].items()}
-    return {**result, "variances": variances, "constants": constants}
+    tests = {str(c): v for c, v in result["constant tests"].items()}
+    changed = {"variances": variances, "constants": constants, "constant tests": tests}
+    return {**result, **changed, "claims": as_rows(claims(result))}
 
 
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
@@ -376,7 +418,8 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
         panel.set_title(f"NDCG@{depth}", fontsize=10)
     axes[0].set_ylabel("NDCG, percent")
     axes[0].legend(fontsize=7, frameon=False)
-    files = [frame.save_figure(drawn, folder, "movielens-figure-4")]
+    caption = "Figure 4: NDCG when missing ratings are set to a constant"
+    files = [frame.save_figure(drawn, folder, "movielens-figure-4", caption)]
     variances = result["variances"]
     drawn, axes = frame.figure(2, 8, 3.4)
     for panel, column, name in zip(axes, ("ratings", "rank"), ("number of ratings", "rank of the film"), strict=True):
@@ -384,4 +427,4 @@ def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]
         panel.set_xlabel(name)
     axes[0].set_ylabel("learnt variance")
     axes[0].set_title(f"Spearman {variances['spearman']:.3f}", fontsize=10)
-    return [*files, frame.save_figure(drawn, folder, "movielens-figure-5")]
+    return [*files, frame.save_figure(drawn, folder, "movielens-figure-5", FIGURE_5)]

@@ -1,17 +1,17 @@
 """Ratings of tennis players over time, and forecasts of ATP matches since 1968.
 
-Every method says before each match how likely the winner was to win, from earlier matches alone:
+Every method gives, before each match, the probability that the eventual winner wins, from earlier matches alone:
 
-    elo             points move after every match
-    trueskill       beliefs move after every match, by how sure they are
+    elo             ratings updated after every match
+    trueskill       beliefs updated after every match, in proportion to their uncertainty
     glicko2         ratings with deviation and volatility, updated by period
-    bradley-terry   all matches of the last N years count alike; fitted anew at the beginning of every month
-    whole-history   strengths that drift, all matches together; where that method is installed
+    bradley-terry   all matches of the last N years have equal weight; refitted at the beginning of every month
+    whole-history   strengths that drift over time, fitted to all matches together (if the method is installed)
 
-Settings are chosen by one rule: of a grid, those with the least log-loss on the seasons 1990 to 2004 (whole-history
-chooses its own by evidence, from the matches before 1990). The table is of 2005 to 2024, the same matches for all:
-those for which every method knows both players. Then who led at the end of every year, the highest ratings ever, and
-whether it helps to rate players by surface.
+Settings are chosen by grid search: the lowest log-loss on the seasons 1990 to 2004 (whole-history chooses its own by
+marginal likelihood, from the matches before 1990). The table covers 2005 to 2024, and the same matches for all methods:
+those where every method knows both players. Further tables show who led at the end of every year, the highest ratings,
+and whether rating players by surface helps.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ import numpy as np
 from concordant import datasets, registry
 from concordant.errors import UnknownNameError
 from concordant.experiments import _frame as frame
-from concordant.experiments._frame import DataFolder, Progress, ResultTable, Row, Settings, silent
+from concordant.experiments._claims import OWN, OWN_TITLE, Claim, Difference, as_rows, claims_table, is_above, is_below
+from concordant.experiments._frame import LEVEL, About, DataFolder, Progress, ResultTable, Row, Settings, silent
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
 from concordant.results.histories import History
@@ -34,6 +35,13 @@ from concordant.support.text import format_p
 from concordant.types import Bools, Floats
 
 TITLE = "Ratings of tennis players over time"
+ABOUT = About(
+    paper="None. This experiment compares rating methods on one set of matches.",
+    setting="One-step-ahead forecasts of every match; settings chosen on the seasons 1990 to 2004; log-loss, Brier "
+    "score and accuracy on 2005 to 2024.",
+    data="ATP matches since 1968 (tour and Davis Cup), with dates, rounds and surfaces.",
+)
+SURFACES = ("all surfaces together", "by surface", "mean of both")
 TUNED = ("1990-01-01", "2004-12-31")
 TESTED = ("2005-01-01", "2024-12-31")
 YEAR = 365.25  # days
@@ -52,9 +60,9 @@ QUICK: Mapping[str, Grid] = {
     "glicko2": {"period": ("month",), "volatility": (0.06,), "deviation": (100.0, 150.0)},
     "bradley-terry": {"years": (2.0,), "prior": (1.0,)},
 }
-FOLLOWED = ("elo", "trueskill", "glicko2")  # whose leaders and peaks are shown, and rated by surface
+FOLLOWED = ("elo", "trueskill", "glicko2")  # methods with leaders, peaks and ratings by surface
 BASELINE = "elo"
-MIN_MATCHES = 5  # matches, or periods, in a year from which a player can lead it
+MIN_MATCHES = 5  # minimum number of matches, or periods, in a year to lead it
 
 
 def settings_of(grid: Grid) -> list[dict[str, Any]]:
@@ -63,7 +71,7 @@ def settings_of(grid: Grid) -> list[dict[str, Any]]:
 
 
 def grids(quick: bool = False) -> dict[str, Grid]:
-    """Return the methods that are here, each with its grid."""
+    """Return the installed methods, each with its grid."""
     return {name: grid for name, grid in (QUICK if quick else GRIDS).items() if _is_known(name)}
 
 
@@ -73,7 +81,7 @@ def n_steps(quick: bool = False) -> int:
 
 
 def run(data: DataFolder, quick: bool = False, progress: Progress = silent) -> dict[str, Any]:
-    """Return what every method forecast with which settings, who led when, and what surfaces add."""
+    """Return the forecasts and settings of every method, the leaders, and the effect of surfaces."""
     folder = frame.data_folder(data, "tennis-atp")
     by_surface = datasets.load("tennis-atp", folder.parent, part="surfaces")
     assert isinstance(by_surface, Preferences)
@@ -87,7 +95,7 @@ def run_on(
     tested: tuple[str, str],
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Run on matches with dates, an instance per surface."""
+    """Run on dated matches with one instance per surface."""
     matches = together(by_surface)
     assert matches.time is not None
     (first, last), span = (as_times(list(ends))[0].tolist() for ends in (tuned, tested))
@@ -118,14 +126,14 @@ def run_on(
 
 
 def together(by_surface: Preferences) -> Preferences:
-    """Return the same matches in the same order, all surfaces in one instance."""
+    """Return the same matches in the same order, with all surfaces in one instance."""
     pairs = by_surface.items.take(by_surface.item)
     return Preferences.from_pairs(pairs[::2], pairs[1::2]).replace(time=by_surface.time, is_dated=by_surface.is_dated)
 
 
 # ---- forecasts ----
 def forecasts(name: str, settings: Settings, matches: Preferences, since: str) -> Floats:
-    """Return the probability each method gave the winner before the match; NaN before ``since`` and for
+    """Return the probability that a method gave the winner before each match; NaN before ``since`` and for
     unknown players.
     """
     if name == "bradley-terry":
@@ -135,7 +143,7 @@ def forecasts(name: str, settings: Settings, matches: Preferences, since: str) -
 
 
 def windowed(matches: Preferences, since: str, years: float, prior: float) -> Floats:
-    """Forecast the matches of each month by Bradley-Terry on those of the last ``years`` before it."""
+    """Forecast the matches of each month by Bradley-Terry on the matches of the ``years`` before it."""
     assert matches.time is not None
     time, chance = matches.time, np.full(matches.n_ballots, np.nan)
     method = registry.make("bradley-terry", prior=prior, errors="none")
@@ -158,7 +166,7 @@ def windowed(matches: Preferences, since: str, years: float, prior: float) -> Fl
 
 
 def measures(chance: Floats) -> Row:
-    """Return mean log-loss, Brier score and accuracy of probabilities given to the winners (one half counts half)."""
+    """Return mean log-loss, Brier score and accuracy of the winners' probabilities (0.5 counts as half correct)."""
     clipped = np.clip(chance, 1e-9, 1.0)
     is_right = (chance > 0.5) + (chance == 0.5) / 2
     return {
@@ -169,7 +177,7 @@ def measures(chance: Floats) -> Row:
 
 
 def _loss_of_all(chance: Floats) -> float:
-    """Return the mean log-loss, with one half where a method gives no forecast."""
+    """Return the mean log-loss, with a probability of 0.5 where a method gives no forecast."""
     return float(measures(np.where(np.isfinite(chance), chance, 0.5))["log-loss"])
 
 
@@ -199,8 +207,8 @@ def _by_year(chances: Mapping[str, Floats], time: Floats, is_compared: Bools) ->
 
 # ---- over time ----
 def _over_time(matches: Preferences, chosen: Mapping[str, Settings]) -> dict[str, Any]:
-    """Return who led at the end of every year, and the highest ratings ever (by the low end of intervals
-    where known).
+    """Return the leader at the end of every year, and the highest ratings (by the lower bound of the interval
+    where there is one).
     """
     leaders, peaks, rankings = {}, {}, {}
     for name, settings in chosen.items():
@@ -221,7 +229,7 @@ def _by_surface(
     since: str,
     progress: Progress,
 ) -> Iterator[Row]:
-    """Yield forecasts from ratings over all surfaces, per surface, and from the mean of their log-odds."""
+    """Yield forecasts from ratings over all surfaces, from ratings per surface, and from the mean of their log-odds."""
     for name in FOLLOWED:
         if name not in chosen:
             continue
@@ -232,33 +240,69 @@ def _by_surface(
         )
         log_odds = (np.log(together_chance / (1 - together_chance)) + np.log(surface_chance / (1 - surface_chance))) / 2
         mixed = 1 / (1 + np.exp(-log_odds))
-        for kind, chance in (
-            ("all surfaces together", together_chance),
-            ("each by itself", surface_chance),
-            ("mean of both", mixed),
-        ):
-            yield {"method": name, "rated": kind, "matches": int(is_compared.sum()), **measures(chance)}
+        for kind, chance in zip(SURFACES, (together_chance, surface_chance, mixed), strict=True):
+            gain = np.log(together_chance) - np.log(np.clip(chance, 1e-9, 1.0))
+            yield {
+                "method": name,
+                "rated": kind,
+                "matches": int(is_compared.sum()),
+                **measures(chance),
+                "difference": float(gain.mean()),
+                "p": paired_t_test(gain),
+            }
         progress(f"{name} by surface")
 
 
 NOTES = """
-- Matches of one tournament bear the date of its first day, and newer files list the final first: inside a day they
-  are sorted by round (qualifying groups, R128 … R16, QF, SF, F), so that no forecast sees the rounds after it. What
-  remains: a final that ends a two-week tournament counts as earlier than a tournament that began in its second week.
+- Matches of a tournament have the date of its first day, and newer files list the final first: within a day they are
+  sorted by round (qualifying groups, R128 to R16, QF, SF, F), so that no forecast sees later rounds. One exception
+  remains: the final of a two-week tournament counts as earlier than a tournament that began in its second week.
 - Walkovers are left out, retirements are not. Tour and Davis Cup matches only, no qualifying and no challengers.
-- Log-loss is the mean of -log of the chance given to the winner (0.6931 for a coin), Brier score the mean squared
-  distance of that chance from 1; where settings are chosen, a method that does not know a player says one half.
-- Grids were widened, after results had been seen, until every choice lay inside its grid; the choice itself looks at
-  1990 to 2004 only. Before that TrueSkill's log-loss was 0.6082 and Glicko-2's 0.6066 on the tested seasons.
-- Tests: paired t-test of the log-losses match by match against Elo's, Holm-corrected. Matches of one player are not
-  independent: p-values are too small rather than too large.
-- Leaders are the highest rated at the end of the year of those who were rated in it five times: in five matches, or
-  five periods of Glicko-2. Peaks of methods that know how sure they are go by the low end of the interval.
+- Log-loss is the mean of -log of the winner's probability (0.6931 for a coin), the Brier score is the mean squared
+  distance of that probability from 1. Where settings are chosen, an unknown player gives a probability of 0.5.
+- Grids were widened, after results had been seen, until every choice lay inside its grid; the choice itself uses 1990
+  to 2004 only. With the first grids, the log-loss on the tested seasons was 0.6082 for TrueSkill and 0.6066 for
+  Glicko-2.
+- Tests: paired t-test of the log-losses of all matches against Elo's, Holm's correction. Matches of one player are not
+  independent, so p-values are too small rather than too large.
+- Leaders are the players with the highest rating at the end of the year among those with at least five matches (or five
+  periods of Glicko-2) in it. Peaks of methods with intervals are ordered by the lower bound.
 """
 
 
+def claims(result: Mapping[str, Any]) -> list[Claim]:
+    """Return the questions of this experiment with their answers."""
+    losses = {row["method"]: row["log-loss"] for row in result["rows"]}
+    over_elo = {row["method"]: Difference.read(row) for row in result["tests"]}
+    surfaces = {row["method"]: Difference.read(row) for row in result["surfaces"] if row["rated"] == SURFACES[2]}
+    rule = "paired t-test of log-loss over matches"
+    return [
+        Claim.of(
+            "Elo has a significantly lower log-loss than every other method",
+            OWN,
+            [is_above(test) for test in over_elo.values()],
+            [f"{name}: {test}" for name, test in over_elo.items()],
+            f"{rule}, Holm",
+        ),
+        Claim.of(
+            "every method forecasts better than a coin",
+            OWN,
+            [loss < float(np.log(2)) for loss in losses.values()],
+            [f"{name}: {loss:.4f}" for name, loss in losses.items()],
+            "log-loss below 0.6931",
+        ),
+        Claim.of(
+            "averaging the forecasts over all surfaces and by surface improves on all surfaces together",
+            OWN,
+            [is_below(test) for test in surfaces.values()],
+            [f"{name}: {test}" for name, test in surfaces.items()],
+            f"{rule}, level {LEVEL:g}",
+        ),
+    ]
+
+
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
-    """Return the forecasts, the tests, the surfaces, the years, leaders and peaks."""
+    """Return the forecasts, the tests, the surfaces, the seasons, leaders, peaks, the data and the answers."""
     figures = ("log-loss", "brier", "accuracy")
     rows = [
         [row["method"], _written(row["settings"]), *(f"{row[figure]:.4f}" for figure in figures)]
@@ -287,12 +331,21 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     ]
     return [
         ResultTable(f"Forecasts of {result['compared']:,} matches", ["method", "settings", *figures], rows, 2),
-        ResultTable("Log-loss less that of Elo", ["method", "difference", "p"], tests),
+        ResultTable("Difference of log-loss from Elo's", ["method", "difference", "p"], tests),
         ResultTable("Rated by surface", ["method", "rated", "matches", *figures], surfaces, 2),
         ResultTable("Log-loss by season", ["year", "matches", *names], years),
         ResultTable("Leaders at the end of the year", ["year", *followed], leader_rows, 1 + len(followed)),
-        ResultTable("Highest ratings", ["method", "player", "when", "rating"], peaks, 3),
+        ResultTable("Highest ratings", ["method", "player", "date", "rating"], peaks, 3),
+        _counts_table(result),
+        claims_table(claims(result), OWN_TITLE),
     ]
+
+
+def _counts_table(result: Mapping[str, Any]) -> ResultTable:
+    names = {"matches": "matches", "players": "players", "tested": "matches of the tested seasons"}
+    rows = [[text, f"{result[key]:,}"] for key, text in names.items()]
+    rows.append(["of these, both players known to all methods", f"{result['compared']:,}"])
+    return ResultTable("Data", ["", "number"], rows)
 
 
 def _written(settings: Settings) -> str:
@@ -301,31 +354,25 @@ def _written(settings: Settings) -> str:
     )
 
 
-def told(found: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return a sentence on the numbers of matches."""
-    return {
-        "Data": [
-            f"{found['matches']:,} matches of {found['players']:,} players; of the {found['tested']:,} of the tested "
-            f"seasons all methods know both players of {found['compared']:,}."
-        ]
-    }
-
-
 def plain(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the result without rankings, ready for JSON."""
-    return {name: part for name, part in result.items() if name != "rankings"}
+    """Return the result for JSON, without the rankings."""
+    return {**{name: part for name, part in result.items() if name != "rankings"}, "claims": as_rows(claims(result))}
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:
-    """Return the page."""
-    texts = "\n".join(f"- {line}" for lines in told(result).values() for line in lines)
-    return frame.markdown_page(TITLE, tables(result), texts, f"## Notes\n{NOTES}")
+    """Return the tables and notes as a Markdown page."""
+    return frame.markdown_page(TITLE, tables(result), "## Notes", NOTES)
 
 
 def draw(result: Mapping[str, Any], folder: str) -> list[str]:
     """Draw the careers of the ten highest rated players by every method."""
     return [
-        frame.save_figure(ranking.plot_history(items=[row["item"] for row in result["peaks"][name]]), folder, name)
+        frame.save_figure(
+            ranking.plot_history(items=[row["item"] for row in result["peaks"][name]]),
+            folder,
+            name,
+            f"Careers of the ten players with the highest {name} ratings",
+        )
         for name, ranking in result["rankings"].items()
     ]
 

@@ -1,6 +1,6 @@
-"""Features of documents from the lists that experts give: what rankers can learn from.
+"""Features of documents from the ranked lists of experts, for supervised rankers.
 
-Supervised methods and ``learn`` users import from here; the room imports models, views and kernels.
+Supervised methods and users of ``learn`` import from here; this package imports models, views and kernels.
 """
 
 from __future__ import annotations

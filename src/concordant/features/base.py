@@ -1,4 +1,4 @@
-"""What all transformers from preferences to features share: the face of scikit-learn, and whose ballots these are."""
+"""Base class of transformers from preferences to features: the scikit-learn interface and the experts."""
 
 from __future__ import annotations
 
@@ -18,29 +18,77 @@ from concordant.types import Floats, Int64s
 class PreferenceFeatures:
     """Base of transformers: ``fit(prefs)``, ``transform(prefs)`` with a row per slot, ``get_feature_names_out()``.
 
-    They take their place at the head of a scikit-learn Pipeline, whose X is a ``Preferences`` then.
+    They can be the first step of a scikit-learn Pipeline, whose X is then a ``Preferences`` object.
     """
 
     agents_: tuple[str, ...] = field(init=False, repr=False)
-    """The experts that ``fit`` saw, in the order of their columns."""
+    """The experts seen by ``fit``, in the order of their columns."""
 
     def __post_init__(self) -> None:
         check_params(self)
 
     def fit(self, prefs: Preferences, y: object = None) -> Self:
-        """Learn who the experts are."""
+        """Store the experts.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The training preferences, with agents as experts.
+        y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
         raise NotImplementedError
 
     def transform(self, prefs: Preferences) -> Floats:
-        """Return the features of every slot (one candidate of one instance), in slot order."""
+        """Return the features of every slot.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The preferences.
+
+        Returns
+        -------
+        array of shape (slots, columns)
+            A row per slot (one candidate of one instance), in slot order.
+        """
         raise NotImplementedError
 
     def fit_transform(self, prefs: Preferences, y: object = None) -> Floats:
-        """Learn who the experts are and return their features of every slot."""
+        """Fit to the preferences and return the features of every slot.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The training preferences, with agents as experts.
+        y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        array of shape (slots, columns)
+            A row per slot (one candidate of one instance), in slot order.
+        """
         return self.fit(prefs).transform(prefs)
 
     def get_feature_names_out(self, input_features: object = None) -> Any:
-        """Return the name of every column."""
+        """Return the names of the columns.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        array of str
+            A name per column.
+        """
         return np.array(self._names(), object)
 
     def _names(self) -> Sequence[str]:
@@ -48,7 +96,7 @@ class PreferenceFeatures:
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return len(self._names())
 
     @property
@@ -57,18 +105,40 @@ class PreferenceFeatures:
         return "agents_" in vars(self)
 
     def _require_fitted(self) -> tuple[str, ...]:
-        """Return the experts, or raise if ``fit`` has not been called."""
+        """Return the experts; raise an error if ``fit`` has not been called."""
         if not self.is_fitted:
             raise NeedError(f"{type(self).__name__} is not fitted: " + action("refit", "call fit(prefs)") + ".")
         return self.agents_
 
     # ---- what scikit-learn asks ----
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        dict
+            The parameters.
+        """
         return {declared.name: getattr(self, declared.name) for declared in params_of(type(self))}
 
     def set_params(self, **params: Any) -> Self:
-        """Change parameters; what was learnt is forgotten."""
+        """Set parameters and reset the transformer.
+
+        Parameters
+        ----------
+        **params : object
+            New values by name.
+
+        Returns
+        -------
+        self
+            The transformer, which must be fitted again.
+        """
         known = self.get_params()
         for name in params:
             if name not in known:
@@ -82,7 +152,7 @@ class PreferenceFeatures:
         return self.is_fitted
 
     def __sklearn_tags__(self) -> Any:
-        """Return scikit-learn's tags: X is no table, labels are not required."""
+        """Return scikit-learn's tags: X is not a 2-d array, labels are not required."""
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
 
         return Tags(
@@ -94,11 +164,11 @@ class PreferenceFeatures:
 
 
 def experts_of(prefs: Preferences, known: Sequence[str], *, unknown_agents: int = -1) -> Int64s:
-    """Return the number of the known expert who cast each ballot, ``unknown_agents`` for any other."""
+    """Return the number of the known expert of each ballot, ``unknown_agents`` for any other."""
     if prefs.agents is None or prefs.agent is None:
         from concordant.method import NEEDS
 
-        raise NeedError("Features of experts cannot be made of this data: " + NEEDS["agents"] + ".")
+        raise NeedError("Expert features cannot be computed from this data: " + NEEDS["agents"] + ".")
     number = {label: k for k, label in enumerate(known)}
     code = np.array([number.get(label, unknown_agents) for label in prefs.agents.labels], np.int64)
     return code[prefs.agent]

@@ -1,4 +1,4 @@
-"""What every expert says of every document, as numbers that mean the same in every query.
+"""Features from the singular vectors of each expert's pairwise preference matrix, comparable between queries.
 
 The ranks r that expert k gives in a query make a pairwise matrix Y_k, with entries for i before j:
 
@@ -6,22 +6,21 @@ The ranks r that expert k gives in a query make a pairwise matrix Y_k, with entr
     scaled-difference   (r_j - r_i) / largest rank
     log                 log(r_j / r_i) / log(largest rank)
 
-and 0 where either is not ranked. Its leading singular pairs, Y_k ~ U S V', describe a document by how it beats others
-(its row of U) and how it is beaten (its row of V); S, the same for all documents of the query, says how much the expert
-said at all. With the indicator "k did not rank it" that makes 3 components + 1 columns per expert. Observed pairs fill
-Y_k as they are; several ballots of an expert in a query add up, weights counting as repetitions.
+and 0 where either is not ranked. Its leading singular pairs, Y_k ~ U S V', describe a document by its wins (its row of
+U) and its losses (its row of V); S, the same for all documents of the query, measures the amount of the expert's
+preferences. With the indicator "k did not rank it" there are 3 components + 1 columns per expert. Observed pairs are
+entered in Y_k directly; several ballots of an expert in a query are summed, with weights as repetitions. The sign of
+singular vectors is arbitrary: the leading pair is chosen non-negative (Y_k has no negative entry), the others so that
+the larger side of U is positive.
 
-Singular vectors have no sign of their own: the leading pair is taken non-negative (Y_k has no negative entry), further
-ones with the larger side of U positive.
+- ``scope="individual"``: separate columns for every expert. Ballots of agents not seen by ``fit`` are ignored.
+- ``scope="combined"``: one set of columns, from the summed matrix of all experts (the consensus only).
+- ``scope="hybrid"``: separate columns for experts with at least ``min_preferences`` entries in the preferences given to
+  ``fit``, and one set for the sum of all others; for crowdsourcing, where most workers have few answers.
 
-- ``scope="individual"``: own columns for every expert. Ballots of agents that ``fit`` did not see are left out.
-- ``scope="combined"``: one set of columns, of the summed matrix of all experts: the consensus alone.
-- ``scope="hybrid"``: own columns for experts with at least ``min_preferences`` entries in the preferences given to
-  ``fit``, one set for the sum of all others; for crowds, where most workers say little.
-
-Cost: for one component linear in the entries (about fifteen passes, no matrix is formed: 20,000 documents per list are
-no problem); for more a singular value decomposition per expert and query. Reference: M. Volkovs, H. Larochelle and
-R. Zemel, Learning to rank by aggregating expert preferences, CIKM 2012.
+Cost: for one component linear in the entries (about fifteen passes without forming a matrix, so 20,000 documents per
+list are feasible); for more components, a singular value decomposition per expert and query. Reference: M. Volkovs, H.
+Larochelle and R. Zemel, Learning to rank by aggregating expert preferences, CIKM 2012.
 """
 
 from __future__ import annotations
@@ -47,30 +46,49 @@ OTHERS = "others"
 
 
 def counts_param() -> str:
-    """Declare how ranks become pairwise preferences."""
+    """Declare the conversion of ranks to pairwise preferences."""
     return param("log", "strength of a ballot's preference between two items", choices=COUNTS)
 
 
 def components_param() -> int:
-    """Declare how many singular pairs describe an expert's matrix."""
+    """Declare the number of singular pairs per matrix."""
     return param(1, "number of singular vector pairs per pairwise matrix", low=1)
 
 
 def scope_param() -> str:
-    """Declare whose matrices have features."""
+    """Declare which experts have separate features."""
     return param(
         "individual", "experts with separate features: each, only their sum, or those with enough data", choices=SCOPES
     )
 
 
 def min_preferences_param() -> int:
-    """Declare how much an expert must have said to be looked at alone."""
+    """Declare the minimum number of entries for separate features of an expert."""
     return param(500, "hybrid: minimum number of training entries for an expert to have separate features", low=1)
 
 
 @dataclass(eq=False)
 class ExpertFeatures(PreferenceFeatures):
-    """Describe every document by the singular vectors of every expert's pairwise preferences."""
+    """Features of documents from the singular vectors of each expert's pairwise preferences.
+
+    Parameters
+    ----------
+    counts : str, default 'log'
+        Strength of a ballot's preference between two items.
+    components : int, default 1
+        Number of singular vector pairs per matrix.
+    scope : {'individual', 'combined', 'hybrid'}, default 'individual'
+        Experts with separate features: each, only their sum, or those with enough data.
+    min_preferences : int, default 500
+        Minimum number of entries for separate features with ``scope="hybrid"``.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> prefs = cc.Preferences.from_rankings([["a", "b"], ["b", "a", "c"]], agent=["x", "y"])
+    >>> ExpertFeatures().fit_transform(prefs).shape
+    (3, 8)
+    """
 
     counts: str = counts_param()
     components: int = components_param()
@@ -78,7 +96,20 @@ class ExpertFeatures(PreferenceFeatures):
     min_preferences: int = min_preferences_param()
 
     def fit(self, prefs: Preferences, y: object = None) -> Self:
-        """Learn who the experts are and, with ``scope="hybrid"``, who of them says enough."""
+        """Store the experts and, with ``scope="hybrid"``, which of them have enough entries.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The training preferences, with agents as experts.
+        y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
         if self.scope == "combined":
             self.agents_ = ()
             return self
@@ -91,12 +122,23 @@ class ExpertFeatures(PreferenceFeatures):
         return self
 
     def transform(self, prefs: Preferences) -> Floats:
-        """Return the features of every slot (one candidate of one instance), in slot order."""
+        """Return the features of every slot.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The preferences.
+
+        Returns
+        -------
+        array of shape (slots, columns)
+            A row per slot (one candidate of one instance), in slot order.
+        """
         pairs, block = self.factors(prefs), 3 * self.components + 1
         memory.require(
             8.0 * prefs.n_slots * self.n_blocks * block,
             f"Features of {self.n_blocks:,} experts for {prefs.n_slots:,} candidates",
-            "use " + arg("scope", "hybrid") + ", which pools experts that say little",
+            "use " + arg("scope", "hybrid") + ", which pools experts with few entries",
         )
         # columns of an expert: left vectors, singular values, right vectors, whether it did not rank the slot
         table = np.zeros((prefs.n_slots, self.n_blocks, block))
@@ -110,14 +152,25 @@ class ExpertFeatures(PreferenceFeatures):
         return table.reshape(prefs.n_slots, -1)
 
     def factors(self, prefs: Preferences) -> Factors:
-        """Return the singular pairs themselves; group g is expert ``g % n_blocks`` in instance ``g // n_blocks``."""
+        """Return the singular pairs of the preference matrices.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The ballots.
+
+        Returns
+        -------
+        Factors
+            Singular pairs; group g is expert ``g % n_blocks`` in instance ``g // n_blocks``.
+        """
         group = prefs.instance_of_ballot * np.int64(self.n_blocks) + self._expert_of_ballot(prefs)
         if self.scope == "individual":
             group = np.where(self._expert_of_ballot(prefs) < 0, -1, group)
         return factors(prefs, self.counts, self.components, group, prefs.n_instances * self.n_blocks)
 
     def _expert_of_ballot(self, prefs: Preferences) -> Int64s:
-        """Return the block of columns of every ballot, -1 if it is left out."""
+        """Return the block of columns of every ballot, -1 if it is ignored."""
         agents = self._require_fitted()
         if self.scope == "combined":
             return np.zeros(prefs.n_ballots, np.int64)
@@ -125,17 +178,17 @@ class ExpertFeatures(PreferenceFeatures):
 
     @property
     def n_blocks(self) -> int:
-        """How many sets of columns there are: one per expert with features of its own, one for all others."""
+        """The number of blocks of columns: one per expert with separate features, and one for all others."""
         return len(self._require_fitted()) + (self.scope != "individual")
 
     @property
     def blocks(self) -> tuple[str, ...]:
-        """Whose columns these are, block by block."""
+        """The names of the experts, block by block."""
         return (*self._require_fitted(), *((OTHERS,) if self.scope != "individual" else ()))
 
     @property
     def n_columns(self) -> int:
-        """How many columns there are."""
+        """The number of columns."""
         return self.n_blocks * (3 * self.components + 1)
 
     def _names(self) -> Sequence[str]:

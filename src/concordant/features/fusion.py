@@ -1,17 +1,16 @@
-"""Where every expert puts a document, how it fares when lists are fused, how far each expert goes with the others.
+"""Features from expert ranks, fused scores and agreement between experts.
 
-Columns, all in units that mean the same in every query, 0 where nothing was said:
+Columns, all on scales that are comparable between queries, 0 if missing:
 
-- per expert: ``height``, 1 for the first place and falling with the rank to just above 0; ``log height``, the same of
-  the logarithm of the rank; ``agreement``, the correlation of its reciprocal ranks with the sum of the others', over
-  the documents it names: the same for all documents of the query
+- per expert: ``height``, which decreases with the rank from 1 for the first to just above 0; ``log height``, the same
+  for the logarithm of the rank; ``agreement``, the correlation of its reciprocal ranks with the sum of the others',
+  over the documents it names (the same for all documents of the query)
 - of the document: ``support``, the share of the query's lists that name it; the ``best`` and the ``mean`` log height
   it has in them; ``net wins`` per list and other document
-- per fusion method of ``methods``: its score, as standard deviations from the query's mean, and its rank from 1 (best)
-  down to 0
+- per fusion method of ``methods``: its score, standardised within the query, and its rank scaled from 1 (best) to 0
 
-They suit boosted trees, which find by themselves what to make of a height; for linear rankers ``ExpertFeatures`` is
-the better choice. Cost: linear in the entries, and what the fusion methods cost.
+They suit boosted trees, which learn non-linear functions of a rank; for linear rankers use ``ExpertFeatures``. Cost:
+linear in the entries, plus the cost of the fusion methods.
 """
 
 from __future__ import annotations
@@ -37,18 +36,37 @@ OF_DOCUMENT = ("support", "best", "mean", "net wins")
 
 
 def methods_param() -> str:
-    """Declare which methods' fused scores are features."""
+    """Declare the fusion methods whose scores are features."""
     return param("rrf,borda", "fusion: methods whose scores are features, separated by commas")
 
 
 @dataclass(eq=False)
 class FusionFeatures(PreferenceFeatures):
-    """Describe every document by its places, by fused scores, and by who agrees with whom; for boosted trees."""
+    """Features of documents from ranks, fused scores and agreement between experts; for boosted trees.
+
+    Parameters
+    ----------
+    methods : str, default 'rrf,borda'
+        Fusion methods whose scores are features, separated by commas.
+    """
 
     methods: str = methods_param()
 
     def fit(self, prefs: Preferences, y: object = None) -> Self:
-        """Learn who the experts are."""
+        """Store the experts.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The training preferences, with agents as experts.
+        y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
         experts_of(prefs, ())
         assert prefs.agents is not None
         self._fusers()
@@ -56,7 +74,18 @@ class FusionFeatures(PreferenceFeatures):
         return self
 
     def transform(self, prefs: Preferences) -> Floats:
-        """Return the features of every slot (one candidate of one instance), in slot order."""
+        """Return the features of every slot.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The preferences.
+
+        Returns
+        -------
+        array of shape (slots, columns)
+            A row per slot (one candidate of one instance), in slot order.
+        """
         agents = self._require_fitted()
         names = self._names()
         memory.require(
@@ -86,7 +115,7 @@ class FusionFeatures(PreferenceFeatures):
         fusers = [name.strip() for name in self.methods.split(",") if name.strip()]
         for name in fusers:
             if "labels" in registry.load(registry.resolve(name).name).needs:
-                raise InputError(f"methods names {name!r}, which learns from labels itself: leave it out.")
+                raise InputError(f"methods contains {name!r}, which itself learns from labels: remove it.")
         return fusers
 
     def _names(self) -> Sequence[str]:
@@ -96,7 +125,7 @@ class FusionFeatures(PreferenceFeatures):
 
 
 class _Entries:
-    """What known experts say about slots: a row for each expert and slot, at its best rank."""
+    """The entries of known experts: a row for each expert and slot, at its best rank."""
 
     def __init__(self, prefs: Preferences, expert_of_ballot: Int64s) -> None:
         """Compute heights (1 at the top) and reciprocal ranks of the entries of known experts."""
@@ -104,7 +133,7 @@ class _Entries:
         ballot = views.ballot_of_entry(prefs)
         rank = prefs.value if prefs.scale == "rank" and prefs.value is not None else views.competition_ranks(prefs)
         if len(rank) and rank.min() < 1:
-            raise InputError(f"The rank {rank.min():g} is below 1: number the places from 1.")
+            raise InputError(f"The rank {rank.min():g} is below 1: number the ranks from 1.")
         largest = max_by(ballot, rank, prefs.n_ballots, 1.0)[ballot]
         kept = np.flatnonzero((expert_of_ballot[ballot] >= 0) & views.is_named(prefs))
         key = expert_of_ballot[ballot[kept]] * prefs.n_slots + prefs.entry_slot[kept]
@@ -152,7 +181,7 @@ class _Entries:
 
 
 def _standardised(score: Floats, instance: Int64s, n: int) -> Floats:
-    """Return how many standard deviations every score is above the mean of its instance."""
+    """Return the scores standardised within their instance."""
     count = np.maximum(np.bincount(instance, minlength=n), 1)
     centred = score - (sum_by(instance, score, n) / count)[instance]
     spread = np.sqrt(sum_by(instance, centred**2, n) / count)[instance]

@@ -1,8 +1,8 @@
 """Pairwise matrices of experts and their singular pairs, without forming the matrices.
 
-A ballot gives Y(i, j) = level_j - level_i, or 1, wherever i stands before j
-(``models.observations.preference_counts`` has the levels). A group (an expert in an instance, or all of them) has the
-weighted sum of the matrices of its ballots.
+A ballot gives Y(i, j) = level_j - level_i, or 1, if i is ranked before j (``models.observations.preference_counts``
+defines the levels). The matrix of a group (an expert in an instance, or all experts) is the weighted sum over its
+ballots.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ class Factors(NamedTuple):
 
 @dataclass(frozen=True)
 class Levels:
-    """The level of each entry in its ballot, as the pairwise matrix measures it: larger is worse."""
+    """The level of each entry in its ballot, for the pairwise matrix: larger is worse."""
 
     level: Floats
     is_binary: bool
 
 
 def levels(prefs: Preferences, counts: str) -> Levels:
-    """Return the level of every entry, larger is worse; pairs are taken as they are, each one preference."""
+    """Return the level of every entry, larger is worse; each pair counts as one preference."""
     if counts == "binary" or prefs.form == "pairs":
         return Levels(prefs.tier.astype(np.float64), True)
     return Levels(-levels_of(prefs, counts), False)
@@ -65,7 +65,7 @@ def level_of_lists(indptr: Int64s, tier: Int32s, counts: str) -> Floats:
 
 
 def pair_lists(prefs: Preferences, entry_levels: Levels, group: Int64s, n_groups: int) -> tuple[PairLists, Int64s]:
-    """Sort ballots by group (-1: left out); return them, and the slot behind every slot of a group.
+    """Sort ballots by group (-1: ignored); return them, and the original slot of every slot of a group.
 
     A group has only the slots its ballots name: other candidates of the instance cost nothing.
     """
@@ -114,7 +114,7 @@ class PairMatrix:
     """The pairwise matrix of one group: its products with vectors, and its singular pairs."""
 
     def __init__(self, lists: PairLists, group: int, is_binary: bool) -> None:
-        """Take the ballots of one group, items numbered from 0."""
+        """Store the ballots of one group, with items numbered from 0."""
         low, high = lists.ballot_ptr[group : group + 2].tolist()
         start, stop = int(lists.indptr[low]), int(lists.indptr[high])
         self.size = int(lists.slot_ptr[group + 1] - lists.slot_ptr[group])
@@ -124,7 +124,7 @@ class PairMatrix:
         self.is_binary = is_binary
 
     def dense(self) -> Floats:
-        """Return the matrix itself: (i, j) is how far j is behind i, summed over ballots."""
+        """Return the dense matrix: (i, j) is the level difference of j behind i, summed over ballots."""
         matrix = np.zeros((self.size, self.size))
         for b, weight in enumerate(self.weight.tolist()):
             entries = slice(self.indptr[b], self.indptr[b + 1])
@@ -181,7 +181,7 @@ class PairMatrix:
 def _summed_behind(x: Floats, level: Floats, is_binary: bool) -> Floats:
     """Return, for every entry, the sum of x over the entries behind it, each times its distance in level (binary: 1).
 
-    Entries stand best first: ``level`` ascends, and equal levels are tied.
+    Entries are sorted best first: ``level`` ascends, and equal levels are tied.
     """
     at_or_behind = np.cumsum(x[::-1])[::-1]
     step = np.diff(level)

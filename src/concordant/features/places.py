@@ -1,16 +1,17 @@
-"""Where every expert puts a document, in five numbers that linear rankers and trees both understand.
+"""Five features per expert from its rank of a document, for linear rankers and trees.
 
 With r the rank that an expert gives a document, in a query with n candidates of which the expert names m:
 
-- ``top``: 10 / (10 + r), 0 if it does not name it; who stands first, and who follows closely
-- ``log place``: 1 at the top, falling with log r to 0 at place 1,000; 0 if it does not name it
-- ``ahead``: the share of the other candidates it stands ahead of; those not named share the places behind the named
+- ``top``: 10 / (10 + r), 0 if it does not name it; sensitive to the first ranks
+- ``log place``: 1 at the top, decreasing with log r to 0 at rank 1,000; 0 if it does not name it
+- ``ahead``: the share of the other candidates ranked below it; those not named share the ranks after the named
 - ``coverage``: m / n, the same for all documents of the query
 - ``unranked``: 1 if the expert does not name it
 
-The first two look at the place in the expert's whole list, the third at the candidates alone: trees need both to tell
-a late document of a good list from one that all lists put late. Ranks are the values of the preferences if those are
-ranks, else 1 + the number of items in better tiers; of several ballots of an expert in a query the best rank counts.
+The first two depend on the rank in the expert's whole list, the third only on the candidates: trees need both to
+distinguish a low-ranked document of a good list from one that all lists rank low. Ranks are the values of the
+preferences if those are ranks, else 1 + the number of items in better tiers; of several ballots of an expert in a query
+the best rank counts.
 
 Cost: linear in the entries, and five numbers per expert and candidate.
 """
@@ -38,17 +39,41 @@ DEEPEST = 1000.0  # place at which ``log place`` ends
 
 @dataclass(eq=False)
 class PlaceFeatures(PreferenceFeatures):
-    """Describe every document by its place in every expert's list."""
+    """Features of documents from their ranks in the experts' lists."""
 
     def fit(self, prefs: Preferences, y: object = None) -> Self:
-        """Learn who the experts are."""
+        """Store the experts.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The training preferences, with agents as experts.
+        y : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
         experts_of(prefs, ())
         assert prefs.agents is not None
         self.agents_ = tuple(prefs.agents.labels)
         return self
 
     def transform(self, prefs: Preferences) -> Floats:
-        """Return the features of every slot (one candidate of one instance), in slot order."""
+        """Return the features of every slot.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The preferences.
+
+        Returns
+        -------
+        array of shape (slots, columns)
+            A row per slot (one candidate of one instance), in slot order.
+        """
         agents = self._require_fitted()
         memory.require(
             8.0 * prefs.n_slots * len(agents) * len(COLUMNS),
@@ -78,11 +103,11 @@ class PlaceFeatures(PreferenceFeatures):
 
 
 def _entries(prefs: Preferences, expert_of_ballot: Int64s) -> tuple[Int64s, Int64s, Floats]:
-    """Return slot, expert and rank of what known experts name: once for every slot and expert, at its best rank."""
+    """Return slot, expert and rank of the entries of known experts: one for each slot and expert, at its best rank."""
     ballot = views.ballot_of_entry(prefs)
     rank = prefs.value if prefs.scale == "rank" and prefs.value is not None else views.competition_ranks(prefs)
     if len(rank) and rank.min() < 1:
-        raise InputError(f"The rank {rank.min():g} is below 1: number the places from 1.")
+        raise InputError(f"The rank {rank.min():g} is below 1: number the ranks from 1.")
     kept = np.flatnonzero((expert_of_ballot[ballot] >= 0) & views.is_named(prefs))
     slot, expert = prefs.entry_slot[kept].astype(np.int64), expert_of_ballot[ballot[kept]]
     order = np.lexsort((rank[kept], slot, expert))

@@ -1,15 +1,15 @@
-"""The hot loops: compiled where a compiler was at hand, NumPy everywhere.
+"""Performance-critical functions: compiled C++ if it was built, otherwise NumPy.
 
-Every kernel is a plain function on contiguous arrays and exists twice under the same name: in C++
-(``_compiled``) and in NumPy (``twins``). The twin is the oracle of the tests and the fall-back of an
-installation without a compiler. This module is the only switch:
+Every kernel is a plain function on contiguous arrays with two implementations of the same name: in C++ (``_compiled``)
+and in NumPy (``twins``). The NumPy reference is the oracle of the tests and the fallback of an installation without a
+compiler. Only this module selects between them:
 
 - ``CONCORDANT_KERNELS`` unset or ``auto``: compiled if built, else NumPy
-- ``CONCORDANT_KERNELS=numpy``: always the twins
+- ``CONCORDANT_KERNELS=numpy``: always the NumPy references
 - ``CONCORDANT_KERNELS=compiled``: an error if the build is missing
 - ``CONCORDANT_KERNELS=checked``: compiled, and every argument of every call verified first (``checked``), for tests
 
-Call kernels as ``kernels.<name>``, never by back end; the room imports only ``errors`` and ``types``.
+Call kernels as ``kernels.<name>``, never by back end; this package imports only ``errors`` and ``types``.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 
 def _choose() -> ModuleType:
-    """Return the module of the back end that ``CONCORDANT_KERNELS`` names."""
+    """Return the module of the back end that ``CONCORDANT_KERNELS`` selects."""
     choice = os.environ.get("CONCORDANT_KERNELS", "auto").lower() or "auto"
     if choice not in ("auto", "numpy", "compiled", "checked"):
         raise ConcordantError(
-            f"CONCORDANT_KERNELS is {choice!r}, which names no back end: use 'auto', 'numpy', 'compiled' or 'checked'."
+            f"CONCORDANT_KERNELS is {choice!r}, which is not a back end: use 'auto', 'numpy', 'compiled' or 'checked'."
         )
     if choice != "numpy":
         try:
@@ -60,7 +60,7 @@ def active() -> str:
 
 
 def __getattr__(name: str) -> object:
-    """Look a kernel up in the back end, once: it then is an attribute of this module."""
+    """Look up a kernel in the back end and cache it as an attribute of this module."""
     if name.startswith("__"):
         raise AttributeError(name)
     function = getattr(_backend, name)

@@ -1,8 +1,8 @@
-"""Arrays that go through the kernels together: NamedTuples that both back ends take and give.
+"""Bundles of arrays: NamedTuples that both back ends accept and return.
 
-A kernel with many arrays takes them in a bundle, and one with more than four results returns one, so that no call
-counts positions. In C++ a bundle is a ``std::tuple`` of arrays in the same order (``BallotArrays`` in ballots.hpp), and
-results are made by ``named("Bundle", …)``. The rules of ``checked`` see the fields like arguments of the kernel.
+A kernel with many arrays takes a bundle, and one with more than four results returns a bundle, so that no caller
+depends on positions. In C++ a bundle is a ``std::tuple`` of arrays in the same order (``BallotArrays`` in ballots.hpp),
+and results are built by ``named("Bundle", …)``. The rules of ``checked`` treat the fields as arguments of the kernel.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 class Ballots(NamedTuple):
     """All ballots over slots; ``views.ballots`` makes it from preferences.
 
-    Ballot b belongs to instance ``instance_of_ballot[b]``, whose candidates are the slots from ``slot_ptr`` of it to
-    the next; it owns the entries ``indptr[b]:indptr[b + 1]``, sorted by tier (0 is best). If ``is_open``, its last tier
+    Ballot b belongs to instance q = ``instance_of_ballot[b]``, whose candidates are the slots ``slot_ptr[q]:slot_ptr[q
+    + 1]``; it owns the entries ``indptr[b]:indptr[b + 1]``, sorted by tier (0 is best). If ``is_open``, its last tier
     means "all others, in unknown order".
     """
 
@@ -34,7 +34,7 @@ class Ballots(NamedTuple):
 class PairLists(NamedTuple):
     """Groups of ballots whose pairwise matrices add up: group g owns ballots ``ballot_ptr[g]:ballot_ptr[g + 1]``.
 
-    Its slots are those from ``slot_ptr[g]`` to the next; entries stand by rising ``level``, equal levels are ties.
+    Its slots are ``slot_ptr[g]:slot_ptr[g + 1]``; entries are in order of ascending ``level``, equal levels are ties.
     """
 
     slot_ptr: Int64s
@@ -59,9 +59,9 @@ class LabelledQueries(NamedTuple):
 
 
 class LambdaGoal(NamedTuple):
-    """The metric whose changes weigh pairs, by its number in ``codes``, and how many places count (0: all).
+    """The metric whose changes weight the pairs, by its number in ``codes``, and its cutoff (0: none).
 
-    ``largest`` is the largest label of the scale, which only ERR looks at.
+    ``largest`` is the largest label of the scale, used only by ERR.
     """
 
     target: int
@@ -70,7 +70,7 @@ class LambdaGoal(NamedTuple):
 
 
 class Subsets(NamedTuple):
-    """Sets of objects: chain c holds one of the positions ``begin[c]:end[c]``, as bytes that follow one another."""
+    """Sets of objects: chain c holds a subset of the positions ``begin[c]:end[c]``, with one byte per position."""
 
     begin: Int64s
     end: Int64s
@@ -78,7 +78,7 @@ class Subsets(NamedTuple):
 
 
 class DuelRows(NamedTuple):
-    """Pairs of slots that met: how often the first won, lost and tied; ``order``: 1 if it was shown first, or empty."""
+    """Compared pairs of slots: how often the first won, lost and tied; ``order``: 1 if it was shown first, or empty."""
 
     first: Int32s
     second: Int32s
@@ -102,7 +102,7 @@ class Tally(NamedTuple):
 
 
 class LabelLists(NamedTuple):
-    """Ballots from lists of labels, best first; ``bad`` is -1, or says what was wrong."""
+    """Ballots from lists of labels, best first; ``bad`` is -1, or the code of an error."""
 
     code: Int32s
     labels: list[str]
@@ -112,7 +112,7 @@ class LabelLists(NamedTuple):
 
 
 class LetorRows(NamedTuple):
-    """Rows of LETOR text; queries and documents are spans of the text (-1: absent), features cut by ``ptr``."""
+    """Rows of LETOR text; queries and documents are spans of the text (-1: absent), ``ptr`` delimits the features."""
 
     label: Floats
     query_start: Int64s
@@ -129,7 +129,7 @@ class LetorRows(NamedTuple):
 
 class PrefLibOrders(NamedTuple):
     """PrefLib text; rows of ``heads`` are (start, end), of ``names`` (number, start, end), of ``orders`` (count, tiers,
-    line), of ``bad`` (line, kind); orders are cut by ``ptr``.
+    line), of ``bad`` (line, kind); orders are delimited by ``ptr``.
     """
 
     heads: Int64s
@@ -143,13 +143,13 @@ class PrefLibOrders(NamedTuple):
 
 
 class DuelTerms(NamedTuple):
-    """The log-likelihood of duels at some scores: its value, its gradient by slot, and by row its derivatives.
+    """The log-likelihood of duels at given scores: value, gradient by slot, and derivatives by row.
 
-    ``diagonal`` is that of minus the second derivatives by slot, ``side`` their column of the tie parameter. ``slope``
-    and ``curve`` are the first and minus the second derivative in the lead of the first item (no ``slope`` where nobody
-    needs it), ``cross`` minus the mixed one in lead and tie parameter (empty without one); ``slope_x`` and ``curve_x``
-    are those of the tie parameter over all rows. ``bend`` of it is due to how the model writes its tie parameter, and
-    may be negative.
+    ``diagonal`` is the diagonal of the negative Hessian by slot, ``side`` its column for the tie parameter. ``slope``
+    and ``curve`` are the first and the negative second derivative in the score difference (``slope`` is empty if
+    unused), ``cross`` is the negative mixed derivative in score difference and tie parameter (empty without one);
+    ``slope_x`` and ``curve_x`` are the derivatives in the tie parameter summed over all rows. ``bend`` is the part of
+    ``curve_x`` due to the parametrisation of ties, and may be negative.
     """
 
     value: float
@@ -165,7 +165,7 @@ class DuelTerms(NamedTuple):
 
 
 class StageRows(NamedTuple):
-    """Ballots as stages; ``mark`` says what starts at an entry: 1 a tier that is chosen, 2 the rest, 0 nothing."""
+    """Ballots as stages; ``mark`` is what starts at an entry: 1 a chosen tier, 2 the rest, 0 nothing."""
 
     indptr: Int64s
     slot: Int32s
@@ -174,7 +174,7 @@ class StageRows(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """The prior by instance: its strength on scores and on other parameters; Gamma on worths, or normal on scores."""
+    """The prior: its strength on scores and on other parameters by instance; Gamma on worths, or Gaussian on scores."""
 
     ridge: Floats
     ridge_extra: Floats
@@ -182,7 +182,7 @@ class Belief(NamedTuple):
 
 
 class WarmStart(NamedTuple):
-    """Where a search begins: scores by slot, advantage and tie parameter by instance; empty for the usual start."""
+    """A warm start: scores by slot, position bias and tie parameter by instance; empty for the default start."""
 
     start: Floats = np.empty(0)
     start_advantage: Floats = np.empty(0)
@@ -190,11 +190,11 @@ class WarmStart(NamedTuple):
 
 
 class Fitted(NamedTuple):
-    """Scores by slot, and by instance the other parameters and how the search ended.
+    """The result of a fit: scores by slot; by instance the other parameters and convergence information.
 
-    ``log_det`` is the log-determinant of minus the second derivatives without the direction "all scores up by the
-    same", ``slack`` the largest derivative left. ``is_definite`` says whether the second derivatives are definite as
-    they are. Covariances are a block per instance, of scores that sum to zero; empty where they were not asked for.
+    ``log_det`` is the log-determinant of the negative Hessian without the direction of equal scores, ``slack`` the
+    largest absolute derivative at the end. ``is_definite`` is whether the unmodified Hessian is definite. Covariances
+    are a block per instance, of scores that sum to zero; empty if they were not requested.
     """
 
     score: Floats
@@ -211,7 +211,7 @@ class Fitted(NamedTuple):
 
 
 class Adherences(NamedTuple):
-    """The distinct adherences of every instance (``group_ptr`` cuts them), each with its share of the counts."""
+    """The distinct adherences of every instance (delimited by ``group_ptr``), each with its share of the counts."""
 
     group_ptr: Int64s
     theta: Floats
@@ -219,14 +219,14 @@ class Adherences(NamedTuple):
 
 
 class MPMWarmStart(NamedTuple):
-    """Where a search for scores and log-variances begins, by slot."""
+    """A warm start: scores and log-variances by slot."""
 
     start: Floats
     start_log: Floats
 
 
 class MPMFit(NamedTuple):
-    """Scores and log-variances (none where they are equal) by slot; log Z and its slope in the adherence by group.
+    """Scores and log-variances (empty if all are equal) by slot; log Z and its derivative in the adherence by group.
 
     By instance: the norm of the gradient at the end, relative to that of the data at the start, and the steps taken.
     """
@@ -242,7 +242,7 @@ class MPMFit(NamedTuple):
 class Side(NamedTuple):
     """The rows of one side of a factorisation: row r owns ``ptr[r]:ptr[r + 1]`` of the other two.
 
-    ``other`` is the row of the other side an entry pairs it with, ``entry`` where the entry stands in ``Terms``.
+    ``other`` is the row of the other side that an entry refers to, ``entry`` the index of the entry in ``Terms``.
     """
 
     ptr: Int64s
@@ -251,24 +251,25 @@ class Side(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """The quadratic of every entry in its score f, curve f² / 2 - target f; ``curve`` may be one number for all."""
+    """The quadratic loss of every entry in its score f: curve f² / 2 - target f; ``curve`` may be a single number."""
 
     target: Floats
     curve: Floats
 
 
 class StepsFrom(NamedTuple):
-    """Rows to start from, and how many steps to take."""
+    """Starting rows, and the number of steps."""
 
     start: AnyArray
     max_steps: int
 
 
 class Rows(NamedTuple):
-    """Rows of one side that fit the other: factors and bias, and how uncertain they are.
+    """Fitted rows of one side: factors and bias, with their uncertainty.
 
-    ``spread`` is the covariance of a row (its lower triangle, row by row), its variances, or nothing. By row: ``doubt``
-    is the sum of curvature times the variance of the score over its entries, ``log_det`` that of its precision.
+    ``spread`` is the covariance of a row (its lower triangle, row by row), its variances, or empty. By row: ``doubt``
+    is the sum of curvature times the variance of the score over its entries, ``log_det`` the log-determinant of its
+    precision.
     """
 
     row: AnyArray

@@ -1,10 +1,10 @@
-"""The compiled kernels with every argument verified before every call: ``CONCORDANT_KERNELS=checked``, for tests.
+"""Compiled kernels with argument checks before every call (``CONCORDANT_KERNELS=checked``, for tests).
 
-Kernels trust their callers. Here each call is first held against ``RULES``: pointer arrays (named ``…ptr``) begin at 0,
-never fall and end where the arrays they cut end; codes lie inside what they index; arrays that go together have the
-same length. A rule is written in the names of arguments (and of the fields of bundles) and holds for every kernel that
-has them. ``OWN`` adds or replaces rules of single kernels. A broken rule is a ``KernelError`` that names kernel and
-rule; nothing is read or written then.
+Kernels do not validate their arguments. This module first checks each call against ``RULES``: pointer arrays (named
+``…ptr``) start at 0, are non-decreasing and end at the length of the arrays they delimit; codes are within the range
+that they index; parallel arrays have the same length. A rule names arguments (or fields of bundles) and applies to
+every kernel that has them. ``OWN`` adds or replaces rules of single kernels. A violated rule raises a ``KernelError``
+that names the kernel and the rule, before anything is read or written.
 
 ====================  ====================================================================================
 ``p cuts a b``        p is a pointer array; a and b have as many rows as it ends at
@@ -13,12 +13,12 @@ rule; nothing is read or written then.
 ``p squares a b``     a and b hold a square matrix per segment of p; ``triangles`` and ``staircases`` its parts
 ``p beside q``        two pointer arrays with the same number of segments; ``p over q``: p cuts the segments of q
 ``p fits a``          a has more rows than the longest segment of p, of spans from ``begin`` to ``end``
-``a below n|m``       0 <= a < n: a number, the end of a pointer array, or the rows of an array; the first that is there
+``a below n|m``       0 <= a < n: a number, the end of a pointer array, or the rows of an array; the first present
 ``a names p``         0 <= a < segments of p
 ``a local p``         the columns of a, cut by p, hold numbers below the size of their segment
 ``a inside p by q``   row k of a lies in segment s of p, where k lies in segment s of q
-``a inside p of i``   as before, the segment of an entry being that of its ballot: i[b], ballots cut by indptr
-``a inside p over q`` as before, the ballots of a segment being cut by q
+``a inside p of i``   the same, where an entry has the segment i[b] of its ballot b, delimited by indptr
+``a inside p over q`` the same, where q delimits the ballots of a segment
 ``a like b c``        the same number of rows; ``across``: as many as a has columns
 ``a spans d``         pairs (a, end): 0 <= a <= end <= rows of d; ``chains``: their lengths add up to the rows of d
 ``a columns b``       -1 <= a < columns of b
@@ -149,18 +149,18 @@ POINTING |= {"chains", "stages", "sheets", "steps", "repeats", "packs", "widens"
 
 
 class KernelError(AssertionError):
-    """A kernel was called with arguments that break a rule: a bug of the caller."""
+    """A kernel was called with arguments that violate a rule: a bug in the caller."""
 
 
 def install(compiled: ModuleType) -> None:
-    """Replace every compiled kernel by a wrapper that verifies its arguments."""
+    """Replace every compiled kernel by a wrapper that checks its arguments."""
     for name, function in list(vars(compiled).items()):
         if not name.startswith("_") and not hasattr(function, "__wrapped__"):
             setattr(compiled, name, verifying(name, function))
 
 
 def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the kernel with its rules verified before each call."""
+    """Return the kernel with its rules checked before each call."""
     from concordant.kernels import twins
 
     signature = inspect.signature(getattr(twins, name))
@@ -168,13 +168,13 @@ def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def checked(*args: Any, **named: Any) -> Any:
-        """Verify pointers and rules, then call the kernel."""
+        """Check pointers and rules, then call the kernel."""
         values: dict[str, Any] = {}
         for argument, value in signature.bind(*args, **named).arguments.items():
             values |= value._asdict() if hasattr(value, "_fields") else {argument: value}
         for argument, value in values.items():
             if argument.endswith("ptr") and (not len(value) or value[0] != 0 or (np.diff(value) < 0).any()):
-                raise KernelError(f"{name}: {argument}: the pointers do not begin at 0 or fall")
+                raise KernelError(f"{name}: {argument}: the pointers do not start at 0, or decrease")
         for rule in rules:
             if trouble := broken(rule, values):
                 raise KernelError(f"{name}: {rule}: {trouble}")
@@ -184,7 +184,7 @@ def verifying(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def arguments_of(name: str) -> dict[str, str]:
-    """Return the arguments of a kernel that rules may name, with their types; fields replace their bundle."""
+    """Return the arguments of a kernel that rules may name, with their types; bundles are replaced by their fields."""
     from concordant.kernels import bundles, twins
 
     kinds: dict[str, str] = {}
@@ -196,7 +196,7 @@ def arguments_of(name: str) -> dict[str, str]:
 
 
 def rules_of(name: str, parameters: tuple[str, ...]) -> list[str]:
-    """Return the rules of a kernel: its own, and the general ones about arguments these do not name."""
+    """Return the rules of a kernel: its own, and the general rules for all other arguments."""
     own = OWN.get(name, ())
     settled = {word.rstrip("?") for rule in own if rule.split()[1] in POINTING for word in rule.split()[2:]}
     valued = {rule.split()[0] for rule in own if rule.split()[1] not in POINTING}
@@ -224,7 +224,7 @@ def _fitting(rule: str, parameters: tuple[str, ...], settled: Set[str], valued: 
 
 # ---- one rule on one call ----
 def broken(rule: str, given: Mapping[str, Any]) -> str | None:
-    """Return how these arguments break a rule; None if they keep it."""
+    """Return how these arguments violate a rule; None if they satisfy it."""
     subject, verb, *objects = rule.split()
     value = given[subject]
     if verb in _LENGTHS:
@@ -240,7 +240,7 @@ def _rows(value: Any) -> int:
 
 
 def _wrong_length(expected: int, objects: list[str], given: Mapping[str, Any]) -> str | None:
-    """Return which array does not have the expected number of rows; names with ``?`` may be empty."""
+    """Return an error if an array does not have the expected number of rows; names with ``?`` may be empty."""
     for name in objects:
         rows = _rows(given[name.rstrip("?")])
         if rows != expected and not (name.endswith("?") and rows == 0):
@@ -249,7 +249,7 @@ def _wrong_length(expected: int, objects: list[str], given: Mapping[str, Any]) -
 
 
 def _tiers(pointers: AnyArray, given: Mapping[str, Any]) -> int:
-    """Return how many tiers all segments have together."""
+    """Return the total number of tiers of all segments."""
     tier = given["tier"]
     begins = np.append(True, tier[1:] != tier[:-1])[: len(tier)]
     begins[pointers[:-1][np.diff(pointers) > 0]] = True
@@ -330,7 +330,7 @@ def _lines(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> s
 
 
 def _columns_of(others: list[str], given: Mapping[str, Any], expected: int) -> str | None:
-    """Return that an array does not have the expected number of columns (nor none)."""
+    """Return an error if an array has neither the expected number of columns nor none."""
     columns = given[others[0]].shape[-1]
     return f"{others[0]} has {columns} columns, not {expected}" if columns not in (0, expected) else None
 
@@ -366,11 +366,11 @@ def _sheets(pointers: AnyArray, others: list[str], given: Mapping[str, Any]) -> 
 
 def _leads(child: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
     inner = np.asarray(given[others[0]]) >= 0
-    return None if ((child >= 0) & (child < len(inner)))[inner].all() else "not all lead to a node"
+    return None if ((child >= 0) & (child < len(inner)))[inner].all() else "not all point to a node"
 
 
 def _spans(start: AnyArray, others: list[str], given: Mapping[str, Any]) -> str | None:
-    """Return that spans from ``start`` to ``end`` are not ordered or exceed the data."""
+    """Return an error if spans from ``start`` to ``end`` are not ordered or exceed the data."""
     end = given["end"]
     if len(start) != len(end):
         return f"{len(start)} beginnings and {len(end)} ends"

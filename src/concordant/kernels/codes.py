@@ -1,8 +1,8 @@
-"""Numbers by which Python, the compiled kernels and their NumPy twins name the same choice.
+"""Integer codes of options, shared by Python, the compiled kernels and the NumPy references.
 
-A retrieval metric reaches the kernels as one row ``(measure, cutoff, empty, first, second)`` of a float64
-table: ``cutoff`` 0 means the whole list, ``empty`` is the value of a query without anything relevant, and the
-last two depend on the measure (see :class:`Measure`). The same numbers stand in retrieval.cpp and distance.cpp.
+A retrieval metric reaches the kernels as one row ``(measure, cutoff, empty, first, second)`` of a float64 table:
+``cutoff`` 0 means the whole list, ``empty`` is the value of a query without relevant documents, and the last two depend
+on the measure (see :class:`Measure`). retrieval.cpp and distance.cpp use the same codes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class Measure(IntEnum):
-    """What is measured; the last two columns of the row are named beside it."""
+    """Retrieval measures; comments name the last two columns of the row."""
 
     NDCG = 0  # discount (0: log2(i+1), 1: LETOR), gain (0: 2^label-1, 1: label)
     PRECISION = 1  # threshold, unused; so are the others
@@ -24,7 +24,7 @@ class Measure(IntEnum):
 
 
 class Missing(IntEnum):
-    """What a distance makes of items that one ranking leaves out."""
+    """How a distance treats items that are missing from one ranking."""
 
     IGNORE = 0  # only items both rank
     LAST = 1  # one last bucket
@@ -32,7 +32,7 @@ class Missing(IntEnum):
 
 
 class Lambda(IntEnum):
-    """The metric whose change weights the pairs of LambdaRank, as in lambdas.cpp."""
+    """The metric whose change weights the pairs in LambdaRank, as in lambdas.cpp."""
 
     NDCG = 0
     AP = 1
@@ -40,7 +40,7 @@ class Lambda(IntEnum):
 
 
 class Duel(IntEnum):
-    """The model of two items that meet, as in duels.hpp: what a lead in score does to the chances."""
+    """Models of pairwise comparisons, as in duels.hpp: win probability as a function of the score difference."""
 
     BRADLEY_TERRY = 0
     THURSTONE = 1

@@ -1,8 +1,7 @@
-"""How the twins walk through their inputs: segments of flat arrays, square blocks, pairs inside every segment.
+"""Iteration helpers of the NumPy references: segments of flat arrays, square blocks, pairs within segments.
 
-Position p and position p + k of the same segment are a pair; taking k = 1, 2, … visits every pair once, and every step
-is a handful of array operations over all segments. Memory stays linear; the number of steps is the size of the largest
-segment.
+Positions p and p + k of the same segment form a pair; k = 1, 2, … visits every pair once, and each step is a few array
+operations over all segments. Memory is linear; the number of steps is the size of the largest segment.
 """
 
 from __future__ import annotations
@@ -99,10 +98,10 @@ def preference_steps(ptr: Int64s, tier: Int32s, chosen: Bools | None = None) -> 
 def over_pairs(
     steps: Iterable[tuple[Int64s, Int64s]], weight: Floats, of_pairs: Callable[[Int64s, Int64s], tuple[Floats, ...]]
 ) -> tuple[float, Floats, float]:
-    """Sum the cost of pairs times the weight of their position: value, gradient, slope in a parameter of the loss.
+    """Sum the weighted costs of pairs: value, gradient, and derivative in a parameter of the loss.
 
-    ``of_pairs`` returns the cost of every pair, its slope in the margin (first minus second) and, if there is one, its
-    slope in the parameter.
+    ``of_pairs`` returns the cost of every pair, its derivative in the margin (first minus second) and, if there is a
+    parameter, its derivative in the parameter.
     """
     value, gradient, parameter_slope = 0.0, np.zeros(len(weight)), 0.0
     for first, second in steps:
@@ -133,7 +132,7 @@ def tier_tables(ballots: Ballots) -> Iterator[tuple[slice, Int64s, Floats]]:
 
 
 def insertion_order(sequence: list[int], rises: Bools) -> list[int]:
-    """Insert items one by one at the end; each moves up while ``rises[item, the one ahead]``. Returns best first."""
+    """Insert items one by one at the end; each moves up while ``rises[item, item ahead]``. Returns best first."""
     order: list[int] = []
     for item in sequence:
         place = len(order)
@@ -144,6 +143,6 @@ def insertion_order(sequence: list[int], rises: Bools) -> list[int]:
 
 
 def softplus_and_slope(x: Floats) -> tuple[Floats, Floats]:
-    """Return log(1 + e^x) and its slope 1 / (1 + e^-x), exact in both tails."""
+    """Return log(1 + e^x) and its derivative 1 / (1 + e^-x), accurate in both tails."""
     small = np.exp(-np.abs(x))
     return np.maximum(x, 0.0) + np.log1p(small), np.where(x >= 0, 1.0, small) / (1 + small)

@@ -1,14 +1,14 @@
-"""Models of a comparison: the chances of its outcomes, and the log-likelihood of counted ones with its derivatives.
+"""Models of a comparison: outcome probabilities, and the log-likelihood of counts with its derivatives.
 
-An item that leads by d (the difference of two scores) wins, loses or ties with
+With the score difference d, the first item wins, loses or ties with
 
     bradley-terry   P(win) = 1 / (1 + e^-d)                                     a tie is half a win each way
     thurstone       P(win) = Phi(d)                                             a tie is half a win each way
     davidson        P(win) : P(loss) : P(tie) = e^(d/2) : e^(-d/2) : e^x
-    rao-kupper      P(win) = 1 / (1 + e^(c - d)), P(loss) = 1 / (1 + e^(c + d)), c = log(1 + e^x); P(tie): what is left
+    rao-kupper      P(win) = 1 / (1 + e^(c - d)), P(loss) = 1 / (1 + e^(c + d)), c = log(1 + e^x); P(tie): the rest
 
-This is the one place in Python that knows them; duels.hpp is its compiled twin. The fitted models, the errors by voters
-and the losses of learning to rank take their formulas from here.
+These formulas are defined only here and, compiled, in duels.hpp. The fitted models, clustered standard errors and the
+losses of learning to rank use them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = (int(link) for link in Duel)
 
 
 class Terms(NamedTuple):
-    """By row: value, derivatives in d and x; curves and cross are minus the second derivatives."""
+    """By row: value and derivatives in d and x; curves and cross are negative second derivatives."""
 
     value: Floats
     slope: Floats
@@ -40,12 +40,12 @@ def has_tie_parameter(link: int) -> bool:
 
 
 def sigmoid(z: Floats) -> Floats:
-    """Return 1 / (1 + e^-z), exact in both tails."""
+    """Return 1 / (1 + e^-z), accurate in both tails."""
     return np.asarray(np.exp(-np.logaddexp(0.0, -z)))
 
 
 def chances(link: int, lead: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return the probabilities (win, loss, tie) of an item that leads by ``lead`` in score."""
+    """Return the probabilities (win, loss, tie) of an item whose score exceeds the other's by ``lead``."""
     if link == DAVIDSON:
         up, down, even, _ = _davidson_shares(lead, x)
         return up, down, even
@@ -61,16 +61,16 @@ def chances(link: int, lead: Floats, x: Floats) -> tuple[Floats, Floats, Floats]
 
 
 def terms(link: int, d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floats) -> Terms:
-    """Return the log-likelihood of these counts at leads d and tie parameters x, row by row."""
+    """Return the log-likelihood of these counts at score differences d and tie parameters x, row by row."""
     if link >= DAVIDSON:
         return (_davidson if link == DAVIDSON else _rao_kupper)(d, x, won, lost, tied)
     return (_bradley_terry if link == BRADLEY_TERRY else _thurstone)(d, won + tied / 2, lost + tied / 2)
 
 
 def bend_of_tie(link: int, x: Floats, slope_x: Floats) -> Floats:
-    """Return what the second derivative of c(x) adds to the curve of x; negative where ``slope_x`` is positive.
+    """Return the contribution of the second derivative of c(x) to the curve of x; negative if ``slope_x`` is positive.
 
-    Rao-Kupper is concave in c, not in x: there the Hessian may be indefinite; at the optimum it is not.
+    Rao-Kupper is concave in c, not in x, so its Hessian in x may be indefinite, except at the optimum.
     """
     return np.asarray(-(1 - sigmoid(x)) * slope_x) if link == RAO_KUPPER else np.zeros_like(x)
 

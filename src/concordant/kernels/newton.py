@@ -1,8 +1,8 @@
-"""Newton's method for penalised likelihoods of scores, in NumPy: the driver of the twins and of large instances.
+"""Newton's method for penalised likelihoods of scores, in NumPy, for the NumPy references and for large instances.
 
-``maximise`` works on a row of parameters per instance, all of one size, so that many small instances go together and a
-large one alone. What it maximises is an objective: a likelihood, a prior, and a rule to turn a gradient into a step.
-newton.hpp is the compiled twin for many small instances.
+``maximise`` works on a row of parameters per instance, all of one size: many small instances together, or one large
+instance. An objective combines a likelihood, a prior, and a rule that turns a gradient into a step. newton.hpp is the
+compiled version for many small instances.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TIGHT = 1e-13  # gradient relative to all observations, where rounding allows no
 class Likelihood(Protocol):
     """A log-likelihood of scores (m of them) and further parameters, a row per instance.
 
-    It does not change if all scores rise by the same.
+    It is invariant to adding a constant to all scores.
     """
 
     m: int
@@ -35,31 +35,31 @@ class Likelihood(Protocol):
         """Return a starting point."""
 
     def extras(self) -> dict[str, int]:
-        """Return the columns of the further parameters (advantage, tie)."""
+        """Return the columns of the additional parameters (position bias, tie)."""
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the value of every instance, and keep what the derivatives need."""
+        """Return the value of every instance, and store the terms for the derivatives."""
 
     def gradient(self) -> Floats:
         """Return the gradient at the point last evaluated."""
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the Hessian there: exact, or a bound that is never indefinite."""
+        """Return the negative Hessian there: exact, or a positive semi-definite bound."""
 
 
 class Prior:
-    """A normal prior on scores, or a Gamma prior on worths (as ``ridge`` extra choices of each item from all).
+    """A Gaussian prior on scores, or a Gamma prior on worths (``ridge`` pseudo-choices of each item from all).
 
-    Further parameters have a normal prior.
+    Additional parameters have a Gaussian prior.
     """
 
     def __init__(self, belief: Belief, m: int) -> None:
-        """Take strengths by instance; ``m`` is the number of scores."""
+        """Set the strengths by instance; ``m`` is the number of scores."""
         self.strength, self.extra = belief.ridge[:, None], belief.ridge_extra[:, None]
         self.is_gamma, self.m = belief.is_gamma, m
 
     def value(self, point: Floats) -> Floats:
-        """Return the logarithm of the prior's density, up to its constant."""
+        """Return the log-density of the prior, up to a constant."""
         score, extra = point[:, : self.m], point[:, self.m :]
         on_scores = self.relative(score) if self.is_gamma else -0.5 * score**2
         return np.asarray((self.strength * on_scores).sum(axis=1) - (0.5 * self.extra * extra**2).sum(axis=1))
@@ -71,7 +71,7 @@ class Prior:
         return np.concatenate([self.strength * on_scores, -self.extra * point[:, self.m :]], axis=1)
 
     def add_hessian(self, point: Floats, hessian: Floats) -> None:
-        """Add minus the Hessian of the log-density to ``hessian``."""
+        """Add the negative Hessian of the log-density to ``hessian``."""
         on_scores, extras = np.arange(self.m), np.arange(self.m, point.shape[1])
         hessian[:, extras, extras] += self.extra
         if self.is_gamma:
@@ -84,7 +84,7 @@ class Prior:
 
     @property
     def along(self) -> Floats:
-        """Its curvature along "all scores up by the same", per instance."""
+        """Its curvature along the direction of equal scores, per instance."""
         return np.zeros(len(self.strength)) if self.is_gamma else self.strength[:, 0]
 
     def relative(self, score: Floats) -> Floats:
@@ -96,7 +96,7 @@ class Prior:
 
 
 class Objective:
-    """Log-likelihood plus log-prior; steps by the whole matrix of second derivatives."""
+    """Log-likelihood plus log-prior, with Newton steps by the dense Hessian."""
 
     def __init__(self, likelihood: Likelihood, prior: Prior) -> None:
         self.likelihood, self.prior, self.m = likelihood, prior, likelihood.m
@@ -112,12 +112,12 @@ class Objective:
         return self.likelihood.gradient() + self.prior.gradient(self.point)
 
     def step(self, gradient: Floats) -> tuple[Floats, Bools]:
-        """Return the Newton step, and for every instance whether it is the exact one."""
+        """Return the Newton step, and for every instance whether it uses the exact Hessian."""
         hessian, is_exact = self.definite()
         return np.asarray(np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0], np.float64), is_exact
 
     def definite(self) -> tuple[Floats, Bools]:
-        """Return minus the Hessian, made definite where it is not, and whether it was definite."""
+        """Return the negative Hessian, made positive definite if necessary, and whether it was definite."""
         hessian = self.hessian(True)
         is_exact = is_definite(hessian)
         if not is_exact.all() and not self.likelihood.is_concave:
@@ -129,7 +129,7 @@ class Objective:
         return hessian, is_exact
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the Hessian, with some curvature added along "all scores up by the same", where it has none."""
+        """Return the negative Hessian, with curvature added along the direction of equal scores, where it has none."""
         hessian, m = self.likelihood.hessian(is_exact), self.m
         self.prior.add_hessian(self.point, hessian)
         trace = hessian[:, np.arange(m), np.arange(m)].sum(axis=1)
@@ -152,7 +152,7 @@ def is_definite(hessian: Floats) -> Bools:
 
 
 class Optimum(NamedTuple):
-    """Where a maximisation ended: points, the largest derivative left and the steps taken, by instance."""
+    """The result of a maximisation by instance: the point, the largest absolute derivative and the number of steps."""
 
     point: Floats
     slack: Floats
@@ -160,7 +160,7 @@ class Optimum(NamedTuple):
 
 
 def maximise(objective: Objective, point: Floats, small_step: float) -> Optimum:
-    """Maximise all instances at once; each stops when its own step is small, or its gradient is only rounding."""
+    """Maximise all instances at once; each stops when its step is small or its gradient is at rounding level."""
     m, scale = objective.m, objective.likelihood.total + objective.prior.strength[:, 0]
     value = objective.evaluate(point)
     gradient = objective.gradient()

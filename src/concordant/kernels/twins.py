@@ -1,4 +1,4 @@
-"""NumPy twins of the compiled kernels: the test oracle, and the fall-back without a compiler."""
+"""NumPy references of the compiled kernels: the test oracle, and the fallback without a compiler."""
 
 from concordant.kernels.counting.comparisons import *  # noqa: F403
 from concordant.kernels.counting.counts import *  # noqa: F403

@@ -10,15 +10,16 @@ Step two orders the rows of a query to maximise AGREE, the sum of f(i, j) over t
 "greedy" (Cohen, Schapire and Singer), "scc-greedy" (the same within the strongly connected components of the
 preferences) or "kemeny" (the optimal order, proven within ``time_limit`` if possible).
 
-``classifier`` is any classifier of scikit-learn (Python), or a name: "logistic" (logistic regression, the default) or
-"svc", a support vector machine with a kernel on the differences, k(x_i - x_j, x_k - x_l). With a kernel that is not
-linear, f(i, j) is in general not a function of a difference of scores. ``C``, ``kernel``, ``gamma`` and ``degree`` are
-its settings; the model keeps its support vectors and their weights.
+``classifier`` is any scikit-learn classifier (in Python), or a name: "logistic" (logistic regression, the default) or
+"svc", a support vector machine with a kernel on difference vectors, k(x_i - x_j, x_k - x_l). With a nonlinear kernel,
+f(i, j) is in general not a function of a difference of scores. ``C``, ``kernel``, ``gamma`` and ``degree`` are its
+settings; the model stores its support vectors and dual coefficients.
 
-Use it with a strong classifier for the data (trees, boosted trees, a kernel machine), or when preferences are not
-transitive, so that no score can represent them. Unlike other rankers, it orders whole queries: pass ``qid`` to
-``predict``; without it, all rows form one query. Cost: the classifier on up to twice ``max_pairs`` examples ("svc":
-between their square and cube); to predict, n(n-1) pairs and O(n^2) for a query of n rows.
+Use it with a strong classifier for the data (trees, boosted trees, a kernel support vector machine on the differences),
+or when preferences are not transitive, so that no score can represent them. Unlike other rankers, it orders whole
+queries: pass ``qid`` to ``predict``; without it, all rows form one query. Cost: the classifier on up to twice
+``max_pairs`` examples ("svc": between their square and their cube); to predict, n(n-1) pairs and O(n^2) for a
+query of n rows.
 
 References: W. Cohen, R. Schapire and Y. Singer, Learning to order things, JAIR 10, 1999; R. Herbrich, T. Graepel and
 K. Obermayer, Large margin rank boundaries for ordinal regression, 2000.
@@ -191,18 +192,18 @@ class PairwiseRanker(Ranker):
         return scores
 
     def learnt_sizes(self) -> dict[str, int]:
-        """Return the expected number of features of a pair and of support vectors, for validating a loaded model.
+        """Return the expected sizes of learnt arrays, for validating a loaded model.
 
         Returns
         -------
         dict of str to int
-            Sizes by name.
+            Number of features of a pair and number of support vectors, by name.
         """
         mapped, described = getattr(self, "kernel_map_", None), self.n_features_in_
         if (mapped is None) == self._is_svc or (mapped is None) == hasattr(self, "dual_"):
-            raise ValueError("does not go with the parameter classifier")
+            raise ValueError("does not match the parameter classifier")
         if (mapped is None) != hasattr(self, "classifier_") or (mapped is None) == hasattr(self, "intercept_"):
-            raise ValueError("does not go with the parameter classifier")
+            raise ValueError("does not match the parameter classifier")
         described *= 1 if self.features == "difference" else 2
         return {"described": described, "support": 0 if mapped is None else mapped.n_columns}
 

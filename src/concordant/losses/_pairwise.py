@@ -1,4 +1,4 @@
-"""What losses of pairs share: a function of the margin d = f_i - f_j of a pair "i over j"."""
+"""Base class of pairwise losses: a function of the margin d = f_i - f_j of a pair "i over j"."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from concordant.types import Floats
 
 
 class PairLoss(Loss):
-    """A loss of the pairs with different labels; its kernels are named like it."""
+    """A loss over pairs with different labels; its kernels have its name as prefix."""
 
     unit: ClassVar[str] = "pair"
 
     @abstractmethod
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
-        """Return the loss of pairs with these margins, and its slope."""
+        """Return the loss of pairs with these margins, and its derivative."""
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
         """Return the summed loss and its gradient per position, by the kernel ``<name>_terms``."""

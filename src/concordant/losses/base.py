@@ -1,4 +1,4 @@
-"""What a loss is."""
+"""Base class of losses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOTHING: Floats = np.zeros(0)
 
 
 class Evaluation(NamedTuple):
-    """A loss at some scores: value, gradient per position (or row), and gradient in the parameters of the loss."""
+    """A loss at given scores: value, gradient per position (or row), and gradient in the parameters of the loss."""
 
     value: float
     gradient: Floats
@@ -24,7 +24,7 @@ class Evaluation(NamedTuple):
 
 
 class Step(NamedTuple):
-    """A step of plain stochastic descent: theta <- (1 - decay) theta - rate gradient."""
+    """A step of plain stochastic gradient descent: theta <- (1 - decay) theta - rate gradient."""
 
     rate: float
     decay: float
@@ -33,7 +33,7 @@ class Step(NamedTuple):
 class Loss(ABC):
     """A function of scores, summed over queries with their weights. Subclasses are frozen dataclasses of settings.
 
-    ``own`` are parameters that belong to the loss and are learnt with the scores (the weight of ties).
+    ``own`` are the parameters of the loss that are learnt with the scores (such as a tie parameter).
     """
 
     name: ClassVar[str]
@@ -52,13 +52,11 @@ class Loss(ABC):
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian at ``scores`` times ``direction``, per position."""
-        raise NeedError(
-            f"The {self.name} loss has no second derivative here: use " + arg("solver", "lbfgs") + " instead."
-        )
+        raise NeedError(f"The {self.name} loss has no Hessian: use " + arg("solver", "lbfgs") + " instead.")
 
     def evaluate_pairs(self, scores: Floats, pairs: Pairs, own: Floats = NOTHING) -> Evaluation:
         """Return the weighted sum of the losses of explicit pairs; scores and gradient are per row."""
-        raise NeedError(f"The {self.name} loss looks at whole lists: give labels (y) and queries instead of pairs.")
+        raise NeedError(f"The {self.name} loss is listwise: give labels (y) and queries instead of pairs.")
 
     def descend(
         self, X: AnyArray, queries: Queries, visits: Int64s, theta: Floats, step: Step
@@ -67,11 +65,11 @@ class Loss(ABC):
         return None
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the probabilities to win, tie and lose at margins d = f_i - f_j: n x 3."""
-        raise NeedError(f"The {self.name} loss is not a probability model: use RankNet, DavidsonRanker or the like.")
+        """Return the probabilities of a win, a tie and a loss at margins d = f_i - f_j: n x 3."""
+        raise NeedError(f"The {self.name} loss does not define probabilities: use DavidsonRanker or RankNet.")
 
     def fitted_to(self, queries: Queries) -> Loss:
-        """Return the loss with settings taken from all of the data: later it may see only parts."""
+        """Return the loss with settings taken from all of the data, because later calls may see only parts of it."""
         return self
 
     def units(self, queries: Queries) -> Floats:

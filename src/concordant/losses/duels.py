@@ -1,7 +1,7 @@
-"""What losses share that are minus the log-likelihood of a model of pairs: Bradley-Terry, Davidson, Rao and Kupper.
+"""Losses that are the negative log-likelihood of a pairwise comparison model: Bradley-Terry, Davidson, Rao-Kupper.
 
 The models are those of ``concordant.models``, with the same formulas (duels.hpp and ``kernels.links``). A pair is a
-duel, f_i - f_j the lead of the first, pairs of equal labels are ties where the model knows ties.
+duel with the score difference f_i - f_j; pairs with equal labels are ties if the model has ties.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from concordant.types import Floats
 
 
 class DuelLoss(Loss):
-    """Minus the log-likelihood of pairs; a model with ties has one parameter of its own for them."""
+    """Negative log-likelihood of pairs; a model with ties has one tie parameter."""
 
     model: ClassVar[Duel]
     unit: ClassVar[str] = "pair or tie"
     own_start: ClassVar[tuple[float, ...]] = (0.0,)  # equal objects tie one time in three
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss, its gradient per position and its slope in the tie parameter."""
+        """Return the summed loss, its gradient per position and its derivative in the tie parameter."""
         value, gradient, slope = kernels.query_duel_terms(scores, *queries.layout, _tie(own), int(self.model))
         return Evaluation(value, gradient, np.full(len(own), slope))
 
@@ -42,7 +42,7 @@ class DuelLoss(Loss):
         return Evaluation(-terms.value, -terms.gradient, np.full(len(own), -terms.slope_x))
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:
-        """Return the probabilities to win, tie and lose at a margin: n x 3."""
+        """Return the probabilities of a win, a tie and a loss at margins: n x 3."""
         win, loss, tie = chances(self.model, margin, np.array(_tie(own)))
         return np.column_stack([win, tie, loss])
 

@@ -1,18 +1,19 @@
-"""One less the NDCG to be expected when the order is drawn at random, orders that the scores like being likely.
+"""One minus the expected NDCG of a random order drawn from a distribution that favours high scores first.
 
     P(order) = e^E(order) / sum of the same over all orders,   E = sum over places i of f(object at i) / log2(i + 1)
     loss = 1 - sum over orders of P(order) NDCG(order)
 
-The best order under P is the one by decreasing score, and the larger the differences of scores are the less random the
-draw is: the loss is smooth in the scores and tends to 1 - NDCG of their order. Gains are 2^label - 1, discounts
-log2(1 + place), over the whole list or the first ``cutoff`` places.
+The most probable order under P is by decreasing score, and larger score differences make the draw less random: the loss
+is smooth in the scores and tends to 1 - NDCG of their order. Gains are 2^label - 1, discounts log2(1 + place), over the
+whole list or the first ``cutoff`` places.
 
-Sums over the n! orders of a query become sums over its 2^n sets (see permutations.cpp), exact up to rounding. A query
-of more than ``largest`` objects is seen through as many of them, drawn anew at every evaluation, one of every label
-first; the gradient is that of the sample, so that line searches are out and steps must be stochastic.
+Sums over the n! orders of a query become sums over its 2^n sets (see permutations.cpp), exact up to rounding. For a
+query with more than ``largest`` objects, each evaluation draws a new sample of that size, which includes every label
+where possible. The gradient is then stochastic and needs a stochastic solver, without line search.
 
 O(2^n n) per query, n at most ``largest``. Reference: M. Volkovs and R. Zemel, BoltzRank: learning to maximize expected
-ranking gain, ICML 2009; for the energy, the same, CRF framework for supervised preference aggregation, CIKM 2013.
+ranking gain, ICML 2009; for the energy, by the same authors, CRF framework for supervised preference aggregation, CIKM
+2013.
 """
 
 from __future__ import annotations
@@ -59,20 +60,19 @@ class ExpectedNdcgLoss(Loss):
         """Reject invalid settings."""
         if self.cutoff is not None and self.cutoff < 1:
             raise ParameterError(
-                arg("cutoff", shown=str(self.cutoff)) + " leaves no place to count: give at least 1, or None."
+                arg("cutoff", shown=str(self.cutoff)) + " is below 1: give at least 1, or None for the whole list."
             )
         if not 2 <= self.largest <= MAX_OBJECTS:
             raise ParameterError(
-                arg("largest", shown=str(self.largest))
-                + f" objects cannot be put in all orders: give 2 to {MAX_OBJECTS}."
+                arg("largest", shown=str(self.largest)) + f" is out of range: give 2 to {MAX_OBJECTS} objects."
             )
         object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
 
     def fitted_to(self, queries: Queries) -> ExpectedNdcgLoss:
-        """Return the loss with a new random generator; reject queries whose orders all have the same NDCG."""
+        """Return the loss with a new random generator; reject data in which all orders have the same NDCG."""
         best, worst = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
         if not ((best > 0) & (best > worst) & (queries.weight > 0)).any():
-            raise InputError("No order of these queries is better than another by ndcg: give labels above 0 for gains.")
+            raise InputError("All orders of these queries have the same NDCG: give different labels, some above 0.")
         return ExpectedNdcgLoss(self.cutoff, self.largest, self.seed)
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:

@@ -1,9 +1,9 @@
-"""The exponential loss of pairs, RankBoost's: e^-d for every pair i over j, d = f_i - f_j.
+"""Exponential pair loss (RankBoost): e^-d for every pair i over j, d = f_i - f_j.
 
-It bounds the number of inverted pairs from above and punishes the worst of them most. O(n) per query of n objects: e^-d
-is a product of e^-f_i and e^f_j, so the sum over pairs is a sum of products of running sums over tiers. A query whose
-scores span more than 600 visits its pairs one by one, and from a margin of -600 on a pair goes on along its tangent:
-the value may be huge, but it is a number.
+It is an upper bound of the number of discordant pairs and is sensitive to outliers. O(n) per query of n objects: e^-d
+is the product of e^-f_i and e^f_j, so the sum over pairs is a sum of products of cumulative sums over tiers. If the
+scores of a query span more than 600, its pairs are enumerated; beyond a margin of -600 the loss continues along its
+tangent, so that it never overflows.
 
 Reference: Y. Freund, R. Iyer, R. Schapire, Y. Singer, An efficient boosting algorithm for combining preferences, JMLR
 2003.
@@ -29,7 +29,7 @@ class ExponentialLoss(PairLoss):
     name: ClassVar[str] = "exponential"
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
-        """Return e^-d and its slope; beyond -d = 600 the loss continues along its tangent."""
+        """Return e^-d and its derivative; beyond -d = 600 the loss continues along its tangent."""
         bounded = np.minimum(-margin, _WIDEST)
         power = np.exp(bounded)
         return power * (1 - margin - bounded), -power

@@ -1,9 +1,9 @@
-"""The hinge loss of pairs, RankSVM's: max(0, 1 - d) for every pair i over j, d = f_i - f_j.
+"""Hinge pair loss (RankSVM): max(0, 1 - d) for every pair i over j, d = f_i - f_j.
 
-A pair stops to matter once it is right by a margin of 1. Convex but not smooth: the gradient is a subgradient, which
-takes a pair exactly at the margin for one that costs nothing. O(n log n) per query of n objects, for any number of
-labels: a pair costs something where f_j > f_i - 1, so a gradient is a matter of counting, and one walk along the sorted
-scores counts for all objects (see margins.cpp).
+A pair with a margin of at least 1 has no loss. Convex but not smooth: the gradient is a subgradient, which is 0 for a
+pair exactly at the margin. O(n log n) per query of n objects, for any number of labels: a pair has a loss if f_j > f_i
+- 1, so the gradient is a count of such pairs, and one pass over the sorted scores counts them for all objects (see
+margins.cpp).
 
 Reference: T. Joachims, A support vector method for multivariate performance measures, ICML 2005 (the counting).
 """
@@ -27,6 +27,6 @@ class HingeLoss(PairLoss):
     is_smooth: ClassVar[bool] = False
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
-        """Return max(0, 1 - d) and its slope."""
+        """Return max(0, 1 - d) and its derivative."""
         excess = 1 - margin
         return np.maximum(excess, 0.0), -(excess > 0).astype(np.float64)

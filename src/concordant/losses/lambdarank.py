@@ -1,14 +1,14 @@
-"""LambdaRank: RankNet's gradient, pair by pair weighted by what swapping the two would do to a metric.
+"""LambdaRank: RankNet's gradient, with each pair weighted by the change of a metric if the two swap ranks.
 
     sum over pairs i over j of |change of the metric if i and j swapped places| log(1 + e^-d),   d = f_i - f_j
 
-Places are those of the current scores; equal scores stand in row order, as the metrics take them, so that the order in
-which labels are laid out here gives nothing away. The weights jump wherever two objects change places, so the gradient
-(taken with the weights held fixed) belongs to no function: no line searches, but stochastic steps work well. Targets:
+Ranks are those of the current scores; equal scores are in row order, as in the metrics, so that the layout by label
+does not leak into the ranks. The weights are discontinuous where two objects swap ranks, so the gradient (with the
+weights held fixed) is not the gradient of any function: line searches fail, but stochastic steps work well. Targets:
 
     ndcg   gain 2^label - 1, discount log2(1 + place); the whole list or the first ``cutoff`` places
     ap     average precision; labels from 1 on are relevant
-    err    expected reciprocal rank; ``largest`` is the largest label of the scale (default: of the queries at hand)
+    err    expected reciprocal rank; ``largest`` is the largest label of the scale (default: of the given queries)
 
 O(n^2) time and O(n) memory per query of n objects: each of the three changes is O(1) per pair (see lambdas.cpp).
 
@@ -57,29 +57,28 @@ class LambdaRankLoss(Loss):
         """Reject invalid settings."""
         if self.target not in _TARGETS:
             raise ParameterError(
-                arg("target", self.target) + f" is unknown to lambdarank: use one of {', '.join(_TARGETS)}."
+                arg("target", self.target) + f" is not a target of lambdarank: use one of {', '.join(_TARGETS)}."
             )
         if self.cutoff is not None and self.cutoff < 1:
             raise ParameterError(
-                arg("cutoff", shown=str(self.cutoff)) + " leaves no place to count: give at least 1, or None."
+                arg("cutoff", shown=str(self.cutoff)) + " is below 1: give at least 1, or None for the whole list."
             )
 
     def fitted_to(self, queries: Queries) -> LambdaRankLoss:
-        """Take the largest label, the scale of ERR, from all queries; reject them if all orders have the same target.
+        """Set the largest label (the scale of ERR) from all queries; reject them if all orders have the same metric.
 
-        To NDCG and ERR all labels of 0 and below are the same, to average precision all below 1 and all from 1 on.
+        NDCG and ERR treat all labels up to 0 as equal; average precision distinguishes only labels below 1 and from 1
+        on.
         """
         highest, lowest = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
         differs = (highest >= 1) & (lowest < 1) if self.target == "ap" else (highest > 0) & (highest > lowest)
         if not (differs & (queries.weight > 0)).any():
-            needed = "at least 1 for relevant rows and less for others" if self.target == "ap" else "above 0 for gains"
-            raise InputError(
-                f"No order of these queries is better than another by {self.target}: give labels {needed}."
-            )
+            needed = "of 1 or more to relevant rows only" if self.target == "ap" else "that differ, some above 0"
+            raise InputError(f"All orders of these queries have the same {self.target}: give labels {needed}.")
         return self if self.largest is not None else replace(self, largest=float(queries.label.max(initial=0.0)))
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the weighted logistic loss at the current order and its gradient per position, with fixed weights."""
+        """Return the weighted logistic loss in the current order and its gradient per position, with fixed weights."""
         return Evaluation(*kernels.lambda_terms(scores, _layout(queries), self._goal(queries)))
 
     def descend(self, X: AnyArray, queries: Queries, visits: Int64s, theta: Floats, step: Step) -> tuple[Floats, float]:
@@ -87,7 +86,7 @@ class LambdaRankLoss(Loss):
         return kernels.lambda_descent(X, _layout(queries), visits, theta, step.rate, step.decay, self._goal(queries))
 
     def _goal(self, queries: Queries) -> LambdaGoal:
-        """Return the metric whose changes weight the pairs, as the kernels take it."""
+        """Return the metric whose changes weight the pairs, as the kernels expect it."""
         largest = 0.0
         if self.target == "err":
             largest = float(queries.label.max(initial=0.0)) if self.largest is None else self.largest

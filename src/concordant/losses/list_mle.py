@@ -1,10 +1,10 @@
-"""The likelihood loss of ListMLE: minus the Plackett-Luce log-likelihood of the order of a query's objects.
+"""ListMLE: the Plackett-Luce negative log-likelihood of the order of a query's objects.
 
     loss = sum_i [ log sum_{j >= i} exp(f_j) - f_i ],    objects i = 1, 2, … from the best label to the worst
 
-Objects of equal label have no order of their own. They count in the order in which they are laid out (as in the
-input, or shuffled by the caller), or with ``ties="best"`` in the likeliest order at the current scores, which is by
-decreasing score. Linear time (O(n log n) for "best"); convex, except for "best", which is a minimum of convex losses.
+Objects with equal labels are not ordered by the data. They are used in layout order (input order, or shuffled by the
+caller), or with ``ties="best"`` in the most likely order at the current scores, which is by decreasing score. Linear
+time (O(n log n) for "best"); convex, except for "best", which is a minimum of convex losses.
 
 Reference: F. Xia et al., Listwise approach to learning to rank: theory and algorithm, ICML 2008.
 """

@@ -1,9 +1,10 @@
-"""The top-one loss of ListNet: cross entropy between the softmax of the labels and the softmax of the scores.
+"""ListNet (top-one): cross-entropy between the softmax of the labels and the softmax of the scores.
 
     loss = -sum_i p_i log q_i,    p = softmax(labels of the query), q = softmax(scores of the query)
 
-p and q are the chances of each object to be first. Unlike the other list losses it looks at the size of the labels,
-not only at their order: grades 0 to 4 suit it, larger numbers put all weight on the best. Convex, linear time.
+p and q are the probabilities of each object to be first. Unlike the other list losses it depends on the size of the
+labels, not only on their order: grades 0 to 4 are suitable, larger numbers put all weight on the best. Convex, linear
+time.
 
 Reference: Z. Cao et al., Learning to rank: from pairwise approach to listwise approach, ICML 2007.
 """

@@ -1,25 +1,25 @@
-"""Probabilistic models over ordered partitions: objects with equal labels are chosen together, as a set.
+"""Probabilistic models over ordered partitions: objects with equal labels are chosen together as a set.
 
 The objects of a query with tied labels form sets X_1 > X_2 > … > X_K. At stage k the set X_k is chosen from the
 objects R_k that remain, among all their non-empty sets:
 
     P(X_1, …, X_K) = prod_k g(|X_k|) Phi(X_k) / Z_k,    Z_k = sum over non-empty S in R_k of g(|S|) Phi(S)
 
-Phi(S) is a mean of the worths exp(f) of the members and g an optional bias on the size. Exact here:
+Phi(S) is a mean of the worths exp(f) of the members and g an optional bias on the size. Exact cases:
 
     arithmetic mean    Z_k = C_k sum_{R_k} exp(f), C_k = T(N_k) / N_k: linear time
     maximum            Z_k = sum_n M(N_k - n) exp(f_(n)), f_(1) the best in R_k: one sort, then a pass per stage
-    minimum            the same from the worst on
+    minimum            the same from the worst object on
 
-with N_k objects in R_k, T and M of ``set_sizes``. (Passes end where what is left does not change the sum: for the
+with N_k objects in R_k, T and M of ``set_sizes``. (A pass stops when the remaining terms do not change the sum: for the
 maximum after about sixty objects.) Geometric and harmonic mean are sampled: ``subset_sampling``.
 
-The loss is minus the log-likelihood without sum_k log(C_k |X_k| / g(|X_k|)), which no score changes; for the
-arithmetic mean that is sum_k [logsumexp(f, R_k) - logsumexp(f, X_k)], and without ties ListMLE's loss. With ties it is
-not convex: start from equal scores.
+The loss is the negative log-likelihood without sum_k log(C_k |X_k| / g(|X_k|)), which does not depend on the scores;
+for the arithmetic mean that is sum_k [logsumexp(f, R_k) - logsumexp(f, X_k)], and without ties ListMLE's loss. With
+ties it is not convex: start from equal scores.
 
-``rank_weighting`` weighs stage k by 1 + log(label), 0 at label 0. ``backward`` chooses the worst set first, with worths
-exp(-f), so that a high f is still better.
+``rank_weighting`` weights stage k by 1 + log(label), 0 at label 0. ``backward`` chooses the worst set first, with
+worths exp(-f), so that a high f is still better.
 
 Reference: T. Truyen, D. Phung, S. Venkatesh, Probabilistic models over ordered partitions with applications in
 document ranking and collaborative filtering, SDM 2011.
@@ -59,7 +59,7 @@ class Stages(NamedTuple):
 
 @dataclass(frozen=True)
 class OrderedPartitionLoss(Loss):
-    """What the models share: direction, stage weights, bias on sizes, and the constants of the likelihood."""
+    """Base class of the models: direction, stage weights, bias on sizes, and the constants of the likelihood."""
 
     name: ClassVar[str] = "ordered-partitions"
     is_convex: ClassVar[bool] = False
@@ -77,14 +77,14 @@ class OrderedPartitionLoss(Loss):
         return Evaluation(float(loss.sum()), _reversed_scores(gradient))
 
     def fitted_to(self, queries: Queries) -> OrderedPartitionLoss:
-        """Reject queries in which rank weighting gives every choice the weight 0."""
+        """Reject data in which rank weighting gives every stage the weight 0."""
         if self.rank_weighting:
             reversed_queries = _reversed(queries) if self.backward else queries
             stages = Stages.of(reversed_queries)
             is_choice = stages.split < stages.end
             if not (reversed_queries.weight[stages.query] * self._factors(reversed_queries) * is_choice).any():
                 raise InputError(
-                    "Rank weighting gives every choice of a level the weight 0: give labels from 1 on, or leave it out."
+                    "Rank weighting gives every stage the weight 0: give labels of at least 1, or disable it."
                 )
         return self
 
@@ -93,8 +93,8 @@ class OrderedPartitionLoss(Loss):
     ) -> Floats:
         """Return the log-probability of every query's partition, without weights.
 
-        Exact if the normaliser is; else estimated by annealed importance sampling with this number of ``temperatures``
-        and ``runs``.
+        Exact if the normaliser is exact; otherwise estimated by annealed importance sampling with this number of
+        ``temperatures`` and ``runs``.
         """
         if self.backward:
             scores, queries = _reversed_scores(scores), _reversed(queries)
@@ -130,7 +130,7 @@ class OrderedPartitionLoss(Loss):
     def _log_shares(
         self, scores: Floats, queries: Queries, stages: Stages, temperatures: int, runs: int, rng: np.random.Generator
     ) -> Floats:
-        """Return, by query, the sum over stages of log(Phi / Z), with Z and Phi in the units of the loss."""
+        """Return, by query, the sum over stages of log(Phi / Z), with Z and Phi scaled as in the loss."""
         plain = replace(self, rank_weighting=False)
         return -plain._losses(scores, queries.weighted(np.ones(len(queries))))[0]
 
@@ -150,7 +150,7 @@ class OrderedPartitionLoss(Loss):
 
 @dataclass(frozen=True)
 class MeanPartitionLoss(OrderedPartitionLoss):
-    """Sets worth the arithmetic mean of their members. A bias on sizes changes the likelihood by constants only."""
+    """Sets with the arithmetic mean of their members' worths. A bias on sizes adds only constants to the likelihood."""
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian times ``direction``."""
@@ -170,7 +170,7 @@ class MeanPartitionLoss(OrderedPartitionLoss):
 
 @dataclass(frozen=True)
 class ExtremePartitionLoss(OrderedPartitionLoss):
-    """Sets worth their best member (``is_maximum``) or their worst. Not smooth where members are equal."""
+    """The worth of a set is that of its best member (``is_maximum``) or its worst. Not smooth at equal scores."""
 
     is_smooth: ClassVar[bool] = False
 
@@ -200,7 +200,7 @@ def rank_weights(label: Floats) -> Floats:
 
 
 def _reversed(queries: Queries) -> Queries:
-    """Return the same queries from the last position to the first: the worst tier comes first."""
+    """Return the same queries in reverse order: the worst tier comes first."""
     last = np.repeat(queries.tier[queries.ptr[1:] - 1], np.diff(queries.ptr))
     return Queries(
         np.ascontiguousarray((len(queries.row) - queries.ptr)[::-1]),
@@ -212,5 +212,5 @@ def _reversed(queries: Queries) -> Queries:
 
 
 def _reversed_scores(values: Floats) -> Floats:
-    """Return numbers per position in the order of reversed queries, with the opposite sign."""
+    """Return values per position in the order of reversed queries, with the opposite sign."""
     return np.ascontiguousarray(-values[::-1])

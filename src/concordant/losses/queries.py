@@ -1,8 +1,8 @@
-"""The graded rows of every query, laid out for the losses.
+"""The labelled rows of every query, laid out for the losses.
 
-A loss never sees rows of X: it sees *positions*. The positions of a query are contiguous, and inside a query they
-stand by decreasing label, so that objects with equal labels (a *tier*) are contiguous too and every loss that needs
-"all objects worse than this one" reads a suffix. Rows of X are never moved; ``row`` says where a position comes from.
+A loss works on *positions*, not on rows of X. The positions of a query are contiguous and sorted by decreasing label,
+so that objects with equal labels (a *tier*) are contiguous and "all objects worse than this one" is a suffix. Rows of X
+are never moved; ``row`` is the row of each position.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 @dataclass(frozen=True, eq=False)
 class Queries:
-    """Labelled objects by query: positions in order of decreasing label inside each query.
+    """Labelled objects by query: positions in order of decreasing label within each query.
 
     ``ptr``: query q owns positions ``ptr[q]:ptr[q+1]``. ``tier``: per position, 0 = best, dense and non-decreasing
-    inside a query. ``label``: per position. ``weight``: per query. ``row``: the row a position comes from.
+    within a query. ``label``: per position. ``weight``: per query. ``row``: the row a position comes from.
     """
 
     ptr: Int64s
@@ -42,7 +42,7 @@ class Queries:
     ) -> Queries:
         """Lay out rows with their labels and query codes (0, 1, … in order of first appearance).
 
-        Rows of equal label in a query stay in input order, or come in random order with ``shuffle``.
+        Rows with equal labels in a query stay in input order, or in random order with ``shuffle``.
         """
         among_ties = shuffle.permutation(len(label)) if shuffle is not None else np.arange(len(label))
         row = np.lexsort((among_ties, -label, query)).astype(np.int64, copy=False)
@@ -61,7 +61,7 @@ class Queries:
 
     @property
     def layout(self) -> tuple[Int64s, Int32s, Floats]:
-        """What every loss reads: pointers, tiers and weights."""
+        """The arrays that every loss uses: pointers, tiers and weights."""
         return self.ptr, self.tier, self.weight
 
     @cached_property
@@ -71,14 +71,14 @@ class Queries:
 
     @cached_property
     def tier_ptr(self) -> Int64s:
-        """Where tiers begin: tier t (numbered through all queries) owns positions tier_ptr[t]:tier_ptr[t+1]."""
+        """The start of each tier: tier t (numbered over all queries) owns positions tier_ptr[t]:tier_ptr[t+1]."""
         begins = is_new(self.tier)
         begins[self.ptr[:-1]] = True
         return np.append(np.flatnonzero(begins), len(self.tier)).astype(np.int64, copy=False)
 
     @cached_property
     def query_tier_ptr(self) -> Int64s:
-        """Which tiers a query has: tiers query_tier_ptr[q] to query_tier_ptr[q+1] - 1."""
+        """The tiers of each query: query q owns tiers query_tier_ptr[q]:query_tier_ptr[q+1]."""
         return np.searchsorted(self.tier_ptr, self.ptr).astype(np.int64, copy=False)
 
     @cached_property
@@ -95,7 +95,7 @@ class Queries:
         return size * (size - 1) / 2 - self.pairs
 
     def part(self, first: int, last: int) -> Queries:
-        """Return queries ``first`` to ``last - 1``; positions count from 0 again, rows stay as they are."""
+        """Return queries ``first`` to ``last - 1``; positions are renumbered from 0, rows are unchanged."""
         low, high = int(self.ptr[first]), int(self.ptr[last])
         return Queries(
             self.ptr[first : last + 1] - low,
@@ -124,7 +124,7 @@ class Pairs:
         """List the pairs of rows with different labels in the same query, or only the ``chosen`` ones by number.
 
         Position i is better than all positions from the end of its tier to the end of its query. Pairs are numbered in
-        this order: pair k belongs to the first position with more than k pairs up to it.
+        this order: pair k belongs to the first position whose cumulative number of pairs exceeds k.
         """
         query = np.repeat(np.arange(len(queries)), np.diff(queries.ptr))
         end_of_tier = np.repeat(queries.tier_ptr[1:], np.diff(queries.tier_ptr))
@@ -144,14 +144,14 @@ class Pairs:
         return len(self.better)
 
     def by_row(self, by_pair: Floats, n_rows: int) -> Floats:
-        """Sum numbers per pair by row: plus for the better row, minus for the worse."""
+        """Sum values of pairs by row: plus for the better row, minus for the worse."""
         up, down = (np.bincount(side, by_pair, n_rows) for side in (self.better, self.worse))
         return np.asarray(up - down, np.float64)
 
     def refuse_ties(self, loss: str) -> None:
-        """Raise if some pairs are tied, naming the loss that does not allow it."""
+        """Raise an error if some pairs are tied; ``loss`` is the loss that does not support ties."""
         if self.tied.any():
             raise NeedError(
-                f"The {loss} loss has no place for ties, but {int(self.tied.sum()):,} pairs are tied: "
+                f"The {loss} loss does not support ties, but {int(self.tied.sum()):,} pairs are tied: "
                 "leave them out, or use DavidsonRanker or RaoKupperRanker."
             )

@@ -1,8 +1,8 @@
 """Rank regress: (1 - d)^2 for every pair i over j, d = f_i - f_j.
 
-Least squares on differences: every preferred object should score one more than the other, so that a pair that is right
-by much costs, too. O(n) per query of n objects: the sums over everything worse (better) than an object are running sums
-over tiers.
+Least squares on differences: every preferred object should score one more than the other, so pairs with a margin above
+1 are penalised as well. O(n) per query of n objects: the sums over all worse (better) objects are cumulative sums over
+tiers.
 
 Reference: T. Truyen, D. Phung, S. Venkatesh, Probabilistic models over ordered partitions with applications in document
 ranking and collaborative filtering, SDM 2011, where it is a baseline.
@@ -38,6 +38,6 @@ class RankRegressLoss(PairLoss):
         return kernels.regress_terms(direction, *queries.layout, 0.0)[1]
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
-        """Return (1 - d)^2 and its slope."""
+        """Return (1 - d)^2 and its derivative."""
         excess = 1 - margin
         return excess * excess, -2 * excess

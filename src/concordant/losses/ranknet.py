@@ -1,7 +1,7 @@
-"""The logistic pair loss of RankNet: log(1 + e^-d) for every pair i over j, d = f_i - f_j.
+"""Logistic pair loss (RankNet): log(1 + e^-d) for every pair i over j, d = f_i - f_j.
 
-It is minus the log-likelihood of P(i over j) = 1 / (1 + e^-d). Smooth, convex, and mild with outliers: a badly
-inverted pair costs about -d. O(n^2) time and O(n) memory per query of n objects, without an exponential per pair (see
+It is the negative log-likelihood of P(i over j) = 1 / (1 + e^-d). Smooth, convex, and robust to outliers: a strongly
+discordant pair costs about -d. O(n^2) time and O(n) memory per query of n objects, without an exponential per pair (see
 logistic.cpp).
 
 Reference: C. Burges et al., Learning to rank using gradient descent, ICML 2005.

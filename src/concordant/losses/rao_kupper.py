@@ -1,12 +1,12 @@
-"""Rao and Kupper's model of pairs with ties, d = f_i - f_j and theta = 1 + e^alpha a threshold learnt with the scores.
+"""Rao and Kupper's model of pairs with ties, with d = f_i - f_j and a learnt threshold theta = 1 + e^alpha.
 
-    P(i over j) = 1 / (1 + theta e^-d)     P(j over i) = 1 / (1 + theta e^d)     P(tie): what is left
+    P(i over j) = 1 / (1 + theta e^-d)     P(j over i) = 1 / (1 + theta e^d)     P(tie): the rest
 
-Objects closer than log theta are hard to tell apart, so they tie. The loss is minus the log-likelihood of all pairs of
-a query, pairs of equal labels being ties. With c = log theta, P(tie) = (theta^2 - 1) P(i over j) P(j over i): a tie is
-"each over the other" but for a factor, so that one logistic function log(1 + e^(c - d)) serves all pairs. Convex in the
-scores and c; not in alpha, though every stationary point is a minimum. O(n^2) time and O(n) memory per query of n
-objects, without an exponential per pair (see logistic.cpp).
+Objects whose scores differ by less than about log theta tend to tie. The loss is the negative log-likelihood of all
+pairs of a query, where pairs with equal labels are ties. With c = log theta, P(tie) = (theta^2 - 1) P(i over j) P(j
+over i): up to a factor, a tie counts as "each over the other", so the logistic function log(1 + e^(c - d)) is enough
+for all pairs. The loss is convex in the scores and c, but not in alpha; every stationary point is still a minimum.
+O(n^2) time and O(n) memory per query of n objects, without an exponential per pair (see logistic.cpp).
 
 Reference: P. Rao, L. Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry model, JASA
 1967.

@@ -1,11 +1,11 @@
-"""How much a set weighs by its size in models of ordered partitions: g(m), and what follows from it.
+"""Weights g(m) of sets by size m in models of ordered partitions, and the constants derived from them.
 
-A set S is chosen with probability proportional to g(|S|) Phi(S). From g come the two numbers the models need:
+A set S is chosen with probability proportional to g(|S|) Phi(S). The models need two functions of g:
 
     M(j) = sum_m g(m) C(j, m - 1)     sets with a given object in which j others may join (maximum, minimum)
     T(N) = sum_m g(m) C(N, m)         all sets of N objects; T(N) = M(0) + … + M(N - 1)
 
-g is known up to a factor; g(1) = 1. A bias of your own is a frozen dataclass with ``log_weights``.
+g is defined up to a factor; g(1) = 1. To define your own bias, write a frozen dataclass with ``log_weights``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BLOCK = 256
 
 
 class SizeBias(ABC):
-    """A weight g(m) of sets by their size m. Subclasses are frozen dataclasses."""
+    """The weight g(m) of sets of size m. Subclasses are frozen dataclasses."""
 
     @abstractmethod
     def log_weights(self, n: int) -> Floats:
@@ -46,7 +46,7 @@ class SizeBias(ABC):
 
 @dataclass(frozen=True)
 class TieOdds(SizeBias):
-    """g(m) = odds^(m - 1): every further member multiplies a set's weight; 1 is no bias, 0 allows no ties."""
+    """g(m) = odds^(m - 1): each additional member multiplies a set's weight; 1 is no bias, 0 allows no ties."""
 
     odds: float = 1.0
 
@@ -62,7 +62,7 @@ class TieOdds(SizeBias):
 
 
 class Tables(NamedTuple):
-    """What the kernels read: see the module for M and T."""
+    """Tables for the kernels; the module docstring defines M and T."""
 
     log_bias: Floats  # log g(m), m = 0 … n; nothing sensible at 0
     log_total: Floats  # log T(N), N = 0 … n; -inf at 0

@@ -1,7 +1,7 @@
-"""The squared hinge loss of pairs: max(0, 1 - d)^2 for every pair i over j, d = f_i - f_j.
+"""Squared hinge pair loss: max(0, 1 - d)^2 for every pair i over j, d = f_i - f_j.
 
-The smooth sibling of RankSVM's loss, made for Newton's method: its (generalised) second derivative is 2 for every pair
-inside the margin and 0 for the others. O(n log n) per query of n objects, like the hinge loss.
+The smooth variant of RankSVM's loss, suitable for Newton's method: its (generalised) second derivative is 2 for every
+pair within the margin and 0 for the others. O(n log n) per query of n objects, like the hinge loss.
 
 Reference: O. Chapelle, S. Keerthi, Efficient algorithms for ranking with SVMs, Information Retrieval 2010.
 """
@@ -24,6 +24,6 @@ class SquaredHingeLoss(PairLoss):
     name: ClassVar[str] = "squared-hinge"
 
     def of_margin(self, margin: Floats) -> tuple[Floats, Floats]:
-        """Return max(0, 1 - d)^2 and its slope."""
+        """Return max(0, 1 - d)^2 and its derivative."""
         excess = np.maximum(1 - margin, 0.0)
         return excess * excess, -2 * excess

@@ -1,8 +1,8 @@
-"""Ordered partitions by geometric or harmonic mean: the normaliser is a sum over all sets, so sets are sampled.
+"""Ordered partitions by geometric or harmonic mean, trained by sampling sets because the normaliser is intractable.
 
 The gradient of a stage's loss is E[d log Phi(S)] - d log Phi(X_k), S drawn from the model over the sets of R_k. It is
 estimated by contrastive divergence: chains start at the observed sets X_k and take a few steps towards the model
-(``steps``: CD-1, CD-2, …), or, ``persistent``, go on where they were at the last evaluation of the same query.
+(``steps``: CD-1, CD-2, …), or, if ``persistent``, continue from the last evaluation of the same query.
 
     gibbs          a step visits all remaining objects; x is in S with probability Phi(S+x) / (Phi(S+x) + Phi(S-x)),
                    with g, and S is never empty
@@ -10,11 +10,11 @@ estimated by contrastive divergence: chains start at the observed sets X_k and t
                    min(1, g(|S'|) Phi(S') C(N, |S'|) / (g(|S|) Phi(S) C(N, |S|))): there are more sets of middle sizes,
                    so each of them is proposed less often
 
-Normalisers, for likelihoods, come from annealed importance sampling: Phi to a power that rises from 0, where sets are
-drawn exactly and Z is known, to 1. O(N_k) per step and stage.
+The normalisers of likelihoods come from annealed importance sampling: Phi is raised to a power that increases from 0,
+where sets are drawn exactly and Z is known, to 1. O(N_k) per step and stage.
 
-The value reported beside the gradient is the contrast, mean log Phi(S) - log Phi(X_k): its gradient with the samples
-held is the one given, but it is no likelihood and need not fall.
+The value reported with the gradient is the contrast, mean log Phi(S) - log Phi(X_k). With fixed samples its gradient is
+the one returned, but it is not a likelihood and need not decrease.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Chains(NamedTuple):
 
 
 class _Memory:
-    """What persists between evaluations: the random generator, and the sets of persistent chains.
+    """State that persists between evaluations: the random generator, and the sets of persistent chains.
 
-    A stage is identified by the row of X its tier begins with, whatever batch its query comes in.
+    A stage is identified by the row of X at the start of its tier, independent of the batch.
     """
 
     def __init__(self, seed: int) -> None:
@@ -64,7 +64,7 @@ class _Memory:
         self.member = np.zeros(0, np.uint8)
 
     def places(self, row: Int64s, size: Int64s, data: Bytes, samples: int) -> Int64s:
-        """Return where the bytes of some stages are stored, sample after sample; new stages start with ``data``."""
+        """Return the locations of the bytes of some stages, sample after sample; new stages start with ``data``."""
         if row.max(initial=-1) >= len(self.start):
             extra = max(len(self.start), int(row.max()) + 1 - len(self.start))
             self.start = np.concatenate([self.start, np.full(extra, -1)])
@@ -81,7 +81,7 @@ class _Memory:
 
 @dataclass(frozen=True)
 class SampledPartitionLoss(OrderedPartitionLoss):
-    """Sets worth the geometric mean of their members, or the harmonic one."""
+    """The worth of a set is the geometric or harmonic mean of its members' worths."""
 
     is_exact: ClassVar[bool] = False
 
@@ -124,7 +124,7 @@ class SampledPartitionLoss(OrderedPartitionLoss):
         return loss, gradient
 
     def _sampled(self, scores: Floats, row: Int64s, chains: Chains, data: Bytes) -> Bytes:
-        """Return sampled sets of all chains, started at the observed sets or where persistent chains ended."""
+        """Return sampled sets of all chains, started at the observed sets or at the state of persistent chains."""
         memory = self._memory
         member = np.tile(data, self.samples)
         if self.persistent:
@@ -213,7 +213,7 @@ class SampledPartitionLoss(OrderedPartitionLoss):
 
 
 def _cut(stages: Stages, copies: int) -> Iterator[slice]:
-    """Cut the stages into slices whose chains together have at most ``AT_ONCE`` objects (or one stage)."""
+    """Split the stages into slices whose chains together have at most ``AT_ONCE`` objects (or one stage)."""
     cumulated = np.cumsum((stages.end - stages.begin) * copies)
     first = 0
     while first < len(cumulated):

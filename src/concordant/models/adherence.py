@@ -1,6 +1,6 @@
-"""How far every agent follows the consensus, by a one-factor model with a prior that the data choose.
+"""How closely each agent follows the consensus: a one-factor model with an empirical Bayes prior on the loadings.
 
-An agent's levels (centred and in units of their own spread) are its loading times the scores of the items plus noise:
+An agent's standardised levels z are its loading times the item scores plus noise:
 
     z = loading (s - level) + noise,    s ~ N(0, 1),    loading ~ N(mean, spread²),    noise ~ N(0, psi of the agent)
 
@@ -9,13 +9,12 @@ the joint likelihood it does not depend on how often an item was shown, and one 
 the consensus. Expectation-maximisation (variational) alternates between scores, loadings and noise; mean and spread of
 the loadings maximise the marginal likelihood (empirical Bayes), so the loading of an agent with few answers stays near
 the average. The adherence is the correlation of the agent's levels with the scores, loading / sqrt(loading² + psi), at
-least 0; an agent who prefers nothing to anything else has none.
+least 0; it is not defined for an agent without any preference.
 
-Ranks have an origin of their own in every ballot. Ratings share that of the agent as far as the agent's ballots do not
-differ more in level than their answers explain (a random effect by ballot; its variance comes from an analysis of
-variance).
+Ranks are centred within each ballot. Ratings are centred partly by ballot and partly by agent: the share of the ballot
+is the shrinkage factor of a random effect per ballot, whose variance comes from a one-way analysis of variance.
 
-Cost: linear in the entries for each of some 50 to 500 steps.
+Cost: linear in the entries per iteration, with about 50 to 500 iterations.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ NOBODY = 1e-3  # correlations all below this: no two agents agree
 
 
 class Adherence(NamedTuple):
-    """The adherence of every agent (0 where there is none), of mean square 1 by count, and how it was found."""
+    """The adherence of every agent (0 if not defined), with a count-weighted mean square of 1, and the fitted prior."""
 
     theta: Floats
     has_converged: bool
@@ -68,11 +67,11 @@ def adherence_of(corpus: Corpus, start: Floats) -> Adherence:
 
 
 class _Beliefs(NamedTuple):
-    """What is believed of the agents, and the scores that go with it."""
+    """The posterior moments of the agents' loadings, and the scores estimated from them."""
 
     loading: Floats
     square: Floats
-    """The expected square of the loading."""
+    """The posterior second moment of the loading."""
     noise: Floats
     mean: float
     variance: float
@@ -90,14 +89,14 @@ class _Levels:
     weight: Floats
     speaks: Bools
     shrinkage: Floats
-    """How far each ballot has a level of its own, from 0 (the agent's) to 1."""
+    """The shrinkage factor of each ballot's level, from 0 (the agent's level) to 1 (its own level)."""
     n_slots: int
     total: Floats
     """The total count of every agent."""
 
     @classmethod
     def of(cls, corpus: Corpus, n_agents: int) -> _Levels:
-        """Gather the levels of all entries: ratings as they are, else net wins per item, standardised by agent."""
+        """Collect the levels of all entries: ratings unchanged, otherwise net wins per item, standardised by agent."""
         prefs = corpus.prefs
         assert prefs.agent is not None
         size = np.diff(prefs.indptr)
@@ -136,7 +135,7 @@ class _Levels:
 
     @cached_property
     def left(self) -> Floats:
-        """By entry: the share of its variance that is left after centring."""
+        """By entry: the share of its variance that remains after centring."""
         by_ballot = (self.shrinkage / self.size)[self.ballot]
         return np.asarray(1.0 - by_ballot - self.weight * self.own**2 / self.own_total[self.agent])
 
@@ -151,12 +150,12 @@ class _Levels:
 
     # ---- expectation-maximisation ----
     def start(self, known: Floats) -> _Beliefs:
-        """Return the beliefs to start with."""
+        """Return the initial moments."""
         loading = np.where(self.speaks, np.clip(known / 2, 0.05, 0.95), 0.0)
         return _Beliefs(loading, loading**2, np.full(len(known), 0.75), 0.5, 0.25, np.zeros(self.n_slots))
 
     def step(self, old: _Beliefs) -> _Beliefs:
-        """Do one step of expectation-maximisation for the model z = loading * score + noise.
+        """Run one iteration of expectation-maximisation for the model z = loading * score + noise.
 
         Scores are updated given the loadings, then loadings, noise and their prior (mean, variance) given the scores.
         """
@@ -183,7 +182,7 @@ class _Levels:
 
     @cached_property
     def is_shown(self) -> Bools:
-        """Which slots have an entry."""
+        """Whether each slot has an entry."""
         return np.bincount(self.slot, minlength=self.n_slots) > 0
 
     @cached_property
@@ -192,7 +191,7 @@ class _Levels:
         return self.by_agent(self.z * self.centred(self.z))
 
     def _noise(self, explained: Floats, squares: Floats) -> Floats:
-        """Return every agent's noise variance, shrunk towards that of all agents where it has few entries."""
+        """Return every agent's noise variance, shrunk towards the pooled variance if the agent has few entries."""
         residual = np.maximum(self.z_squares - 2 * explained + squares, 0.0)
         mean_residual = float(residual.sum()) / max(float(self.entries.sum()), 1e-300)
         return np.maximum((residual + USUAL_ENTRIES * mean_residual) / (self.entries + USUAL_ENTRIES), MIN_NOISE)
@@ -219,10 +218,9 @@ def _standardised(z: Floats, weight: Floats, agent: Int64s, n: int) -> Floats:
 
 
 def _shrinkage(z: Floats, agent: Int64s, ballot: Int64s, n_ballots: int) -> Floats:
-    """Return how far every ballot has a level of its own: m v / (m v + w) for m entries, by one-way analysis of
-    variance.
+    """Return the shrinkage factor m v / (m v + w) of every ballot with m entries, by one-way analysis of variance.
 
-    v is the variance of the levels of an agent's ballots, w that within ballots, both for all agents together.
+    v is the variance between ballots of the same agent, w the variance within ballots, both pooled over agents.
     """
     size = np.bincount(ballot, minlength=n_ballots).astype(np.float64)
     sums = sum_by(ballot, z, n_ballots)

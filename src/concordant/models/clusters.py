@@ -1,15 +1,15 @@
-"""Comparisons that depend on each other: all pairs cut out of one ballot, all ballots of one voter.
+"""Dependent comparisons: all pairs from one ballot, or all ballots of one voter.
 
-The likelihood takes every pair for an observation of its own. A ranking of n items gives n (n - 1) / 2 pairs but only
-n - 1 facts, so what the pairs say together is worth less than it seems. Two things set that right:
+The likelihood treats every pair as an independent observation. A ranking of n items gives n (n - 1) / 2 pairs, which
+are strongly dependent. Two quantities correct for this:
 
-- **dependence**: how much larger the variance of the gradient is than independent pairs would make it, on the average
-  (about (n + 1) / 3 for rankings of n items). A prior is weighed against the likelihood divided by it.
-- **clustered errors**: A J A, with A the inverse of the curvature and J the sum of squared gradients of single voters
-  (a ballot each, or with ``errors="sandwich"`` all ballots of an agent of an instance together), plus what the prior's
-  pull adds to the error. The gradient of a voter is too small by what the fit took from it: it is enlarged by the
-  voter's share in each item (its leverage, as in the estimator CR2 of Bell and McCaffrey, 2002). An item that few
-  voters saw has too few gradients to tell from: its variance is never below that of average dependence.
+- **dependence**: the mean ratio of the variance of the gradient to its variance under independent pairs (about (n + 1)
+  / 3 for rankings of n items). The log-likelihood is divided by it when it is weighed against the prior.
+- **clustered errors**: A J A, with A the inverse of the negative Hessian and J the sum of the outer products of the
+  voters' gradients (a voter is a ballot, or with ``errors="sandwich"`` all ballots of an agent in an instance), plus
+  the contribution of the prior. The gradients at the fit are too small, so each is inflated by the voter's leverage for
+  each item, as in the estimator CR2 (Bell and McCaffrey, 2002). For an item with few voters J is unreliable: its
+  variance is at least the one under average dependence.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ N_DRAWS = 256
 
 
 class Voters:
-    """Who said what: ballots, or those of an agent gathered, ready to give the gradient of each at a fit."""
+    """The voters (ballots, or all ballots of an agent together), with the gradient of each at a fit."""
 
     def __init__(
         self, prefs: Preferences, counting: Counting, by_agent: bool = False, design: Design | None = None
@@ -101,7 +101,7 @@ class Voters:
 
 
 class Agents:
-    """Who said what, by agent of an instance: drawn again, all ballots of an agent together."""
+    """The ballots of each agent in an instance, which a bootstrap resamples together."""
 
     def __init__(self, prefs: Preferences, counting: Counting) -> None:
         assert prefs.agents is not None
@@ -112,9 +112,7 @@ class Agents:
         self.ptr = np.searchsorted(agents // len(prefs.agents), np.arange(prefs.n_instances + 1))
 
     def redrawn(self, rng: np.random.Generator) -> Duels:
-        """Return the duels of a bootstrap sample of agents: as many per instance as there are, drawn with
-        replacement.
-        """
+        """Return the duels of a bootstrap sample of agents: the same number per instance, drawn with replacement."""
         n, size = int(self.ptr[-1]), np.diff(self.ptr)
         place = (rng.random(n) * np.repeat(size, size)).astype(np.int64)
         times = np.bincount(np.repeat(self.ptr[:-1], size) + place, minlength=n)
@@ -139,7 +137,7 @@ class Gradients:
     """Derivatives of the log-likelihood of voters, times the root of their weights, voters sorted by instance.
 
     The entries of instance q are entry_ptr[q]:entry_ptr[q + 1] (voter, slot, value), its voters row_ptr[q]:row_ptr[q
-    + 1]. ``extra`` holds a row per voter for the other parameters, ``times`` says by slot how many voters there are.
+    + 1]. ``extra`` holds a row per voter for the other parameters, ``times`` is the number of voters by slot.
     """
 
     row: Int64s
@@ -152,7 +150,7 @@ class Gradients:
 
 
 class Scatter:
-    """The gradients of voters at one part of a fit: the formulas of the top of this file."""
+    """The gradients of voters at one part of a fit; the module docstring has the formulas."""
 
     def __init__(self, part: Fit, gradients: Gradients) -> None:
         self.part, self.gradients = part, gradients
@@ -167,9 +165,9 @@ class Scatter:
         self.spans = [(q, slice(a, b)) for q, (a, b) in enumerate(ends) if is_compared[q]]
 
     def rows(self, q: int, span: slice) -> Any:
-        """Return the enlarged gradients of instance q, a row per voter: sparse where the array would be large.
+        """Return the inflated gradients of instance q, a row per voter; sparse if the array would be large.
 
-        The part that other parameters would explain is subtracted, as they are refitted.
+        The part explained by the other parameters is projected out, because they are estimated as well.
         """
         g, instance, m = self.gradients, int(self.part.instances[q]), span.stop - span.start
         entries, voters = (
@@ -221,9 +219,9 @@ class Scatter:
         return trace, expected
 
     def clustered(self, factor: float, rng: np.random.Generator) -> Fit:
-        """Return the part with clustered covariances A J A + factor A R A; R is the prior's curvature.
+        """Return the part with clustered covariances A J A + factor A R A; R is the prior's negative Hessian.
 
-        ``factor`` is the dependence; no variance falls below ``factor`` times the plain one.
+        ``factor`` is the dependence; every variance is at least ``factor`` times the uncorrected one.
         """
         part = replace(
             self.part,
@@ -255,18 +253,18 @@ class Scatter:
 
     @staticmethod
     def _stretch(variance: Floats, min_variance: Floats) -> Floats:
-        """Return the factors of standard errors that raise variances to at least ``min_variance``."""
+        """Return the factors by which standard errors grow so that every variance is at least ``min_variance``."""
         return np.sqrt(np.maximum(min_variance / np.maximum(variance, 1e-300), 1.0))
 
 
 def dependence(parts: list[Fit], voters: Voters) -> float:
-    """Return the ratio of the variance of the gradient to its curvature; at least 1 without ties."""
+    """Return the ratio of the variance of the gradient to the negative Hessian; at least 1 without ties."""
     gradients = voters.gradients(parts)
     return _dependence([Scatter(part, gradients) for part in parts], voters)
 
 
 def _dependence(scatters: list[Scatter], voters: Voters) -> float:
-    """Return the ratio of traces, shrunk towards the typical one for rankings where there are few voters."""
+    """Return the ratio of traces, shrunk towards the typical ratio for rankings if there are few voters."""
     observed, expected = (sum(column) for column in zip(*(scatter.traces() for scatter in scatters), strict=True))
     min_ratio = dispersion([scatter.part for scatter in scatters])
     ratio = observed / expected if expected > 0 else 1.0

@@ -1,8 +1,8 @@
-"""What is known of coefficients after a fit: their values and errors, trouble with them, and what they say of others.
+"""Covariate coefficients after a fit: estimates, standard errors, warnings, and their use for other preferences.
 
-A coefficient has a prior of its own, so weak that it decides nothing unless the data say nothing (``ON_COEFFICIENTS``,
-in standard units). Where it does decide, the reader is told: a covariate may never differ inside a ballot, be made up
-of others or of the items, or explain every outcome without exception, so that it could be as large as one likes.
+Each coefficient has a weak Gaussian prior (``ON_COEFFICIENTS``, in standard units), which matters only where the data
+do not identify the coefficient. A notice names these coefficients. Their covariates are constant within ballots,
+collinear with other covariates or with the items, or separate the outcomes perfectly.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ DECIDES = 0.01  # share of a coefficient's precision that comes from its prior, 
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """The coefficients of a fit, and what is asked of them."""
+    """The coefficients of a fit, with their errors and notices."""
 
     prefs: Preferences
     design: Design
@@ -43,13 +43,13 @@ class Effects:
     errors: ScoreErrors | None = None
     level: float = 0.95
     plain: Callable[[], Ranking] | None = None
-    """Ranks without covariates, where there are any."""
+    """Computes the ranking without covariates."""
 
     @classmethod
     def of(
         cls, method: Any, prefs: Preferences, design: Design | None, fits: list[Fit], errors: ScoreErrors | None
     ) -> Effects | None:
-        """Return the effects that a method estimated; None where it ranks plain items."""
+        """Return the effects that a method estimated; None without teams and covariates."""
         if design is None:
             return None
         has_covariates = bool(method.style_control and prefs.covariates)
@@ -59,12 +59,12 @@ class Effects:
 
     @cached_property
     def uncorrected(self) -> Ranking | None:
-        """The ranking without covariates; None where there are none."""
+        """The ranking without covariates; None if no covariates were used."""
         return None if self.plain is None else self.plain()
 
     @cached_property
     def known(self) -> tuple[Coefficient, ...]:
-        """All coefficients with their errors, instance by instance."""
+        """All coefficients with their standard errors, instance by instance."""
         half, out = simultaneous(self.level), []
         parts = self.fits if self.errors is None else self.errors.parts
         for part in sorted(parts, key=lambda fit: int(fit.instances[0])):
@@ -87,14 +87,14 @@ class Effects:
 
     @property
     def values(self) -> dict[str, float]:
-        """The coefficients of the only instance by name; with several, ``ranking.coefficients`` has them."""
+        """The coefficients by name, for a single instance; ``ranking.coefficients`` has those of several."""
         if len(self.fits) != 1:
             return {}
         unit = np.where(self.design.spread > 0, self.design.spread, 1.0)
         return dict(zip(self.design.names, (self.fits[0].coefficient[0] / unit).tolist(), strict=True))
 
     def beside(self) -> dict[str, AnyArray]:
-        """Return rank and score of the ranking without covariates, as further columns."""
+        """Return rank and score of the ranking without covariates, as additional columns."""
         if self.uncorrected is None:
             return {}
         return {"uncorrected_rank": self.uncorrected.rank_by_slot, "uncorrected_score": self.uncorrected.score}
@@ -103,7 +103,7 @@ class Effects:
         """Return notices on coefficients that only the prior determines, and on items that the data cannot separate."""
         notices, unknown, constant = [], set(), set()
         if self.design.inseparable.any():
-            text = "these items were always in the same teams, so nothing tells them apart and they score the same"
+            text = "these items were always in the same teams, so the data cannot separate them: their scores are equal"
             notices.append(notice_on(self.prefs, "inseparable", text, self.design.inseparable))
         for part in (fit for fit in self.fits if fit.observed.total[0] > 0):
             share = ON_COEFFICIENTS * np.diag(_among_coefficients(part))
@@ -113,19 +113,19 @@ class Effects:
                 elif of_prior > DECIDES:
                     unknown.add(name)
         if constant:
-            text = "inside a ballot these covariates never differ, so they say nothing"
+            text = "these covariates never differ within a ballot, so they have no effect"
             notices.append(Notice("constant-covariate", f"{text}: {named(sorted(constant))}"))
         if unknown:
             text = (
                 "only a weak prior keeps the coefficients of these covariates finite: they explain every outcome, do "
-                "not differ, or are made up of each other or of the items, so neither they nor the corrected scores "
-                "mean much"
+                "not differ, or are collinear with each other or with the items, so neither they nor the corrected "
+                "scores are reliable"
             )
             notices.append(Notice("undecided-covariate", f"{text}: {named(sorted(unknown))}"))
         return notices
 
     def lifted(self, model: M, prefs: Preferences) -> tuple[M, Preferences]:
-        """Return the model of the contestants of other preferences, and these preferences over contestants."""
+        """Return the model over the contestants of other preferences, and those preferences over contestants."""
         prefs, slot = model.known_part(prefs)
         contest = contest_of(prefs, self.team_strength, style_control=self.plain is not None)
         if contest is None:
@@ -149,7 +149,7 @@ class Effects:
                 column = place[name]
                 out[:, k] = by_instance[instance, column] / unit[column] * design.spread[k]
             elif name != TEAM_SIZE:
-                raise InputError(f"This model was fitted without the covariate {name!r}: leave it out, or fit anew.")
+                raise InputError(f"This model was fitted without the covariate {name!r}: omit it, or refit.")
         return out
 
 
@@ -162,7 +162,7 @@ def _as_they_are(prefs: Preferences) -> Contest:
 
 
 def _among_coefficients(part: Fit) -> Floats:
-    """Return the covariance of the coefficients from the curvature (inverse of the negative Hessian)."""
+    """Return the covariance of the coefficients: their block of the inverse negative Hessian."""
     if not part.coefficient.shape[1]:
         return np.zeros((0, 0))
     return part.objective(0).among_others()[-part.coefficient.shape[1] :, -part.coefficient.shape[1] :]

@@ -1,8 +1,8 @@
-"""Fitted models: questions a table of scores cannot answer, asked in the same way of every model.
+"""Fitted models: win probabilities, log-likelihoods and samples, with the same interface for every model.
 
-All have ``p_beats``, ``p_tie``, ``matrix``, ``difference``, ``log_likelihood`` and ``sample`` from the base class; a
-model adds the chances of its outcomes, its likelihood, and how its ballots arise. With several instances a question
-names one (``instance=``).
+All have ``p_beats``, ``p_tie``, ``matrix``, ``difference``, ``log_likelihood`` and ``sample`` from the base class. A
+model adds its outcome probabilities, its likelihood and its sampler. With several instances, name one with
+``instance=``.
 """
 
 from __future__ import annotations
@@ -22,26 +22,34 @@ from concordant.errors import InputError, arg
 from concordant.kernels import links
 from concordant.models.effects import Effects
 from concordant.models.observations.duels import Counting, Duels
-from concordant.models.observations.preference_counts import agent_of_ballot, count
 from concordant.models.observations.stages import Staging, worths
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.support import memory
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 Seed: TypeAlias = "int | np.random.Generator | None"  # text: naming the class would load the generators
 
 
 class HasCovariance(Protocol):
-    """What knows how sure scores are, and finds it out when asked."""
+    """An object that computes the covariance of scores on request."""
 
     def covariance(self, instance: int) -> Floats | None:
-        """Return the covariance of the scores of an instance; None where it was not kept."""
+        """Return the covariance of the scores of an instance; None if it was not kept."""
 
 
 @dataclass(frozen=True, eq=False)
 class FittedModel:
-    """A score per candidate of every instance, ready for questions."""
+    """Base class of fitted models: a score per candidate of every instance.
+
+    Attributes
+    ----------
+    items, instances : Vocabulary
+        The labels of items and instances (None for a single unnamed instance).
+    slot_ptr, slot_item : array
+        The candidates (slots) of instance q are ``slot_item[slot_ptr[q]:slot_ptr[q + 1]]``.
+    score : array
+        The score of every slot; higher is better.
+    """
 
     items: Vocabulary
     instances: Vocabulary | None
@@ -50,28 +58,49 @@ class FittedModel:
     score: Floats
     errors: HasCovariance | None = field(default=None, kw_only=True)
     coefficients: Mapping[str, float] = field(default_factory=dict, kw_only=True)
-    """What a unit of each covariate is worth, of the items or of what was compared."""
+    """The effect of one unit of each covariate, of items or of comparisons."""
     effects: Effects | None = field(default=None, kw_only=True)
-    """Of teams, and of covariates of what was compared."""
+    """The effects of teams and of covariates of comparisons."""
 
     @classmethod
     def of(cls, prefs: Preferences, score: Floats, /, **more: Any) -> Self:
-        """Return the model of the candidates of preferences; ``more`` are further fields."""
+        """Return the model for the candidates of these preferences; ``more`` are additional fields."""
         return cls(prefs.items, prefs.instances, prefs.slot_ptr, prefs.slot_item, score, **more)
 
     # ---- what a model adds ----
     @abstractmethod
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties."""
+        """Return the probabilities that the first slot of each pair wins, loses and ties."""
 
     @abstractmethod
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        """Return the log-likelihood of other preferences; candidates unknown to this model are left out.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The held-out preferences.
+
+        Returns
+        -------
+        float
+            The log-likelihood, which is comparable between fits of the same model.
+        """
 
     def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
         """Return the log-probability of the strict pairs of other preferences, given no tie, and their total weight.
 
-        Every model answers it, so that models can be compared: given that one of two items is ahead, which one?
+        Every model has this conditional log-likelihood, so models with and without ties can be compared by it.
+
+        Parameters
+        ----------
+        prefs : Preferences
+            The held-out preferences.
+
+        Returns
+        -------
+        tuple of float
+            The log-probability and the total weight of the pairs; their ratio is the mean log-probability.
         """
         if self.effects is not None:
             model, over = self.effects.lifted(self, prefs)
@@ -83,11 +112,11 @@ class FittedModel:
 
     @property
     def _counting(self) -> Counting:
-        """How ballots are counted into pairs when models are compared: every pair once."""
+        """The rule for counting pairs when models are compared: every pair once."""
         return Counting()
 
     def _at(self, first: Int64s, second: Int64s, duels: Duels, known: Bools) -> tuple[Floats, Floats, Floats]:
-        """Return the chances of win, loss and tie for pairs of slots: the ``known`` rows of ``duels``."""
+        """Return the probabilities of win, loss and tie for pairs of slots: the ``known`` rows of ``duels``."""
         return self.chances(first, second)
 
     @abstractmethod
@@ -119,22 +148,59 @@ class FittedModel:
         """The ranking by the same method without covariates."""
         if self.effects is None or self.effects.uncorrected is None:
             raise InputError(
-                "Nothing was corrected: these preferences have no covariates, or "
+                "There is no uncorrected ranking: these preferences have no covariates, or "
                 + arg("style_control", False)
                 + " was given."
             )
         return self.effects.uncorrected
 
     def p_beats(self, a: object, b: object, instance: object = None) -> float:
-        """Return the chance that ``a`` beats ``b``."""
+        """Return the probability that ``a`` beats ``b``.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        float
+            The probability, from 0 to 1.
+        """
         return float(self.chances(*self._pair(a, b, instance))[0][0])
 
     def p_tie(self, a: object, b: object, instance: object = None) -> float:
-        """Return the chance that ``a`` and ``b`` tie; 0 for models without ties."""
+        """Return the probability that ``a`` and ``b`` tie; 0 for models without ties.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        float
+            The probability, from 0 to 1.
+        """
         return float(self.chances(*self._pair(a, b, instance))[2][0])
 
     def matrix(self, instance: object = None) -> Floats:
-        """Return the chances that the row's candidate beats the column's (input order); the diagonal is 1/2."""
+        """Return the probabilities that the row's candidate beats the column's; the diagonal is 1/2.
+
+        Parameters
+        ----------
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        array of shape (candidates, candidates)
+            Win probabilities, with candidates in input order.
+        """
         slots = self.slots(instance)
         m = len(slots)
         p_wins = self.chances(np.repeat(slots, m), np.tile(slots, m))[0].reshape(m, m)
@@ -142,7 +208,20 @@ class FittedModel:
         return p_wins
 
     def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
-        """Return the score of ``a`` less that of ``b``, and its standard error."""
+        """Return the score of ``a`` minus that of ``b``, and the standard error of this difference.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        tuple of float
+            The difference and its standard error.
+        """
         first, second = self._pair(a, b, instance)
         q = self._instance(instance)
         block = None if self.errors is None else self.errors.covariance(q)
@@ -156,7 +235,22 @@ class FittedModel:
         return float(self.score[first[0]] - self.score[second[0]]), float(np.sqrt(max(variance, 0.0)))
 
     def sample(self, n: int, seed: Seed = 0, instance: object = None) -> Preferences:
-        """Draw ``n`` ballots from this model over the candidates of an instance."""
+        """Draw ``n`` ballots from this model over the candidates of an instance.
+
+        Parameters
+        ----------
+        n : int
+            Number of ballots.
+        seed : int or numpy.random.Generator, default 0
+            Seed or random generator.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        Preferences
+            The simulated ballots.
+        """
         slots = self.slots(instance)
         if n < 0 or len(slots) < 2:
             raise InputError(
@@ -179,7 +273,7 @@ class FittedModel:
 
     # ---- which slots ----
     def slots(self, instance: object = None) -> Int64s:
-        """Return the slots of an instance; it must be named where there are several."""
+        """Return the slots of an instance; the name is required if there are several."""
         q = self._instance(instance)
         return np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
 
@@ -192,7 +286,7 @@ class FittedModel:
         return int(slots[place[0]])
 
     def slots_of(self, prefs: Preferences) -> Int64s:
-        """Return this model's slot for every slot of other preferences, -1 where it has none.
+        """Return this model's slot for every slot of other preferences, -1 if it has none.
 
         Slots are matched by the key instance * n_items + item.
         """
@@ -215,9 +309,7 @@ class FittedModel:
         return np.where(is_known, order[place], -1)
 
     def known_part(self, prefs: Preferences) -> tuple[Preferences, Int64s]:
-        """Return the part of other preferences whose candidates this model knows, and this model's slot of each
-        slot.
-        """
+        """Return the preferences restricted to candidates this model knows, and this model's slot of each slot."""
         slot = self.slots_of(prefs)
         if (slot < 0).any():
             prefs = Preferences(**parts_of_subset(prefs, np.ones(prefs.n_ballots, bool), slot >= 0))
@@ -240,7 +332,7 @@ class FittedModel:
 def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Floats) -> tuple[float, float]:
     """Return the log-probability of wins and losses given that no pair is tied, and their total weight.
 
-    ``chances`` are those of a win, a loss and a tie of every pair.
+    ``chances`` are the probabilities of a win, a loss and a tie of every pair.
     """
     up, down, _ = chances
     p_decided, tiny = np.maximum(up + down, np.finfo(float).tiny), np.finfo(float).tiny
@@ -249,10 +341,10 @@ def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Flo
 
 
 def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
-    """Return the number of the instance that a question names; it must be named where there are several."""
+    """Return the number of the named instance; the name is required if there are several."""
     if instance is None:
         if n_instances > 1:
-            raise InputError("This model covers several instances: name one with " + arg("instance") + " to say which.")
+            raise InputError("This model has several instances: name one with " + arg("instance") + " to say which.")
         return 0
     if instances is None:
         raise InputError("This model has a single, unnamed instance: leave " + arg("instance") + " out.")
@@ -262,13 +354,13 @@ def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance:
 # ---- comparisons ----
 @dataclass(frozen=True, eq=False)
 class ComparisonModel(FittedModel):
-    """A model of comparisons two by two."""
+    """A model of pairwise comparisons."""
 
     counting: Counting = field(default=Counting(), kw_only=True)
 
     @property
     def has_ties(self) -> bool:
-        """Whether the model has ties; else a tie counts as half a win each way."""
+        """Whether the model has a tie outcome; otherwise a tie counts as half a win for each item."""
         return True
 
     @property
@@ -280,10 +372,10 @@ class ComparisonModel(FittedModel):
 
     @abstractmethod
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties; ``order`` is 1 if shown first."""
+        """Return win, loss and tie probabilities of the first slot of each pair; ``order`` is 1 if shown first."""
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        """Return the log-likelihood of other preferences; candidates unknown to this model are left out."""
         if self.effects is not None:
             model, over = self.effects.lifted(self, prefs)
             return model.log_likelihood(over)
@@ -300,7 +392,7 @@ class ComparisonModel(FittedModel):
         return float((value + np.where(tied > 0, tied * np.log(np.maximum(even, tiny)), 0.0)).sum())
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw n comparisons of uniformly random pairs, nobody shown first: winner first, tiers 0, 1 (0, 0 if tied)."""
+        """Draw n comparisons of random pairs, without position bias: winner first, tiers 0, 1 (0, 0 if tied)."""
         first = rng.integers(0, len(slots), n)
         second = rng.integers(0, len(slots) - 1, n)
         second += second >= first
@@ -313,7 +405,7 @@ class ComparisonModel(FittedModel):
 
 @dataclass(frozen=True, eq=False)
 class PairModel(ComparisonModel):
-    """Scores of a model of comparisons, ready for questions.
+    """A fitted model of pairwise comparisons (Bradley-Terry, Thurstone, Davidson, Rao-Kupper).
 
     >>> import concordant as cc
     >>> votes = cc.Preferences.from_pairs(["a", "a", "b"], ["b", "b", "a"])
@@ -324,7 +416,7 @@ class PairModel(ComparisonModel):
 
     link: int
     advantage: Floats
-    """Of the item shown first, by instance."""
+    """The position bias (advantage of the item shown first), by instance."""
     tie: Floats
     """The tie parameter, by instance."""
 
@@ -335,25 +427,47 @@ class PairModel(ComparisonModel):
 
     @property
     def has_ties(self) -> bool:
-        """Whether the model has ties; else a tie counts as half a win each way."""
+        """Whether the model has a tie outcome; otherwise a tie counts as half a win for each item."""
         return links.has_tie_parameter(self.link)
 
     def p_beats(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
-        """Return the chance that ``a`` beats ``b``; ``first`` names the one shown first, where that matters."""
+        """Return the probability that ``a`` beats ``b``.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+        first : label, optional
+            The item shown first (or playing at home), for models with position bias; by default neither.
+
+        Returns
+        -------
+        float
+            The probability, from 0 to 1.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> votes = cc.Preferences.from_pairs(["a", "a", "b"], ["b", "b", "a"])
+        >>> round(cc.rank(votes, "bradley-terry", prior=0).model.p_beats("a", "b"), 3)
+        0.667
+        """
         return self._between(a, b, instance, first)[0]
 
     def p_tie(self, a: object, b: object, instance: object = None, *, first: object = None) -> float:
-        """Return the chance that ``a`` and ``b`` tie; 0 for models without ties."""
+        """Return the probability that ``a`` and ``b`` tie; 0 for models without ties."""
         return self._between(a, b, instance, first)[2]
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties; ``order`` is 1 if shown first."""
+        """Return win, loss and tie probabilities of the first slot of each pair; ``order`` is 1 if shown first."""
         instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
         lead = self.score[first] - self.score[second] + order * self.advantage[instance]
         return links.chances(self.link, lead, self.tie[instance])
 
     def _between(self, a: object, b: object, instance: object, first: object) -> tuple[float, float, float]:
-        """Return the chances that ``a`` wins, loses and ties against ``b``; ``first`` is the one shown first."""
+        """Return the probabilities that ``a`` wins, loses and ties against ``b``; ``first`` is the item shown first."""
         if first is not None and str(first) not in (str(a), str(b)):
             raise InputError(arg("first", first) + " is neither of the two items compared.")
         order = 0.0 if first is None else (1.0 if str(first) == str(a) else -1.0)
@@ -362,7 +476,7 @@ class PairModel(ComparisonModel):
 
 
 def share_discordant(duels: Duels, score: Floats) -> float:
-    """Return the share of decided duels that a ranking by these scores reverses; ties of the ranking count half."""
+    """Return the share of decided duels that are discordant with a ranking by these scores; its ties count half."""
     lead = np.sign(score[duels.first] - score[duels.second])
     decided = float((duels.won + duels.lost).sum())
     discordant = float((duels.won * (1 - lead) + duels.lost * (1 + lead)).sum()) / 2
@@ -372,21 +486,34 @@ def share_discordant(duels: Duels, score: Floats) -> float:
 # ---- choices ----
 @dataclass(frozen=True, eq=False)
 class StageModel(FittedModel):
-    """A fitted stagewise model: the chance of an item to be chosen from a set."""
+    """A fitted stagewise model (Plackett-Luce): the probability that an item is chosen from a set."""
 
     staging: Staging
 
     def p_first(self, items: Sequence[object], *, instance: object = None) -> Floats:
-        """Return the chance of each of these items to be ranked above all the others."""
+        """Return, for each of these items, the probability that it is ranked above all the others.
+
+        Parameters
+        ----------
+        items : sequence of labels
+            The items that are compared.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        array
+            The probabilities in the order of ``items``; they sum to 1.
+        """
         worth = worths(self.score[[self.slot(item, instance) for item in items]])
         return np.asarray(worth / worth.sum())
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair is ranked above the second, below it, and tied (0)."""
+        """Return the probabilities that the first slot of each pair ranks above or below the second, or ties (0)."""
         return links.chances(links.BRADLEY_TERRY, self.score[first] - self.score[second], np.zeros(len(first)))
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        """Return the log-likelihood of other preferences; candidates unknown to this model are left out."""
         if self.effects is not None:
             model, over = self.effects.lifted(self, prefs)
             return model.log_likelihood(over)
@@ -405,89 +532,3 @@ class StageModel(FittedModel):
         """Draw n rankings of all candidates by Gumbel noise (Plackett-Luce), without ties."""
         order = np.argsort(-(self.score[slots] + rng.gumbel(size=(n, len(slots)))), axis=1)
         return slots[order], np.tile(np.arange(len(slots)), (n, 1))
-
-
-# ---- preferences drawn from all pairs at once ----
-@dataclass(frozen=True, eq=False)
-class MPMModel(FittedModel):
-    """A fitted multinomial preference model: every preference is a draw from one distribution over all pairs."""
-
-    prefs: Preferences
-    variance: Floats
-    counts: str
-    theta: Mapping[str, float] | None = None
-    """The adherence of every agent, where it is not 1."""
-
-    def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that a preference between the slots of a pair is for the first, the second, or tied
-        (0).
-        """
-        return links.chances(links.BRADLEY_TERRY, 2 * self._exponent(first, second), np.zeros(len(first)))
-
-    def distribution(self, instance: object = None) -> Floats:
-        """Return the consensus distribution: P(the next preference is row over column), summing to 1."""
-        weight = np.exp(self._log_weights(self.slots(instance), 1.0))
-        return np.asarray(weight / max(float(weight.sum()), 1e-300))
-
-    def average_variance(self, instance: object = None) -> float:
-        """Return the mean variance of an instance's candidates: the uncertainty of the whole ranking."""
-        return float(self.variance[self.slots(instance)].mean())
-
-    def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences, without the multinomial coefficients.
-
-        Log Z depends only on the instance and on the adherence: it is computed once for all ballots that share both.
-        """
-        prefs, slot = self.known_part(prefs)
-        corpus, adherence = count(prefs, self.counts), self._adherence(prefs)
-        gain = corpus.gains(self.score[slot], None if (self.variance == 0.5).all() else self.variance[slot])
-        value = float((prefs.weight * adherence * gain).sum())
-        counted = np.flatnonzero(corpus.weighted_total > 0)  # ballots that prefer something to something
-        first_slot = slot[prefs.slot_ptr[prefs.instance_of_ballot[counted]]]
-        instance = np.searchsorted(self.slot_ptr, first_slot, side="right") - 1  # of this model
-        keys = np.stack([instance.astype(np.float64), adherence[counted]], 1)
-        distinct, key_of_ballot = np.unique(keys, axis=0, return_inverse=True)
-        for k, (q, theta) in enumerate(distinct.tolist()):
-            log_z = self._log_z(np.arange(self.slot_ptr[int(q)], self.slot_ptr[int(q) + 1]), theta)
-            value -= log_z * float(corpus.weighted_total[counted[key_of_ballot.reshape(-1) == k]].sum())
-        return value
-
-    def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw n preferences of an agent with adherence 1: pairs (preferred slot, other slot)."""
-        log_weight = self._log_weights(slots, 1.0).reshape(-1)
-        cumulative = np.cumsum(np.exp(log_weight - log_weight.max()))
-        cell = np.minimum(
-            np.searchsorted(cumulative, rng.random(n) * cumulative[-1], side="right"), len(log_weight) - 1
-        )
-        return slots[np.stack(np.divmod(cell, len(slots)), 1)], np.tile([0, 1], (n, 1))
-
-    def _exponent(self, first: Int64s, second: Int64s) -> Floats:
-        """Return (score difference) / (sum of the variances) for pairs of slots."""
-        return np.asarray((self.score[first] - self.score[second]) / (self.variance[first] + self.variance[second]))
-
-    def _log_z(self, slots: Int64s, theta: float) -> float:
-        """Return log Z, the log of the sum of exp(theta x) over all ordered pairs of distinct slots.
-
-        With all variances 1/2 the sum over pairs is the product of sum(exp(theta s)) and sum(exp(-theta s)) less the m
-        pairs of a slot with itself.
-        """
-        if (self.variance[slots] == 0.5).all():
-            scaled = theta * self.score[slots]
-            up, down = np.logaddexp.reduce(scaled), np.logaddexp.reduce(-scaled)
-            return float(up + down + np.log1p(-len(slots) * np.exp(-up - down)))
-        return float(np.logaddexp.reduce(self._log_weights(slots, theta), axis=None))
-
-    def _log_weights(self, slots: Int64s, theta: float) -> Floats:
-        """Return theta times the exponent of every ordered pair of slots (m x m); -inf on the diagonal."""
-        m = len(slots)
-        memory.require(32.0 * m**2, f"The distribution over all pairs of {m:,} items", "select fewer items")
-        logs = theta * self._exponent(np.repeat(slots, m), np.tile(slots, m)).reshape(m, m)
-        np.fill_diagonal(logs, -np.inf)
-        return logs
-
-    def _adherence(self, prefs: Preferences) -> Floats:
-        """Return the adherence of every ballot: that of its agent, or the mean adherence for an agent without one."""
-        if not self.theta or prefs.agents is None:
-            return np.ones(prefs.n_ballots)
-        usual = sum(self.theta.values()) / max(len(self.theta), 1)
-        return np.array([self.theta.get(label, usual) for label in prefs.agents.labels])[agent_of_ballot(prefs)]

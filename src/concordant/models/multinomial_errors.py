@@ -1,16 +1,13 @@
-"""How sure the scores of a multinomial model are: the spread of the ballots, carried over to the scores.
+"""Standard errors of multinomial preference models: a sandwich covariance clustered by ballot.
 
-The pairs of one ballot are not independent, so a ballot is the unit: had other agents of the same kind been asked,
-the scores would move by H⁻¹ times the sum of what each ballot b pulls, u_b = net wins - total count * (what the model
-expects + prior * s), which is 0 in all at the optimum. So the covariance is H⁻¹ (sum of u_b u_bᵀ) H⁻¹ (the sandwich,
-clustered by ballot), H the curvature of the objective.
+The pairs of one ballot are not independent, so the ballot is the unit. Ballot b has the gradient u_b = net wins - total
+count * (expected net wins + prior * s); these sum to 0 at the optimum. The covariance is the sandwich H⁻¹ (sum of u_b
+u_bᵀ) H⁻¹, where H is the Hessian of the objective.
 
-With Z = AB - M, A = sum of e^s, B = sum of e^-s, p = e^s / A, q = e^-s / B, f = AB / Z and g = f (p - q) the curvature
-of log Z is f (diag(p + q) - p qᵀ - q pᵀ) - g gᵀ: a diagonal and three more directions. Everything is therefore linear
-in the entries, for all instances at once.
-
-An item named by one or two ballots may by chance have little spread among them; one more imagined ballot of the usual
-strength is added to each item, so that its interval stays honest.
+With Z = AB - M, A = sum of e^s, B = sum of e^-s, p = e^s / A, q = e^-s / B, f = AB / Z and g = f (p - q) the Hessian of
+log Z is f (diag(p + q) - p qᵀ - q pᵀ) - g gᵀ: a diagonal plus three rank-one terms. The cost is therefore linear in the
+entries, for all instances at once. The variance among one or two ballots of an item may be small by chance, so one
+pseudo-ballot of average variance is added to each item.
 """
 
 from __future__ import annotations
@@ -31,7 +28,7 @@ from concordant.types import AnyArray, Floats, Int64s
 
 @dataclass(frozen=True, eq=False)
 class MPMErrors:
-    """The uncertainty of the scores of a multinomial model, found when first asked for."""
+    """The uncertainty of the scores of a multinomial model, computed on first access."""
 
     corpus: Corpus
     solution: Solution
@@ -41,12 +38,12 @@ class MPMErrors:
     details: Mapping[str, Floats]
 
     def known(self) -> Uncertainty:
-        """Return standard errors and intervals, where there are any."""
+        """Return standard errors and confidence intervals, if they exist."""
         return self._known
 
     @cached_property
     def _known(self) -> Uncertainty:
-        """Compute standard errors and intervals; only the details where there are none."""
+        """Compute standard errors and confidence intervals; only the details if they do not exist."""
         moves = moves_of(self.corpus, self.solution, self.prior)
         if moves is None:
             return Uncertainty(details=self.details)
@@ -58,7 +55,7 @@ class MPMErrors:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """How far each ballot moves the scores: ``x`` on its own entries, plus basis @ weights on every slot."""
+    """The influence of each ballot on the scores: ``x`` on its own entries, plus basis @ weights on every slot."""
 
     corpus: Corpus
     x: Floats
@@ -84,10 +81,10 @@ class Moves:
 
 
 def moves_of(corpus: Corpus, solution: Solution, prior: Floats) -> Moves | None:
-    """Return how every ballot moves the scores, H⁻¹ u for its gradient u; None where variances or adherences differ.
+    """Return the influence H⁻¹ u of every ballot with gradient u; None if variances or adherences differ.
 
     H is the negative Hessian, per instance a diagonal plus three rank-one terms, inverted by Woodbury's formula. The
-    variance is the sum of squared moves, plus that of an average ballot's entry for every slot.
+    variance is the sum of squared influences, plus that of an average ballot's entry for every slot.
     """
     if solution.variance is not None or (np.diff(solution.groups.ptr) > 1).any():
         return None
@@ -137,7 +134,7 @@ def moves_of(corpus: Corpus, solution: Solution, prior: Floats) -> Moves | None:
 
 
 def _per_instance(solution: Solution, n: int) -> Floats:
-    """Return the single adherence of each instance, 1 where nobody prefers anything."""
+    """Return the common adherence of each instance, 1 if no ballot has a preference."""
     theta = np.ones(n)
     theta[np.diff(solution.groups.ptr) == 1] = solution.groups.theta
     return theta

@@ -1,8 +1,8 @@
-"""Trouble of score models: which items can be compared at all, who never lost, and how a reader is told.
+"""Notices of score models: items that are not connected by comparisons, or that never lost or never won.
 
-Two items can be compared if a chain of comparisons joins them (``weak``); their scores are finite by the data alone if
-a chain of wins leads there and one back (``strong``). Every family finds these groups in its own observations; what
-follows from them, and how a notice names the items, stands here once.
+Two items are comparable if a chain of comparisons connects them (``weak``, a weakly connected component). Maximum
+likelihood gives finite scores if chains of wins lead from each to the other (``strong``, a strongly connected
+component). Each family of models finds these components in its observations; this module turns them into notices.
 """
 
 from __future__ import annotations
@@ -26,24 +26,23 @@ LOOSE = 1e-6  # gradient at the reported optimum, relative to the comparisons, f
 ENOUGH = 20  # entries per item in which to look for proof that all items are comparable
 
 OF_PAIRS = {
-    "never-compared": "nobody compared these items with others, so {prior} places them in the middle",
-    "disconnected": "the items fall into {groups} that were never compared with each other, so how these stand "
-    "against the rest rests on {prior} alone",
+    "never-compared": "these items were never compared with others, so {prior} places them in the middle",
+    "disconnected": "the items form {groups} that were never compared with each other, so only {prior} determines "
+    "how these rank against the rest",
     "never-lost": "these items never lost, so only {prior} keeps their scores finite",
     "never-won": "these items never won, so only {prior} keeps their scores finite",
-    "separated": "every comparison between two groups of items went the same way, so only {prior} keeps them together",
+    "separated": "one group of items won every comparison against another, so only {prior} keeps their scores finite",
 }
 OF_STAGES = {
-    "never-compared": "nobody ranked these items against others, so {prior} alone places them",
-    "disconnected": "the items fall into groups that no ballot compares, so {prior} alone relates them",
-    "never-lost": "nothing was ever put before these items, so only {prior} keeps their scores finite",
-    "never-won": "these items were never put before anything, so only {prior} keeps their scores finite",
-    "separated": "every ballot agrees between two groups of items, so only {prior} bounds their scores",
+    "never-compared": "these items were never ranked against others, so only {prior} places them",
+    "disconnected": "the items form groups that no ballot compares, so only {prior} relates them",
+    "never-lost": "no item was ever ranked above these items, so only {prior} keeps their scores finite",
+    "never-won": "these items were never ranked above any other, so only {prior} keeps their scores finite",
+    "separated": "every ballot ranks one group of items above another, so only {prior} keeps their scores finite",
 }
 OF_MATRICES = {
-    "never-compared": "nobody compared these items with others, so they stand in the middle",
-    "disconnected": "no ballot compares these items with the largest group, so how the two stand to each other is "
-    "arbitrary",
+    "never-compared": "these items were never compared with others, so they are placed in the middle",
+    "disconnected": "no ballot compares these items with the largest group, so their order relative to it is arbitrary",
 }
 
 
@@ -75,14 +74,14 @@ def named(labels: Sequence[str], max_names: int = SHOWN) -> str:
 
 
 def in_instances(prefs: Preferences, affected: AnyArray) -> str:
-    """Return " (in a, b, …)" with the names of affected instances; empty where there is only one."""
+    """Return " (in a, b, …)" with the names of affected instances; empty if there is only one."""
     return "" if prefs.instances is None else f" (in {named(prefs.instances.take(affected), 3)})"
 
 
 # ---- which items can be compared ----
 @dataclass(frozen=True)
 class Standing:
-    """The groups of comparable slots: by anybody (``weak``), and by wins in both directions (``strong``)."""
+    """The connected components of slots: by comparisons (``weak``), and by wins in both directions (``strong``)."""
 
     weak: Int32s
     strong: Int32s
@@ -96,15 +95,13 @@ class Standing:
 
 
 def joined(ahead: AnyArray, behind: AnyArray, n: int) -> tuple[Int32s, Int32s]:
-    """Return the groups of n slots connected by edges: in either direction (weak), and in both directions (strong)."""
+    """Return the weakly and the strongly connected components of n slots and these edges."""
     ones, zeros = np.ones(len(ahead)), np.zeros(len(ahead))
     return kernels.duel_groups(ahead.astype(np.int32), behind.astype(np.int32), ones, zeros, zeros, n)
 
 
 def duel_standing(duels: Duels) -> Standing:
-    """Find the groups connected by duels; a tie counts as a win each way. A sample is tried first where there are
-    many.
-    """
+    """Find the components connected by duels; a tie counts as a win each way. Many duels are sampled first."""
     n, enough = duels.n_slots, ENOUGH * duels.n_slots
     while len(duels.first) > 2 * enough and len(duels.slot_ptr) == 2:
         sample = duels.every(len(duels.first) // enough)
@@ -138,7 +135,7 @@ def is_settled(duels: Duels, standing: Standing, has_tie_parameter: bool) -> Boo
 
 
 def stage_standing(stages: Stages) -> Standing | None:
-    """Find the groups connected by stages; None where a sample already connects every item with every other."""
+    """Find the components connected by stages; None if a sample already connects all items in both directions."""
     n = int(stages.slot_ptr[-1])
     enough = ENOUGH * n
     while len(stages.slot) > 2 * enough and len(stages.slot_ptr) == 2:
@@ -158,9 +155,9 @@ def stage_standing(stages: Stages) -> Standing | None:
 
 
 def _stage_groups(stages: Stages, ballots: int, n: int) -> tuple[Int32s, Int32s]:
-    """Return the groups of n slots connected by the first ballots: in either direction, and in both directions.
+    """Return the weakly and the strongly connected components of n slots by the first ballots.
 
-    All of a tier stand before all of the next: a node between the two keeps the number of edges linear.
+    Every item of a tier beats every item of the next: a node between the two keeps the number of edges linear.
     """
     stop = int(stages.indptr[ballots])
     slot, mark = stages.slot[:stop], stages.mark[:stop]
@@ -181,7 +178,7 @@ def _stage_groups(stages: Stages, ballots: int, n: int) -> tuple[Int32s, Int32s]
 
 
 def outside_largest_group(group: AnyArray, instance: AnyArray, counted: Bools) -> Bools:
-    """Return, for every slot, whether it is counted and outside the largest group of counted slots of its instance."""
+    """Return, for every slot, whether it is counted and outside the largest component of its instance."""
     size = np.bincount(group[counted], minlength=int(group.max(initial=0)) + 1)
     n = int(instance.max(initial=-1)) + 1
     largest = np.zeros(n, np.int64)

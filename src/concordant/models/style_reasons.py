@@ -1,4 +1,4 @@
-"""Style control in words: what covariates were worth, and what taking them into account changed."""
+"""Explanations of style control: covariate effects, and the ranks that they changed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 5  # items that moved most
 
 
 def style_reasons(ranking: Ranking) -> tuple[Reason, ...]:
-    """Explain what covariates of the comparisons did to the ranking of one instance; empty where there are none."""
+    """Explain how covariates changed the ranking of one instance; empty without covariates."""
     if not ranking.coefficients:
         return ()
     model = ranking.model
@@ -31,18 +31,19 @@ def _said(coefficient: Coefficient, model: object) -> str:
     """Return a sentence on the effect of one standard deviation of a covariate between otherwise equal items."""
     name = shorten(coefficient.name)
     if coefficient.spread == 0:
-        return f"{name} never differs inside a ballot, so it says nothing."
+        return f"{name} never differs within a ballot, so it has no effect."
     up, down, _ = _between_equals(coefficient.per_deviation, model)
     share = 100 * up / (up + down)
-    sentence = f"Between equals, one standard deviation ({coefficient.spread:.4g}) more of {name} wins {share:.0f}% of "
-    sentence += "the comparisons that are decided" if 0 < up + down < 1 - 1e-9 else "the comparisons"
+    more = f"one standard deviation ({coefficient.spread:.4g}) more of {name}"
+    sentence = f"Between otherwise equal items, {more} wins {share:.0f}% of "
+    sentence += "the decided comparisons" if 0 < up + down < 1 - 1e-9 else "the comparisons"
     if coefficient.low is not None and coefficient.high is not None and coefficient.low <= 0 <= coefficient.high:
-        sentence += ", which may be chance: the interval holds zero"
+        sentence += ", which is not significant: the interval contains zero"
     return sentence + "."
 
 
 def _between_equals(lead: float, model: object) -> tuple[float, float, float]:
-    """Return the chances of win, loss and tie for this lead under the model's link (Bradley-Terry without one)."""
+    """Return win, loss and tie probabilities at this score difference, by the model's link or Bradley-Terry."""
     link, tie = (model.link, model.tie[:1]) if isinstance(model, PairModel) else (BRADLEY_TERRY, np.zeros(1))
     up, down, even = chances(link, np.array([lead]), tie)
     return float(up[0]), float(down[0]), float(even[0])
@@ -57,7 +58,8 @@ def _moved(ranking: Ranking) -> str:
         (k for k in range(len(change)) if change[k]), key=lambda k: (-abs(int(change[k])), int(after[k]))
     )
     if not moved_most:
-        return "With everything else equal the ranking stays as it is without them."
+        return "Controlling for covariates changes no rank."
     moves = [f"{shorten(labels[k], 30)} from {before[k]} to {after[k]}" for k in moved_most[:SHOWN]]
-    and_more = f" and {len(moved_most) - SHOWN:,} more items" if len(moved_most) > SHOWN else ""
-    return f"With everything else equal these change rank: {', '.join(moves)}{and_more}."
+    n_more = len(moved_most) - SHOWN
+    and_more = f" and {n_more:,} more item{'s' * (n_more > 1)}" if n_more > 0 else ""
+    return f"Controlling for covariates changes these ranks: {', '.join(moves)}{and_more}."

@@ -1,19 +1,18 @@
-"""Standard errors where a tie counts as half a win each way (Bradley-Terry, Thurstone).
+"""Standard errors if a tie counts as half a win each way (Bradley-Terry, Thurstone).
 
-The likelihood takes two half wins for one comparison of variance p (1 - p), but a tie varies less: with result y = 1,
-1/2 or 0 and E[y] = p, Var[y] = p (1 - p) - P(tie) / 4. So the scores are consistent, while the inverse Hessian A is too
-wide. With H the curvature of the likelihood, R that of the prior and u the part of each pair's curvature that ties take
-off, the covariance is the sandwich
+The likelihood assumes a variance of p (1 - p) per comparison, which is too large with ties: for a result y = 1, 1/2 or
+0 with E[y] = p, Var[y] = p (1 - p) - P(tie) / 4. So the scores are consistent, but the inverse negative Hessian A
+overstates their covariance. With H and R the negative Hessians of the likelihood and the prior, and u the reduction of
+each pair's curvature by ties, the covariance is the sandwich
 
-    A (H - L(u) + R) A  =  A - A L(u) A        (L: the same matrix as H, made of u instead of the curves).
-
-A prior that the data chose is weighed against the likelihood divided by the share of H that is left on the average
-(``dispersion``), and R counts that share. Without ties u is 0 and nothing changes.
+    A (H - L(u) + R) A  =  A - A L(u) A        (L is the matrix H with u in place of the curvatures). For a prior chosen
+    by marginal likelihood, the log-likelihood is divided by the mean remaining share of H (``dispersion``), and R is
+    multiplied by it. Without ties u is 0 and nothing changes.
 
 The share u / curve of a pair is a quarter of its ties over n p (1 - p): a sum over comparisons, so merged and repeated
-ballots give the same. Few comparisons say little about it: it is shrunk towards the mean of its two items, and those
-towards the whole instance, each with the weight of ``LIKE`` comparisons. The instance counts one more comparison that
-is not a tie, so that ties alone do not make scores certain.
+ballots give the same result. It is noisy for few comparisons, so it is shrunk towards the mean of its two items, and
+those towards the whole instance, each with the weight of ``LIKE`` comparisons. One comparison without a tie is added to
+the instance, so that ties alone do not give a variance of 0.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ def has_half_wins(observed: Observed) -> bool:
 
 
 def dispersion(parts: Sequence[Fit]) -> float:
-    """Return the ratio of the variance of the gradient to its curvature, over all instances: 1 without ties."""
+    """Return the ratio of the variance of the gradient to the negative Hessian, over all instances: 1 without ties."""
     variance = curvature = 0.0
     for part in parts if any(has_half_wins(part.observed) for part in parts) else ():
         curve, spread = _curves(part)
@@ -58,14 +57,14 @@ def dispersion(parts: Sequence[Fit]) -> float:
 
 
 class TieCorrection(NamedTuple):
-    """What ties take off: by pair of its curvature, and by instance the share that is left on the average."""
+    """The reduction by ties: by pair of its curvature, and by instance the mean share that remains."""
 
     less: Floats
     left: Floats
 
 
 def tie_corrections(part: Fit) -> TieCorrection:
-    """Return, by pair, what ties take off its curvature, and by instance the mean share that is left."""
+    """Return, by pair, the reduction of its curvature by ties, and by instance the mean share that remains."""
     curve, spread = _curves(part)
     return TieCorrection(curve * _shares(part, spread), 1 - _of_instances(part, spread).share)
 
@@ -88,7 +87,7 @@ def _curves(part: Fit) -> tuple[Floats, Floats]:
 
 
 class Shares(NamedTuple):
-    """By instance: the variance of one comparison, the share that ties take off, and the largest that is believed."""
+    """By instance: the variance of one comparison, the share that ties remove, and the maximum share allowed."""
 
     one: Floats
     share: Floats
@@ -96,9 +95,9 @@ class Shares(NamedTuple):
 
 
 def _of_instances(part: Fit, spread: Floats) -> Shares:
-    """Return, by instance, the variance of one comparison and the share of the variance that ties take off.
+    """Return, by instance, the variance of one comparison and the share of the variance that ties remove.
 
-    A tie takes 1/4 off the variance of a comparison.
+    A tie reduces the variance of a comparison by 1/4.
     """
     duels = _duels(part)
     counted, ties = duels.totals
@@ -109,9 +108,9 @@ def _of_instances(part: Fit, spread: Floats) -> Shares:
 
 
 def _shares(part: Fit, spread: Floats) -> Floats:
-    """Return, by pair, the share of its variance that ties take off.
+    """Return, by pair, the share of its variance that ties remove.
 
-    It is shrunk to the mean share of the pair's two sides, and these to the share of the instance.
+    It is shrunk towards the mean share of the pair's two sides, and these towards the share of the instance.
     """
     duels, (of_comparison, share, max_share) = _duels(part), _of_instances(part, spread)
     ties, instance = duels.tied / 4, segment_index(duels.ptr)
@@ -126,20 +125,20 @@ def _shares(part: Fit, spread: Floats) -> Floats:
 
 
 def _shrunk(taken: Floats, out_of: Floats, towards: Floats, comparison_variance: Floats) -> Floats:
-    """Return taken / out_of, shrunk to ``towards`` with the weight of ``LIKE`` comparisons of this variance."""
+    """Return taken / out_of, shrunk towards ``towards`` with the weight of ``LIKE`` comparisons of this variance."""
     return np.asarray(
         (taken + LIKE * comparison_variance * towards) / np.maximum(out_of + LIKE * comparison_variance, TINY)
     )
 
 
 def _sides(part: Fit, duels: Duels) -> tuple[Int32s, Int32s]:
-    """Return the numbers of the two sides of every pair: slots where contestants are single items, else teams."""
+    """Return the numbers of the two sides of every pair: slots if contestants are single items, else teams."""
     pairs = part.observed.pairs if isinstance(part.observed, Designed) else None
     return (duels.first, duels.second) if pairs is None else pairs
 
 
 def _leads(part: Fit, duels: Duels) -> Floats:
-    """Return, by pair, the lead of the first side at the fit."""
+    """Return, by pair, the score difference of its sides at the fit."""
     strength = part.score
     if isinstance(part.observed, Designed):
         strength = part.observed.design.strengths(part.score, part.coefficient)
@@ -202,7 +201,7 @@ def _exact(part: Fit, less: Floats, pull: Floats, same: Int64s, block: Floats) -
 
 
 def _scaled(part: Fit, less: Floats, pull: Floats, covariance: Floats) -> Floats:
-    """Return A scaled by the share of each item's curvature that is left: nearly A - A (L + pull) A with many items."""
+    """Return A scaled by each item's remaining share of curvature: close to A - A (L + pull) A for many items."""
     duels, m = _duels(part), len(part.score)
     curve = part.objective(0).likelihood.diagonal() + part.prior.pull(part.score, part.slot_ptr)
     taken_off = sum_by(duels.first, less, m) + sum_by(duels.second, less, m) + pull
@@ -211,7 +210,7 @@ def _scaled(part: Fit, less: Floats, pull: Floats, covariance: Floats) -> Floats
 
 
 def _diagonals(covariance: Floats, size: Int64s, start: Int64s) -> Floats:
-    """Return the diagonals of all covariance blocks (flat, one after the other), by slot."""
+    """Return the diagonals of all covariance blocks (stored flat), by slot."""
     instance = np.repeat(np.arange(len(size)), size)
     place = np.arange(len(instance)) - np.repeat(np.cumsum(size) - size, size)
     return np.maximum(covariance[start[:-1][instance] + place * (size[instance] + 1)], 0.0)

@@ -1,4 +1,4 @@
-"""How sure the scores and ranks are: rank intervals, the chance to be the best, resampled covariances."""
+"""Uncertainty of scores and ranks: standard errors, rank intervals, the probability of being best, the bootstrap."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 BEST_DRAWS = 2000
 FEW_DRAWS = 500  # for the ranks of more candidates, or in more instances, than these:
 MANY_RANKS, MANY_INSTANCES = 1_000, 20
-LIKELY = 0.9  # a chance to be the best from which a bound on it can matter
+LIKELY = 0.9  # P(best) from which a bound on it can matter
 BEST_BY_KERNEL = 256  # candidates up to which the draws of all instances go through the kernel
-LARGEST_CURVATURE = 5_000  # candidates up to which errors of choices are found: they take a matrix
-MATRICES = 4  # of second derivatives, held at once
+LARGEST_CURVATURE = 5_000  # candidates up to which errors of stagewise models are computed: they need a matrix
+MATRICES = 4  # Hessians held at once
 NO_ERRORS = (
-    "the likelihood is flat or curves upwards at these scores (with ties, unequal scores may fit better "
-    "either way), or there are too many items, so there are no standard errors; a stronger or a gamma prior helps"
+    "the Hessian of the log-likelihood is not negative definite at these scores (which ties can cause), or there are "
+    "too many items, so there are no standard errors; use a stronger prior or a gamma prior"
 )
 STACKED = 200_000  # rows of replicates refitted in one call
-MIN_RIDGE = 0.01  # of refits: what was drawn again need not have a finite answer of its own
-REACH = 5.0  # standard errors behind the first item at which nobody hopes to be the best
+MIN_RIDGE = 0.01  # of refits: resampled counts may have no finite optimum
+REACH = 5.0  # standard errors behind the first item beyond which P(best) is negligible
 
 
 # ---- found when asked for ----
 @dataclass(frozen=True)
 class UncertaintyOptions:
-    """What is asked for: the kind of errors, the confidence of intervals, how often to resample, and the seed."""
+    """Settings: the kind of standard errors, the confidence level, the number of bootstrap samples, and the seed."""
 
     kind: str
     level: float
@@ -57,11 +57,10 @@ class UncertaintyOptions:
 
 @dataclass(frozen=True, eq=False)
 class ScoreErrors:
-    """The uncertainty of fitted scores, found when first asked for.
+    """The uncertainty of fitted scores, computed on first access.
 
-    ``doubt`` is the variance of the logarithm of the prior's strength, where the data chose it; ``voters`` are those
-    whose comparisons depend on each other, where errors shall be clustered by them; ``agents`` are those a bootstrap
-    draws again.
+    ``doubt`` is the variance of the logarithm of the prior's strength, if it was chosen by marginal likelihood;
+    ``voters`` are the clusters for clustered standard errors; ``agents`` are the units that a bootstrap resamples.
     """
 
     prefs: Preferences
@@ -74,7 +73,7 @@ class ScoreErrors:
 
     @cached_property
     def parts(self) -> list[Fit]:
-        """The fits with their covariances; bootstrapped ones also have quantiles."""
+        """The fits with their covariances; with a bootstrap also with quantiles."""
         has_ties = any(has_half_wins(part.observed) for part in self.fits)
         if self.asked.kind == "auto" and self.voters is None and has_ties:
             return self._with_ties()
@@ -102,7 +101,7 @@ class ScoreErrors:
 
     @cached_property
     def lacking(self) -> Bools:
-        """By instance: whether it has no errors: choices with ties whose Hessian is not definite, or too many items."""
+        """By instance: whether it lacks standard errors: its Hessian is not definite, or it has too many items."""
         size = np.diff(self.prefs.slot_ptr)
         if not isinstance(self.fits[0].observed.plain, ObservedStages):
             return np.zeros(len(size), bool)
@@ -119,12 +118,12 @@ class ScoreErrors:
         return np.asarray(lacking & (size > 1))
 
     def known(self) -> Uncertainty:
-        """Return intervals, standard errors, rank intervals, and the chances to be the best."""
+        """Return confidence intervals, standard errors, rank intervals, and P(best)."""
         return self._known
 
     @cached_property
     def _known(self) -> Uncertainty:
-        """Gather intervals and standard errors; ranks and chances to be the best are computed on first access."""
+        """Collect intervals and standard errors; rank intervals and P(best) are computed on first access."""
         asked = self.asked
         if self.lacking.any():
             slots = np.repeat(self.lacking, np.diff(self.prefs.slot_ptr))
@@ -179,7 +178,7 @@ class ScoreErrors:
         return None
 
     def covariance(self, instance: int) -> Floats | None:
-        """Return the covariance of the scores of an instance; None where there is none, or too many items."""
+        """Return the covariance of the scores of an instance; None if it does not exist, or for too many items."""
         if self.lacking[instance]:
             return None
         for part in self.parts:
@@ -189,7 +188,7 @@ class ScoreErrors:
         return None
 
     def extra_error(self, which: int) -> float:
-        """Return the standard error of the advantage (0) or the tie parameter (1) of the only instance."""
+        """Return the standard error of the position bias (0) or the tie parameter (1) of a single instance."""
         return float(np.sqrt(max(self.parts[0].extra_variance[0, which], 0.0)))
 
     def _gathered(self, values: list[AnyArray]) -> Floats:
@@ -201,18 +200,18 @@ class ScoreErrors:
 
 
 def intervals(part: Fit, level: float) -> tuple[Floats, Floats]:
-    """Return the lower and upper ends of the confidence intervals of all scores, each of this level."""
+    """Return the lower and upper ends of the confidence intervals of all scores, each at this level."""
     half = simultaneous(level) * np.sqrt(part.variance)
     return part.score - half, part.score + half
 
 
 # ---- ranks ----
 def rank_intervals(part: Fit, level: float) -> tuple[Int32s, Int32s]:
-    """Return the best and the worst rank of every slot, which hold for all candidates of an instance at once.
+    """Return simultaneous confidence intervals of the ranks of an instance: best and worst rank by slot.
 
     A candidate ranks behind those whose scores exceed its own by more than a critical number of standard errors. The
-    number is that of Šidák's inequality over all pairs, which holds for normal differences however they depend on each
-    other; for very large instances it is taken over intervals of single items instead.
+    critical value follows from Šidák's inequality over all pairs, which holds for normal differences with any
+    dependence; for very large instances it is applied to the intervals of single items instead.
     """
     m = np.diff(part.slot_ptr)
     if part.covariance is not None:
@@ -226,14 +225,14 @@ def rank_intervals(part: Fit, level: float) -> tuple[Int32s, Int32s]:
 
 
 def simultaneous(level: float, n: int = 1) -> float:
-    """Return the two-sided normal critical value at which n intervals hold at once with this confidence (Šidák)."""
+    """Return the two-sided normal critical value for n simultaneous intervals at this confidence level (Šidák)."""
     return -NormalDist().inv_cdf(max(-math.expm1(math.log(level) / max(n, 1)) / 2, 1e-16))
 
 
 def rank_ranges(part: Fit, level: float, seed: int | None) -> tuple[Floats, Floats]:
     """Return the lower and upper end of a confidence interval for the rank of each candidate, from draws of the scores.
 
-    Each interval holds by itself; ``rank_intervals`` are wider and hold for all candidates at once.
+    Each interval is marginal; ``rank_intervals`` are wider and simultaneous.
     """
     low, high = np.ones(len(part.score)), np.repeat(np.diff(part.slot_ptr), np.diff(part.slot_ptr)).astype(np.float64)
     if part.covariance is None:
@@ -280,10 +279,10 @@ def errors_from(part: Fit, q: int, place: int) -> Floats | None:
 
 
 def best_chances(part: Fit, seed: int | None) -> Floats:
-    """Return each candidate's chance to have the highest true score, from draws of the scores' distribution.
+    """Return each candidate's probability of having the highest true score (P(best)), from draws of the scores.
 
-    A candidate cannot be the best more often than it beats each single rival. That bound is exact, so a drawn chance
-    above it is reduced to it, and the difference is given to the rival that sets the bound.
+    A candidate cannot be the best more often than it beats each single rival. This bound is exact, so an estimate above
+    it is reduced to it, and the difference is added to the rival that sets the bound.
     """
     chance = _drawn_chances(part, seed)
     likely_best = np.flatnonzero(chance > LIKELY)
@@ -306,7 +305,7 @@ def best_chances(part: Fit, seed: int | None) -> Floats:
 def _drawn_chances(part: Fit, seed: int | None) -> Floats:
     """Return, by slot, the share of draws in which the slot has the highest score of its instance.
 
-    Candidates more than ``REACH`` standard errors behind the leader are left out of a large instance.
+    In a large instance, candidates more than ``REACH`` standard errors behind the leader are left out.
     """
     rng = np.random.default_rng(seed)
     size = np.diff(part.slot_ptr)
@@ -357,7 +356,7 @@ def widened(part: Fit, moved: Floats, doubt: float) -> Fit:
 
 # ---- resampling ----
 class Refits(NamedTuple):
-    """What refits to resampled counts found, a row each: scores, advantage and tie by instance, coefficients."""
+    """The estimates of bootstrap refits, a row each: scores, position bias and tie by instance, coefficients."""
 
     score: Floats
     extra: Floats
@@ -365,12 +364,12 @@ class Refits(NamedTuple):
 
     @classmethod
     def empty(cls, replicates: int, part: Fit) -> Refits:
-        """Return uninitialised arrays for the refits of a part."""
+        """Return empty arrays for the refits of a part."""
         shapes = (part.score.shape, (len(part.instances), 2), part.coefficient.shape[1:])
         return cls(*(np.empty((replicates, *shape)) for shape in shapes))
 
     def put(self, k: int, refits: Sequence[Fit]) -> None:
-        """Store refit number k of all instances of a part; ``refits`` are the parts in which it was solved."""
+        """Store refit number k of all instances of a part; ``refits`` are the fits it consists of."""
         for refit in refits:
             self.score[k, refit.slots] = refit.score
             self.extra[k, refit.instances] = np.stack([refit.advantage, refit.tie], 1)
@@ -380,7 +379,7 @@ class Refits(NamedTuple):
 def bootstrap(parts: list[Fit], asked: UncertaintyOptions, agents: Agents | None, doubt: float) -> list[Fit]:
     """Refit to resampled counts; return parts with the covariance of the refits and the quantiles of their scores.
 
-    Whole agents are resampled where they are known, else comparisons.
+    Agents are resampled if they are known, otherwise comparisons.
     """
     rng, with_prior = np.random.default_rng(asked.seed), [_firm(part) for part in parts]
     if agents is not None:
@@ -402,7 +401,8 @@ def bootstrap(parts: list[Fit], asked: UncertaintyOptions, agents: Agents | None
 def _shifts_of_prior(part: Fit, replicates: int, doubt: float, rng: np.random.Generator) -> Floats:
     """Return, by replicate and slot, how the scores move when centre and precision of the prior are drawn as well.
 
-    Every refit has the same prior; without this the intervals would be those of shrunken scores, which vary too little.
+    Every refit has the same prior; without this term the intervals would ignore the prior's uncertainty and be too
+    narrow.
     """
     if doubt:
         moved = np.sqrt(doubt) * moved_by_prior(part) * rng.standard_normal((replicates, 1))
@@ -421,7 +421,7 @@ def _shifts_of_prior(part: Fit, replicates: int, doubt: float, rng: np.random.Ge
 
 
 def _firm(part: Fit) -> Fit:
-    """Return the part with a prior of at least ``MIN_RIDGE``: resampled counts alone may have no finite optimum."""
+    """Return the part with a prior of at least ``MIN_RIDGE``: resampled counts may have no finite optimum."""
     ridge, extra = (
         np.where(precision > 0, precision, MIN_RIDGE) for precision in (part.prior.ridge, part.prior.ridge_extra)
     )
@@ -451,7 +451,7 @@ def _of_refits(part: Fit, refits: Refits, level: float) -> Fit:
 
 
 def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> Refits:
-    """Return refits to resampled comparisons; many replicates are stacked as further instances of one fit."""
+    """Return refits to resampled comparisons; many replicates are stacked as additional instances of one fit."""
     assert isinstance(part.observed, ObservedDuels)
     duels, link, n = part.observed.duels, part.observed.link, len(part.instances)
     refits = Refits.empty(replicates, part)
@@ -474,7 +474,7 @@ def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> 
 
 
 def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -> Refits:
-    """Return refits to resampled comparisons of teams or with covariates, each starting from the fit."""
+    """Return refits to resampled comparisons with teams or covariates, each with a warm start at the fit."""
     observed, refits, warm_start = part.observed, Refits.empty(replicates, part), _alone(part)
     assert isinstance(observed, Designed)
     assert isinstance(observed.inner, ObservedDuels)
@@ -485,7 +485,7 @@ def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -
 
 
 def _refitted_by_agents(parts: list[Fit], replicates: int, rng: np.random.Generator, agents: Agents) -> list[Refits]:
-    """Return refits to resampled agents, each starting from the fit."""
+    """Return refits to resampled agents, each with a warm start at the fit."""
     refits_of_parts, warm_starts = [Refits.empty(replicates, part) for part in parts], [_alone(part) for part in parts]
     for k in range(replicates):
         duels = agents.redrawn(rng)
@@ -499,7 +499,7 @@ def _refitted_by_agents(parts: list[Fit], replicates: int, rng: np.random.Genera
 
 
 def _alone(part: Fit) -> Fit:
-    """Return a part with its instances and slots numbered from 0, as if there were no other parts."""
+    """Return a part with its instances and slots renumbered from 0."""
     return replace(part, instances=np.arange(len(part.instances)), slots=np.arange(len(part.score)))
 
 
@@ -517,7 +517,7 @@ def resample(duels: Duels, rng: np.random.Generator) -> Duels:
 
 
 def stacked(copies: list[Duels]) -> Duels:
-    """Join copies of the same duels into one ``Duels``, each copy as further instances with slots of its own."""
+    """Join copies of the same duels into one ``Duels``, each copy as additional instances with new slots."""
     template, n = copies[0], len(copies)
     shift = np.repeat(np.arange(n) * template.n_slots, len(template.first))
 

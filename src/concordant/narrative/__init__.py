@@ -1,5 +1,5 @@
-"""What is said and drawn about a ranking: certainty, sentences and plots.
+"""Text and plots about a ranking: certainty statements, explanations and figures.
 
-``certainty`` states how certain the first place is, ``sentences`` explains any ranking in words, ``plots`` draws it.
-The room is above ``ranking`` and below the methods, which import it; it imports ``ranking``, ``results`` and below.
+``certainty`` states how certain the first place is, ``sentences`` explains any ranking in words, ``plots`` draws
+figures. Methods import this package, which imports ``ranking``, ``results`` and lower layers.
 """

@@ -1,4 +1,4 @@
-"""How certain the first place of a ranking is: one statement, computed once, from which every output speaks.
+"""How certain the first place of a ranking is: one statement, computed once, that every output uses.
 
 The statement is about the difference between the first item and the runner-up. Its basis is one of:
 
@@ -6,15 +6,15 @@ The statement is about the difference between the first item and the runner-up. 
   variance of the two scores where the method has one, and with the sum of their variances otherwise.
 - *votes*: the method is a rule without standard errors. A sign test on the direct comparison: of n ballots that prefer
   one of the two, k prefer the first; two-sided p = 2 P(X >= max(k, n - k)) for X binomial(n, 1/2).
-- *none*: neither exists, or the two scores are of different times, so the difference cannot be tested.
+- *none*: neither exists, or the two scores belong to different times, so the difference cannot be tested.
 
 P(best) and the confidence interval of the rank come from the joint distribution of the scores. P(best) cannot exceed
 the probability that the first item beats the runner-up, 1 - p / 2, so "P(best) is at least 97.5%" always implies "the
-difference is significant at 5%", and a rank interval of 1 to 1 is the same statement as P(best) >= 97.5%.
+difference is significant at 5%", and a rank interval of 1 to 1 is equivalent to P(best) >= 97.5%.
 
-How much more data would make a difference significant is extrapolated at constant proportions: the z statistic grows
-with the square root of the data; for votes the sign test itself is solved for n. Nothing is extrapolated where the
-runner-up wins the direct comparison: more of the same votes would not confirm the first place.
+The amount of data for a significant difference is extrapolated at constant proportions: the z statistic grows with the
+square root of the data; for votes the sign test is solved for n. Nothing is extrapolated if the runner-up wins the
+direct comparison, because more of the same votes would not confirm the first place.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ RANKED = 1_000  # items up to which the interval of the first item's rank is par
 
 @dataclass(frozen=True)
 class Certainty:
-    """What one ranking says about its first place; ``None`` where something is not known.
+    """The certainty of the first place of one ranking; unknown values are ``None``.
 
     ``difference`` with ``low`` and ``high`` is in the units of the scores; ``votes`` counts the ballots that prefer the
-    first item, prefer the runner-up, in direct comparison. ``n_close`` is the number of other items whose difference
-    from the first is not significant. ``factor`` is how many times the data would be needed at constant proportions.
-    ``factor`` of votes and the interval of the rank are known where there is a single instance.
+    first item and those that prefer the runner-up, in direct comparison. ``n_close`` is the number of other items whose
+    difference from the first is not significant. ``factor`` is the multiple of the data needed for significance at
+    constant proportions. For votes, ``factor`` and the rank interval are known for a single instance only.
     """
 
     method: str
@@ -78,7 +78,7 @@ class Certainty:
 
     @property
     def lead(self) -> float:
-        """What was tested: the difference of the scores, or of the votes; positive if it favours the first item."""
+        """The tested quantity: the difference of the scores, or of the votes; positive if it favours the first item."""
         if self.basis == "votes" and self.votes is not None:
             return self.votes[0] - self.votes[1]
         return self.difference or 0.0
@@ -111,11 +111,11 @@ class Certainty:
 
     # ---- in words ----
     def sentences(self) -> list[str]:
-        """Return the statement: who is first, whether the difference is significant, what would change it."""
+        """Return the statement: which item is first, whether the difference is significant, what would change it."""
         return [sentence for sentence in (self.headline(), self.test(), self.others(), self.outlook()) if sentence]
 
     def headline(self) -> str:
-        """Return who is first, with P(best) and the confidence interval of the rank where they are known."""
+        """Return which item is first, with P(best) and the confidence interval of the rank if they are known."""
         by = f" by {self.method}" if self.method else ""
         if not self.first:
             return ""
@@ -131,16 +131,14 @@ class Certainty:
         return f"{shorten(self.first[0], WIDTH)} is first of {self.n_items:,}{by}{in_brackets}."
 
     def test(self) -> str:
-        """Return whether the difference between the first item and the runner-up is significant; empty where there
-        is no test.
-        """
+        """Return whether the difference from the runner-up is significant; empty without a test."""
         if self.is_shared or self.runner_up is None or (self.p is None and self.votes is None):
             return ""
         first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
         if self.p is None:
             why = "No vote compares {} and {} directly"
             if self.votes is not None and self.votes[0] + self.votes[1] > 0:
-                why = "The scores of {} and {} are of different times"
+                why = "The scores of {} and {} belong to different times"
             return f"{why.format(first, second)}, so their difference cannot be tested."
         if self.lead < 0:
             return self._against(first, second)
@@ -148,7 +146,7 @@ class Certainty:
         return f"The difference from the runner-up {second} {verdict}: {self._evidence()}.{self._direct(second)}"
 
     def others(self) -> str:
-        """Return what the other items mean for the first place, where the runner-up is not the only rival."""
+        """Return the results for the other items, if the runner-up is not the only rival."""
         if self.n_close is None or self.is_shared:
             return ""
         n_lower = self.n_close - (not self.is_significant)
@@ -164,7 +162,7 @@ class Certainty:
         return f"{n_lower:,} {rest} not significantly behind {shorten(self.first[0], WIDTH)}{either}."
 
     def outlook(self) -> str:
-        """Return how much data would make the difference significant, where that can be extrapolated."""
+        """Return how much data would make the difference significant, if that can be extrapolated."""
         if self.factor is None:
             return ""
         if self.basis == "votes" and self.votes is not None:
@@ -185,7 +183,7 @@ class Certainty:
         return f"{self.difference:.3g} ({self.level:.0%} CI {self.low:.3g} to {self.high:.3g}, {p})"
 
     def _direct(self, second: str) -> str:
-        """Return a sentence on the direct comparison where it contradicts the scores of a model."""
+        """Return a sentence on the direct comparison if it contradicts the scores of a model."""
         if self.basis == "votes" or not self.is_reversed or self.votes is None:
             return ""
         return f" In direct comparison more votes prefer {second} ({self.votes[1]:,.6g} to {self.votes[0]:,.6g})."
@@ -217,7 +215,7 @@ def summary(certainties: Sequence[Certainty]) -> str:
     """Return a sentence on how many of several instances have a significant first place."""
     tested = [certainty for certainty in certainties if certainty.runner_up is not None or certainty.is_shared]
     if not tested:
-        return "No instance has a runner-up that the first item is compared with."
+        return "In no instance is the first item compared with a runner-up."
     n = sum(certainty.is_significant for certainty in tested)
     return (
         f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} instances "
@@ -261,7 +259,7 @@ def _untested(ranking: Ranking, q: int) -> Certainty:
 def _tested(ranking: Ranking, q: int, first: int, second: int, direct: tuple[float, float, float] | None) -> Certainty:
     """Return the certainty of an instance with a first item and a runner-up (slots).
 
-    The model's standard errors are used where there are some, else the direct votes: (for first, for second, p).
+    The model's standard errors are used if they exist, otherwise the direct votes: (for first, for second, p).
     """
     labels = ranking.vocabulary.take(ranking.slot_item[[first, second]])
     n = int(ranking.slot_ptr[q + 1] - ranking.slot_ptr[q])
@@ -331,8 +329,8 @@ def _level(ranking: Ranking) -> float:
 def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) -> Floats | None:
     """Return the standard errors of the differences between the first item and all candidates of its instance.
 
-    They come from the joint distribution of the scores where it is known, else scores are taken as independent, except
-    for the runner-up where the model knows the error of that difference. NaN where two scores cannot be compared.
+    They come from the joint distribution of the scores if it is known. Otherwise scores are treated as independent,
+    except for the runner-up if the model has the error of that difference. NaN if two scores cannot be compared.
     """
     uncertainty = ranking.uncertainty.known()
     if uncertainty.apart is not None and (joint := uncertainty.apart(first)) is not None:
@@ -351,7 +349,7 @@ def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) ->
 
 
 def _joint_error(ranking: Ranking, q: int, first: int, second: int) -> float | None:
-    """Return the standard error of the difference between two slots by the fitted model; None where it has none."""
+    """Return the standard error of the difference between two slots by the fitted model; None if it has none."""
     ask = getattr(ranking.model, "difference", None)
     if not callable(ask):
         return None
@@ -369,7 +367,7 @@ def two_sided(z: float) -> float:
 
 # ---- votes ----
 def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
-    """Return the two-sided p-value of k against ``other`` votes under a fair coin; weights need not be whole."""
+    """Return the two-sided p-value of a sign test of k against ``other`` votes; weights need not be integers."""
     votes = np.asarray(k, np.float64), np.asarray(other, np.float64)
     larger, smaller = np.maximum(*votes), np.minimum(*votes)
     positive = np.maximum(larger, 1e-9)
@@ -386,7 +384,7 @@ def sign_test(k: AnyArray | float, other: AnyArray | float) -> Floats:
 
 
 def _factor_of_votes(won: float, lost: float) -> float | None:
-    """Return the factor of these votes that makes the sign test significant (bisection); None above ``MAX_FACTOR``."""
+    """Return the multiple of these votes at which the sign test is significant; None above ``MAX_FACTOR``."""
     low, high = 1.0, 2.0
     while float(sign_test(won * high, lost * high)) >= 1 - LEVEL:
         low, high = high, 2 * high
@@ -400,14 +398,14 @@ def _factor_of_votes(won: float, lost: float) -> float | None:
 
 
 def _slots_behind(prefs: Preferences | None, ranking: Ranking) -> Int64s | None:
-    """Return the slot in ``prefs`` of every candidate ranked; None where direct comparisons are not defined (teams)."""
+    """Return the slot in ``prefs`` of every ranked candidate; None if direct comparisons are not defined (teams)."""
     return None if prefs is None or prefs.team is not None else views.slots_of(prefs, ranking)
 
 
 def _votes(prefs: Preferences, missing: str, first: Int64s, second: Int64s) -> tuple[Floats, Floats]:
     """Return the weight of the ballots that prefer the first to the second slot of each pair, and the reverse.
 
-    Each pair belongs to another instance.
+    Each pair belongs to a different instance.
     """
     unmentioned = np.iinfo(np.int64).max
     tiers = []

@@ -1,7 +1,7 @@
-"""Pictures of a result: scores with intervals, scores over time, pairwise wins, weights of agents, learning curves.
+"""Plots of results: scores with confidence intervals, scores over time, pairwise wins, agent weights, learning curves.
 
-Each function returns a Matplotlib figure, and saves it where ``path`` says (svg, png or pdf by its ending). Matplotlib
-is an extra: ``pip install concordant[plots]``.
+Each function returns a Matplotlib figure, and saves it to ``path`` if given (svg, png or pdf, by extension). Matplotlib
+is an optional dependency: ``pip install concordant[plots]``.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STRETCHES = 600  # of time, drawn of a history
 
 
 def plot_ranking(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 30) -> Any:
-    """Draw the scores of the best items with their intervals, best first."""
+    """Draw the scores of the best items with their confidence intervals, best first."""
     ranking._single("plot()")
     n = min(top, len(ranking.items))
     figure, axes = _figure(7.0, 1.1 + 0.27 * n)
@@ -62,7 +62,7 @@ def plot_matrix(
     """Draw the share of ballots in which the row beats the column (ties half), items in the order of the ranking."""
     ranking._single("plot_matrix()")
     if prefs.n_instances != 1:
-        raise InputError("The preferences are not those the ranking was made of: give the same ones, one instance.")
+        raise InputError("These are not the preferences that were ranked: give the same ones, with one instance.")
     n = min(top, len(ranking.items))
     chosen = views.order_of(prefs, ranking)[:n]
     matrices = views.win_matrices(prefs, "ignore")
@@ -110,17 +110,17 @@ def plot_history(
     top: int = 10,
     items: Sequence[object] | None = None,
 ) -> Any:
-    """Draw the scores of the best items, or of those named, over time, with their intervals.
+    """Draw the scores of the best items, or of the given items, over time, with their confidence intervals.
 
-    A line ends with the last game of its item, where its name is written. Only the last row in each of ``STRETCHES``
-    stretches of time is drawn.
+    A line ends at the last game of its item, with the item's name. Only the last row in each of ``STRETCHES`` equal
+    intervals of time is drawn.
     """
     ranking._single("plot_history()")
     history = ranking.history
     chosen = [str(item) for item in items] if items else ranking.items[:top]
     parts = [(item, part) for item in chosen if len(part := history.of(item))]
     if not parts:
-        raise InputError("None of these items was ever rated, so there is no history to draw: name others.")
+        raise InputError("None of these items was ever rated, so there is no history to draw: choose other items.")
     begin, end = (pick([float(pick(part.time)) for _, part in parts]) for pick in (min, max))
     figure, axes = _figure(10.0, 5.2)
     axes.spines["left"].set_visible(True)
@@ -163,13 +163,13 @@ def plot_history(
 
 
 def _last_of_stretches(time: Floats, begin: float, end: float) -> Int64s:
-    """Return the first row, and the last row in every stretch of time between begin and end."""
+    """Return the first row, and the last row in every interval of time between begin and end."""
     stretch = np.floor((time - begin) / max(end - begin, 1e-300) * STRETCHES)
     return np.unique(np.append(0, np.flatnonzero(np.append(np.diff(stretch) > 0, True))))
 
 
 def _apart(heights: Sequence[float], gap: float) -> Floats:
-    """Move ascending heights as little as needed to be ``gap`` apart; those that touch share the shift.
+    """Move ascending heights as little as possible so that they are ``gap`` apart.
 
     Isotonic regression (pool adjacent violators) of height - k * gap.
     """
@@ -184,7 +184,7 @@ def _apart(heights: Sequence[float], gap: float) -> Floats:
 
 
 def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
-    """Draw a heat map (items x groups) of differences from the scores elsewhere; a star where they are significant."""
+    """Draw a heat map (items x groups) of score differences from the other groups; a star marks significant ones."""
     items = found.whole.items[: min(top, len(found.whole.items))]
     groups = found.names[:top]
     difference = found.matrix(items, groups)
@@ -207,7 +207,7 @@ def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = No
     bar = figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=INK, labelsize=9)
-    bar.set_label("score less that elsewhere", color=INK)
+    bar.set_label("difference from the other groups", color=INK)
     for spine in axes.spines.values():
         spine.set_visible(False)
     items_note = "" if len(items) == len(found.whole.items) else f"{len(items)} of {len(found.whole.items):,} items"
@@ -221,12 +221,12 @@ def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = No
 
 
 def plot_agents(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 40) -> Any:
-    """Draw the weight (theta) the method gave to every agent, largest first."""
+    """Draw the weight (theta) of every agent, largest first."""
     if not ranking.agents:
         name, option = ranking.method or "This method", arg("adherence", True)
         if "adherence" in ranking.params:
-            raise InputError(f"{name} learns the weights of agents only when asked to: give " + option + ".")
-        raise InputError(f"{name} gives agents no weights: use one that does, such as mpm with " + option + ".")
+            raise InputError(f"{name} learns agent weights only on request: give " + option + ".")
+        raise InputError(f"{name} has no agent weights: use a method with weights, such as mpm with " + option + ".")
     agents: Mapping[str, float] = ranking.agents
     ordered = sorted(agents.items(), key=lambda pair: -pair[1])
     n = min(top, len(ordered))
@@ -251,9 +251,9 @@ def plot_experts(
     top: int = 40,
     title: str = "experts",
 ) -> Any:
-    """Draw how far experts are trusted, most trusted first, and (with ``rows``) the effect of their lists.
+    """Draw the weights of experts, highest first, and (with ``rows``) the effect of their lists.
 
-    ``rows`` hold by expert the scores of its first, its last and an unranked document.
+    ``rows`` hold, by expert, the scores of its first, its last and an unranked document.
     """
     ordered = sorted(trust, key=lambda name: -trust[name])
     n = min(top, len(ordered))
@@ -263,13 +263,13 @@ def plot_experts(
     place = np.arange(n)
     axes[0].barh(place, [trust[name] for name in ordered], color=ACCENT, alpha=0.75, height=0.7)
     axes[0].set_yticks(place, [shorten(name, LABEL_WIDTH) for name in ordered])
-    axes[0].set_xlabel("trust" if rows is None else "trust: first less last", color=INK)
+    axes[0].set_xlabel("trust" if rows is None else "trust: first minus last", color=INK)
     if rows is not None:
         marks = (("first", "o", ACCENT), ("last", "v", INK), ("unranked", "x", "#d1793b"))
         for kind, mark, colour in marks:
             axes[1].plot([rows[name][kind] for name in ordered], place, mark, color=colour, markersize=5, label=kind)
         axes[1].set_yticks(place, [""] * n)
-        axes[1].set_xlabel("score a document gets", color=INK)
+        axes[1].set_xlabel("score of a document", color=INK)
         axes[1].legend(frameon=False, fontsize=8, labelcolor=INK)
     for panel in axes:
         panel.set_ylim(n - 0.5, -0.5)
@@ -289,13 +289,13 @@ def plot_learning_curve(
     title: str = "learning curve",
     metric: str = "metric",
 ) -> Any:
-    """Draw the loss of a ranker by iteration and, if it was watched, the metric on the validation set.
+    """Draw the training loss of a ranker by iteration and, if available, the metric on the validation set.
 
     ``history`` is the ``history_`` of a fitted ranker: the loss (or the error of boosting) and ``valid``.
     """
     name = next((key for key in ("loss", "error", *history) if len(history.get(key, ()))), None)
     if name is None:
-        raise InputError("The history is empty, so there is no curve to draw: fit a ranker that iterates.")
+        raise InputError("The history is empty, so there is no curve to draw: fit an iterative ranker.")
     figure, axes = _figure(6.5, 3.8)
     axes.spines["left"].set_visible(True)
     axes.plot(np.arange(1, len(history[name]) + 1), history[name], color=ACCENT)
@@ -318,13 +318,13 @@ def plot_learning_curve(
 
 
 def check_path(path: str | os.PathLike[str]) -> None:
-    """Refuse a file name that does not end in .svg, .png or .pdf."""
+    """Reject a file name that does not end in .svg, .png or .pdf."""
     if not str(path).lower().endswith(ENDINGS):
-        raise InputError(f"{os.fspath(path)!r} names no kind of picture: let it end in .svg, .png or .pdf.")
+        raise InputError(f"{os.fspath(path)!r} does not have a supported extension: use .svg, .png or .pdf.")
 
 
 def panels(columns: int, width: float, height: float, label_size: int = 9) -> tuple[Any, list[Any]]:
-    """Return a Matplotlib figure and its axes, this many side by side, in the style of all pictures here."""
+    """Return a Matplotlib figure with n axes side by side, in the common style."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -360,7 +360,7 @@ def _level(ranking: Ranking) -> str:
 
 
 def _ranks(ranking: Ranking) -> list[str]:
-    """Return each rank as text, with its confidence interval where the method gives one."""
+    """Return each rank as text, with its confidence interval if the method has one."""
     ranks = ranking.ranks.tolist()
     if "rank_low" not in ranking.details:
         return [f"({rank})" for rank in ranks]

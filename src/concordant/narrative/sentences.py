@@ -1,7 +1,6 @@
-"""What explanations share: names and numbers in sentences, votes between two items, who leads and by how much.
+"""Building blocks of explanations: names and numbers in sentences, pairwise votes, and leads.
 
-An explanation is of one instance. Its places, slots and names are those of ``Scene``; ``first_places`` is what can be
-said of any ranking, whatever the method.
+An explanation covers one instance, described by a ``Scene``; ``first_places`` explains the ranking of any method.
 """
 
 from __future__ import annotations
@@ -52,12 +51,12 @@ def counted(count: float, noun: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """One instance and its ranking, ready to be told of; slots are those of the preferences, some may not be ranked."""
+    """One instance and its ranking, for explanations; slots are those of the preferences, some may not be ranked."""
 
     prefs: Preferences
     ranking: Ranking
     missing: str = "auto"
-    """What a ballot says of candidates it does not mention, in direct comparisons."""
+    """The treatment of candidates that a ballot does not mention, in direct comparisons."""
 
     @cached_property
     def names(self) -> list[str]:
@@ -66,11 +65,11 @@ class Scene:
 
     @cached_property
     def order(self) -> list[int]:
-        """The slots that are ranked, best first."""
+        """The ranked slots, best first."""
         return [int(slot) for slot in views.order_of(self.prefs, self.ranking)[: len(self.ranking.score)]]
 
     def by_slot(self, values: AnyArray) -> AnyArray:
-        """Return values of the ranking by slot of the preferences, 0 where a slot is not ranked."""
+        """Return values of the ranking by slot of the preferences, 0 if a slot is not ranked."""
         if len(values) == self.prefs.n_slots:
             return values
         out = np.zeros(self.prefs.n_slots, values.dtype)
@@ -79,12 +78,12 @@ class Scene:
 
     @cached_property
     def rank(self) -> list[int]:
-        """The rank of every slot, 0 where it is not ranked."""
+        """The rank of every slot, 0 if it is not ranked."""
         return [int(rank) for rank in self.by_slot(self.ranking.rank_by_slot)]
 
     @cached_property
     def ends(self) -> tuple[Floats, Floats] | None:
-        """The ends of the intervals of every slot, where the method has them."""
+        """The ends of the intervals of every slot, if the method has intervals."""
         low, high = self.ranking.slot_low, self.ranking.slot_high
         return None if low is None or high is None else (self.by_slot(low), self.by_slot(high))
 
@@ -139,7 +138,7 @@ class Scene:
         return float(weight[ahead].sum()), float(weight[behind].sum()), float(weight[is_level].sum())
 
     def _tier_by_ballot(self, slot: int) -> Int64s:
-        """Return the tier of a slot in every ballot; the largest integer where the ballot does not mention it."""
+        """Return the tier of a slot in every ballot; the largest integer if the ballot does not mention it."""
         entry = np.flatnonzero(self.prefs.entry_slot == slot)
         tier = np.full(self.prefs.n_ballots, np.iinfo(np.int64).max)
         tier[self._ballot[entry]] = self.prefs.tier[entry]
@@ -151,7 +150,7 @@ class Scene:
 
     @cached_property
     def _last_open(self) -> Int64s:
-        """The last tier of every open ballot, where nothing is compared; -1 for others."""
+        """The last tier of every open ballot, whose items are not compared; -1 for other ballots."""
         last = np.full(self.prefs.n_ballots, -1, np.int64)
         if self.prefs.open is not None and len(self.prefs.tier):
             is_open = self.prefs.open & (np.diff(self.prefs.indptr) > 0)
@@ -160,7 +159,7 @@ class Scene:
 
 
 def first_places(scene: Scene, summary: str) -> list[Reason]:
-    """Explain the first places: what counts, the lead, ties, and the direct comparisons of neighbours."""
+    """Explain the first places: the method, the lead, ties, and the direct comparisons of neighbours."""
     names = scene.names
     if len(scene.order) == 1:
         only = f"{names[scene.order[0]]} is the only candidate."
@@ -182,12 +181,12 @@ def first_places(scene: Scene, summary: str) -> list[Reason]:
         else:
             row += ["", ""]
         rows.append(row)
-    header = ["rank", "item", scene.value_name, "lead on the next", f"{scene.noun}s for it against the next"]
+    header = ["rank", "item", scene.value_name, "lead over the next", f"{scene.noun}s against the next"]
     return [Reason("The first places", sentences, header, rows, frozenset({0, 2, 3, 4}))]
 
 
 def _lead(scene: Scene) -> list[str]:
-    """Return sentences on who is first, and by how much."""
+    """Return sentences on which item is first, and by how much."""
     names, value = scene.names, scene.value
     n, score = len(scene.order), float(value[scene.order[0]])
     first = [slot for slot in scene.order if scene.rank[slot] == 1]
@@ -205,7 +204,7 @@ def _lead(scene: Scene) -> list[str]:
 
 
 def _certainty(scene: Scene) -> list[str]:
-    """Return sentences on whether the lead is significant, where the method has standard errors."""
+    """Return sentences on whether the lead is significant, if the method has standard errors."""
     certainty = scene.ranking.certainty
     return (
         [certainty.test(), *filter(None, [certainty.others(), certainty.outlook()])]
@@ -215,15 +214,13 @@ def _certainty(scene: Scene) -> list[str]:
 
 
 def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float]]) -> list[str]:
-    """Return sentences on the ballots for the first two, and on neighbours ranked against the majority."""
+    """Return sentences on the direct comparison of the first two, and on neighbours ranked against the majority."""
     (first, second), (ahead, behind, level) = next(iter(votes.items()))
     names = scene.names
     if not ahead + behind + level:
-        sentences = [
-            f"No {scene.noun} compares {names[first]} and {names[second]} directly: their order rests on the others."
-        ]
+        sentences = [f"No {scene.noun} compares {names[first]} and {names[second]} directly: their order is indirect."]
     else:
-        ties = f", {number(level)} put them level" if level else ""
+        ties = f", {number(level)} tie them" if level else ""
         verb = "prefers" if ahead == 1 else "prefer"
         sentences = [
             f"In direct comparison {counted(ahead, scene.noun)} {verb} {names[first]} to {names[second]}, "

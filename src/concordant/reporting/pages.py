@@ -34,8 +34,8 @@ from concordant.reporting.sections import (
 
 SORTED_FROM = 3  # rows from which a table can be sorted
 FILTERED_FROM = 12
-TONES = {"fine": "✓", "attention": "!", "warning": "▲"}
-SPOKEN = {"fine": "fine", "attention": "needs attention", "warning": "warning"}
+TONES = {"fine": "✓", "attention": "!", "warning": "▲", "neutral": "–"}
+SPOKEN = {"fine": "fine", "attention": "needs attention", "warning": "warning", "neutral": "open"}
 
 
 @cache
@@ -61,7 +61,7 @@ def page(title: str, sections: Sequence[Section]) -> str:
     )
     inner = element("header", element("h1", title), contents(sections), class_="top")
     main = element("main", rendered(sections), id="main")
-    skip = element("a", "Skip to the ranking", href="#main", class_="skip")
+    skip = element("a", "Skip to the content", href="#main", class_="skip")
     body = element("body", skip, inner, main, element("script", verbatim(script, within="script"), type="module"))
     return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"
 
@@ -174,8 +174,8 @@ def _table(table: ReportTable) -> Markup:
         element("caption", table.title),
         element("thead", element("tr", *heads)),
         element("tbody", *rows),
-        data_sort=len(rows) >= SORTED_FROM,
-        data_filter=len(rows) >= FILTERED_FROM,
+        data_sort=table.is_sortable and len(rows) >= SORTED_FROM,
+        data_filter=table.is_sortable and len(rows) >= FILTERED_FROM,
     )
     return element("div", drawn, class_="scroll table", tabindex="0", role="group", aria_label=table.title)
 
@@ -210,7 +210,8 @@ def _cell(cell: Cell, column: int, table: ReportTable, row: int) -> Markup:
         return element("td", pictures.track(cell, table.scale), class_="drawn")
     content: Markup | str = element("bdi", cell) if column in table.labels else cell
     if table.links and table.links[row] and column == min(table.labels):
-        content = element("a", content, href=f"#{table.links[row]}")
+        link = table.links[row]
+        content = element("a", content, href=link if link.endswith(".html") else f"#{link}")
     if column in table.labels and column == min(table.labels) and column <= 1:
         return element("th", content, scope="row")
     return element("td", content, class_=_class(column, table))

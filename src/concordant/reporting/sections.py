@@ -29,7 +29,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Message:
-    """A finding or a warning: its tone is "fine", "attention" or "warning"."""
+    """A finding or a warning, with a tone: fine, attention, warning, or neutral."""
 
     name: str
     text: str
@@ -69,7 +69,8 @@ Cell = str | Track
 class ReportTable:
     """Rows of cells. Columns in ``right`` are numbers, those in ``labels`` hold labels from the data.
 
-    ``marked`` rows are highlighted; ``links`` has the anchor that the first label of each row links to.
+    ``marked`` rows are highlighted; ``links`` gives, for every row, the anchor or the HTML file that its first label
+    leads to. Tables whose rows belong together are not ``is_sortable``.
     """
 
     title: str
@@ -80,6 +81,7 @@ class ReportTable:
     scale: Scale | None = None
     marked: frozenset[int] = frozenset()
     links: tuple[str, ...] = ()
+    is_sortable: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What covariates are worth: coefficients with their errors, as a table and as plain data."""
+"""Covariate effects: coefficients with their standard errors, as a table and as plain data."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from concordant.support.text import format_p, interval_cells, interval_heading, 
 
 @dataclass(frozen=True)
 class Coefficient:
-    """What one unit of a covariate adds to the strength of what bears it, on the scale of the scores.
+    """The effect of one unit of a covariate on the strength of an item or answer, on the scale of the scores.
 
-    ``spread`` is its standard deviation inside ballots, in its own unit (0: it never differs); errors are None where
-    none were asked for. Every instance has coefficients of its own.
+    ``spread`` is the standard deviation of the covariate within ballots, in its own unit (0: it never differs); errors
+    are None if they were not requested. Every instance has separate coefficients.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Coefficient:
 
     @property
     def z(self) -> float | None:
-        """The coefficient over its standard error."""
+        """The z statistic: the coefficient divided by its standard error."""
         return self.value / self.stderr if self.stderr else None
 
     @property

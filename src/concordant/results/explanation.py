@@ -1,7 +1,7 @@
-"""Why a ranking came out as it did: sentences with the numbers behind them, tables, and a picture where one helps.
+"""Explanations of a ranking: sentences with the underlying numbers, tables, and optionally a figure.
 
-A method says why in its own file (``Method.reasons``); what it returns prints, converts to plain data, and is the same
-on the terminal, in a notebook, in the report and on the web page.
+Each method explains its rankings in its own file (``Method.reasons``). The result prints, converts to plain data, and
+is the same on the terminal, in a notebook, in the report and in the web app.
 """
 
 from __future__ import annotations
@@ -17,9 +17,24 @@ from concordant.support.text import align, text_width
 
 @dataclass(frozen=True)
 class Reason:
-    """One step of an explanation: a title, plain sentences, and perhaps a table of texts.
+    """One section of an explanation: a title, sentences, and optionally a table.
 
-    ``right`` are the columns of numbers, flush right.
+    Parameters
+    ----------
+    title : str
+        The heading.
+    sentences : sequence of str
+        Plain sentences.
+    header, rows : sequences of str
+        The table, as text; empty without a table.
+    right : frozenset of int
+        The numbers of the right-aligned columns.
+
+    Examples
+    --------
+    >>> reason = Reason("Votes", ["a leads."], ["item", "votes"], [["a", "7"]], frozenset([1]))
+    >>> reason.to_dict()["table"]
+    [{'item': 'a', 'votes': '7'}]
     """
 
     title: str
@@ -29,12 +44,31 @@ class Reason:
     right: frozenset[int] = frozenset()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON; rows of the table by column."""
+        """Return plain data, ready for JSON.
+
+        Returns
+        -------
+        dict
+            ``title``, ``sentences`` and ``table``, a list of rows as dictionaries by column.
+        """
         table = [dict(zip(self.header, row, strict=True)) for row in self.rows]
         return {"title": self.title, "sentences": list(self.sentences), "table": table}
 
     def to_text(self, width: int, words: Words = str) -> str:
-        """Return the reason as lines of at most this width (tables may be wider); ``words`` names parameters."""
+        """Return the reason as text.
+
+        Parameters
+        ----------
+        width : int
+            Maximum width of the lines of sentences; tables may be wider.
+        words : callable, optional
+            Formats the parameters named in sentences, as Python arguments by default.
+
+        Returns
+        -------
+        str
+            Title, sentences and table, one per line.
+        """
         lines = [self.title]
         for sentence in self.sentences:
             lines += textwrap.wrap(in_words(sentence, words), width, initial_indent="  ", subsequent_indent="  ") or [
@@ -47,21 +81,50 @@ class Reason:
 
 @dataclass(frozen=True)
 class Explanation:
-    """The reasons for a ranking of one instance, in the order a reader wants them."""
+    """The explanation of the ranking of one instance, as returned by ``Ranking.explain``.
+
+    Parameters
+    ----------
+    method : str
+        The name of the method.
+    reasons : sequence of Reason
+        The sections, most important first.
+    instance : str, optional
+        The name of the instance.
+    draw : callable, optional
+        Returns a figure as SVG text.
+    """
 
     method: str
     reasons: Sequence[Reason] = ()
     instance: str | None = None
     draw: Callable[[], str] | None = field(default=None, compare=False)
-    """Draws the picture, as the text of an SVG file; None where a picture says nothing."""
+    """Draws the figure as SVG text; None if there is no figure."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
+        """Return plain data, ready for JSON.
+
+        Returns
+        -------
+        dict
+            ``method``, ``instance`` and ``reasons``, a list of dictionaries.
+        """
         reasons = [reason.to_dict() for reason in self.reasons]
         return {"method": self.method, "instance": self.instance, "reasons": reasons}
 
     def to_text(self, words: Words = str) -> str:
-        """Return all reasons as text; ``words`` names parameters."""
+        """Return all reasons as text.
+
+        Parameters
+        ----------
+        words : callable, optional
+            Formats the parameters named in sentences, as Python arguments by default.
+
+        Returns
+        -------
+        str
+            The reasons, separated by blank lines.
+        """
         return "\n\n".join(reason.to_text(text_width(), words) for reason in self.reasons)
 
     def __str__(self) -> str:
@@ -71,7 +134,7 @@ class Explanation:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        """Return all reasons, and the picture, as HTML for notebooks."""
+        """Return all reasons and the figure as HTML for notebooks."""
         from html import escape
 
         parts = []

@@ -1,8 +1,8 @@
-"""A picture of quantities that flow from round to round, as the text of an SVG file.
+"""Sankey diagrams of quantities that flow from round to round, as SVG text.
 
-Every round is a column of boxes, one per row (a candidate), as high as what the row holds; bands join them, as wide as
-what goes from one to the other. Text takes the colour of the page it stands on, so dark pages have light letters; the
-boxes are readable on both. Labels are escaped here, whatever they hold.
+Each round is a column of boxes, one per row (a candidate), with heights proportional to their amounts; bands connect
+them, with widths proportional to the amounts transferred. Text has the colour of the surrounding page, so it is light
+on dark pages; the colours of the boxes are readable on both. Labels are escaped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ GREY = "#8a8f98"
 
 @dataclass(frozen=True)
 class Node:
-    """What a row holds in a round, and what becomes of it: elected, out, or nothing."""
+    """The amount of a row in a round, and its outcome: elected, eliminated, or none."""
 
     amount: float
     mark: str = ""
@@ -33,7 +33,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Flow:
-    """What goes from a row of one round to a row of the next."""
+    """The amount transferred from a row of one round to a row of the next."""
 
     source: int
     target: int
@@ -80,7 +80,7 @@ def draw_flows(
 
 
 def _tops(column: Sequence[Node], unit: float) -> list[float]:
-    """Return the y at which the box of every row begins; empty rows take no space."""
+    """Return the y coordinate of the top of every row's box; empty rows take no space."""
     tops, y = [], 52.0
     for node in column:
         tops.append(y)

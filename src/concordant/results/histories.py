@@ -1,7 +1,7 @@
-"""How scores moved over time: one row per item and moment at which its score was known anew.
+"""Scores over time: one row per item and time at which its score was updated.
 
-Between two of its rows an item stands where the earlier one left it. Questions: ``of(item)``, ``at(time)``, ``peaks()``
-and ``best("year")``; with several instances ``history["q7"]`` is the history of one.
+Between two of its rows an item keeps the earlier score. Queries: ``of(item)``, ``at(time)``, ``peaks()`` and
+``best("year")``; with several instances ``history["q7"]`` is the history of one.
 """
 
 from __future__ import annotations
@@ -30,10 +30,18 @@ WITHIN = ("end", "mean", "peak")
 
 @dataclass(frozen=True, eq=False)
 class History(FrozenParts):
-    """Scores over time, rows sorted by time: after every game, or at the end of every period.
+    """Scores over time, after every game or at the end of every period; rows are sorted by time.
 
-    ``time`` is in days since 1970 where ``is_dated``, else in the numbers that were given (or the number of the ballot,
-    from 1, where there were no times). ``low`` and ``high`` are known where the method knows how sure it was.
+    Attributes
+    ----------
+    item : array of int
+        The item of every row, as an index into ``items``.
+    time : array
+        Days since 1970 if ``is_dated``, otherwise the given numbers, or ballot numbers from 1 without times.
+    score : array
+        The score of the item at this time.
+    low, high : array or None
+        The ends of the confidence intervals, if the method has them.
     """
 
     items: Vocabulary
@@ -52,30 +60,60 @@ class History(FrozenParts):
 
     # ---- parts ----
     def take(self, rows: AnyArray) -> History:
-        """Keep only these rows (a mask or indices in the order of time)."""
+        """Return the history of some rows.
+
+        Parameters
+        ----------
+        rows : array
+            A boolean mask, or ascending row numbers.
+
+        Returns
+        -------
+        History
+            The selected rows.
+        """
         low, high = (None if ends is None else ends[rows] for ends in (self.low, self.high))
         instance = None if self.instance is None else self.instance[rows]
         item, time, score = self.item[rows], self.time[rows], self.score[rows]
         return replace(self, item=item, time=time, score=score, low=low, high=high, instance=instance)
 
     def of(self, *items: object) -> History:
-        """Return the history of one item or some."""
+        """Return the history of one or several items.
+
+        Parameters
+        ----------
+        *items : label
+            The items.
+
+        Returns
+        -------
+        History
+            The rows of these items.
+        """
         codes = [self.items.code(item, "item") for item in items]
         return self.take(np.isin(self.item, codes))
 
     def __getitem__(self, instance: object) -> History:
         """Return the history of one instance."""
         if self.instances is None or self.instance is None:
-            raise ConcordantError("This history has a single, unnamed instance: ask it directly.")
+            raise ConcordantError("This history has a single, unnamed instance: do not select one.")
         code = self.instances.code(instance, "instance")
         part = self.take(self.instance == code)
         return replace(part, instances=Vocabulary([self.instances[code]]), instance=np.zeros(len(part), np.int32))
 
     # ---- questions ----
     def at(self, time: object) -> Ranking:
-        """Return the ranking at a moment (a date, or a number as in ``time``) of all items rated by then.
+        """Return the ranking at a given time of all items rated by then.
 
-        Items have the score after their last game, however long ago; a date includes the whole day.
+        Parameters
+        ----------
+        time : date, str or number
+            A date (which includes the whole day), or a number as in ``time``.
+
+        Returns
+        -------
+        Ranking
+            Each item has the score after its last game, however long ago.
         """
         from concordant.ranking import Ranking, Uncertainty
 
@@ -98,10 +136,18 @@ class History(FrozenParts):
         )
 
     def peaks(self, by: str = "score") -> HistoryTable:
-        """Return the best score every item ever had and when it first had it, best first.
+        """Return the peak score of every item and when it was first reached, best first.
 
-        With ``by="low"`` it is the moment at which the low end of the interval was best, where a method has intervals:
-        new items may have high scores by chance, but not a high low end.
+        Parameters
+        ----------
+        by : {'score', 'low', 'high'}, default 'score'
+            The value whose maximum is the peak. ``'low'``, the lower end of the interval, is robust against new
+            items, which may have high scores by chance.
+
+        Returns
+        -------
+        HistoryTable
+            A row per item.
         """
         values = self._values(by)
         order = np.lexsort((-values, self._key))
@@ -110,16 +156,29 @@ class History(FrozenParts):
         return HistoryTable(self._columns(in_order), self.level)
 
     def best(self, period: str | float = "year", *, by: str = "end", top: int = 1, least: int = 1) -> HistoryTable:
-        """Return the ``top`` items of every period, among those rated in it at least ``least`` times.
+        """Return the best items of every period, among those rated in it.
 
-        ``by`` is what they are compared by: the score at the ``end`` of the period, the ``mean`` of their scores in it,
-        or the best of these (``peak``). Items that were not rated in a period do not lead it.
+        Parameters
+        ----------
+        period : str or float, default 'year'
+            A calendar period (``'year'``, ``'quarter'``, ``'month'``, …), or a length in units of time.
+        by : {'end', 'mean', 'peak'}, default 'end'
+            The score at the end of the period, the mean of the scores in it, or the highest of them.
+        top : int, default 1
+            Number of items per period.
+        least : int, default 1
+            Minimum number of ratings of an item in the period.
+
+        Returns
+        -------
+        HistoryTable
+            ``top`` rows per period.
         """
         if by not in WITHIN:
             raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(WITHIN)}.")
         if isinstance(period, str) and not self.is_dated:
             raise InputError(
-                f"There are no dates, so nobody knows what a {period} is: name the column of dates when reading "
+                f"The times are not dates, so {period!r} is not a valid period: name the column of dates when reading "
                 "(" + arg("time") + "), or give the length of a period as a number."
             )
         number, ends = periods(self.time, self.is_dated, period)
@@ -144,11 +203,28 @@ class History(FrozenParts):
 
     # ---- export ----
     def columns(self) -> dict[str, Any]:
-        """Return the whole history as columns: instance, time, item, score, low, high (absent ones left out)."""
+        """Return the whole history as columns.
+
+        Returns
+        -------
+        dict
+            The columns instance, time, item, score, low and high; missing ones are left out.
+        """
         return self._columns(np.arange(len(self)))
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a DataFrame, one row per item and moment; ``backend`` is pandas, polars or pyarrow."""
+        """Return a DataFrame with one row per item and time.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            The library of the DataFrame; by default the first installed.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``columns()``.
+        """
         from concordant.tables.frames import frame_of
 
         return frame_of(self.columns(), backend)
@@ -170,12 +246,12 @@ class History(FrozenParts):
         return self._instance.astype(np.int64) * len(self.items) + self.item
 
     def _values(self, by: str) -> Floats:
-        """Return the column "score", "low" or "high"; refuse others and those the method does not have."""
+        """Return the column "score", "low" or "high"; reject others and those the method does not have."""
         if by not in BY:
             raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(BY)}.")
         values: Floats | None = getattr(self, by)
         if values is None:
-            text = "This method does not know how sure it was, so there is no {}: use {}."
+            text = "This method has no confidence intervals, so {} is not available: use {}."
             raise InputError(phrase(text, *(arg("by", choice, of="sort") for choice in (by, "score"))))
         return values
 
@@ -195,7 +271,7 @@ class History(FrozenParts):
 
 @dataclass(frozen=True, eq=False)
 class HistoryTable:
-    """Answers of a history as columns of equal length, ready to print and to export."""
+    """The result of a query to a history: columns of equal length, for printing and export."""
 
     columns: dict[str, Any]
     level: float = 0.95
@@ -205,26 +281,65 @@ class HistoryTable:
 
     def __getitem__(self, column: str) -> Any:
         if column not in self.columns:
-            raise ConcordantError(f"There is no column {column!r} (there are: {', '.join(self.columns)}).")
+            raise ConcordantError(f"There is no column {column!r}: use one of {', '.join(self.columns)}.")
         return self.columns[column]
 
     def head(self, n: int) -> HistoryTable:
-        """Keep only the first ``n`` rows."""
+        """Return the first ``n`` rows.
+
+        Parameters
+        ----------
+        n : int
+            Number of rows.
+
+        Returns
+        -------
+        HistoryTable
+            The first rows.
+        """
         return replace(self, columns={name: column[:n] for name, column in self.columns.items()})
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return a DataFrame; ``backend`` is pandas, polars or pyarrow."""
+        """Return a DataFrame.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            The library of the DataFrame; by default the first installed.
+
+        Returns
+        -------
+        DataFrame
+            The columns of the table.
+        """
         from concordant.tables.frames import frame_of
 
         return frame_of(self.columns, backend)
 
     def to_rows(self) -> list[dict[str, Any]]:
-        """Return plain data, ready for JSON: a row each."""
+        """Return the rows as plain data, ready for JSON.
+
+        Returns
+        -------
+        list of dict
+            A dictionary by column for every row.
+        """
         plain = (column.tolist() if hasattr(column, "tolist") else column for column in self.columns.values())
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*plain, strict=True)]
 
     def written(self, n: int | None = None) -> tuple[list[str], list[list[str]], set[int]]:
-        """Return header, the first n rows as text, and the numbers of the columns that hold numbers."""
+        """Return the table as text cells.
+
+        Parameters
+        ----------
+        n : int, optional
+            Maximum number of rows; by default all.
+
+        Returns
+        -------
+        tuple
+            The header, the rows as text, and the indices of the numeric columns.
+        """
         shown = {name: self._shown(column, n) for name, column in self.columns.items()}
         ends = [shown.pop(name) for name in ("low", "high") if name in shown]
         write = number_format(shown["score"], [value for column in ends for value in column])
@@ -241,7 +356,18 @@ class HistoryTable:
         return list(column[:n].tolist() if hasattr(column, "tolist") else column[:n])
 
     def to_text(self, limit: int | None = None) -> str:
-        """Return aligned plain text, at most ``limit`` rows."""
+        """Return aligned plain text.
+
+        Parameters
+        ----------
+        limit : int, optional
+            Maximum number of rows; by default all.
+
+        Returns
+        -------
+        str
+            A header and a line per row.
+        """
         header, rows, right = self.written(limit)
         lines = align([header, *rows], right)
         if limit is not None and limit < len(self):
@@ -253,7 +379,7 @@ class HistoryTable:
 
 
 def _named(end: float, period: str | float, is_dated: bool) -> str:
-    """Return the name of a period from its end: its year, quarter or month, else its last moment."""
+    """Return the name of a period from its end: its year, quarter or month, else the end itself."""
     shown = shown_time(end, is_dated)
     if period == "year":
         return shown[:4]

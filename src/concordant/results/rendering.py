@@ -1,4 +1,4 @@
-"""How a ranking is written: plain data for JSON, aligned text, and HTML for notebooks.
+"""Render a ranking as plain data for JSON, aligned text, or HTML for notebooks.
 
 ``Ranking`` forwards its ``to_dict``, ``to_text``, ``written`` and ``_repr_html_`` to these functions.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def dict_of(ranking: Ranking) -> dict[str, object]:
-    """Return plain data, ready for JSON; the same keys for every method, absent parts None."""
+    """Return plain data, ready for JSON; the same keys for every method, with None for missing parts."""
     order, ranks = ranking.order, ranking.rank_in_order.tolist()
     labels = ranking.vocabulary.take(ranking.ranked_item)
     scores, low, high = (_listed(values, order) for values in (ranking.score, ranking.slot_low, ranking.slot_high))
@@ -53,7 +53,7 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
 
 
 def _listed(values: Floats | None, order: AnyArray) -> list[Any]:
-    """Return values in this order as a list; None for each where there are no values."""
+    """Return values in this order as a list; a list of None without values."""
     return [None] * len(order) if values is None else values[order].tolist()
 
 

@@ -1,4 +1,4 @@
-"""How certain a result is: intervals and further columns in slot order, and named warnings."""
+"""Uncertainty of a result: intervals and additional columns in slot order, and named warnings."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class Notice:
 
 @dataclass(frozen=True, eq=False)
 class Uncertainty(FrozenParts):
-    """How sure a result is, in slot order: ends of the score intervals, further columns, and trouble in finding them.
+    """The uncertainty of a result in slot order: ends of the score intervals, additional columns, and notices.
 
-    What takes time is found when first asked for: any object with such a function ``known`` can stand in its place.
+    Expensive parts are computed on first access: any object with a method ``known`` can be used instead.
     """
 
     low: Floats | None = None
@@ -49,18 +49,18 @@ class Uncertainty(FrozenParts):
     details: Mapping[str, AnyArray] = field(default_factory=dict)
     warnings: tuple[Notice, ...] = ()
     apart: Callable[[int], Floats | None] | None = None
-    """Standard errors of the differences between one slot and all of its instance, where scores are jointly known.
+    """Standard errors of the differences between one slot and all of its instance, if the joint distribution is known.
 
-    NaN where two scores cannot be compared.
+    NaN if two scores cannot be compared.
     """
 
     def known(self) -> Uncertainty:
-        """Return itself: everything is computed already."""
+        """Return itself: everything is already computed."""
         return self
 
 
 class Uncertain(Protocol):
-    """What can say how sure a result is."""
+    """An object that provides the uncertainty of a result."""
 
     def known(self) -> Uncertainty:
         """Return the uncertainty, computed on the first call."""
@@ -68,7 +68,7 @@ class Uncertain(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PartialUncertainty:
-    """The uncertainty of some slots of a ranking, whose instances ``slot_ptr`` delimits."""
+    """The uncertainty of some slots of a ranking; ``slot_ptr`` delimits the instances."""
 
     whole: Uncertain
     slots: Int64s | slice

@@ -1,7 +1,6 @@
-"""Scorers: functions from rows of features to scores, with the gradient in their parameters.
+"""Scorers: functions from feature rows to scores, with gradients in their parameters.
 
 A scorer (table, linear, network; ``kernel`` maps features for the linear one) holds no data and no parameters: both are
-passed in, so that a solver may work through blocks of rows.
-
-``learn`` and solvers import from here; the room imports ``support`` and NumPy only.
+passed in, so that a solver can process blocks of rows. ``learn`` and solvers import from here; this package imports
+only ``support`` and NumPy.
 """

@@ -1,4 +1,4 @@
-"""What a scorer is."""
+"""Base class of scorers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Scorer(ABC):
         self.size = size  # the number of parameters
 
     def start(self, rng: np.random.Generator) -> Floats:
-        """Return the parameters to start from."""
+        """Return the initial parameters."""
         return np.zeros(self.size)
 
     @abstractmethod
@@ -37,7 +37,7 @@ class Scorer(ABC):
         """Return the gradient in the parameters of a function whose gradient in the scores is ``gradient``."""
 
     def penalised(self) -> Floats:
-        """Return 1 for every parameter the ridge penalty shrinks, 0 for the others (biases)."""
+        """Return 1 for every parameter with a ridge penalty, 0 for the others (biases)."""
         return np.ones(self.size)
 
     def in_raw_units(self, theta: Floats, mean: Floats, deviation: Floats) -> Floats:

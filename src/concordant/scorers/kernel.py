@@ -1,13 +1,13 @@
-"""Kernel expansions as a map of features, after which every linear model is a kernel model.
+"""Kernel feature maps, with which every linear model becomes a kernel model.
 
 With landmark rows Z and the kernel k, the map is
 
-    phi(x) = k(x, Z) U L^(-1/2),        k(Z, Z) = U L U'   (eigenvalues that are only rounding are dropped).
+    phi(x) = k(x, Z) U L^(-1/2),        k(Z, Z) = U L U'   (eigenvalues at rounding level are dropped).
 
-Then phi(x)'phi(z) = k(x, z) for landmarks, every function v'phi(x) is an expansion over the landmarks, and |v|^2 is
-exactly its squared norm in the kernel's space: a ridge penalty on v is the kernel machine's own penalty, and all
-losses and solvers of linear models serve. With all rows as landmarks the model is exact (the minimum lies in their
-span, by the representer theorem): O(n^3) time and O(n^2) memory. With m rows drawn at random it is the Nystroem
+Then phi(x)'phi(z) = k(x, z) for landmarks, every function v'phi(x) is an expansion over the landmarks, and |v|^2 is its
+squared norm in the reproducing kernel Hilbert space: a ridge penalty on v is the penalty of the kernel machine, so all
+losses and solvers of linear models can be used. With all rows as landmarks the model is exact (the minimum lies in
+their span, by the representer theorem): O(n^3) time and O(n^2) memory. With m rows drawn at random it is the Nystroem
 approximation: O(m^3 + n m F) time.
 
     linear k = x'z,   rbf k = exp(-gamma |x - z|^2),   polynomial k = (gamma x'z + 1)^degree
@@ -34,7 +34,7 @@ MAX_LANDMARKS = 20_000  # 3 GB of inner products
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its settings: k(x, z) of all rows of two matrices, in float64."""
+    """A kernel with its settings: k(x, z) for all rows of two matrices, in float64."""
 
     name: str = "rbf"
     gamma: float = 1.0
@@ -60,7 +60,7 @@ class Kernel:
 
 @dataclass(frozen=True, eq=False)
 class KernelMap:
-    """A fitted map: arrays and settings only. Without ``projection`` it returns k(x, Z) itself."""
+    """A fitted feature map: arrays and settings only. Without ``projection`` it returns k(x, Z)."""
 
     learns: ClassVar[Mapping[str, Kind]] = {
         "kernel": Text(choices=("linear", "rbf", "polynomial")),
@@ -87,7 +87,7 @@ class KernelMap:
         components: int | None = None,
         rng: np.random.Generator | None = None,
     ) -> KernelMap:
-        """Take all rows of X as landmarks, or ``components`` of them drawn at random, and compute the projection."""
+        """Use all rows of X as landmarks, or ``components`` rows drawn at random, and compute the projection."""
         gamma = gamma_of(X) if gamma is None else gamma
         if components is not None and components < X.shape[0]:
             rng = rng or np.random.default_rng(0)
@@ -97,11 +97,11 @@ class KernelMap:
 
     @classmethod
     def expansion(cls, X: Matrix, kernel: str, *, gamma: float | None = None, degree: int = 3) -> KernelMap:
-        """Take all rows as landmarks, without a projection: a linear model then weights k(x, z) directly."""
+        """Use all rows as landmarks, without a projection: a linear model then weights k(x, z) directly."""
         if X.shape[0] > MAX_LANDMARKS:
             raise InputError(
-                f"A kernel over {X.shape[0]:,} rows needs all their inner products, too many to hold: "
-                "give " + arg("components", 1000) + " (or so) to draw rows for the expansion."
+                f"A kernel over {X.shape[0]:,} rows needs all their inner products, which take too much memory: "
+                "give " + arg("components", 1000) + " (for example) to use a random sample of rows as landmarks."
             )
         landmarks = X.copy() if isinstance(X, np.ndarray) else np.asarray(X.toarray())
         return cls(kernel, gamma_of(X) if gamma is None else gamma, degree, landmarks)
@@ -130,7 +130,7 @@ class KernelMap:
 
 
 def inverse_root(gram: AnyArray) -> Floats:
-    """Return U L^(-1/2) of a matrix of inner products U L U', dropping eigenvalues that are only rounding."""
+    """Return U L^(-1/2) of a Gram matrix U L U', dropping eigenvalues at rounding level."""
     value, vector = np.linalg.eigh(gram.astype(np.float64, copy=False))
     kept = value > max(float(value[-1]), 0.0) * len(value) * np.finfo(gram.dtype).eps
     return np.ascontiguousarray(vector[:, kept] / np.sqrt(value[kept]))
@@ -150,7 +150,7 @@ def gamma_of(X: Matrix) -> float:
 
 
 def _squares(X: Matrix) -> Floats:
-    """Return the squared length of every row."""
+    """Return the squared norm of every row."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", X, X, dtype=np.float64), np.float64)
     return np.asarray(X.multiply(X).sum(axis=1), np.float64).reshape(-1)

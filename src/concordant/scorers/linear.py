@@ -1,4 +1,4 @@
-"""A linear scorer: score = x'w, on dense or sparse rows.
+"""A linear scorer: score = x'w, for dense or sparse rows.
 
 Products keep the type of X: a float64 vector against a float32 matrix would make NumPy copy the matrix.
 """

@@ -2,10 +2,10 @@
 
     f(x) = v' g(W2' g(W1' x + b1) + b2)        (one layer: v' g(W1' x + b1)),   g = tanh or relu
 
-No bias on the output: adding a constant to all scores changes no ranking. The parameters lie one after the other in a
-flat float64 vector (W1, b1, W2, b2, v); products are done in the type of X, on dense or sparse rows. A pass over n
-rows costs 2 n F h + 2 n h^2 multiplications forward and about twice that back, and keeps n h activations, so the
-objective works in blocks. The loss is not convex in the parameters: another seed may end elsewhere.
+The output has no bias, because adding a constant to all scores changes no ranking. The parameters are stored in a flat
+float64 vector (W1, b1, W2, b2, v); products use the dtype of X, for dense or sparse rows. A pass over n rows costs 2 n
+F h + 2 n h^2 multiplications forward and about twice that back, and keeps n h activations, so the objective works in
+blocks. The loss is not convex in the parameters: another seed may reach another local minimum.
 
 Reference: D. Rumelhart, G. Hinton, R. Williams, Learning representations by back-propagating errors, Nature 1986.
 """
@@ -21,7 +21,7 @@ from concordant.types import AnyArray, Floats
 
 
 class Network(Scorer):
-    """Score rows by a network with ``layers`` hidden layers of ``hidden`` units."""
+    """Score rows by a network with ``layers`` hidden layers of ``hidden`` units each."""
 
     is_linear: ClassVar[bool] = False
 

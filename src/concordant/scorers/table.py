@@ -1,8 +1,8 @@
 """A table of scores: one weight per item, score = w[item].
 
-With it a loss of learning to rank becomes a method of aggregation: a query is a ballot, a row stands for an item.
+With it a loss of learning to rank becomes an aggregation method: a query is a ballot, a row is an item.
 RankNet's loss then gives the scores of Bradley-Terry, ListMLE's those of Plackett-Luce, the losses of Davidson and of
-Rao and Kupper those of their models. Scores are known up to a constant; a small ridge penalty fixes it.
+Rao and Kupper those of their models. Scores are identified up to a constant, which a small ridge penalty fixes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Solvers of smooth problems: they see only functions of vectors.
+"""Optimisation solvers for learning to rank and consensus orders.
 
 ``objective`` joins scorer, loss and penalty; ``lbfgs``, ``newton``, ``dual``, ``bundle`` and ``stochastic`` minimise
-it; ``ordering`` searches orders of least cost. ``learn`` and distance methods import from here; the room imports
+it; ``ordering`` finds orders of minimum cost. ``learn`` and distance methods import from here; this package imports
 losses, scorers and kernels.
 """

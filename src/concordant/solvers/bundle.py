@@ -1,22 +1,21 @@
-"""A bundle method: minimise a convex mean loss plus ridge, kinks allowed, with a bound on what is left to gain.
+"""Bundle method: minimise a convex, possibly non-smooth mean loss plus a ridge penalty, with a duality gap.
 
-Every evaluation of the loss R at a point gives a plane that lies below it, R(w) >= a_i'w + b_i. The best point under
-all planes together,
+Each evaluation of the loss R gives a cutting plane, R(w) >= a_i'w + b_i. The minimiser of the piecewise linear model,
 
     max_i (a_i'w + b_i) + alpha/2 |w|^2,
 
-is a small quadratic programme over the weights of the planes, and its value is a lower bound of the objective: the
-*duality gap* is the best value met minus that bound, so the search knows when it is done.
+solves a small quadratic programme over the weights of the planes, and its value is a lower bound of the objective. The
+*duality gap* is the best value found minus that bound, and gives the stopping rule.
 
-Where to evaluate next decides how many passes over the data are needed. The minimum under the planes itself jumps
-about while there are few planes. So the search has two phases, which share their planes:
+The choice of the next point decides how many passes over the data are needed. The minimiser of the model is unstable
+while there are few planes, so the search has two phases, which share their planes:
 
-1. quasi-Newton descent. The mean of many hinges is all but smooth, and this phase alone usually closes the gap in
-   ten to thirty passes. It ends when steps hardly help, which at a kink may be too early;
-2. proximal steps: minimise the planes plus rho/2 |w - best|^2, with rho kept such that the planes promise a fair
-   share of the gap. This converges for every convex loss.
+1. quasi-Newton descent. The mean of many hinge losses is nearly smooth, and this phase alone usually closes the gap in
+ten to thirty passes. It ends when steps no longer help, which may be too early at a kink; 2. proximal steps: minimise
+the planes plus rho/2 |w - best|^2, with rho adjusted so that the predicted decrease is a fixed share of the gap. This
+converges for every convex loss.
 
-A pass costs the two products with X and the loss; the programme over m planes costs O(m^3), no pass.
+A pass costs two products with X and the loss; the programme over m planes costs O(m^3) and no pass.
 
 References: C. Teo et al., Bundle methods for regularized risk minimization, JMLR 2010; C. Lemarechal, A. Nemirovskii,
 Y. Nesterov, New variants of bundle methods, Math. Programming 1995.
@@ -43,7 +42,7 @@ MAX_PLANES = 600
 
 @dataclass(frozen=True)
 class Bounded(lbfgs.Minimum):
-    """Where a search ended, and by how much at most its value exceeds the minimum."""
+    """The result of a search, with a bound on how much its value exceeds the minimum."""
 
     gap: float
 
@@ -87,7 +86,7 @@ class _Search:
         self.is_over = False
 
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
-        """Return objective and gradient at a point; add the tangent plane of the loss, and remember the best point."""
+        """Return objective and gradient at a point; add the cutting plane of the loss, and update the best point."""
         value, gradient = self.objective(point)
         penalty_slope = self.objective.alpha * point
         slope = gradient - penalty_slope
@@ -109,10 +108,10 @@ class _Search:
 
 
 class _Planes:
-    """Planes below the loss, with the inner products of their slopes."""
+    """Cutting planes of the loss, with the Gram matrix of their slopes."""
 
     def __init__(self, alpha: float, size: int) -> None:
-        """Start without planes of ``size`` variables, under a ridge penalty alpha/2 |w|²."""
+        """Start without planes, for ``size`` variables and a ridge penalty alpha/2 |w|²."""
         self.alpha = alpha
         self.slope, self.offset, self.inner = np.zeros((0, size)), np.zeros(0), np.zeros((0, 0))
         # the last weights of the planes, to start from: without and with a proximal term
@@ -154,11 +153,10 @@ class _Planes:
 
 
 def _on_simplex(square: Floats, linear: Floats, share: Floats, max_steps: int = 200) -> Floats:
-    """Minimise x'Sx/2 - l'x over x >= 0, sum x = 1, by an active set begun at ``share``.
+    """Minimise x'Sx/2 - l'x over x >= 0, sum x = 1, by an active-set method started at ``share``.
 
-    The entries that are not zero solve a linear system; one that would turn negative leaves on the way there, and
-    the zero entry with the steepest descent enters. Every x on the way is feasible, so an early end still gives a
-    valid bound.
+    The non-zero entries solve a linear system; an entry that would become negative leaves the active set, and the zero
+    entry with the steepest descent enters. Every iterate is feasible, so stopping early still gives a valid bound.
     """
     count = len(linear)
     square = square + (1e-13 * float(np.trace(square)) / count or 1.0) * np.eye(count)  # planes may repeat

@@ -1,15 +1,16 @@
-"""Coordinate descent on the dual of the ranking support vector machine: exact, for few pairs or with a kernel.
+"""Dual coordinate descent for ranking support vector machines, for few pairs or with a kernel.
 
     primal   min_w  |w|^2 / 2 + sum_p cap_p max(0, 1 - w'(x_i - x_j))            pair p: row i over row j
     dual     max_a  sum_p a_p - |sum_p a_p (x_i - x_j)|^2 / 2,   0 <= a_p <= cap_p,   w = sum_p a_p (x_i - x_j)
 
-One multiplier is moved to its best value at a time, in random order. Only inner products of rows appear, so rows may
-stand for their images under a kernel: the inner product of two differences is
-k(i, r) - k(i, s) - k(j, r) + k(j, s). Between rounds the gap between primal and dual is computed from scratch, which
-also keeps rounding errors from piling up, and pairs that rest at a bound are left out of the next round.
+One multiplier at a time is set to its optimum, in random order. Only inner products of rows appear, so a kernel can
+replace them: the inner product of two differences is k(i, r) - k(i, s) - k(j, r) + k(j, s). Between rounds the duality
+gap is computed from scratch, which also prevents rounding errors from accumulating, and pairs at a bound are left out
+of the next round (shrinking).
 
-A step costs O(F) with features, O(n) with a kernel (and O(1) where nothing moves); memory is O(pairs), plus n x n
-inner products with a kernel. Where pairs are many, use the bundle method, whose cost does not depend on their number.
+A step costs O(F) with features, O(n) with a kernel (and O(1) if the multiplier does not change); memory is O(pairs),
+plus n x n inner products with a kernel. For many pairs use the bundle method, whose cost does not depend on their
+number.
 
 Reference: C. Hsieh et al., A dual coordinate descent method for large-scale linear SVM, ICML 2008.
 """
@@ -47,7 +48,7 @@ def minimise_dual(
 ) -> Bounded:
     """Minimise mean hinge loss + alpha/2 |w|^2 until the duality gap is below ``tolerance`` relative to the value.
 
-    The pairs' weights count relative to their sum. The point is in terms of ``space``: weights of features, or
+    Pair weights are divided by their sum. The point is in terms of ``space``: weights of features, or
     coefficients of rows.
     """
     total = float(pairs.weight.sum()) or 1.0
@@ -74,19 +75,19 @@ def minimise_dual(
 
 
 class Space(ABC):
-    """Where the rows live: their features, or their inner products."""
+    """The representation of rows: their features, or their inner products."""
 
     n_rows: int
 
     @abstractmethod
     def at(self, coefficient: Floats) -> tuple[Floats, Floats, float]:
-        """Return the point w = sum of coefficients times rows (in the space's terms), all rows' scores, and |w|²."""
+        """Return w = sum of coefficients times rows (in this representation), the scores of all rows, and |w|²."""
 
     @abstractmethod
     def descend(
         self, pairs: Pairs, cap: Floats, order: Int64s, multiplier: Floats, point: Floats, scores: Floats
     ) -> Floats:
-        """Return the multipliers after a coordinate step on every pair of ``order``, in turn."""
+        """Return the multipliers after a coordinate step on each pair of ``order``."""
 
 
 class FeatureSpace(Space):
@@ -119,7 +120,7 @@ class KernelSpace(Space):
         """Return the space of the inner products of rows of features (a linear kernel)."""
         if X.shape[0] > MAX_ROWS:
             raise InputError(
-                f"The dual needs the inner products of all {X.shape[0]:,} sparse rows: use "
+                f"The dual solver needs the inner products of all {X.shape[0]:,} sparse rows: use "
                 + arg("solver", "bundle")
                 + " instead."
             )
@@ -139,9 +140,9 @@ class KernelSpace(Space):
 
 
 def _moving(multiplier: Floats, cap: Floats, slack: Floats) -> Int64s:
-    """Return the pairs to visit next: all but those at a bound whose gradient presses them against it firmly.
+    """Return the pairs to visit next: all except those at a bound with a gradient that clearly keeps them there.
 
-    Firmly: by more than the largest projected gradient of any pair.
+    Clearly means by more than the largest projected gradient of any pair.
     """
     projected = np.where(
         multiplier <= 0, np.maximum(slack, 0), np.where(multiplier >= cap, np.minimum(slack, 0), slack)

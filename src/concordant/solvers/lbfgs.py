@@ -1,7 +1,7 @@
 """Limited-memory quasi-Newton minimisation (SciPy's L-BFGS-B), the default for smooth losses.
 
-The first step tried has length 1. Where features are so large that the line search finds nothing lower on the way back
-from there, the descent begins again with a shorter one.
+The first trial step has length 1. If features are so large that the line search finds no decrease, the descent restarts
+with a shorter first step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Watch = Callable[[int, Floats, float], bool]  # (iteration, point, value) -> go 
 
 @dataclass(frozen=True)
 class Minimum:
-    """Where a search ended."""
+    """The result of a minimisation."""
 
     point: Floats
     value: float
@@ -81,7 +81,7 @@ class _Search:
         return Minimum(result.x * self.unit, float(result.fun), self.iterations, result.status == 0)
 
     def evaluate(self, point: Floats) -> tuple[float, Floats]:
-        """Return value and gradient in scaled coordinates; note whether the first gradient is 0 up to rounding."""
+        """Return value and gradient in scaled coordinates; record whether the first gradient is 0 up to rounding."""
         value, gradient = self.function(point * self.unit)
         if self.first_value == np.inf:
             self.first_value = value
@@ -89,7 +89,7 @@ class _Search:
         return value, gradient * self.unit
 
     def see(self, intermediate_result: object) -> None:
-        """Count an iteration that SciPy finished and remember its point; stop if ``watch`` returns False."""
+        """Count a finished iteration and store its point; stop if ``watch`` returns False."""
         value = float(intermediate_result.fun)  # type: ignore[attr-defined]
         if self.iterations == 0 and not value < self.first_value:  # the first step did not lower the value
             return

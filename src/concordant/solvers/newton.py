@@ -1,9 +1,9 @@
 """Truncated Newton minimisation: few passes over the data for smooth losses with a linear model.
 
-Every step solves H d = -g by conjugate gradients, stopped early while far from the minimum (the residual need only
-fall to the square root of the progress made so far), then halves the step until the value falls enough. A product
-with H costs as much as one evaluation, and the number of steps hardly depends on the number of features. For the
-squared hinge, which is quadratic between its kinks, a handful of steps reach the exact minimum.
+Each step solves H d = -g by conjugate gradients, with a loose tolerance far from the minimum (the residual need only
+fall to the square root of the progress so far), followed by a backtracking line search. A product with H costs as much
+as one evaluation, and the number of steps hardly depends on the number of features. For the squared hinge, which is
+piecewise quadratic, a few steps reach the exact minimum.
 
 Reference: S. Nash, A survey of truncated-Newton methods, J. Comp. Appl. Math. 2000; for ranking: O. Chapelle,
 S. Keerthi, Efficient algorithms for ranking with SVMs, Information Retrieval 2010.
@@ -61,7 +61,7 @@ def minimise_newton(
 
 
 def _direction(hessian_times: Callable[[Floats], Floats], gradient: Floats, target: float) -> Floats:
-    """Solve H d = -g by conjugate gradients until the residual is below ``target`` or H stops being positive."""
+    """Solve H d = -g by conjugate gradients until the residual is below ``target`` or the curvature is not positive."""
     step, residual = np.zeros_like(gradient), -gradient
     direction, square = residual.copy(), float(gradient @ gradient)
     for products in range(min(MAX_PRODUCTS, 2 * len(gradient) + 10)):
@@ -82,10 +82,10 @@ def _direction(hessian_times: Callable[[Floats], Floats], gradient: Floats, targ
 def _search(
     objective: Smooth, point: Floats, value: float, gradient: Floats, step: Floats
 ) -> tuple[Floats, float, Floats] | None:
-    """Halve the step until the value falls enough (Armijo's condition); return point, value and gradient, or None.
+    """Backtracking line search with Armijo's condition; return point, value and gradient, or None.
 
-    Next to the minimum the value is dominated by rounding, but the gradient is not: a whole step that leaves the value
-    the same within rounding, and at most half of the gradient, is accepted.
+    Near the minimum rounding dominates the value but not the gradient: a full step that leaves the value unchanged
+    within rounding and at least halves the gradient is accepted.
     """
     slope, rounding = float(gradient @ step), ROUNDING * max(abs(value), 1.0)
     for halvings in range(40):

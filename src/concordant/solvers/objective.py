@@ -1,10 +1,10 @@
-"""What the solvers minimise: the mean loss of a scorer on labelled queries or pairs, plus a ridge penalty.
+"""The training objective: the mean loss of a scorer on labelled queries or pairs, plus a ridge penalty.
 
     J(theta) = sum_q weight_q loss_q(f(X_q; theta)) / total + alpha/2 |theta|^2
 
-Queries are worked through in blocks that fit the processor's cache: scores, loss and gradient of a block are done
-before the next one is read, so that one evaluation moves X from memory once, not twice, and keeps only one block's
-intermediate results. Reference of the gain: ``python -m benchmarks learning-losses``.
+Queries are processed in blocks that fit the processor's cache: scores, loss and gradient of a block are computed before
+the next block is read, so that one evaluation reads X from memory once instead of twice and stores only one block's
+intermediate results. ``python -m benchmarks learning-losses`` measures the speed-up.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Objective:
         alpha: float = 0.0,
         queries_per_block: int | None = None,
     ) -> None:
-        """Cut the data into blocks of ``queries_per_block`` queries or pairs, by default as many as fit the cache."""
+        """Split the data into blocks of ``queries_per_block`` queries or pairs, by default as many as fit the cache."""
         self.scorer, self.loss, self.X, self.data, self.alpha = scorer, loss, X, data, alpha
         self.queries_per_block = queries_per_block
         n_loss_parameters = len(loss.own_start)
@@ -64,7 +64,7 @@ class Objective:
             self.blocks = list(_cut(X, data, queries_per_block))
 
     def start(self, rng: np.random.Generator) -> Floats:
-        """Return the parameters to begin with."""
+        """Return the initial parameters."""
         return np.concatenate([self.scorer.start(rng), np.array(self.loss.own_start, float)])
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
@@ -73,7 +73,7 @@ class Objective:
         return self.with_penalty(theta, value / self.total, gradient / self.total)
 
     def sums(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the summed loss and its gradient, without penalty: what adds up over parts of the data."""
+        """Return the summed loss and its gradient, without penalty; both are additive over parts of the data."""
         value, gradient = 0.0, np.zeros(self.size)
         for block in self.blocks:
             part, slope = self.of_block(theta, block)
@@ -101,7 +101,7 @@ class Objective:
         return evaluation.value, self._joined(self.scorer.backward(X, weights, cached, score_gradient), evaluation)
 
     def descend(self, theta: Floats, visits: Int64s, step: Step) -> tuple[Floats, float] | None:
-        """Take a plain gradient step per block visited, all in one kernel call; None if that is not possible here."""
+        """Take a plain gradient step per block visited, all in one kernel call; None if no kernel supports it."""
         if self.queries_per_block != 1 or not isinstance(self.data, Queries) or self.loss.own_start:
             return None
         if not isinstance(self.scorer, Linear) or not isinstance(self.X, np.ndarray) or not self.X.flags.c_contiguous:
@@ -111,13 +111,13 @@ class Objective:
     def hessian(self, theta: Floats) -> Callable[[Floats], Floats]:
         """Return the Hessian at ``theta`` as a function that multiplies a direction: X'(H (X d)).
 
-        Scores at ``theta`` are computed once and kept (one number per position), so that a product costs the same
-        two matrix-vector products as an evaluation.
+        Scores at ``theta`` are computed once and stored (one number per position), so that a product costs two
+        matrix-vector products, like an evaluation.
         """
         if not self.scorer.is_linear or self.loss.own_start:
             raise NeedError(
-                "Newton's method needs second derivatives, which are known for linear models and kernels and for "
-                "losses without parameters of their own: use " + arg("solver", "lbfgs") + " instead."
+                "Newton's method needs a Hessian, which is available for linear models and kernels with losses that "
+                "have no parameters: use " + arg("solver", "lbfgs") + " instead."
             )
         layouts = [_as_queries(block) for block in self.blocks]
         scores = [self.scorer.scores(self._features(block), theta)[block.place] for block in layouts]
@@ -146,7 +146,7 @@ class Objective:
 
 
 def _cut(X: Matrix, queries: Queries, queries_per_block: int | None) -> Iterator[Block[Queries | Pairs]]:
-    """Cut queries into blocks; into one if rows of different queries are mixed and no size was asked for."""
+    """Split queries into blocks; into one block if rows of different queries are interleaved and no size is given."""
     if not queries.is_grouped or not isinstance(X, np.ndarray):
         if queries_per_block is None:
             yield Block(ALL, queries, queries.row)
@@ -164,7 +164,7 @@ def _cut(X: Matrix, queries: Queries, queries_per_block: int | None) -> Iterator
 
 
 def _ends(X: AnyArray, queries: Queries, queries_per_block: int | None) -> list[int]:
-    """Return where blocks end, counted in queries (the first query after each block)."""
+    """Return the ends of blocks as query numbers (the first query after each block)."""
     count = len(queries)
     if queries_per_block is not None:
         return [min(first + queries_per_block, count) for first in range(0, count, queries_per_block)]
@@ -174,7 +174,7 @@ def _ends(X: AnyArray, queries: Queries, queries_per_block: int | None) -> list[
 
 
 def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block[Queries | Pairs]]:
-    """Cut pairs into blocks, each spread over the whole list: neighbours in a list are often alike."""
+    """Split pairs into blocks, each spread over the whole list, because neighbouring pairs are often similar."""
     if pairs_per_block is None:
         yield Block(ALL, pairs, np.zeros(0, np.int64))
         return
@@ -189,7 +189,7 @@ def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block[Quer
 
 
 def _as_queries(block: Block[Queries | Pairs]) -> Block[Queries]:
-    """Return explicit pairs as queries of two positions, so that Hessians of pairs need no code of their own."""
+    """Return explicit pairs as queries of two positions, so that their Hessian needs no separate code."""
     pairs = block.data
     if isinstance(pairs, Queries):
         return Block(block.rows, pairs, block.place)

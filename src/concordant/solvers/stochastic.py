@@ -2,10 +2,10 @@
 
 Every pass visits all batches (the blocks of the objective) in a new random order. The gradient of a batch, times the
 number of batches, estimates the gradient of the whole mean loss; the ridge penalty is added at every step, so the
-expected step descends the whole objective whatever the size of the batches. For losses whose gradient is itself an
-estimate, for networks, and where data are plentiful. There is no stopping rule inside: ``watch`` sees the parameters
-once per pass, with the mean loss met on the way. Plain steps of single queries on a linear model are one kernel call
-per pass where the loss has a kernel for them (LambdaRank): so little work in a step would be lost among the calls.
+expected step is along the gradient of the objective for any batch size. Use it for losses with stochastic gradients,
+for networks, and for large data. It has no stopping rule: ``watch`` receives the parameters and the mean loss once per
+pass. For plain steps of single queries on a linear model, a pass is one kernel call if the loss has a kernel for it
+(LambdaRank), because the overhead of a call per step would dominate.
 
 References: H. Robbins, S. Monro, A stochastic approximation method, 1951; D. Kingma, J. Ba, Adam, ICLR 2015.
 """
@@ -38,7 +38,7 @@ def minimise_stochastic(
     """Descend batch by batch for ``passes`` passes over the data, or until ``watch`` returns False.
 
     The batches are the blocks of the objective: build it with ``queries_per_block``. With ``average``, the mean of the
-    points of the last pass is watched and returned, which is less random than its last point.
+    iterates of the last pass is watched and returned, which is less noisy than the last iterate.
     """
     theta = start.copy()
     blocks = objective.blocks
@@ -85,14 +85,14 @@ def _plain(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
 def _adam(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
     """Return Adam's update, in place: a running mean of gradients over the root of that of their squares.
 
-    Both are kept as plain discounted sums; the sums of their weights so far, which turn them into means, enter as two
-    numbers: at one query per step the number of array operations decides the speed.
+    Both are stored as discounted sums and normalised by two scalar weights (bias correction), which saves array
+    operations: with one query per step their number decides the speed.
     """
     sums, squares, update = np.zeros_like(theta), np.zeros_like(theta), np.empty_like(theta)
     decay = decay_squares = 1.0
 
     def move(gradient: Floats) -> None:
-        """Take a step in place, using up ``gradient`` as work space."""
+        """Take a step in place; ``gradient`` is overwritten as work space."""
         nonlocal sums, squares, update, theta, decay, decay_squares
         decay *= FORGET
         decay_squares *= FORGET_SQUARES

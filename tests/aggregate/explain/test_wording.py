@@ -34,12 +34,12 @@ def test_every_instance_of_any_ballots_is_explained(name):
 
 def test_a_runoff_says_who_goes_out_and_where_the_ballots_go():
     told = cc.rank(TENNESSEE, "instant-runoff").explain()
-    assert told.reasons[0].title == "K comes first by instant runoff"
+    assert told.reasons[0].title == "K wins under instant runoff"
     assert list(told.reasons[0].sentences) == [
         "K wins with 58 of the 100 ballots that still count in round 3.",
-        "Round 1: 100 first preferences are counted. C has the fewest votes and goes out.",
-        "Round 2: The votes of C go on: 15 to K. N has the fewest votes and goes out.",
-        "Round 3: The votes of N go on: 26 to K. K is elected. M has the fewest votes and goes out.",
+        "Round 1: 100 first preferences are counted. C has the fewest votes and is excluded.",
+        "Round 2: The votes of C are transferred: 15 to K. N has the fewest votes and is excluded.",
+        "Round 3: The votes of N are transferred: 26 to K. K is elected. M has the fewest votes and is excluded.",
     ]
     assert told.reasons[1].rows[0] == ["K", "17", "32", "58"]
     assert told.reasons[1].rows[3] == ["C", "15", "", ""]
@@ -63,12 +63,16 @@ def test_long_counts_are_told_in_several_tables():
 
 def test_votes_are_told_with_the_lead():
     told = cc.rank(TENNESSEE, "plurality").explain()
-    assert told.reasons[0].sentences[0] == "M is first on 42 of 100 ballots (42.0 %), 16 more than N."
+    assert told.reasons[0].sentences[0] == "M is first on 42 of 100 ballots (42.0%), 16 more than N."
 
 
 def test_eliminations_say_what_decided():
-    assert "Round 1: M goes out with 58 last places." in cc.rank(TENNESSEE, "coombs").explain().reasons[0].sentences
-    assert "Round 1: K goes out with -86 net points." in cc.rank(TENNESSEE, "baldwin").explain().reasons[0].sentences
-    assert "Round 1: M and K go out with points below the mean of 0." in (
+    assert (
+        "Round 1: M is eliminated with 58 last places." in cc.rank(TENNESSEE, "coombs").explain().reasons[0].sentences
+    )
+    assert (
+        "Round 1: K is eliminated with -86 net points." in cc.rank(TENNESSEE, "baldwin").explain().reasons[0].sentences
+    )
+    assert "Round 1: M and K are eliminated with net points below the mean of 0." in (
         cc.rank(TENNESSEE, "nanson").explain().reasons[0].sentences
     )

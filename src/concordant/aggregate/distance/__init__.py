@@ -1,1 +1,1 @@
-"""Consensus of least distance: exact Kemeny, its approximations, and Lehmer codes."""
+"""Consensus rankings of minimum distance: exact Kemeny, approximations, and Lehmer codes."""

@@ -1,4 +1,4 @@
-"""Input ballots as consensus rankings: which of them costs least."""
+"""Input ballots as candidate consensus rankings, and the one with the smallest cost."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from concordant.types import Int64s
 
 
 def best_ballots(prefs: Preferences, costs: PairCosts) -> Int64s:
-    """Return the ballot of every instance that costs least as a consensus (-1 where there is none).
+    """Return the ballot of every instance with the smallest cost as a consensus (-1 if there is none).
 
-    Which of several equally cheap ballots is taken does not depend on their order.
+    The choice among ballots of equal cost does not depend on their order.
     """
     cost = kernels.ballot_totals(views.ballots(prefs), costs.before, costs.tied)  # each as the consensus
     lowest_cost = -max_by(prefs.instance_of_ballot, -cost, prefs.n_instances, -np.inf)
@@ -37,7 +37,7 @@ def in_canonical_order(prefs: Preferences, q: int, ballots: Int64s) -> Int64s:
 
 
 def draw_ballots(prefs: Preferences, uniform: float) -> Int64s:
-    """Draw a ballot of every instance with probability proportional to its weight, all with the same uniform number."""
+    """Draw a ballot of every instance with probability proportional to its weight, using one uniform number for all."""
     drawn = np.full(prefs.n_instances, -1, np.int64)
     for q, ballots in views.ballots_by_instance(prefs):
         ordered = in_canonical_order(prefs, q, ballots)
@@ -47,7 +47,7 @@ def draw_ballots(prefs: Preferences, uniform: float) -> Int64s:
 
 
 def tiers_of(prefs: Preferences, ballot_by_instance: Int64s) -> Int64s:
-    """Return, by slot, the tier in the ballot chosen for its instance; all tied where there is none."""
+    """Return the tier of each slot on the ballot chosen for its instance; all tied if there is none."""
     tier = np.full(prefs.n_slots, np.iinfo(np.int64).max)
     is_chosen = np.zeros(prefs.n_ballots, bool)
     is_chosen[ballot_by_instance[ballot_by_instance >= 0]] = True
@@ -59,8 +59,8 @@ def tiers_of(prefs: Preferences, ballot_by_instance: Int64s) -> Int64s:
 def better_of(prefs: Preferences, costs: PairCosts, tier: Int64s) -> Int64s:
     """Return, for every instance, the cheaper of the ranking given and the best ballot.
 
-    Ties of the ballot are broken by net wins, then neighbours whose majority prefers the opposite order are swapped
-    (local Kemenisation), which never costs more.
+    Ties of the ballot are broken by net wins; then neighbours are swapped if a majority prefers the opposite order
+    (local Kemenisation), which never increases the cost.
     """
     ballot = best_ballots(prefs, costs)
     order = costs.orders(tiers_of(prefs, ballot))

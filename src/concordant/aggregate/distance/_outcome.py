@@ -1,4 +1,4 @@
-"""What the distance methods share: from the tiers of a consensus to its points and its total distance."""
+"""Base of the distance methods: points and total distance of a consensus, given its tiers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from concordant.types import Floats, Int64s
 
 
 class ByDistance(WeighsMajorities):
-    """A consensus found from what every pair costs."""
+    """Base of methods that find a consensus from the costs of all pairs."""
 
     matrices = 8
     missing: str
@@ -28,7 +28,7 @@ class ByDistance(WeighsMajorities):
         """Return the tier of every slot in the consensus."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the number of candidates behind every slot (ties half), and the total distance."""
+        """Return the number of candidates ranked below every slot (ties half), and the total distance."""
         costs = pair_costs(prefs, self.missing)
         return finish(prefs, costs, self.tiers(prefs, costs))
 
@@ -42,9 +42,9 @@ def finish(
     warnings: tuple[Notice, ...] = (),
     model: object = None,
 ) -> Outcome:
-    """Return the outcome of a consensus: scores by tier, the total distance to all ballots and the mean by weight.
+    """Return the outcome of a consensus: scores by tier, and the total and mean distance to the ballots.
 
-    The score of a slot is the number of candidates behind its tier, plus half of those tied.
+    The score of a slot is the number of candidates in lower tiers, plus half of those tied with it.
     """
     total, weight = costs.total(tier), float(prefs.weight.sum())
     figures = {"total_distance": total, "mean_distance": total / weight if weight else 0.0, **(fit or {})}
@@ -52,7 +52,7 @@ def finish(
 
 
 def unranked(prefs: Preferences) -> tuple[Notice, ...]:
-    """Return a notice on candidates that no ballot ranks: their places are arbitrary."""
+    """Return a notice about candidates that no ballot ranks: their positions are arbitrary."""
     size = np.diff(prefs.slot_ptr)
     is_complete = np.diff(prefs.indptr) == size[prefs.instance_of_ballot]
     if len(np.unique(prefs.instance_of_ballot[is_complete])) == len(size):
@@ -62,12 +62,10 @@ def unranked(prefs: Preferences) -> tuple[Notice, ...]:
         return ()
     names = tuple(dict.fromkeys(prefs.items.take(prefs.slot_item[unnamed])))
     count = f"{len(unnamed)} candidate{'s' * (len(unnamed) > 1)}"
-    return (Notice("unranked-candidates", f"no ballot mentions {count}: their places are arbitrary", names),)
+    return (Notice("unranked-candidates", f"no ballot ranks {count}: their positions are arbitrary", names),)
 
 
 def draws_by_place(seed: int | None, repeats: int, costs: PairCosts) -> Floats:
-    """Draw a uniform number for every slot and run (runs x slots); slots at the same place of their instance share
-    it.
-    """
+    """Draw a uniform number per run and slot (runs x slots), shared by slots with the same index in their instances."""
     draw = np.random.default_rng(seed).random((repeats, int(np.diff(costs.slot_ptr).max())))
     return np.ascontiguousarray(draw[:, number_inside(costs.slot_ptr)])

@@ -1,11 +1,11 @@
 """FAS-Pivot: quicksort by majority, around random pivots.
 
-A random candidate is the pivot; those the majority puts before it go left, the others right, and both sides are sorted
-in the same way. The best of ``repeats`` runs is kept, and an input ballot instead if the best of them is cheaper
-(``pick-a-perm``), which together guarantees 11/7 of the optimum in expectation. Fast and simple; local-search is
-better at a similar price.
+A random candidate is the pivot; candidates that the majority prefers to it go left, the others right, and both sides
+are sorted recursively. The best of ``repeats`` runs is kept, or the best input ballot (``pick-a-perm``) if its cost is
+lower; together this guarantees 11/7 of the optimum in expectation. The method is fast and simple; local-search gives
+better results at a similar cost.
 
-Cost: the pairwise counts, then candidates² a run. Reference: N. Ailon, M. Charikar and A. Newman, Aggregating
+Cost: the pairwise counts, then candidates² per run. Reference: N. Ailon, M. Charikar and A. Newman, Aggregating
 inconsistent information: ranking and clustering, Journal of the ACM, 2008.
 """
 
@@ -29,7 +29,7 @@ from concordant.types import Int64s
 class FasPivot(ByDistance):
     """Quicksort by majority with random pivots, best of several runs."""
 
-    waives = {"neutrality": "the pivots are drawn by place in the input"}
+    waives = {"neutrality": "the pivots are drawn by position in the input"}
 
     repeats: int = param(10, "number of runs; the best result is kept", low=1, high=1e5)
     pick: bool = param(True, "return the best input ballot if its cost is lower")
@@ -37,7 +37,7 @@ class FasPivot(ByDistance):
     seed: int | None = param(0, "seed of the pivots", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
-        """Return the places in the cheapest of all runs, or of the best ballot."""
+        """Return the positions of the best run, or of the best ballot."""
         chance = costs.chance_before()
         priority = draws_by_place(self.seed, self.repeats, costs)
         orders = kernels.pivot_orders(costs.slot_ptr, chance, priority, np.zeros((self.repeats, 0)))

@@ -1,14 +1,14 @@
-"""FASLP-Pivot: pivoting on the fractional solution of the linear programme.
+"""FASLP-Pivot: randomised pivoting on the fractional solution of the Kemeny linear programme.
 
-The linear programme of exact Kemeny is solved without asking for whole numbers (HiGHS, triangle cuts in rounds); its
-x(i, j) is a degree to which i is before j. Pivoting then puts a candidate left of the pivot with that probability. The
-best of ``repeats`` runs is kept, and an input ballot instead if the best of them is cheaper: 4/3 of the optimum in
-expectation. Where the solution is whole, as it mostly is, the first run is the Kemeny optimum. The fit holds the bound
-the programme gives.
+The linear relaxation of the exact Kemeny programme is solved with HiGHS and triangle cuts; x(i, j) in [0, 1] is the
+degree to which i precedes j. Pivoting then puts candidate i left of pivot j with probability x(i, j). The best of
+``repeats`` runs is kept, or the best input ballot if its cost is lower: 4/3 of the optimum in expectation. If the
+solution is integral, as it usually is, the first run is the Kemeny optimum. The fit contains the lower bound of the
+programme.
 
 Cost: the pairwise counts, then a linear programme of candidates² variables per block of each instance (10 s for 100
-candidates with random votes, milliseconds where the majority has few cycles). Reference: N. Ailon, M. Charikar and
-A. Newman, Aggregating inconsistent information: ranking and clustering, Journal of the ACM, 2008.
+candidates with random votes, milliseconds if the majorities have few cycles). Reference: N. Ailon, M. Charikar and A.
+Newman, Aggregating inconsistent information: ranking and clustering, Journal of the ACM, 2008.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class FaslpPivot(WeighsMajorities):
     """Randomised pivot rounding of the Kemeny linear programme, best of several runs."""
 
     matrices = 20
-    waives = {"neutrality": "of several optimal solutions of the programme it takes the one it meets first"}
+    waives = {"neutrality": "it uses the first optimal solution of the programme that it finds"}
 
     repeats: int = param(10, "number of runs; the best result is kept", low=1, high=1e5)
     pick: bool = param(True, "return the best input ballot if its cost is lower")
@@ -51,7 +51,7 @@ class FaslpPivot(WeighsMajorities):
     seed: int | None = param(0, "seed of the pivots and the rounding", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the number of candidates behind every slot, the total distance and its lower bound."""
+        """Return the number of candidates ranked below every slot, the total distance and its lower bound."""
         deadline, is_late = Deadline(self.time_limit), False
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, allow_ties=False)
@@ -72,13 +72,13 @@ class FaslpPivot(WeighsMajorities):
         ranking = blocks.join(tier)
         # Pairs of different blocks cost in this ranking as little as they can.
         lower = costs.total(ranking) - blocks.total(tier) + float(bound @ blocks.unit)
-        reason = "time or memory did not suffice to solve the linear programme"
+        reason = "the linear programme was not solved within the limits of time and memory"
         late_notice = Notice("time-limit", reason + ": raise " + arg("time_limit"))
         chosen = better_of(prefs, costs, ranking) if self.pick else ranking
         return finish(prefs, costs, chosen, fit={"lower_bound": lower}, warnings=(late_notice,) if is_late else ())
 
     def _round(self, before: Floats, x: Floats) -> Int64s:
-        """Return the places in the cheapest of several runs of pivoting on the fractional solution ``x``."""
+        """Return the positions of the best of several pivoting runs on the fractional solution ``x``."""
         n = len(before)
         ptr, flat = np.array([0, n]), np.ascontiguousarray(before).reshape(-1)
         rng = np.random.default_rng(self.seed)

@@ -1,14 +1,15 @@
-"""Footrule-optimal aggregation: the permutation of least total Spearman footrule distance.
+"""Footrule-optimal aggregation: the permutation with the smallest total Spearman footrule distance.
 
-Putting candidate x at position p costs the sum over ballots of |position of x - p|; the cheapest permutation is an
-assignment problem. Tied candidates stand at the mean position of their tier, those a ballot leaves out at the mean of
-the free positions (``missing="last"``) or it says nothing of them (``"ignore"``). For permutations the footrule
-distance lies between the Kendall distance and twice of it, so the result costs at most twice the Kemeny optimum.
-The fit holds both totals.
+    cost(x at position p) = sum over ballots b of w_b |position_b(x) - p|
 
-Cost: a sort of the positions, then candidates³ per instance at worst. Reference: C. Dwork, R. Kumar, M. Naor and D.
-Sivakumar, Rank aggregation methods for the web, WWW 2001; R. Fagin et al., Comparing and aggregating rankings
-with ties, PODS 2004.
+The cheapest permutation solves an assignment problem. Tied candidates have the mean position of their tier. Candidates
+that a ballot leaves out have the mean of its free positions (``missing="last"``), or the ballot is ignored for them
+(``"ignore"``). For permutations the footrule distance lies between one and two times the Kendall distance, so the
+result costs at most twice the Kemeny optimum. The fit contains both totals.
+
+Cost: a sort of the positions, then at most candidates³ per instance. Reference: C. Dwork, R. Kumar, M. Naor and D.
+Sivakumar, Rank aggregation methods for the web, WWW 2001; R. Fagin et al., Comparing and aggregating rankings with
+ties, PODS 2004.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ class Footrule(WeighsMajorities):
 
     matrices = 16
     waives = {
-        "neutrality": "of several optimal assignments one is taken",
-        "condorcet_consistency": "the middle of the positions decides, not the majority of the pairs",
+        "neutrality": "it returns one of several optimal assignments",
+        "condorcet_consistency": "it minimises displacements, not discordant pairs",
     }
 
     missing: str = options.missing(choices=("auto", "last", "ignore"))
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the number of candidates behind every slot, and the totals of both distances."""
+        """Return the number of candidates ranked below every slot, and the totals of both distances."""
         from scipy.optimize import linear_sum_assignment
 
         missing = views.resolve_missing(prefs, self.missing)

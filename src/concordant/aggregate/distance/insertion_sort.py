@@ -1,11 +1,11 @@
-"""InsertionSort comparison: insert candidates in random order, each rising while the majority agrees.
+"""Insertion sort by majority, in random order.
 
-A candidate starts at the end of the ranking so far and moves up past the one above as long as more ballots prefer it to
-that one. The result is locally Kemeny optimal: no two neighbours should change places. The best of ``repeats`` random
-insertion orders is kept. A weak baseline, and a quick way to many different local optima.
+Each candidate is inserted at the end of the ranking so far and moves up while a majority prefers it to the one above.
+The result is locally Kemeny optimal: swapping two neighbours does not improve it. The best of ``repeats`` random
+insertion orders is kept. The method is a weak baseline, and a quick way to many different local optima.
 
-Cost: the pairwise counts, then candidates² a run at most. Reference: C. Dwork, R. Kumar, M. Naor and D. Sivakumar, Rank
-aggregation methods for the web, WWW 2001.
+Cost: the pairwise counts, then at most candidates² per run. Reference: C. Dwork, R. Kumar, M. Naor and D. Sivakumar,
+Rank aggregation methods for the web, WWW 2001.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from concordant.types import Int64s
 class InsertionSort(ByDistance):
     """Insertion sort by majority in random order, best of several runs."""
 
-    waives = {"neutrality": "the insertion orders are drawn by place in the input"}
+    waives = {"neutrality": "the insertion orders are drawn by position in the input"}
 
     repeats: int = param(10, "number of insertion orders; the best result is kept", low=1, high=1e5)
     missing: str = options.missing()
     seed: int | None = param(0, "seed of the insertion orders", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
-        """Return the places in the cheapest of all runs."""
+        """Return the positions of the best run."""
         instance = views.instance_of_slot(prefs)
         draws = draws_by_place(self.seed, self.repeats, costs)
         sequence = np.stack([np.lexsort((row, instance)) - costs.first_slot for row in draws])

@@ -1,26 +1,28 @@
-"""Exact Kemeny: the ranking of least total distance to all ballots, with a proof.
+"""Exact Kemeny: the ranking with the smallest total distance to all ballots, proven optimal.
 
-The distance of two rankings counts the pairs they order differently, and one half for each pair only one of them ties.
-The consensus of least total distance is the maximum-likelihood ranking of a Mallows model and the only rule that is
-neutral, consistent and Condorcet (Young and Levenglick). Finding it is NP-hard; most real elections are easy:
+The Kemeny distance of two rankings is the number of discordant pairs, plus one half for each pair that only one of them
+ties. The consensus is the maximum-likelihood ranking of a Mallows model and the only rule that is neutral, consistent
+and Condorcet (Young and Levenglick). Finding it is NP-hard, but most real elections are easy:
 
-1. Candidates fall into blocks that some optimal ranking keeps apart (strongly connected components of the majorities).
-2. A block of up to 18 candidates (14 with ties) is solved by dynamic programming over sets, which counts the optima.
-3. A larger one by a linear programme with triangle cuts in rounds (HiGHS). Its bound is rounded up to the next total
-   that can occur; local search from its solution gives rankings; when the two meet, that is the proof.
-4. Where they do not, reduced costs fix most pairs, and branch and cut decides the rest.
+1. Candidates are divided into blocks that some optimal ranking keeps separate (strongly connected components of the
+   majority graph).
+2. A block of up to 18 candidates (14 with ties) is solved by dynamic programming over sets, which also counts the
+   optima.
+3. A larger block is solved by a linear programme with triangle cuts (HiGHS). Its bound is rounded up to the next
+   possible total; local search from its solution gives rankings. If the two agree, the ranking is proven optimal.
+4. Otherwise, reduced costs fix most pairs, and branch and cut solves the rest.
 
-``time_limit`` (30 seconds a call) stops the search, whatever it is doing: the ranking is then the best known, a warning
-says so, and the fit holds the bound and the relative gap. (Only the pairwise counts are always finished.) Blocks of
-more than 2,000 candidates (1,400 with ties) are left to local search. ``result="weak"`` looks for the best ranking with
-ties, often strictly better on ballots with ties. The fit says whether the optimum is unique (where that was decided);
-``optima`` > 1 lists up to so many optimal rankings in ``ranking.model.optima()``. ``ranking.model`` also holds bound,
-cost and proof per instance. Progress goes to the function set with ``watching``.
+``time_limit`` (30 seconds a call) stops the search at any step except the pairwise counts: the ranking is then the best
+known one, a warning says so, and the fit has the bound and the relative gap. Blocks of more than 2,000 candidates
+(1,400 with ties) are solved by local search only. ``result="weak"`` finds the best ranking with ties, which is often
+strictly better for ballots with ties. The fit says whether the optimum is unique (if known); ``optima`` is the maximum
+number of optimal rankings listed in ``ranking.model.optima()``. ``ranking.model`` also has the bound, cost and proof of
+each instance. ``watching`` sets a function that receives progress.
 
-Cost: the pairwise counts, then from milliseconds (small blocks) to minutes (100 candidates of random votes). Reference:
-J. Kemeny, Mathematics without numbers, Daedalus, 1959; H. P. Young and A. Levenglick, A consistent extension of
-Condorcet's election principle, SIAM J. Appl. Math., 1978; V. Conitzer, A. Davenport and J. Kalagnanam, Improved bounds
-for computing Kemeny rankings, AAAI 2006.
+Cost: the pairwise counts, then from milliseconds (small blocks) to minutes (100 candidates with random votes).
+Reference: J. Kemeny, Mathematics without numbers, Daedalus, 1959; H. P. Young and A. Levenglick, A consistent extension
+of Condorcet's election principle, SIAM J. Appl. Math., 1978; V. Conitzer, A. Davenport and J. Kalagnanam, Improved
+bounds for computing Kemeny rankings, AAAI 2006.
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ from concordant.solvers.ordering.optima import Optima
 from concordant.types import Bools, Floats, Int64s
 
 Progress = Callable[[float, float], None]
-"""Called with a lower bound of the total distance and the least total known, as they change."""
+"""Called with the lower bound of the total distance and the smallest known total whenever they change."""
 
 _progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
@@ -60,7 +62,7 @@ _progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 def watching(progress: Progress) -> Iterator[None]:
     """Call ``progress(bound, total)`` while large blocks are being solved, for rankings made inside this context.
 
-    Both are weights over all instances; when they meet, the ranking is proven.
+    Both are sums over all instances; when they are equal, the ranking is proven optimal.
     """
     token = _progress.set(progress)
     try:
@@ -75,7 +77,7 @@ class Kemeny(WeighsMajorities):
 
     apart = True
     matrices = 8
-    waives = {"neutrality": "of several optimal rankings one is returned, preferring the order of net wins"}
+    waives = {"neutrality": "it returns one of several optimal rankings, preferring the order of net wins"}
     watching = staticmethod(watching)
 
     result: str = options.result()
@@ -85,7 +87,7 @@ class Kemeny(WeighsMajorities):
     seed: int | None = param(0, "seed of the local search (the optimum does not depend on it)", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the number of candidates behind every slot (ties half); the fit holds totals, bound and gap."""
+        """Return the number of candidates ranked below every slot (ties half); the fit has totals, bound and gap."""
         deadline = Deadline(self.time_limit)
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, self.result == "weak")
@@ -94,9 +96,7 @@ class Kemeny(WeighsMajorities):
         return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)
 
     def proof(self, ranking: Ranking) -> list[str]:
-        """Return a sentence on whether the ranking is proven optimal and unique, or how far it may be from the
-        optimum.
-        """
+        """Return a sentence on whether the ranking is proven optimal and unique, or on its optimality gap."""
         model = ranking.model
         if not isinstance(model, Consensus):
             return []
@@ -104,17 +104,20 @@ class Kemeny(WeighsMajorities):
         q = 0 if ranking.instance is None or instances is None else instances.code(ranking.instance, "instance")
         if not model.is_proven[q]:
             return [
-                f"The search was stopped: another ranking may cost up to {model.gap[q]:.2%} less ("
-                + arg("time_limit")
-                + " gives it more seconds)."
+                f"The search reached its time limit: the total distance may be up to {model.gap[q]:.2%} above "
+                f"the minimum (" + arg("time_limit") + " extends the search)."
             ]
-        uniqueness = {True: "; no other ranking costs as little", False: "; others cost as little", None: ""}
+        uniqueness = {
+            True: ", and this is the only optimal ranking",
+            False: "; other rankings have the same distance",
+            None: "",
+        }
         return [f"Proven optimal: no ranking has a smaller total distance{uniqueness[model.is_unique[q]]}."]
 
 
 @dataclass(frozen=True)
 class Consensus:
-    """What is known of the optimum of every instance: the best ranking's cost, the bound, uniqueness, other optima."""
+    """The solution of every instance: cost of the best ranking, lower bound, uniqueness, other optima."""
 
     prefs: Preferences
     tier: Int64s
@@ -125,12 +128,12 @@ class Consensus:
     """Lower bound of the total distance of any ranking, per instance."""
     is_proven: Bools
     is_unique: tuple[bool | None, ...]
-    """Whether no other ranking costs as little, None where that is not known."""
+    """Whether the optimum is unique; None if that is not known."""
     found: tuple[tuple[Int64s, ...], ...]
 
     @property
     def gap(self) -> Floats:
-        """How far the ranking may be above the optimum, relative to its cost, per instance."""
+        """Optimality gap relative to the cost of the ranking, per instance."""
         return np.where(self.cost > 0, (self.cost - self.bound) / np.maximum(self.cost, 1e-300), 0.0)
 
     def optima(self, instance: int = 0) -> list[list[list[str]]]:
@@ -144,7 +147,7 @@ class Consensus:
         ]
 
     def fit(self) -> dict[str, float]:
-        """Return the figures of all instances together."""
+        """Return statistics over all instances."""
         total, bound = float(self.cost.sum()), float(self.bound.sum())
         figures = {
             "lower_bound": bound,
@@ -156,19 +159,20 @@ class Consensus:
         return figures
 
     def notices(self, prefs: Preferences) -> tuple[Notice, ...]:
-        """Return notices where the optimum is not proven, and where it is not unique."""
+        """Return notices about instances whose optimum is not proven or not unique."""
         warnings = []
         unproven = np.flatnonzero(~self.is_proven)
         if len(unproven):
             where = in_instances(prefs, unproven)
             text: str = (
-                f"stopped before the proof was complete: the ranking may be up to {self.gap.max():.2%} above the least "
-                f"total distance{where}; " + arg("time_limit") + " gives more seconds"
+                f"time limit reached before optimality was proven: the ranking may be up to "
+                f"{self.gap.max():.2%} above the minimum total distance{where}; " + arg("time_limit") + " "
+                "extends the search"
             )
             warnings.append(Notice("not-proven-optimal", text))
         several = np.flatnonzero([unique is False for unique in self.is_unique])
         if len(several):
-            text = f"other rankings have the same least total distance{in_instances(prefs, several)}"
+            text = f"other rankings have the same minimum total distance{in_instances(prefs, several)}"
             warnings.append(Notice("several-optima", text))
         return tuple(warnings)
 
@@ -190,7 +194,7 @@ def _consensus(prefs: Preferences, optima: Optima, limit: int) -> Consensus:
 
 
 def _reporter(blocks: Blocks) -> BlockProgress:
-    """Return a function of (block, bound, cost) that reports the sums over all blocks to whoever is watching."""
+    """Return a function of (block, bound, cost) that reports the sums over all blocks as progress."""
     progress = _progress.get()
     if progress is None:
         return lambda _block, _bound, _cost: None

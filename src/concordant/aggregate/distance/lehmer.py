@@ -1,30 +1,31 @@
-"""Lehmer codes: aggregate each coordinate of the rankings' codes on its own, then decode.
+"""Lehmer codes: aggregate each coordinate of the rankings' Lehmer codes separately, then decode.
 
-Fix a reference order of the candidates. Coordinate x of a ranking's code is the number of candidates before x in the
-reference that the ranking puts behind x; it takes any value from 0 to x whatever the other coordinates are. So the mode
-or the median over all ballots of each coordinate is a code again, and decodes to a ranking. A ballot with ties spreads
-its vote evenly over the values it allows. Of an even number of votes the lower median counts, of a tied mode the
-smallest value.
+Fix a reference order of the candidates. Coordinate x of the code of a ranking is the number of candidates that precede
+x in the reference but follow x in the ranking; it can take any value from 0 to x, whatever the other coordinates are.
+The coordinate-wise mode or median over all ballots is therefore a valid code and decodes to a ranking. A ballot with
+ties divides its vote evenly among the values it allows. For an even number of votes the lower median is used, for a
+tied mode the smallest value.
 
-The reference comes from the Borda order, so that the answer does not depend on how candidates are numbered. For the
-mode it is that order itself. For the median it is taken from both ends (``"outside-in"``: best, worst, second best,
-second worst, …): every candidate then falls in the middle of those before it, its true value in the middle of the
-values it can take, and noise pushes it both ways. Over the Borda order itself true values are 0 and noise can only
-raise them, which the median follows and the mode does not. ``reference="input"`` is the published method and
-depends on the numbering. Candidates a ballot leaves out share its last place, or (``missing="ignore"``) cast no vote
-and widen the range of the others. With ``result="weak"`` neighbours in the result are joined where that lowers the
-Kemeny distance, exactly or by one greedy pass.
+The reference is derived from the Borda order, so the result does not depend on how candidates are numbered. The mode
+uses the Borda order itself. The median alternates between its ends (``"outside-in"``: best, worst, second best, second
+worst, …), so that the true value of a coordinate lies in the middle of its range and noise is symmetric. In plain Borda
+order true values are 0 and noise can only raise them, which biases the median but not the mode. ``reference="input"``
+is the published method and depends on the numbering.
 
-For votes from a Mallows model (dispersion phi) and any reference the mode finds the centre as votes grow for
-phi + phi² < 1 + phi^M, the median for phi < 1/2; beyond, other methods are better (local-search). The explanation and
-``describe`` say whether the data lie in this range (``lehmer_recovery``). Total distance above
-the least on real data, by mode and median: Sushi 1.4% and 0.2%, Jester 0.4% and 2.4%, Jester with ties and unrated
-jokes 0.3% and 7%, MovieLens 2.1% and 1.7%; the median over the Borda order is 16 to 34% above. Where voters differ
-only in neighbours (Mallows votes on 20 candidates, phi = 0.8) the median is 8% above, the mode 0.4%.
+Candidates that a ballot leaves out share its last place, or (``missing="ignore"``) cast no vote and widen the range of
+the others. With ``result="weak"`` neighbours in the result are merged into tiers if that lowers the Kemeny distance,
+exactly or by one greedy pass.
 
-Cost: ballots x candidates x log candidates, at about the speed of reading them; no pairwise counts (the bucketing and
-the total distance need them: ``measure=False`` leaves the total out). Reference: P. Li, A. Mazumdar and O. Milenkovic,
-Efficient rank aggregation via Lehmer codes, AISTATS 2017.
+For votes from a Mallows model with dispersion phi and any reference, the mode is consistent if phi + phi² < 1 + phi^M,
+the median if phi < 1/2; beyond that other methods are better (local-search). The explanation and ``describe`` state
+whether the data lie in this range (``lehmer_recovery``). Total distance above the minimum on real data, for mode and
+median: Sushi 1.4% and 0.2%, Jester 0.4% and 2.4%, Jester with ties and unrated jokes 0.3% and 7%, MovieLens 2.1% and
+1.7%; the median with the Borda order is 16 to 34% above. For Mallows votes on 20 candidates with phi = 0.8 the median
+is 8% above, the mode 0.4%.
+
+Cost: ballots x candidates x log candidates, about as fast as reading them; no pairwise counts (only tiers and the total
+distance need them; ``measure=False`` omits the total). Reference: P. Li, A. Mazumdar and O. Milenkovic, Efficient rank
+aggregation via Lehmer codes, AISTATS 2017.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class Lehmer(WeighsMajorities):
     measure: bool = param(False, "count all pairs to report the total distance")
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the number of candidates behind every slot (ties half)."""
+        """Return the number of candidates ranked below every slot (ties half)."""
         missing = views.resolve_missing(prefs, self.missing)
         place = self._reference(prefs, missing)
         is_median = self.statistic == "median"
@@ -99,7 +100,7 @@ class Lehmer(WeighsMajorities):
         return [*super().reasons(prefs, ranking), Reason("Range of the theorems on recovery", [str(recovery)])]
 
     def _reference(self, prefs: Preferences, missing: str) -> Int32s:
-        """Return the place of every slot in the reference order of its instance, on which the codes are built.
+        """Return the position of every slot in the reference order of its instance.
 
         "outside-in" alternates between the two ends of the Borda order.
         """
@@ -115,15 +116,14 @@ class Lehmer(WeighsMajorities):
     def votes(self, prefs: Preferences) -> Floats:
         """Return the votes for every value of every Lehmer coordinate, in the reference order of candidates.
 
-        Votes of parts of the data over the same candidates add up if ``reference="input"``; ``consensus`` reads them.
+        With ``reference="input"``, votes of different parts of the data over the same candidates can be added;
+        ``consensus`` decodes them.
         """
         missing = views.resolve_missing(prefs, self.missing)
         return kernels.lehmer_votes(views.ballots(prefs), self._reference(prefs, missing), missing == "ignore")
 
     def consensus(self, n_candidates: int, votes: Floats) -> Int64s:
-        """Return the candidates, best first (numbered in the reference order), that the votes of one instance
-        decide.
-        """
+        """Return the consensus of the votes of one instance: candidates numbered in the reference order, best first."""
         ptr = np.array([0, n_candidates])
         return kernels.lehmer_decode(ptr, kernels.pick_codes(ptr, votes, self.statistic == "median"))
 
@@ -134,7 +134,7 @@ def encode(orders: Int32s) -> Int32s:
 
 
 def decode(codes: Int32s) -> Int32s:
-    """Return the rows of item numbers, best first, that have these Lehmer codes."""
+    """Return the rankings (rows of item numbers, best first) with these Lehmer codes."""
     rows, m = codes.shape
     ptr = np.arange(rows + 1, dtype=np.int64) * m
     flat = np.ascontiguousarray(codes, np.int64).reshape(-1)

@@ -1,12 +1,12 @@
-"""Pick-a-Perm: one of the input rankings, at random or the best.
+"""Pick-a-Perm: the best of the input rankings, or a random one.
 
-A random ballot costs at most twice the optimum in expectation, the best one at most twice for sure, because the Kemeny
-distance is a metric. ``choice="best"`` finds the exact minimum over all ballots; ``"random"`` is the published method,
-drawn with ``seed`` in proportion to the weights. Candidates the ballot leaves out share the last tier. Its ties stay
-(``result="weak"``) or are broken by net wins.
+Because the Kemeny distance is a metric, a random ballot costs at most twice the optimum in expectation, and the best
+one never more than that. ``choice="best"`` finds the exact minimum over all ballots; ``"random"`` is the published
+method, drawn with ``seed`` in proportion to the weights. Candidates that the ballot leaves out share the last tier. Its
+ties are kept (``result="weak"``) or broken by net wins.
 
-Cost: the pairwise counts, then candidates² per ballot for the best, nothing for a random one. Reference: N. Ailon, M.
-Charikar and A. Newman, Aggregating inconsistent information: ranking and clustering, Journal of the ACM, 2008.
+Cost: the pairwise counts, then candidates² per ballot for the best one. Reference: N. Ailon, M. Charikar and A. Newman,
+Aggregating inconsistent information: ranking and clustering, Journal of the ACM, 2008.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class PickAPerm(ByDistance):
     """One of the input rankings: the closest to all of them, or a random one."""
 
     waives = {
-        "neutrality": "of several best ballots it takes one, and ties may be broken by place in the input",
-        "condorcet_consistency": "no ballot need begin with the Condorcet winner",
+        "neutrality": "it returns one of several best ballots, and ties may be broken by input order",
+        "condorcet_consistency": "the Condorcet winner may be first on no ballot",
     }
 
     choice: str = param("best", "ballot to return", choices=("best", "random"))
@@ -39,7 +39,7 @@ class PickAPerm(ByDistance):
     seed: int | None = param(0, "seed of the random choice", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
-        """Return the tiers of the ballot taken."""
+        """Return the tiers of the chosen ballot."""
         if self.choice == "best":
             ballot = best_ballots(prefs, costs)
         else:

@@ -1,6 +1,6 @@
-"""Duels of one instance in words: who beats whom, chains of majorities, circles, and who beats everybody.
+"""Pairwise contests of one instance in words: head-to-head results, paths of majorities, cycles, Condorcet winners.
 
-What the majority rules say of their rankings is put together from these sentences.
+The explanations of the Condorcet methods are built from these sentences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LONGEST_CHAIN = 8  # links that a sentence tells one by one
 
 
 def shortest_chain(links: Bools, start: int, end: int) -> list[int]:
-    """Return the shortest path of links from start to end (breadth-first search), empty where there is none.
+    """Return the shortest path of links from start to end (breadth-first search), empty if there is none.
 
     From a node to itself it is the shortest cycle.
     """
@@ -45,24 +45,24 @@ def shortest_chain(links: Bools, start: int, end: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """The duels of one instance, with its ranking."""
+    """The pairwise contests of one instance, with its ranking."""
 
     scene: Scene
     found: Majorities
 
     @cached_property
     def support(self) -> Floats:
-        """The weight of ballots for the row against the column."""
+        """The weight of the ballots that prefer row to column."""
         return self._square(self.found.support)
 
     @cached_property
     def margin(self) -> Floats:
-        """By how much the row wins against the column."""
+        """The margin of row over column."""
         return self._square(self.found.margin)
 
     @cached_property
     def beats(self) -> Bools:
-        """Whether the row wins against the column."""
+        """Whether row beats column."""
         return self.margin > 0
 
     def _square(self, flat: Floats) -> Floats:
@@ -70,20 +70,20 @@ class Contest:
         return flat.reshape(m, m)
 
     def figures(self, one: int, two: int) -> str:
-        """Return the counts of a duel as text: 57-43."""
+        """Return the votes of a pairwise contest as text, such as 57-43."""
         return f"{number(self.support[one, two])}-{number(self.support[two, one])}"
 
     def duel(self, one: int, two: int) -> str:
-        """Return a phrase on how a duel ended, with its counts."""
+        """Return a phrase with the result of a pairwise contest and its votes."""
         a, b = self.scene.names[one], self.scene.names[two]
         if not self.support[one, two] + self.support[two, one]:
             return f"{a} and {b} are not compared"
         if self.margin[one, two] == 0:
-            return f"{a} and {b} are level {self.figures(one, two)}"
+            return f"{a} and {b} tie {self.figures(one, two)}"
         return f"{a} {'beats' if self.beats[one, two] else 'loses to'} {b} {self.figures(one, two)}"
 
     def chain(self, slots: Sequence[int]) -> str:
-        """Return a phrase on a chain of duels, link by link."""
+        """Return a phrase that lists the results along a path of majorities."""
         links = list(pairwise(slots))
         phrases = [self.duel(*link) for link in links[:LONGEST_CHAIN]]
         return ", ".join(phrases) + (f" and {len(links) - LONGEST_CHAIN:,} more" if len(links) > LONGEST_CHAIN else "")
@@ -100,30 +100,33 @@ class Contest:
             winner = int(winners[0])
             closest = int(np.argmin(np.where(np.arange(n) == winner, np.inf, self.margin[winner])))
             sentences = [
-                f"{scene.names[winner]} beats every other candidate (a Condorcet winner), {scene.names[closest]} by "
-                f"the least: {self.figures(winner, closest)}."
+                f"{scene.names[winner]} beats every other candidate (a Condorcet winner). Its closest contest "
+                f"is {self.figures(winner, closest)} against {scene.names[closest]}."
             ]
             if scene.rank[winner] > 1:
-                sentences.append(f"Here it is {ordinal(scene.rank[winner])}.")
+                sentences.append(f"In this ranking it is {ordinal(scene.rank[winner])}.")
             return Reason(title, sentences)
         top = set(np.flatnonzero(smith_tiers(self.found) == 0).tolist())
         smith = [slot for slot in scene.order if slot in top]
-        sentences = ["No candidate beats every other."]
+        sentences = ["No candidate beats every other (there is no Condorcet winner)."]
         names = listed([scene.names[slot] for slot in smith])
         if len(smith) < n:
             sentences.append(f"The smallest group whose members beat everyone outside (the Smith set) is {names}.")
         else:
-            sentences.append(f"No group beats everyone outside, so majorities alone exclude nobody: {names}.")
+            sentences.append(
+                f"The smallest group whose members beat everyone outside (the Smith set) contains "
+                f"all candidates: {names}."
+            )
         cycles = (shortest_chain(self.beats, slot, slot) for slot in smith[:3])
         cycle = next((cycle for cycle in cycles if cycle), [])
         if cycle:
-            sentences.append(f"Majorities go in a circle there: {self.chain(cycle)}.")
+            sentences.append(f"Its majorities form a cycle: {self.chain(cycle)}.")
         else:
-            sentences.append("Some of them are level with each other, so that no majority decides between them.")
+            sentences.append("Some of its members tie with each other, so no majority decides between them.")
         return Reason(title, sentences)
 
     def records(self, title: str, sentences: Sequence[str] = ()) -> Reason:
-        """List how many duels the first candidates win, draw and lose, and the worst defeat of each."""
+        """List the wins, draws and losses of the top candidates, and the worst defeat of each."""
         scene, rows = self.scene, []
         for slot in scene.top:
             margins = self.margin[slot]
@@ -136,5 +139,5 @@ class Contest:
         return Reason(title, list(sentences), header, rows, frozenset({0, 2, 3, 4}))
 
     def neighbours(self, title: str, told: Callable[[int, int], list[str]]) -> Reason:
-        """Explain the first places two by two; ``told`` returns the sentences for two slots."""
+        """Explain the order of each pair of neighbours at the top; ``told`` returns the sentences for two slots."""
         return Reason(title, [sentence for pair in self.scene.neighbours for sentence in told(*pair)])

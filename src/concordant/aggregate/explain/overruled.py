@@ -1,8 +1,8 @@
-"""Why a consensus of least distance came out so: what it costs, which majorities it overrules, and the circles behind.
+"""Explanations of consensus rankings: total distance, the majorities they overrule, and the cycles behind.
 
-A ranking that went with the majority on every pair would cost the least that is conceivable. Where majorities go in a
-circle there is none, and some must give way: an explanation names them with their counts, and the chain of majorities
-that stands against each.
+A ranking that agreed with the majority on every pair would have the smallest conceivable total distance. If majorities
+are cyclic there is no such ranking, and some must be overruled. The explanation lists them with their votes and the
+cycle that each of them closes.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ SHOWN = 10  # overruled majorities that are listed
 
 
 class WeighsMajorities(Method):
-    """A method whose consensus is explained by the majorities it follows and overrules."""
+    """Base of methods whose consensus is explained by the majorities it follows and overrules."""
 
     renamed = {"output": "result"}
     missing: str
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the total distance of the consensus, its proof, and which majorities it overrules."""
+        """Explain the total distance of the consensus, its proof of optimality, and the majorities it overrules."""
         if prefs.n_slots > MAX_CANDIDATES:
             return super().reasons(prefs, ranking)
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
@@ -40,27 +40,27 @@ class WeighsMajorities(Method):
         return [Reason("The consensus", sentences), contest.condorcet(), *_overruled(contest)]
 
     def proof(self, ranking: Ranking) -> list[str]:
-        """Return sentences on how good the consensus is; a method that proves something overrides it."""
+        """Return sentences on the quality of the consensus; methods with an optimality proof override this."""
         return []
 
     def _price(self, prefs: Preferences, ranking: Ranking) -> list[str]:
-        """Return a sentence on the total distance of the ranking, and on that of one that followed every majority."""
+        """Return a sentence on the total distance of the ranking and its lower bound from the majorities."""
         costs, weight = pair_costs(prefs, self.missing), float(prefs.weight.sum())
         total = costs.total(ranking.rank_by_slot.astype(np.int64))
         if not weight or len(ranking.score) < 2:
             return []
         bound = _lower_bound(costs)
-        sentence = f"Its total distance to all ballots is {number(total)}, {number(total / weight)} by ballot"
+        sentence = f"Its total distance to all ballots is {number(total)}, {number(total / weight)} per ballot"
         if total <= bound:
-            return [f"{sentence}: it goes with the majority on every pair, so no ranking costs less."]
+            return [f"{sentence}: it agrees with the majority on every pair, so no ranking has a smaller distance."]
         return [
-            f"{sentence}; if every pair could go with its majority it would be {number(bound)}, "
+            f"{sentence}; if every pair could agree with its majority it would be {number(bound)}, "
             f"{100 * (total - bound) / total:.2g}% less."
         ]
 
 
 def _lower_bound(costs: PairCosts) -> float:
-    """Return the total cost if every pair were ordered, or tied, in its own cheapest way."""
+    """Return a lower bound of the total cost: the sum of the cheapest order, or tie, of every pair."""
     after = kernels.transpose_matrices(costs.slot_ptr, costs.before)
     cheapest = np.minimum(np.minimum(costs.before, after), costs.tied)
     m = int(costs.slot_ptr[-1])
@@ -69,16 +69,14 @@ def _lower_bound(costs: PairCosts) -> float:
 
 
 def _first(contest: Contest) -> list[str]:
-    """Return a sentence on who comes first."""
+    """Return a sentence that names the winner."""
     scene = contest.scene
     first = [scene.names[slot] for slot in scene.order if scene.rank[slot] == 1]
-    return [f"{listed(first)} {'come' if len(first) > 1 else 'comes'} first of {len(scene.order):,}."]
+    return [f"{listed(first)} {'rank' if len(first) > 1 else 'ranks'} first of {len(scene.order):,}."]
 
 
 def _overruled(contest: Contest) -> list[Reason]:
-    """List the majorities that the ranking reverses, the largest first, with a cycle of majorities that explains
-    each.
-    """
+    """List the majorities that the ranking overrules, largest first, with the cycle that explains each."""
     scene = contest.scene
     rank = np.array(scene.rank)
     winner, loser = np.nonzero(contest.beats)
@@ -86,9 +84,9 @@ def _overruled(contest: Contest) -> list[Reason]:
         return []
     is_overruled = rank[winner] > rank[loser]
     n_tied, count = int((rank[winner] == rank[loser]).sum()), int(is_overruled.sum())
-    sentences = [f"The ranking goes with {len(winner) - count - n_tied:,} of {len(winner):,} majorities."]
+    sentences = [f"The ranking agrees with {len(winner) - count - n_tied:,} of {len(winner):,} majorities."]
     if n_tied:
-        sentences.append(f"It leaves {n_tied:,} of them open, as ties.")
+        sentences.append(f"It ties the candidates of {n_tied:,} majorities.")
     if not count:
         return [Reason("The majorities", sentences)]
     followed = contest.beats & (rank[:, None] < rank[None, :])
@@ -98,12 +96,12 @@ def _overruled(contest: Contest) -> list[Reason]:
     for k in largest[:SHOWN]:
         above, below = int(loser[k]), int(winner[k])  # the ranking puts the loser of the duel above
         chain = shortest_chain(followed, above, below) or shortest_chain(contest.beats, above, below)
-        cycle = " > ".join(scene.names[slot] for slot in [below, *chain]) if chain else "no circle"
-        rows.append([f"{scene.names[above]} before {scene.names[below]}", contest.duel(below, above), cycle])
-    reason = "each closes a circle with others, and not all of a circle can be followed"
-    if any(row[2] == "no circle" for row in rows):
-        reason = "where no circle asks for that, another ranking has a smaller total distance"
+        cycle = " > ".join(scene.names[slot] for slot in [below, *chain]) if chain else "no cycle"
+        rows.append([f"{scene.names[above]} above {scene.names[below]}", contest.duel(below, above), cycle])
+    reason = "each is part of a cycle, and no ranking can follow every majority of a cycle"
+    if any(row[2] == "no cycle" for row in rows):
+        reason = "the rows without a cycle show that another ranking has a smaller total distance"
     sentences.append(f"It overrules {count:,}: {reason}.")
     if count > SHOWN:
         sentences.append(f"The {SHOWN} largest are shown.")
-    return [Reason("The majorities", sentences, ["ranked", "overruled", "circle of majorities"], rows)]
+    return [Reason("The majorities", sentences, ["ranked", "overruled", "cycle of majorities"], rows)]

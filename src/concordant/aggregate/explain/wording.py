@@ -1,4 +1,4 @@
-"""How rules say why: names, numbers and tables of rounds in plain words, for the one instance that is explained."""
+"""Names, numbers and tables of rounds for the explanation of one instance."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NAMED = 6  # candidates in one sentence
 
 
 class Wording:
-    """The candidates of one instance, in slot order, and the words for them."""
+    """The names of the candidates of one instance, in slot order, and phrases built from them."""
 
     def __init__(self, prefs: Preferences) -> None:
         self.labels = [shorten(label, 30) for label in prefs.items.take(prefs.slot_item)]
@@ -35,28 +35,28 @@ class Wording:
 
     @staticmethod
     def goes(chosen: Bools) -> str:
-        """Return "goes" for one candidate, "go together" for several."""
-        return "goes" if chosen.sum() == 1 else "go together"
+        """Return "is eliminated" for one candidate, "are eliminated together" for several."""
+        return "is eliminated" if chosen.sum() == 1 else "are eliminated together"
 
     def rounds(self, score: Floats) -> Iterator[tuple[Bools, Bools]]:
-        """Iterate over the rounds of an elimination: who is still in, and who is excluded at its end."""
+        """Iterate over the rounds of an elimination: the continuing candidates, and those eliminated at its end."""
         for level in np.unique(score).tolist():
             yield score >= level, score == level
 
     @staticmethod
     def best(ranking: Ranking) -> Bools:
-        """Return, by slot, whether it is ranked first."""
+        """Return, for each slot, whether it is ranked first."""
         return np.asarray(ranking.rank_by_slot == 1)
 
     def heading(self, ranking: Ranking, rule: str) -> str:
-        """Return the title of an explanation: who comes first."""
+        """Return the title of an explanation, which names the winner."""
         best = self.best(ranking)
-        verb = "comes first" if best.sum() == 1 else "come first, tied,"
-        return f"{self.names(best)} {verb} by {rule}"
+        verb = "wins" if best.sum() == 1 else "tie for first place"
+        return f"{self.names(best)} {verb} under {rule}"
 
 
 def listed(labels: Sequence[str]) -> str:
-    """Return labels as a phrase: a, b and c; of many, how many more there are."""
+    """Return labels as a phrase, such as "a, b and c"; a long list ends with the number of further labels."""
     if len(labels) > NAMED:
         return named(labels, NAMED)
     return " and ".join([", ".join(labels[:-1]), labels[-1]]) if len(labels) > 1 else "".join(labels)
@@ -70,9 +70,9 @@ def rounds_table(
     present: Sequence[Bools],
     word: str = "round",
 ) -> list[Reason]:
-    """Return tables of every candidate's number in every round, best candidate first, ``AT_ONCE`` rounds in each.
+    """Return tables of every candidate's value in every round, best first, with ``AT_ONCE`` rounds per table.
 
-    ``present`` is by round and slot whether a candidate is still in.
+    ``present`` says, by round and slot, whether a candidate is still in the count.
     """
     tables = []
     for start in range(0, len(columns), AT_ONCE):
@@ -91,13 +91,13 @@ def rounds_table(
 def score_table(words: Wording, ranking: Ranking, header: Sequence[str], columns: Sequence[Sequence[str]]) -> Reason:
     """Return a table of the candidates, best first, with columns of texts in slot order."""
     rows = [[words.labels[slot], *(column[slot] for column in columns)] for slot in ranking.order.tolist()]
-    return Reason("The numbers", (), ["candidate", *header], rows, frozenset(range(1, len(header) + 1)))
+    return Reason("Totals", (), ["candidate", *header], rows, frozenset(range(1, len(header) + 1)))
 
 
 def eliminated(
     words: Wording, ranking: Ranking, rule: str, columns: Sequence[Floats], sentences: Sequence[str], caption: str
 ) -> list[Reason]:
-    """Return the reasons of an elimination: sentences by round, and tables of every candidate's number in each."""
+    """Return the explanation of an elimination: a sentence per round, and tables of every candidate's value."""
     present = [is_left for is_left, _ in words.rounds(ranking.score)]
     return [
         Reason(words.heading(ranking, rule), tuple(sentences)),
@@ -106,12 +106,12 @@ def eliminated(
 
 
 def vote_reasons(prefs: Preferences, ranking: Ranking, rule: str, verb: str, what: str) -> list[Reason]:
-    """Return the reasons of a rule that adds up votes: who has the most, the lead, and a table of all votes."""
+    """Return the explanation of a rule that sums votes: the winner, the lead, and a table of all votes."""
     words, total = Wording(prefs), float(prefs.weight.sum())
     best = words.best(ranking)
     most_votes = float(ranking.score[best][0])
     be, each = ("is", "") if best.sum() == 1 else ("are", " each")
-    share = f" ({100 * most_votes / total:.1f} %)" if total > 0 else ""
+    share = f" ({100 * most_votes / total:.1f}%)" if total > 0 else ""
     sentence = (
         f"{words.names(best)} {be} {verb} {words.number(most_votes)} of {words.number(total)} ballots{share}{each}"
     )

@@ -1,1 +1,1 @@
-"""Fusion of search results: ranks or scores of many engines into one list."""
+"""Rank and score fusion: combine the result lists of several search engines."""

@@ -1,4 +1,4 @@
-"""What each list gives the first items, as a table: who brought them up."""
+"""Table of the contributions of each list to the scores of the top items."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LABEL = 20
 
 
 def shares_reason(scene: Scene, ballot: Int64s, slot: Int64s, share: Floats, sentences: Sequence[str]) -> Reason:
-    """List what each list contributes to the first items; ``share`` is by entry, what a ballot adds to a slot.
+    """List the contributions of each list to the top items; ``share`` is the contribution of each entry to its slot.
 
-    The lists of an agent are added up. Where there are many, those that contribute most to these items have a column.
+    The lists of an agent are summed. If there are many, those that contribute most to these items have a column.
     """
     prefs, top = scene.prefs, scene.top
     source = agent_of_ballot(prefs)[ballot].astype(np.int64)
@@ -48,13 +48,15 @@ def shares_reason(scene: Scene, ballot: Int64s, slot: Int64s, share: Floats, sen
     ]
     opening = [
         f"{scene.names[first]} is first of {len(scene.order):,}"
-        + (f"; most comes from {listed(best)}." if best else ".")
+        + (f"; the largest contributions are from {listed(best)}." if best else ".")
     ]
-    return Reason("What each list gives", [*opening, *sentences], header, rows, frozenset(range(len(header))) - {1})
+    return Reason(
+        "Contributions of each list", [*opening, *sentences], header, rows, frozenset(range(len(header))) - {1}
+    )
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Append primes to names that shortening has made equal, or that are those of other columns."""
+    """Append primes to names that are equal after shortening, or that equal the names of other columns."""
     taken = {"rank", "item", "score"}
     out = []
     for name in names:

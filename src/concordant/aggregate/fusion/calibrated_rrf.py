@@ -1,25 +1,25 @@
-"""Support-calibrated reciprocal rank fusion: lists count as far as the other lists confirm them. No labels.
+"""Calibrated reciprocal rank fusion: lists are weighted by how far the other lists support them. Needs no labels.
 
-Reciprocal rank fusion (``rrf``) trusts the order and the choice of every list the same. Where the same agents answer
-many instances, the lists themselves tell which ones deserve it. With x = 1 / (k + rank) of an item in a list, mu the
-mean of x over the list, and the *support* of an item the weight of the lists of other agents that name it:
+Reciprocal rank fusion (``rrf``) trusts the order and the selection of every list equally. If the same agents answer
+many instances, the lists themselves show which ones deserve it. Let x = 1 / (k + rank) for an item of a list, mu the
+mean of x over the list, and the *support* of an item the weight of the lists of other agents that contain it:
 
-- does the order say anything? a = the correlation of x and support over the items the agent names, within instances,
-  pooled over all of them; its order counts b = max(a, 0) / the largest a of all agents;
-- does the choice? m = the correlation between naming an item and its support, over all candidates, pooled likewise;
-  its vote counts c = max(0, 1 + 3 min(m, 0)): whoever names what the others shun loses it;
-- an item's score is the sum, over the lists that name it, of c mu + b (x - mu).
+- order: a is the correlation of x and support over the items of the agent's lists, within instances, pooled over all of
+  them; the weight of the agent's order is b = max(a, 0) / the largest a of all agents;
+- selection: m is the correlation between listing an item and its support, over all candidates, pooled in the same way;
+  the weight of the agent's vote is c = max(0, 1 + 3 min(m, 0)), so agents who list what others do not lose weight;
+- the score of an item is the sum of c mu + b (x - mu) over the lists that contain it.
 
-Support tells good lists from bad where agreement between orders does not: agreement drops a good list that is
-independent of the others. It needs lists that differ in what they name, and several instances by the same agents: an
-agent with fewer than ``least`` instances, or whose items all have the same support, counts as in ``rrf`` (b = c = 1),
-and that is said; so do all agents where nobody's order is confirmed, and where agents are not known.
+Support separates good lists from bad ones better than agreement between orders, which penalises a good list that is
+independent of the others. The method needs lists that differ in their items, and several instances by the same agents.
+An agent with fewer than ``least`` instances, or whose items all have the same support, counts as in ``rrf`` (b = c =
+1), and a notice names it; the same applies to all agents if no order is confirmed or the agents are unknown.
+Differences from ``rrf`` in NDCG@5 and MAP, in points: MQ2007-agg +1.1 and +0.9 (p < 0.0001), MQ2008-agg +0.4 and +0.2,
+17 runs of the TREC 2003 robust track +0.1 and 0.0 (the last four not significant): a method to try, not a default.
 
-Against ``rrf``, NDCG@5 and MAP in points: MQ2007-agg +1.1 and +0.9 (p < 0.0001), MQ2008-agg +0.4 and +0.2, the 17 runs
-of TREC's robust track of 2003 +0.1 and 0.0 (the last four within chance): a method to try, not a default. An instance
-is not ranked alone, because the others calibrate its lists.
+Instances are not ranked independently, because the other instances calibrate the lists.
 
-Cost: linear in the entries. Reference: none, it is of this package; for RRF: Cormack, Clarke and Büttcher, SIGIR 2009.
+Cost: linear in the entries. Reference: this package; for RRF: Cormack, Clarke and Büttcher, SIGIR 2009.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ from concordant.types import Bools, Floats, Int64s
 SHUN = 3.0  # how fast a vote is lost to lists that name what others do not: gone at a correlation of -1/3
 AGENTS = 10  # that an explanation lists
 FLAT = 1e-9  # a spread this small, relative to the sums it is left from, is rounding
-UNKNOWN = "it is not known whose lists these are, so all count as in rrf"
+UNKNOWN = "the agents of the lists are unknown, so all lists count as in rrf"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CalibratedRRF(Method):
     """Reciprocal rank fusion with lists weighted by their support from the other lists."""
 
-    silence = "the list adds nothing to their score"
+    silence = "the list does not contribute to their score"
     waives = {
-        "condorcet_consistency": "the top of a list counts for more than a majority further down",
-        "instances_are_independent": "all instances together tell how far the lists of an agent are confirmed",
+        "condorcet_consistency": "a high rank on one list can outweigh a majority at lower ranks",
+        "instances_are_independent": "the support of an agent's lists is estimated from all instances",
     }
 
     k: float = param(60.0, "rank constant; larger values give lower ranks more weight", low=0.0)
     least: int = param(20, "minimum number of instances to calibrate an agent; with fewer, it counts as in rrf", low=1)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the fused score of every slot and, as the agents' weights, how far their order counts."""
+        """Return the fused score of every slot and, as the agents' weights, the weights of their orders."""
         gain, is_listed = reciprocal_ranks(prefs, self.k, self.name), views.is_named(prefs)
         ballot, slot, gain = views.ballot_of_entry(prefs)[is_listed], prefs.entry_slot[is_listed], gain[is_listed]
         mean = _mean_by(ballot, gain, prefs.n_ballots)[ballot]
@@ -76,7 +76,7 @@ class CalibratedRRF(Method):
         return Outcome(sum_by(slot, fused, prefs.n_slots), agents=by_agent, warnings=notices)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the lead, and list how much the order of each agent's lists counts."""
+        """Explain the lead, and list the weight of the order of each agent's lists."""
         lead = super().reasons(prefs, ranking)
         if not ranking.agents or prefs.agents is None:
             return lead
@@ -85,13 +85,18 @@ class CalibratedRRF(Method):
         )
         rows = [[agent, f"{weight:.3f}"] for weight, agent in ranked[:AGENTS]]
         sentences = [
-            f"The order of a list counts as far as other lists support what it puts first, all {len(ranked):,} agents:"
+            f"The order of a list is weighted by how far other lists support its top items ({len(ranked):,} agents):"
         ]
-        return [*lead, Reason("How far lists count", sentences, ["agent", "its order counts"], rows, frozenset({1}))]
+        return [
+            *lead,
+            Reason("Weights of the lists", sentences, ["agent", "weight of its order"], rows, frozenset({1})),
+        ]
 
 
 class _Entries:
-    """Who names what: a row per named entry; a cell per agent and slot, ``own`` the weight the agent gives it."""
+    """The listed items: a row per entry; a cell per agent and slot, with the weight that the agent gives it in
+    ``own``.
+    """
 
     def __init__(self, prefs: Preferences, ballot: Int64s, slot: Int64s) -> None:
         assert prefs.agent is not None
@@ -112,9 +117,9 @@ class _Entries:
         self.support = self.by_slot[self.cell_slot] - self.own
 
     def order_confirmed(self, gain: Floats) -> tuple[Floats, Bools]:
-        """Return a by agent, and whether there is any spread to compute it from.
+        """Return a by agent, and whether there is enough variation to compute it.
 
-        a is the correlation, inside the agent's lists, of the gain of an item with the weight that other agents give
+        a is the correlation, within the agent's lists, of the gain of an item with the weight that other agents give
         it.
         """
         support = self.support[self.cell]
@@ -130,7 +135,7 @@ class _Entries:
         return _correlation(*products, *sizes)
 
     def choice_confirmed(self) -> Floats:
-        """Return m by agent, 0 where there is no spread.
+        """Return m by agent, 0 if there is no variation.
 
         m is the correlation, over all candidates of the instances it has ballots in, of the agent's weight with that of
         others.
@@ -157,7 +162,7 @@ class _Entries:
 
 
 def _trust(entries: _Entries, gain: Floats, min_instances: int) -> tuple[Floats, Floats, tuple[Notice, ...]]:
-    """Return b (weight of the order) and c (weight of the vote) of every agent, and notices on those not calibrated."""
+    """Return b (weight of the order) and c (weight of the vote) by agent, and notices about uncalibrated agents."""
     prefs = entries.prefs
     has_enough = np.bincount(entries.meeting // prefs.n_instances, minlength=entries.n_agents) >= min_instances
     a, is_calibrated = entries.order_confirmed(gain)
@@ -177,9 +182,9 @@ def _notices(prefs: Preferences, is_calibrated: Bools, has_enough: Bools, min_in
         return ()
     shown = named(prefs.agents.take(np.flatnonzero(~is_calibrated)), 3)
     if not is_calibrated.any() and has_enough.any():
-        why = "the other lists confirm nobody's order"
+        why = "no agent's order is supported by the other lists"
     elif has_enough[~is_calibrated].any():
-        why = f"they have fewer than {min_instances} instances, or the other lists say nothing of their order"
+        why = f"they have fewer than {min_instances} instances, or all their items have the same support"
     else:
         why = f"they have fewer than {min_instances} instances"
     return (Notice("not-calibrated", f"{why}, so the lists of {shown} count as in rrf"),)
@@ -193,9 +198,9 @@ def _mean_by(group: Int64s, values: Floats, n: int) -> Floats:
 def _correlation(
     product: Floats, first: Floats, second: Floats, first_size: Floats, second_size: Floats
 ) -> tuple[Floats, Bools]:
-    """Return correlations from centred sums of products and squares, and where there is spread enough for one.
+    """Return correlations from centred sums of products and squares, and whether the variation suffices.
 
-    They are 0 where a spread is mere rounding, relative to the uncentred sums of squares (the sizes).
+    They are 0 if the variation is within rounding error of the uncentred sums of squares (the sizes).
     """
     is_spread = (first > FLAT * first_size) & (second > FLAT * second_size)
     denominator = np.sqrt(np.where(is_spread, first * second, 1.0))

@@ -1,22 +1,22 @@
-"""Comb: combine the scores the lists give an item (CombSUM, CombMNZ and their kin).
+"""Comb: combine the normalised scores of an item over the lists (CombSUM, CombMNZ and variants).
 
-Scores of different engines are first made comparable inside each list (``normalise``), then combined:
+The scores of each list are normalised (``normalise``), then combined:
 
 ========  =========================================================================
 sum       the sum (``combsum``)
 mnz       the sum times the number of lists that contain the item (``combmnz``)
 anz       the mean over the lists that contain the item (``combanz``)
 med       their median (``combmed``)
-min, max  their least and greatest (``combmin``, ``combmax``)
+min, max  their minimum and maximum (``combmin``, ``combmax``)
 ========  =========================================================================
 
-Normalisations of a list with scores x of n items: ``min-max`` (x - min) / (max - min), 1 where all are equal; ``max``
-x / max |x|; ``sum`` (x - min) / sum (x - min); ``z-score`` (x - mean) / deviation, 0 where all are equal; ``none``; and
+Normalisations of a list with scores x of n items: ``min-max`` (x - min) / (max - min), 1 where all are equal; ``max`` x
+/ max |x|; ``sum`` (x - min) / sum (x - min); ``z-score`` (x - mean) / deviation, 0 where all are equal; ``none``; and
 two that use only the order: ``rank`` 1 - (r - 1) / n with r the place in the list, ``borda`` (m - r + 1) / m with m the
-candidates of the instance. Where the values are ranks, the score is the list's largest rank + 1 - rank.
+candidates of the instance. If the values are ranks, the score is the list's largest rank + 1 - rank.
 
 Lists that do not contain an item, or only in an open last tier ("the rest"), contribute nothing. An item in no list
-scores 0, or as low as the lowest item where that is less. A ballot of weight w counts as w lists.
+scores 0, or the lowest score of its instance if that is smaller. A ballot of weight w counts as w lists.
 
 Cost: linear in the entries (med: a sort). References: J. A. Shaw and E. A. Fox, Combination of multiple searches,
 TREC-2, 1994; M. Montague and J. A. Aslam, Relevance score normalization for metasearch, CIKM 2001.
@@ -45,9 +45,9 @@ BY_ORDER = ("rank", "borda")
 class Comb(Method):
     """Sum, mean or other combination of the item's normalised scores (CombSUM, CombMNZ, …)."""
 
-    silence = "the list adds nothing to their score"
+    silence = "the list does not contribute to their score"
     needs = frozenset({"values"})
-    waives = {"condorcet_consistency": "how far scores lie apart counts for more than how many lists agree"}
+    waives = {"condorcet_consistency": "score differences can outweigh the number of lists that agree"}
     aliases = {f"comb{how}": {"combine": how} for how in ("sum", "mnz", "anz", "med", "min", "max")}
 
     combine: str = param(
@@ -77,7 +77,7 @@ class Comb(Method):
         return combined
 
     def _comparable(self, prefs: Preferences) -> tuple[Int64s, Int64s, Floats]:
-        """Return ballot, slot and normalised score of every entry that a list names."""
+        """Return ballot, slot and normalised score of every listed entry."""
         is_listed = views.is_named(prefs)
         ballot = views.ballot_of_entry(prefs)[is_listed]
         if self.normalise in BY_ORDER:
@@ -88,20 +88,20 @@ class Comb(Method):
         return ballot, prefs.entry_slot[is_listed], score
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """List how much each list gives to each of the first items."""
+        """List the contribution of each list to each of the top items."""
         from concordant.aggregate.fusion._shares import shares_reason
         from concordant.narrative.sentences import Scene
 
         ballot, slot, score = self._comparable(prefs)
         rule = {
             "sum": "The score is their sum.",
-            "mnz": "The score is their sum times the number of lists that name the item.",
-            "anz": "The score is their mean over the lists that name the item.",
-            "med": "The score is their median over the lists that name the item.",
-            "min": "The score is the least of them.",
-            "max": "The score is the greatest of them.",
+            "mnz": "The score is their sum times the number of lists that contain the item.",
+            "anz": "The score is their mean over the lists that contain the item.",
+            "med": "The score is their median over the lists that contain the item.",
+            "min": "The score is their minimum.",
+            "max": "The score is their maximum.",
         }[self.combine]
-        sentences = [f"Shown are the scores the lists give, made comparable by {self.normalise}. {rule}"]
+        sentences = [f"The table shows the scores in each list after {self.normalise} normalisation. {rule}"]
         return [shares_reason(Scene(prefs, ranking), ballot, slot, score * prefs.weight[ballot], sentences)]
 
 
@@ -115,7 +115,7 @@ def _raw_scores(prefs: Preferences) -> Floats:
 
 
 def _count(prefs: Preferences, ballot: Int64s, how: str) -> Int64s:
-    """Return how many items each list holds ("rank"), or how many candidates its instance has ("borda")."""
+    """Return the number of items in each list ("rank"), or of candidates in its instance ("borda")."""
     if how == "rank":
         return np.bincount(ballot, minlength=prefs.n_ballots)
     return np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
@@ -143,13 +143,13 @@ def _normalise(score: Floats, ballot: Int64s, how: str) -> Floats:
 
 
 def _divide(numerator: Floats, denominator: Floats, otherwise: Floats) -> Floats:
-    """Divide where the divisor is positive; elsewhere return ``otherwise``, which is overwritten."""
+    """Divide if the divisor is positive, else return ``otherwise``, which is overwritten."""
     np.divide(numerator, denominator, out=otherwise, where=denominator > 0)
     return otherwise
 
 
 def _combine(how: str, slot: Int64s, score: Floats, weight: Floats, lists: Floats) -> Floats:
-    """Return the combined score of every slot; ``lists`` is the weight of the lists that name it."""
+    """Return the combined score of every slot; ``lists`` is the weight of the lists that contain it."""
     if how == "med":
         return np.nan_to_num(kernels.weighted_medians(slot, score, weight, len(lists)), nan=0.0)
     if how in ("min", "max"):

@@ -1,9 +1,9 @@
-"""Reciprocal rank fusion: sum over the ballots of 1 / (k + rank).
+"""Reciprocal rank fusion: the sum of 1 / (k + rank) over the lists.
 
-The rank is the position an engine gave (its raw rank when the data has one, else 1 plus the number of items in
-better tiers). Lists that do not contain an item, or only in an open last tier ("the rest"), contribute nothing, so it
-needs no convention for missing items and no comparable scores: the standard way to merge search results. A larger k
-flattens the weight of the top.
+The rank is that of the data if it has ranks, otherwise 1 plus the number of items in better tiers. Lists that do not
+contain an item, or only in an open last tier ("the rest"), contribute nothing, so the method needs no convention for
+missing items and no comparable scores. It is the standard way to merge search results. A larger k reduces the weight of
+the top ranks.
 
 Cost: linear in the entries. Reference: Cormack, Clarke and Büttcher, SIGIR 2009.
 """
@@ -33,8 +33,8 @@ class RRF(Method):
     """Sum of 1 / (k + rank) over the lists that contain the item."""
 
     apart = True
-    silence = "the list adds nothing to their score"
-    waives = {"condorcet_consistency": "the top of a list counts for more than a majority further down"}
+    silence = "the list does not contribute to their score"
+    waives = {"condorcet_consistency": "a high rank on one list can outweigh a majority at lower ranks"}
 
     k: float = param(60.0, "rank constant; larger values give lower ranks more weight", low=0.0)
 
@@ -43,7 +43,7 @@ class RRF(Method):
         return sum_by(prefs.entry_slot, self._gains(prefs), prefs.n_slots)
 
     def _gains(self, prefs: Preferences) -> Floats:
-        """Return what every entry adds to the score of its slot."""
+        """Return the contribution of every entry to the score of its slot."""
         gain = reciprocal_ranks(prefs, self.k, self.name)
         if not prefs.has_unit_weights:
             gain *= views.weight_of_entry(prefs)
@@ -52,12 +52,12 @@ class RRF(Method):
         return gain
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """List how much each list gives to each of the first items."""
+        """List the contribution of each list to each of the top items."""
         from concordant.aggregate.fusion._shares import shares_reason
         from concordant.narrative.sentences import Scene
 
         ballot, slot = views.ballot_of_entry(prefs), prefs.entry_slot
-        sentences = [f"A list gives an item 1 / ({self.k:g} + its rank there), and nothing where it does not name it."]
+        sentences = [f"A list contributes 1 / ({self.k:g} + rank) to each of its items."]
         return [shares_reason(Scene(prefs, ranking), ballot, slot, self._gains(prefs), sentences)]
 
     def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
@@ -76,7 +76,7 @@ def reciprocal_ranks(prefs: Preferences, k: float, name: str) -> Floats:
         ranks = views.competition_ranks(prefs)
     elif len(ranks) and k + ranks.min() <= 0:
         raise InputError(
-            f"{name} divides by k + rank, and with "
+            f"{name} divides by k + rank, but with "
             + arg("k", shown=f"{k:g}")
             + f" the rank {ranks.min():g} makes that {k + ranks.min():g}: give a larger k, or ranks that start at 1."
         )

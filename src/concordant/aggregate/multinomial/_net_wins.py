@@ -1,4 +1,4 @@
-"""Net wins of the first items, and whose ballots decide between the first two."""
+"""Explanation by the net wins of the top items, and by the agents that decide between the first two."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ LABEL = 30
 
 
 def net_wins_reasons(scene: Scene, corpus: Corpus, theta: Floats, decides: bool) -> list[Reason]:
-    """Explain the ranking by the net wins of the first items; ``theta`` is the adherence of every ballot.
+    """Explain the ranking by the net wins of the top items; ``theta`` is the adherence of every ballot.
 
-    ``decides`` is whether the order of scores is exactly that of the net wins.
+    ``decides`` says whether the order of the scores is exactly that of the net wins.
     """
     prefs, m = corpus.prefs, corpus.prefs.n_slots
     net = corpus.net * np.repeat(prefs.weight * theta, np.diff(prefs.indptr))
@@ -32,12 +32,14 @@ def net_wins_reasons(scene: Scene, corpus: Corpus, theta: Floats, decides: bool)
         ]
         for slot in scene.top
     ]  # fmt: skip
-    header = ["rank", "item", "ballots", "ballots for it, in total", "against it", "net wins"]
-    sentences = ["A ballot counts by how far it puts an item above the others it names, and against it likewise."]
+    header = ["rank", "item", "ballots", "wins", "losses", "net wins"]
+    sentences = [
+        "A ballot counts for an item, or against it, by its net preference for the item over the other items it ranks."
+    ]
     if decides:
         sentences.append("The order of the scores is exactly the order of these net wins.")
     if not np.all(theta == 1):
-        sentences.append("Every ballot is weighed by how far its agent follows the consensus.")
+        sentences.append("Every ballot is weighted by its agent's adherence to the consensus.")
     reasons = [Reason("Net wins", sentences, header, rows, frozenset(range(6)) - {1})]
     if len(scene.order) > 1 and prefs.agents is not None and prefs.agent is not None:
         reasons.append(_agents(scene, net))
@@ -64,9 +66,7 @@ def _agents(scene: Scene, net: Floats) -> Reason:
     n_for_first, n_for_second = int((lead > 0).sum()), int((lead < 0).sum())
     sentences = [
         f"{n_for_first:,} of {n:,} agents give {scene.names[first]} more net wins than {scene.names[second]}, "
-        f"{n_for_second:,} fewer; those with the largest differences:"
+        f"{n_for_second:,} fewer. The agents with the largest differences are:"
     ]
-    header = ["agent", *(["adherence"] if adherence else []), "for the 1st", "for the 2nd"]
-    return Reason(
-        "Whose ballots decide between the first two", sentences, header, rows, frozenset(range(1, len(header)))
-    )
+    header = ["agent", *(["adherence"] if adherence else []), "net wins of the 1st", "net wins of the 2nd"]
+    return Reason("Agents that decide between the first two", sentences, header, rows, frozenset(range(1, len(header))))

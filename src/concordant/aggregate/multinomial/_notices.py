@@ -1,4 +1,6 @@
-"""Notices about a fitted multinomial model: infinite estimates, items nobody compared, silent agents, outliers."""
+"""Notices about a fitted multinomial model: infinite estimates, uncompared items, agents without preferences,
+outliers.
+"""
 
 from __future__ import annotations
 
@@ -22,25 +24,28 @@ def notices(
     instance = corpus.instance_of_slot
     warnings = []
     if corpus.is_separated.any():
-        text = "all preferences lead from one set of items into another, so only the prior keeps the scores finite"
+        text = (
+            "every preference is for an item of one group over an item of another, so only the prior keeps "
+            "the scores finite"
+        )
         warnings.append(notice_on(corpus.prefs, "unbounded", text, corpus.is_compared & corpus.is_separated[instance]))
     if corpus.is_divided.any():
-        text = "the items fall into groups that no ballot compares, so their order across groups rests on the model"
+        text = "no ballot compares items of different groups, so the order across groups depends on the model alone"
         warnings.append(notice_on(corpus.prefs, "disconnected", text, corpus.is_compared & corpus.is_divided[instance]))
     if not corpus.is_compared.all():
-        text = "nobody prefers these items to others or others to them, so they stand in the middle"
+        text = "no ballot prefers these items to others or others to them, so they get the middle score"
         warnings.append(notice_on(corpus.prefs, "never-compared", text, ~corpus.is_compared))
     if theta is not None:
         silent = tuple(agent for agent in corpus.prefs.agents or () if agent not in theta)
         if silent:
-            text = f"{len(silent):,} of {len(silent) + len(theta):,} agents never prefer one item to another"
+            text = f"{len(silent):,} of {len(silent) + len(theta):,} agents have no strict preference"
             warnings.append(Notice("no-preference", f"{text}, so they have no adherence: {named(silent)}", silent))
         outliers = tuple(agent for agent, value in theta.items() if value < OUTLIER)
         if outliers:
             text = f"{len(outliers)} of {len(theta)} agents hardly follow the consensus (theta below {OUTLIER:g})"
             warnings.append(Notice("outlier-agents", f"{text}: {named(outliers)}", outliers))
     if theta is not None and not has_converged:
-        text = "the adherences were still moving when the search for them ended: read them as rough"
+        text = "the adherences did not converge, so they are approximate"
         warnings.append(Notice("rough-adherence", text, tuple(theta)))
     if solution.gradient.max(initial=0.0) > NOT_CONVERGED:
         affected = np.flatnonzero(solution.gradient > NOT_CONVERGED)

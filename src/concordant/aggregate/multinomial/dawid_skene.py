@@ -1,22 +1,23 @@
-"""Dawid-Skene: what an item really is, and how reliable each agent is, from categories agents sort items into.
+"""Dawid-Skene: the true category of every item and the reliability of every annotator, from categorical annotations.
 
-Every item has a true category (relevant or not; one to five stars). An agent shown an item of category k answers l
-with probability C[k, l], its own confusion matrix; agents answer independently. Expectation-maximisation finds both:
-the chances of every item's category given the confusion matrices, and the confusion matrices given those chances,
-in turn, starting from the votes. Ratings (or ranks) are the categories. The score of an item is the mean of its
-category over those chances, ``low`` and ``high`` hold its category with probability ``level``; ``ranking.agents`` has
-the share of right answers of each agent, ``ranking.model`` the confusion matrices and the chances.
+Every item has a true category (relevant or not; one to five stars). An agent (annotator) shown an item of category k
+answers l with probability C[k, l], its confusion matrix; agents answer independently. Expectation-maximisation
+alternates between the posterior probabilities of every item's category, given the confusion matrices, and the confusion
+matrices, given these probabilities; it starts from the vote shares.
 
-Every agent's matrix is drawn towards the matrix of all agents by ``smoothing`` answers for each true category, so that
-one who said little is taken for an ordinary agent. ``confusion="one-coin"`` gives an agent a single number instead,
-the chance to be right (at worst that of guessing), all errors being equally likely: better where agents say little.
+Ratings (or ranks) are the categories. The score of an item is its posterior mean category; ``low`` and ``high`` bound a
+credible interval of the category at ``level``. ``ranking.agents`` has the accuracy of each agent, ``ranking.model`` the
+confusion matrices and the posterior probabilities. Every agent's matrix is shrunk towards the pooled matrix of all
+agents by ``smoothing`` pseudo-answers per true category, so an agent with few answers is treated as average.
+``confusion="one-coin"`` gives each agent a single accuracy (at least that of guessing), with all errors equally likely:
+this is better if agents have few answers.
 
-Agents who all make the same mistake are believed: nothing but their agreement is known. Use it for judgements in few
-categories by many agents of unequal care; ``mpm`` where ratings are a matter of taste or of scale.
+If all agents make the same mistake, the model cannot detect it. Use it for judgements in few categories by many agents
+of varying quality; use ``mpm`` if ratings are a matter of taste or scale.
 
-Cost: categories x answers for each step. References: A. P. Dawid and A. M. Skene, Maximum likelihood estimation of
-observer error-rates using the EM algorithm, Applied Statistics, 1979; V. C. Raykar et al., Learning from crowds, JMLR,
-2010 (smoothing).
+Cost: categories x answers per step. References: A. P. Dawid and A. M. Skene, Maximum likelihood estimation of observer
+error-rates using the EM algorithm, Applied Statistics, 1979; V. C. Raykar et al., Learning from crowds, JMLR, 2010
+(smoothing).
 """
 
 from __future__ import annotations
@@ -52,13 +53,13 @@ USELESS = 0.1  # share of the way from guessing to perfection below which an age
 class DawidSkene(Method):
     """Expected true category of each item, with annotator reliability estimated by EM."""
 
-    likelihood_of = "answers, given what each item is"
+    likelihood_of = "annotations, given the confusion matrices"
     needs = frozenset({"agents", "values"})
-    silence = "the agent says nothing of them"
+    silence = "the agent did not annotate them"
     waives = {
-        "condorcet_consistency": "the answers of reliable agents count more than those of many others",
-        "unanimity": "an agent who answers the wrong way round is read the right way round",
-        "instances_are_independent": "the reliability of the agents is shared by all instances",
+        "condorcet_consistency": "one reliable agent can outweigh many unreliable ones",
+        "unanimity": "the answers of an agent that reverses the categories are reversed back",
+        "instances_are_independent": "the reliability of the agents is estimated from all instances",
     }
     aliases = {"one-coin": {"confusion": "one-coin"}}
 
@@ -71,7 +72,7 @@ class DawidSkene(Method):
     level: float = options.level()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the mean categories with intervals, and the agents' shares of right answers."""
+        """Return the posterior mean categories with intervals, and the agents' accuracies."""
         data = _Answers(prefs)
         learnt = data.learn(self.confusion, self.smoothing)
         chance, categories = learnt.chance, data.categories
@@ -110,7 +111,7 @@ class DawidSkene(Method):
 
 @dataclass(frozen=True, eq=False)
 class DawidSkeneModel(FittedModel):
-    """Categories (worst first) with their shares, a confusion matrix for every agent, chances for every slot."""
+    """Categories (worst first) with their shares, confusion matrices by agent, and category probabilities by slot."""
 
     agents: Vocabulary
     categories: Floats
@@ -118,14 +119,14 @@ class DawidSkeneModel(FittedModel):
     confusions: Floats
     """agent x true category x answer"""
     posterior: Floats
-    """slot x category: the chances of what each item really is"""
+    """slot x category: posterior probabilities of the true category"""
 
     def confusion(self, agent: object) -> Floats:
-        """Return how one agent answers: P(answer) for each true category, a row each."""
+        """Return the confusion matrix of one agent: a row with P(answer) per true category."""
         return np.asarray(self.confusions[self.agents.code(agent, "agent")])
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair has a higher category, a lower one, the same."""
+        """Return the probabilities that the first slot of each pair has a higher, a lower, or the same category."""
         p_first, p_second = self.posterior[first], self.posterior[second]
         same = (p_first * p_second).sum(axis=1)
         up = (p_first * (np.cumsum(p_second, axis=1) - p_second)).sum(axis=1)
@@ -140,7 +141,7 @@ class DawidSkeneModel(FittedModel):
         return answers.expect(with_usual[code], self.shares)[1]
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw the answers of random agents, each of whom rates all candidates: slots best first, and tiers."""
+        """Draw the answers of random agents that rate all candidates: slots best first, and tiers."""
         truth = _draw(np.broadcast_to(self.posterior[slots], (n, len(slots), len(self.categories))), rng)
         agent = rng.integers(0, len(self.confusions), n)
         answer = _draw(self.confusions[agent[:, None], truth], rng)
@@ -157,7 +158,7 @@ def _draw(chance: Floats, rng: np.random.Generator) -> Int64s:
 
 
 class Learnt(NamedTuple):
-    """What expectation-maximisation found."""
+    """The estimates of expectation-maximisation."""
 
     chance: Floats
     """slot x category"""
@@ -169,7 +170,7 @@ class Learnt(NamedTuple):
 
 
 class _Answers:
-    """Who answered what on which slot."""
+    """The annotations: agent, slot and answer."""
 
     def __init__(self, prefs: Preferences, categories: Floats | None = None) -> None:
         if prefs.value is None or prefs.agent is None or prefs.agents is None:
@@ -185,11 +186,11 @@ class _Answers:
         code = np.minimum(np.searchsorted(self.categories, value), len(self.categories) - 1)
         if (self.categories[code] != value).any():
             stranger = value[self.categories[code] != value][0]
-            raise InputError(f"The value {stranger:g} is none of the categories this model knows: leave it out.")
+            raise InputError(f"The value {stranger:g} is not one of the categories of this model: remove it.")
         if len(self.categories) > MAX_CATEGORIES:
             raise InputError(
-                f"The values take {len(self.categories):,} different levels, too many to be categories: "
-                f"round them to at most {MAX_CATEGORIES}, or use mpm or mean-rating."
+                f"The values take {len(self.categories):,} different levels, too many for categories: round "
+                f"them to at most {MAX_CATEGORIES}, or use mpm or mean-rating."
             )
         self.answer: Int64s = code.astype(np.int64)
         self.slot = prefs.entry_slot
@@ -198,9 +199,7 @@ class _Answers:
         self.n_slots, self.n_agents = prefs.n_slots, len(prefs.agents)
 
     def learn(self, confusion: str, smoothing: float) -> Learnt:
-        """Estimate confusion matrices and the chances of the categories by expectation-maximisation, starting from
-        the votes.
-        """
+        """Estimate confusion matrices and category probabilities by EM, starting from the votes."""
         k = len(self.categories)
         votes = sum_by(self.slot * k + self.answer, self.weight, self.n_slots * k).reshape(self.n_slots, k)
         n_answers = votes.sum(axis=1)
@@ -216,9 +215,9 @@ class _Answers:
         return Learnt(chance, *estimates, log_likelihood, False)
 
     def fit(self, chance: Floats, is_answered: Bools, confusion: str, smoothing: float) -> tuple[Floats, Floats]:
-        """M-step: return every agent's confusion matrix and the shares of the categories, given the chances by slot.
+        """M-step: return every agent's confusion matrix and the category shares, given the probabilities by slot.
 
-        Counts are smoothed by answers of an ordinary agent.
+        Counts are smoothed by pseudo-answers of an average agent.
         """
         k = len(self.categories)
         key, n = self.agent * k + self.answer, self.n_agents * k
@@ -240,7 +239,7 @@ class _Answers:
         return table, np.maximum(shares, 1e-12)
 
     def expect(self, table: Floats, shares: Floats) -> tuple[Floats, float]:
-        """E-step: return the chances of every slot's category, and the log-likelihood of all answers."""
+        """E-step: return the category probabilities of every slot, and the log-likelihood of all answers."""
         log_table, k = np.log(np.maximum(table, 1e-300)), len(self.categories)
         log_by_category = [
             sum_by(self.slot, self.weight * log_table[self.agent, true, self.answer], self.n_slots) for true in range(k)
@@ -251,7 +250,7 @@ class _Answers:
 
 
 def _notices(agents: Mapping[str, float], learnt: Learnt) -> tuple[Notice, ...]:
-    """Return notices on agents whose answers hardly depend on the item, and on missing convergence."""
+    """Return notices about agents whose answers hardly depend on the item, and about missing convergence."""
     warnings = []
     k = len(learnt.shares)
     # 1 if the rows are different corners, 0 if the answer does not depend on the true category.
@@ -261,5 +260,7 @@ def _notices(agents: Mapping[str, float], learnt: Learnt) -> tuple[Notice, ...]:
         text = f"the answers of {len(useless)} of {len(agents)} agents hardly depend on the item"
         warnings.append(Notice("outlier-agents", f"{text}: {named(useless)}", useless))
     if not learnt.has_converged:
-        warnings.append(Notice("no-convergence", f"the chances were still moving after {MAX_STEPS} steps", ()))
+        warnings.append(
+            Notice("no-convergence", f"the category probabilities did not converge in {MAX_STEPS} steps", ())
+        )
     return tuple(warnings)

@@ -1,35 +1,36 @@
 """Multinomial preference model: one consensus distribution over all pairwise preferences.
 
-Every preference in the data is a draw of a pair "i before j" from one distribution,
-P(i before j) = exp(theta (s_i - s_j) / (g_i + g_j)) / sum over all pairs of the same. An agent who puts an item 2nd
-and another 200th draws that pair 198 times, so strong preferences count more and an item's score grows with the
-evidence for it: a film loved by eight people does not outrank one loved by hundreds. Unlike Bradley-Terry, an
-undefeated item keeps a finite score.
+Every preference in the data is a draw of a pair "i above j" from one distribution,
 
-- scores s: always learnt. With equal variances their order is exactly the order of the adherence-weighted net wins
-  (the log-likelihood is s·d minus a symmetric convex function of s), so the ranking itself needs no optimisation.
-- variances g (``variances="learnt"``): how uncertain each item's score is; their mean says how unsure the whole
-  ranking is. ``"support"`` sets them from the number of preferences, ``with_variances`` takes given ones.
-  ``caution`` ranks by s - caution * g: items that are surely good.
-- adherence theta in [0, 1]: how far each agent follows the consensus; an outlier with 0 is ignored, the most adherent
-  agent has 1. ``adherence=True`` learns it from the preferences alone: by default (``adherence_prior="auto"``) as the
-  correlation of the agent's levels with the consensus, with a prior among agents whose strength maximises the marginal
-  likelihood, so agents with few answers stay near the average; with ``adherence_prior="none"`` by joint maximum
-  likelihood with the scores from several starts, as published. An agent without a strict preference has no adherence
-  and is not in ``ranking.agents``; a notice names it. ``fit(prefs, labels)`` takes adherence from labelled instances:
-  the mean agreement of the agent with the labels, stretched over [0, 1] (``normalise``). ``dawid-skene`` estimates the
-  reliability of agents that sort items into categories.
+    P(i above j) = exp(theta (s_i - s_j) / (g_i + g_j)) / sum_{k != l} exp(theta (s_k - s_l) / (g_k + g_l))
 
-Intervals are where the scores would lie had other agents been asked: every ballot is one observation, however many
-pairs it gives (the sandwich, clustered by ballot). They are given where variances are equal and all agents of an
-instance have the same adherence.
+An agent that ranks an item 2nd and another 200th draws that pair 198 times, so strong preferences count more and an
+item's score grows with the evidence for it: a film loved by eight people does not outrank one loved by hundreds. Unlike
+Bradley-Terry, an undefeated item keeps a finite score.
 
-``prior`` is the precision of a Gaussian prior on the scores and on log g around log(1/2), relative to the total
-count of the instance. It keeps scores finite when all preferences lead from one set of items into another (that is
-warned about), and without it learnt variances over-fit small instances.
+- scores s: always learnt. With equal variances their order is exactly the order of the adherence-weighted net wins (the
+  log-likelihood is s·d minus a symmetric convex function of s), so the ranking itself needs no optimisation.
+- variances g (``variances="learnt"``): the uncertainty of each item's score; their mean is the uncertainty of the whole
+  ranking. ``"support"`` derives them from the number of preferences, ``with_variances`` sets them. ``caution`` ranks by
+  s - caution * g, which prefers items that are certainly good.
+- adherence theta in [0, 1]: the agreement of each agent with the consensus; an outlier with 0 is ignored, the most
+  adherent agent has 1. ``adherence=True`` learns it from the preferences alone: by default (``adherence_prior="auto"``)
+  as the correlation of the agent's levels with the consensus, with a prior among agents whose strength maximises the
+  marginal likelihood, so the adherence of agents with few answers is shrunk towards the average; with
+  ``adherence_prior="none"`` by joint maximum likelihood with the scores from several starts, as published. An agent
+  without a strict preference has no adherence and is not in ``ranking.agents``; a notice names it. ``fit(prefs,
+  labels)`` takes adherence from labelled instances: the mean agreement of the agent with the labels, rescaled to [0, 1]
+  (``normalise``). ``dawid-skene`` estimates the reliability of agents that assign items to categories.
 
-Cost: linear in the ballots and O(items) per step and distinct theta; learnt variances O(items²) per step and
-distinct theta. Reference: M. Volkovs and R. Zemel, A flexible generative model for preference aggregation, WWW 2012.
+Confidence intervals use a sandwich estimator clustered by ballot: every ballot is one observation, however many pairs
+it gives. They are available if variances are equal and all agents of an instance have the same adherence.
+
+``prior`` is the precision of a Gaussian prior on the scores and on log g around log(1/2), relative to the total count
+of the instance. It keeps scores finite if all preferences are for items of one group over items of another (a notice
+says so), and without it learnt variances overfit small instances.
+
+Cost: linear in the ballots and O(items) per step and distinct theta; learnt variances O(items²) per step and distinct
+theta. Reference: M. Volkovs and R. Zemel, A flexible generative model for preference aggregation, WWW 2012.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from concordant.errors import InputError, NeedError
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
 from concordant.models.adherence import adherence_of, has_preference
-from concordant.models.fitted import MPMModel
+from concordant.models.fitted_multinomial import MPMModel
 from concordant.models.multinomial_errors import MPMErrors
 from concordant.models.notices import unknown_agents
 from concordant.models.observations.preference_counts import Corpus, count
@@ -71,8 +72,8 @@ class MPM(Method):
     """Maximum a posteriori scores of a multinomial model of pairwise preferences weighted by strength."""
 
     likelihood_of = "preferences, each drawn from all pairs of items"
-    silence = "they are not compared, but could have been preferred to any other"
-    waives = {"condorcet_consistency": "a few strong preferences can be worth more than a majority"}
+    silence = "they are not compared, but remain in the normaliser"
+    waives = {"condorcet_consistency": "a few strong preferences can outweigh a majority"}
     aliases = {
         "mpm-variances": {"variances": "learnt"},
         "multinomial-preference-model": {},
@@ -97,7 +98,7 @@ class MPM(Method):
     caution: float = param(0.0, "multiple of its variance subtracted from an item's score", low=0.0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
-        """Return a copy whose adherences are each agent's agreement with the labels of these instances."""
+        """Return a copy with adherences set to each agent's agreement with the labels of these instances."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(f"{self.name} cannot learn adherence from this data: " + NEEDS["agents"] + ".")
         theta = agreement(prefs, labels)
@@ -107,7 +108,7 @@ class MPM(Method):
         return self.with_learnt(theta=dict(zip(prefs.agents.labels, theta.tolist(), strict=True)))
 
     def with_variances(self, variance: Mapping[str, float]) -> Self:
-        """Return a copy that takes these variances as given; items not named get 1/2."""
+        """Return a copy with these fixed variances; other items get 1/2."""
         bad = next((item for item, value in variance.items() if not (np.isfinite(value) and value > 0)), None)
         if bad is not None:
             raise InputError(f"The variance of {bad!r} is {variance[bad]!r}: give a positive number.")
@@ -158,7 +159,7 @@ class MPM(Method):
         return {label: scaled[n] for n, label in enumerate(prefs.agents.labels) if has_any[n]}
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the lead, the net wins that decide the order, and whose ballots decide between the first two."""
+        """Explain the lead, the net wins that determine the order, and the agents that decide between the first two."""
         from concordant.aggregate.multinomial._net_wins import net_wins_reasons
         from concordant.narrative.sentences import Scene
 
@@ -175,13 +176,13 @@ class MPM(Method):
         return Solver(corpus, self.prior, self.variances, self._given_variance(corpus))
 
     def ranks_apart(self, prefs: Preferences) -> bool:
-        """Return whether instances can be ranked separately: not where adherences are learnt from all of them."""
+        """Return whether instances can be ranked separately: not if adherences are learnt from all of them."""
         return not self.adherence or "theta" in self.learnt
 
     def outcome_of(
         self, solver: Solver, solution: Solution, by_agent: dict[str, float] | None, has_converged: bool = True
     ) -> Outcome:
-        """Return the outcome of a fit: scores, variances, adherences, figures of the fit and warnings."""
+        """Return the outcome of a fit: scores, variances, adherences, fit statistics and warnings."""
         corpus, prefs = solver.corpus, solver.corpus.prefs
         score = arrange(corpus, solution)
         variance = np.full(prefs.n_slots, 0.5) if solution.variance is None else solution.variance
@@ -202,7 +203,7 @@ class MPM(Method):
         )
 
     def starting_adherences(self, prefs: Preferences) -> Floats:
-        """Return the learnt adherence of every agent (of every ballot without agents); 1 where none was learnt."""
+        """Return the learnt adherence of every agent (of every ballot without agents); 1 if none was learnt."""
         known = self.learnt.get("theta")
         if prefs.agents is None or known is None:
             return np.ones(prefs.n_ballots if prefs.agents is None else len(prefs.agents))
@@ -210,9 +211,7 @@ class MPM(Method):
         return np.array([known.get(label, usual) for label in prefs.agents.labels], np.float64)
 
     def _given_variance(self, corpus: Corpus) -> Floats | None:
-        """Return the variances by slot that are not learnt here: those given, or those by support; None where
-        learnt.
-        """
+        """Return the fixed variances by slot, given or by support; None if they are learnt."""
         prefs = corpus.prefs
         by_label: dict[str, Any] | None = self.learnt.get("variance")
         if by_label is not None:
@@ -222,7 +221,7 @@ class MPM(Method):
 
 
 def _variance_of_support(corpus: Corpus) -> Floats:
-    """Return 1 / sqrt(1 + weight of the ballots that name the slot), scaled to a geometric mean of 1/2 by instance."""
+    """Return 1 / sqrt(1 + weight of the ballots that rank the slot), scaled to a geometric mean of 1/2 by instance."""
     logs = -np.log1p(views.ranked_weight(corpus.prefs)) / 2
     instance, size = corpus.instance_of_slot, np.diff(corpus.prefs.slot_ptr)
     mean = (sum_by(instance, logs, len(size)) / np.maximum(size, 1))[instance]
@@ -230,7 +229,7 @@ def _variance_of_support(corpus: Corpus) -> Floats:
 
 
 def agreement(prefs: Preferences, labels: Labels) -> Floats:
-    """Return how well each agent agrees with the labels: the mean over instances of 1 - Kendall distance.
+    """Return the agreement of each agent with the labels: the mean over instances of 1 - Kendall distance.
 
     The distance is the share of discordant pairs (ties half) among the pairs with different labels that the agent
     ranked. Instances without such a pair do not count for the agent; an agent without any gets the mean of the others.
@@ -251,7 +250,7 @@ def agreement(prefs: Preferences, labels: Labels) -> Floats:
     n_counted = np.bincount(agent, minlength=n)
     mean = sum_by(agent, agreeing[has_pairs] / all_pairs[has_pairs], n) / np.maximum(n_counted, 1)
     if not n_counted.any():
-        raise InputError("No agent ranks two items with different labels: adherence cannot be learnt from these.")
+        raise InputError("No agent ranks two items with different labels: adherence cannot be learnt from this data.")
     return np.where(n_counted > 0, mean, mean[n_counted > 0].mean())
 
 
@@ -278,7 +277,7 @@ def arrange(corpus: Corpus, solution: Solution) -> Floats:
 
 
 def _equal_runs(values: Floats, instance: Int64s) -> tuple[Int64s, Int64s]:
-    """Number the runs of equal values inside an instance: (run of every value, size of every run)."""
+    """Number the runs of equal values within an instance: (run of every value, size of every run)."""
     starts = np.ones(len(values), bool)
     starts[1:] = (np.diff(values) != 0) | (np.diff(instance) != 0)
     run = np.cumsum(starts) - 1

@@ -1,15 +1,15 @@
 """Mixture of multinomial preference models: several types of taste, each with its own scores.
 
-Every agent belongs to one of K types; type k has share p_k and scores s_k, and an agent of that type draws preferences
-from the multinomial model with those scores. Expectation-maximisation finds the types: it asks in turn how likely each
-agent is of each type, and which scores fit the agents of a type best. K is given (``components``) or chosen by the
-Bayesian information criterion. The ranking is by the mean of the types' scores, weighted by their shares;
-``ranking.model`` has the types (``types``), each agent's chances (``responsibilities``) and personal rankings
-(``for_agent``). Use it when agents disagree because their tastes differ, not because some of them are careless.
+Every agent belongs to one of K types. Type k has share p_k and scores s_k, and an agent of that type draws preferences
+from the multinomial model with those scores. Expectation-maximisation alternates between the membership probabilities
+of the agents and the scores of the types. K is given (``components``) or chosen by the Bayesian information criterion.
+The ranking is by the mean of the types' scores, weighted by their shares; ``ranking.model`` has the types (``types``),
+the membership probabilities of each agent (``responsibilities``) and personal rankings (``for_agent``). Use it if
+agents disagree because their tastes differ, not because some of them are careless.
 
-The preferences inside one ballot are not independent: m items give m (m - 1) / 2 pairs, but only m - 1 of them are
-news. ``evidence="items"`` lets an agent count for that many; ``"counts"`` takes every count at face value, which makes
-all memberships certain. A new type starts from one of the agents that the present types explain worst.
+The preferences within a ballot are not independent: m items give m (m - 1) / 2 pairs, but only m - 1 of them are
+independent. ``evidence="items"`` scales the counts of an agent to that number; ``"counts"`` uses all counts, which
+makes all memberships certain. A new type is initialised from one of the agents that the current types fit worst.
 
 Cost: per step linear in the ballots times K. Reference: the future work of M. Volkovs and R. Zemel, A flexible
 generative model for preference aggregation, WWW 2012; A. Dempster, N. Laird and D. Rubin, Maximum likelihood from
@@ -30,7 +30,8 @@ from concordant.ballots.segments import sum_by
 from concordant.errors import InputError, arg
 from concordant.kernels.bundles import Adherences
 from concordant.method import Method, Outcome
-from concordant.models.fitted import FittedModel, MPMModel
+from concordant.models.fitted import FittedModel
+from concordant.models.fitted_multinomial import MPMModel
 from concordant.models.observations.preference_counts import Corpus, agent_of_ballot, count
 from concordant.models.solve.multinomial import MIN_PRIOR, TOLERANCE
 from concordant.params import param
@@ -50,10 +51,10 @@ class MPMMixture(Method):
     """Mean scores of a mixture of multinomial preference models, one for each type of agent."""
 
     likelihood_of = "preferences, each drawn from all pairs of items, agent by agent"
-    silence = "they are not compared, but could have been preferred to any other"
+    silence = "they are not compared, but remain in the normaliser"
     waives = {
-        "condorcet_consistency": "a few strong preferences can be worth more than a majority",
-        "instances_are_independent": "the types of the agents are shared by all instances",
+        "condorcet_consistency": "a few strong preferences can outweigh a majority",
+        "instances_are_independent": "the types of the agents are estimated from all instances",
     }
 
     counts: str = options.counts()
@@ -76,7 +77,7 @@ class MPMMixture(Method):
             best = mixture
         warnings: tuple[Notice, ...] = ()
         if self.components is not None and best.n_types < self.components:
-            text = f"only {data.n_voter_types} agents prefer different things, so there are {best.n_types} types"
+            text = f"only {data.n_voter_types} agents have different preferences, so there are {best.n_types} types"
             warnings = (Notice("too-few-agents", text),)
         model = _model(data, best, self.counts)
         return Outcome(
@@ -117,20 +118,22 @@ class MixtureModel(FittedModel):
         return self._ranking(self.responsibilities[self.prefs.agents.code(agent, "agent")] @ self.scores)
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that a random agent prefers the first slot of each pair, prefers the second, and ties."""
+        """Return the probabilities that a random agent prefers the first slot of each pair, prefers the second, and
+        ties.
+        """
         by_type = np.stack([model.chances(first, second) for model in self._models])
         p_first, p_second, p_tie = np.tensordot(self.shares, by_type, axes=1)
         return p_first, p_second, p_tie
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other agents' preferences; candidates this model does not know are left out."""
+        """Return the log-likelihood of other agents' preferences; unknown candidates are ignored."""
         prefs, slot = self.known_part(prefs)
         data = _Data(count(prefs, self.counts), self.evidence, prior=0.0)
         log_z = self.log_z[:, self.instances_of(prefs, slot)]
         return data.expect(self.shares, self.scores[:, slot], log_z).log_likelihood
 
     def drawn(self, n: int, slots: Int64s, rng: np.random.Generator) -> tuple[Int64s, Int64s]:
-        """Draw n preferences, each of an agent of a random type."""
+        """Draw n preferences, each from an agent of a random type."""
         kind = rng.choice(len(self.shares), n, p=self.shares / self.shares.sum())
         rows = np.empty((n, 2), np.int64)
         for k, model in enumerate(self._models):
@@ -170,7 +173,7 @@ def _model(data: _Data, mixture: _Mixture, counts: str) -> MixtureModel:
 
 @dataclass(frozen=True, eq=False)
 class _Mixture:
-    """One state of the algorithm."""
+    """The current state of expectation-maximisation."""
 
     shares: Floats
     scores: Floats
@@ -191,7 +194,7 @@ class _Mixture:
 
 @dataclass(frozen=True, eq=False)
 class _Data:
-    """The counts of every agent, scaled to the evidence they are."""
+    """The counts of every agent, scaled to their evidence."""
 
     corpus: Corpus
     evidence: str
@@ -208,15 +211,15 @@ class _Data:
 
     @cached_property
     def times(self) -> Floats:
-        """How often each agent counts: unnamed ballots by their weight, named agents once."""
+        """The weight of each agent: the ballot weight for unnamed agents, 1 for named ones."""
         prefs = self.corpus.prefs
         return prefs.weight if prefs.agents is None else np.ones(self.n_agents)
 
     @cached_property
     def factor(self) -> Floats:
-        """By ballot: the factor of its counts inside its agent.
+        """The scale factor of the counts of each ballot.
 
-        With ``evidence="items"`` an agent's counts are scaled to the number of items it ranks, less one per ballot.
+        With ``evidence="items"`` an agent's counts are scaled to the number of items it ranks, minus one per ballot.
         """
         prefs = self.corpus.prefs
         weight = np.ones(prefs.n_ballots) if prefs.agents is None else prefs.weight
@@ -238,7 +241,7 @@ class _Data:
 
     @cached_property
     def voter_type(self) -> Int64s:
-        """A number for every agent, the same for agents with the same preferences, -1 for agents without any."""
+        """An integer per agent, equal for agents with the same preferences, -1 for agents without any."""
         prefs = self.corpus.prefs
         direction = np.sin(1.0 + np.arange(prefs.n_slots))  # any fixed direction tells different net wins apart
         projection = sum_by(
@@ -258,7 +261,7 @@ class _Data:
         return self.improve(np.ones((self.n_agents, 1)))
 
     def grow(self, mixture: _Mixture, starts: int) -> _Mixture:
-        """Return the best mixture with one more type, started from badly explained agents, up to ``starts`` of them."""
+        """Return the best mixture with one more type, initialised from up to ``starts`` poorly fitted agents."""
         amount = self.amount_by_agent
         explained = (mixture.by_type + np.log(mixture.shares)).max(axis=1) / np.where(amount > 0, amount, 1.0)
         explained = np.where(amount > 0, np.round(explained, 9), np.inf)
@@ -279,7 +282,7 @@ class _Data:
         return max(tries, key=lambda mixture: round(mixture.objective, 9))
 
     def improve(self, responsibility: Floats) -> _Mixture:
-        """Run expectation-maximisation from these memberships (agent x type) until the objective settles."""
+        """Run expectation-maximisation from these memberships (agent x type) until convergence."""
         scores = np.zeros((responsibility.shape[1], self.corpus.prefs.n_slots))
         # A type that starts from a single agent must be able to win others over: equal shares at first.
         shares = np.full(len(scores), 1.0 / len(scores))

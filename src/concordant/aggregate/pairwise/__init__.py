@@ -1,1 +1,1 @@
-"""Score models of comparisons between two items."""
+"""Models and ratings for pairwise comparisons."""

@@ -1,15 +1,19 @@
-"""Why an item has its score: whom it met, what came of it, and how much each opponent counts.
+"""Decomposition of a score into the contributions of its opponents and the prior.
 
-At the fitted scores the pulls on item i balance: over all opponents j, sum_j g_ij + p_i = 0, with g_ij the slope of the
-log-likelihood of their games in s_i (for Bradley-Terry what i won of them less what was expected) and p_i that of the
-prior. With w_ij the curvature of these games and v_i that of the prior, the score is therefore exactly a weighted mean
+At the fitted scores the gradient is zero for every item i:
+
+    sum_j g_ij + p_i = 0
+
+g_ij is the gradient in s_i of the log-likelihood of the games between i and j (for Bradley-Terry, actual minus expected
+wins), and p_i that of the log prior. With w_ij the curvature of these games and v_i that of the prior, the score is
+therefore exactly a weighted mean:
 
     s_i = (sum_j w_ij (s_i + g_ij / w_ij) + v_i (s_i + p_i / v_i)) / (sum_j w_ij + v_i)
 
-of what the games with each opponent speak for, s_i + g_ij / w_ij (the opponent's score and the lead these games alone
-show, to first order), and of what the prior speaks for: the middle, 0, for a normal one. Games that could go either way
-weigh most; a sure win says little. A term divided by the common denominator is the *contribution* of the opponent, and
-contributions add up to the score.
+s_i + g_ij / w_ij is the score implied by the games with opponent j alone, to first order: the opponent's score plus the
+lead these games show. The score implied by a Gaussian prior is its mean, 0. Close games have the largest weights; an
+expected win has little. The *contribution* of an opponent is its term divided by the common denominator; contributions
+add up to the score.
 """
 
 from __future__ import annotations
@@ -31,24 +35,23 @@ from concordant.types import Floats, Int64s
 OPPONENTS = 6  # that the table of an item shows
 TOLD = 2  # items whose opponents are listed
 FORMULA = (
-    "A score is exactly the weighted mean of what the comparisons with each opponent speak for and what the prior "
-    "does: those that could go either way weigh most, and contributions (weight x what they speak for) add up to the "
-    "score."
+    "The score is the weighted mean of the scores implied by the comparisons with each opponent and by the "
+    "prior. Close comparisons have the largest weights. Contributions (weight x implied score) add up to the score."
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """What one item met, by opponent (slots): records, points won and expected, weights and contributions."""
+    """The games of one item by opponent: records, points won and expected, weights and contributions."""
 
     opponent: Int64s
     won: Floats
     lost: Floats
     tied: Floats
     expected: Floats
-    """Points (a tie is half) that the scores lead to expect."""
+    """Points (half for a tie) expected from the scores."""
     weight: Floats
-    """The share of all weights that falls to the opponent."""
+    """The opponent's share of the total weight."""
     contribution: Floats
     prior_weight: float
     prior_contribution: float
@@ -69,13 +72,13 @@ class Met:
         return float(self.points.sum() / max(self.games.sum(), 1e-300))
 
     def strength(self, score: Floats) -> float:
-        """Return the mean score of the opponents, by games."""
+        """Return the mean score of the opponents, weighted by games."""
         return float(self.games @ score[self.opponent] / max(self.games.sum(), 1e-300))
 
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """The duels of one instance under a fitted model, row by row from both sides."""
+    """The pairwise comparisons of one instance under a fitted model, a row for each side."""
 
     duels: Duels
     link: int
@@ -86,7 +89,7 @@ class Contributions:
 
     @cached_property
     def _rows(self) -> tuple[links.Terms, Floats]:
-        """Return slope and curvature of every duel in the lead of its first item, and the points expected of that
+        """Return gradient and curvature of every duel in its score difference, and the expected points of its first
         item.
         """
         d = self.duels
@@ -97,10 +100,9 @@ class Contributions:
         return links.terms(self.link, lead, tie, d.won, d.lost, d.tied), (up + even / 2) * d.total
 
     def of(self, slot: int) -> Met:
-        """Return what the score of an item is made of: records, weights and contributions by opponent, and those of the
-        prior.
+        """Decompose the score of an item: records, weights and contributions by opponent, and those of the prior.
 
-        An opponent's weight is the curvature of their duels, its contribution (weight * score + slope) / sum of
+        An opponent's weight is the curvature of their duels; its contribution is (weight * score + gradient) / sum of
         weights.
         """
         duels, (terms, expected) = self.duels, self._rows
@@ -132,7 +134,7 @@ class Contributions:
 
     @cached_property
     def _slope(self) -> Floats:
-        """The derivative of the log-prior by slot."""
+        """The gradient of the log prior by slot."""
         return self.prior.slope(self.score, self.duels.slot_ptr)
 
     @cached_property
@@ -144,7 +146,7 @@ class Contributions:
 
 
 def told(scene: Scene, contributions: Contributions) -> list[Reason]:
-    """Explain the scores of the first items: records and strengths of opponents, then opponent by opponent."""
+    """Explain the scores of the top items by their records, the strength of their opponents, and each opponent."""
     met = {slot: contributions.of(slot) for slot in scene.order[: len(scene.top) + 1]}
     if not any(len(of_item.opponent) for of_item in met.values()):
         return []
@@ -166,20 +168,29 @@ def told(scene: Scene, contributions: Contributions) -> list[Reason]:
             f"{of_item.games.sum():,.6g}",
         ]
         rows.append([*first_columns, expected, *figures, f"{of_item.prior_weight:.0%}"])
-    header = ["rank", "item", "score", "compared", "points (expected)", "won", "opponents' mean", "prior's weight"]
+    header = [
+        "rank",
+        "item",
+        "score",
+        "comparisons",
+        "points (expected)",
+        "share won",
+        "opponents' mean score",
+        "prior weight",
+    ]
     return [
-        Reason("Who beat whom", sentences, header, rows, frozenset(range(8)) - {1}),
+        Reason("Records and opponents", sentences, header, rows, frozenset(range(8)) - {1}),
         *(_opponents(scene, contributions, slot, met[slot]) for slot in scene.order[:TOLD] if len(met[slot].opponent)),
     ]
 
 
 def _compared(scene: Scene, contributions: Contributions, met: dict[int, Met], one: int, two: int) -> list[str]:
-    """Explain why ``one`` ranks above ``two`` in spite of a smaller share of wins; empty where that is not so."""
+    """Explain why ``one`` ranks above ``two`` despite a smaller share of wins; empty if its share is not smaller."""
     a, b, names = met[one], met[two], scene.names
     if scene.rank[one] >= scene.rank[two] or not (len(a.opponent) and len(b.opponent)) or a.share >= b.share:
         return []
     strength = a.strength(contributions.score), b.strength(contributions.score)
-    claim = f"{names[one]} scores above {names[two]} although {names[two]} won more of its comparisons "
+    claim = f"{names[one]} ranks above {names[two]} although {names[two]} won a larger share of its comparisons "
     claim += f"({b.share:.1%} against {a.share:.1%}), "
     if strength[0] > strength[1]:
         reason = (
@@ -187,16 +198,16 @@ def _compared(scene: Scene, contributions: Contributions, met: dict[int, Met], o
         )
     elif b.prior_weight > a.prior_weight:
         reason = (
-            "because the prior, which draws scores of rarely seen items to the middle, counts for "
-            f"{b.prior_weight:.0%} of {names[two]} and {a.prior_weight:.0%} of {names[one]}."
+            "because the prior, which shrinks scores of items with few comparisons towards 0, has a weight of "
+            f"{b.prior_weight:.0%} for {names[two]} and {a.prior_weight:.0%} for {names[one]}."
         )
     else:
-        reason = "because of whom it won against: comparisons that could go either way weigh most."
+        reason = "because of the opponents it beat: close comparisons have the largest weights."
     return [claim + reason]
 
 
 def _opponents(scene: Scene, contributions: Contributions, slot: int, met: Met) -> Reason:
-    """List the opponents of largest weight, all others together, and the prior; contributions add up to the score."""
+    """List the opponents with the largest weights, the sum of the others, and the prior."""
     order = np.argsort(-met.weight, kind="stable")
     shown, rest = order[:OPPONENTS], order[OPPONENTS:]
     records = (met.won, met.lost, met.tied)
@@ -213,9 +224,9 @@ def _opponents(scene: Scene, contributions: Contributions, slot: int, met: Met) 
         figures = _shares(met.weight[rest].sum(), met.contribution[rest].sum())
         rows.append([f"{len(rest):,} other{'s' * (len(rest) > 1)}", "", record, points, *figures])
     if met.prior_weight > 0:
-        rows.append(["the prior", "", "", "", *_shares(met.prior_weight, met.prior_contribution)])
-    rows.append(["all", "", "", "", *_shares(1.0, float(contributions.score[slot]))])
-    header = ["opponent", "its score", "won-lost-tied", "points (expected)", "speak for", "weight", "contribution"]
+        rows.append(["prior", "", "", "", *_shares(met.prior_weight, met.prior_contribution)])
+    rows.append(["total", "", "", "", *_shares(1.0, float(contributions.score[slot]))])
+    header = ["opponent", "score", "won-lost-tied", "points (expected)", "implied score", "weight", "contribution"]
     gained = met.points - met.expected
     best, worst = (
         [
@@ -227,13 +238,13 @@ def _opponents(scene: Scene, contributions: Contributions, slot: int, met: Met) 
     )
     sentences = [FORMULA] if slot == scene.order[0] else []
     if best:
-        sentences.append(f"It did better than its score leads to expect against {listed(best)}.")
+        sentences.append(f"It won more than expected against {listed(best)}.")
     if worst:
-        sentences.append(f"It did worse against {listed(worst)}.")
-    return Reason(f"What makes the score of {scene.names[slot]}", sentences, header, rows, frozenset(range(1, 7)))
+        sentences.append(f"It won less than expected against {listed(worst)}.")
+    return Reason(f"Contributions to the score of {scene.names[slot]}", sentences, header, rows, frozenset(range(1, 7)))
 
 
 def _shares(weight: float, contribution: float) -> list[str]:
-    """Return the columns of a table row: what comparisons speak for, their weight and their contribution."""
+    """Return the columns of a table row: implied score, weight and contribution."""
     speak_for = f"{contribution / weight:.4f}" if weight > 1e-9 else "-"
     return [speak_for, f"{weight:.1%}", f"{contribution:.4f}"]

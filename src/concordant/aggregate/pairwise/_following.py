@@ -1,7 +1,7 @@
-"""What methods share that follow items over time: the order of events, histories, and forecasts from the past alone.
+"""Shared by methods that follow items over time: order of events, histories, and forecasts from the past alone.
 
-A method that goes through the ballots in order knows what every entry stood at after its ballot (its *trail*). The
-history is that trail with the moments of the ballots; a forecast is made of what the trail said before the ballot.
+A method that processes the ballots in order records the rating of every entry after its ballot (its *trail*). The
+history is that trail with the times of the ballots; forecasts use the ratings before each ballot.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Following(OverTime):
     needs = frozenset({"order"})
 
     def forecasts(self, prefs: Preferences, since: object = None) -> Floats:
-        """Return, per ballot, the chance that its first entry (the winner) wins, predicted from earlier ballots only.
+        """Return, per ballot, the win probability of its first entry (the winner), predicted from earlier ballots only.
 
-        It is NaN for ballots before ``since`` (a date, or a number where times are not dates), for ballots of other
-        than two items, and where one of the two never played before.
+        It is NaN for ballots before ``since`` (a date, or a number if times are numbers), for ballots that do not rank
+        exactly two items, and if one of the two never played before.
         """
         self.check_needs(prefs)
         in_order(prefs)
@@ -52,11 +52,11 @@ class Following(OverTime):
 
     @abstractmethod
     def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
-        """Return, for these ballots of two items, the chance of the first entry before the ballot was cast."""
+        """Return, for these two-item ballots, the win probability of the first entry before the ballot was cast."""
 
 
 def in_order(prefs: Preferences) -> Preferences:
-    """Return the preferences; raise an error where ballots of an instance are not sorted by time."""
+    """Return the preferences; raise an error if the ballots of an instance are not sorted by time."""
     if prefs.time is not None:
         instance = prefs.instance_of_ballot
         late = np.flatnonzero((np.diff(prefs.time) < 0) & (instance[1:] == instance[:-1]))
@@ -69,27 +69,28 @@ def in_order(prefs: Preferences) -> Preferences:
 
 
 def replayed(prefs: Preferences) -> Preferences:
-    """Return the preferences in order; raise an error where weights repeat games too often.
+    """Return the preferences in order; raise an error if weights repeat games too often.
 
-    A ballot of weight 2.5 is played three times in a row, the last time counting half. Methods that count a weight at
-    once (glicko2, bradley-terry) have no such limit.
+    A ballot of weight 2.5 is played three times in a row, the last time with weight 0.5. Methods that use weights
+    directly (glicko2, bradley-terry) have no such limit.
     """
     plays = 0.0 if prefs.has_unit_weights else float(np.ceil(prefs.weight).sum())
     if plays > MAX_PLAYS:
         raise InputError(
-            f"The weights repeat the ballots {plays:.3g} times, but at most {MAX_PLAYS:,} games can be played one by "
-            "one: divide the weights by a number, or use bradley-terry or glicko2, which do not repeat ballots."
+            f"The weights repeat the ballots {plays:.3g} times, but at most {MAX_PLAYS:,} games can be replayed "
+            f"one by one: divide the weights by a constant, or use bradley-terry or glicko2, which do not "
+            f"repeat ballots."
         )
     return in_order(prefs)
 
 
 def times(prefs: Preferences) -> Floats:
-    """Return when each ballot was cast; its number, from 1, where there are no times."""
+    """Return the time of each ballot; its number, from 1, if there are no times."""
     return prefs.time if prefs.time is not None else np.arange(1.0, prefs.n_ballots + 1)
 
 
 def previous_entry(prefs: Preferences, has_played: Bools) -> Int64s:
-    """Return, for every entry, the last earlier entry of the same slot in which it played; -1 where there is none."""
+    """Return, for every entry, the previous entry of the same slot in a game; -1 if there is none."""
     order = np.argsort(prefs.entry_slot, kind="stable")
     slot = prefs.entry_slot[order]
     last_played = np.where(has_played[order], np.arange(len(order)), -1)
@@ -101,15 +102,13 @@ def previous_entry(prefs: Preferences, has_played: Bools) -> Int64s:
 
 
 def before(prefs: Preferences, trail: Floats, start: float) -> Floats:
-    """Return the value (rating) of every entry's item before its ballot; ``trail`` has the values after, NaN where
-    none.
-    """
+    """Return the rating of every entry's item before its ballot; ``trail`` has the ratings after it, NaN if none."""
     previous = previous_entry(prefs, ~np.isnan(trail))
     return np.where(previous >= 0, trail[previous], start)
 
 
 def history_of(prefs: Preferences, score: Floats, low: Floats | None = None, high: Floats | None = None) -> History:
-    """Return the history from values by entry; entries of ballots that decided nothing (NaN) are left out."""
+    """Return the history from values by entry; entries of ballots without a comparison (NaN) are left out."""
     rows = np.flatnonzero(~np.isnan(score))
     ballot = views.ballot_of_entry(prefs)[rows]
     moment = times(prefs)[ballot]
@@ -129,8 +128,8 @@ def history_of(prefs: Preferences, score: Floats, low: Floats | None = None, hig
 
 
 def unplayed(prefs: Preferences, has_played: Bools, what: str) -> tuple[Notice, ...]:
-    """Return a notice on items that were in no game; ``what`` ends its sentence."""
+    """Return a notice about items without games; ``what`` completes its sentence."""
     if has_played.all():
         return ()
-    text = f"nobody compared these items with others, so they {what}"
+    text = f"these items were never compared with others, so they {what}"
     return (notice_on(prefs, "never-compared", text, ~has_played),)

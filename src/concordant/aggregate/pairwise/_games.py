@@ -1,4 +1,4 @@
-"""Records of the first ones, and what the last games of each did to its rating."""
+"""Records of the top items, and the rating changes of their most recent games."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ MAX_BALLOTS = 200_000  # ballots up to which games are replayed
 
 
 def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], Floats]) -> list[Reason]:
-    """Explain ratings by the records of the first items and by what their last games changed.
+    """Explain ratings by the records of the top items and the rating changes of their most recent games.
 
-    The change is found by replaying all games with and without the last; ``ratings`` returns the ratings by slot.
+    The change is computed by replaying all games with and without the last; ``ratings`` returns the ratings by slot.
     """
     prefs, score = scene.prefs, scene.by_slot(scene.ranking.score)
     won, lost, drawn = views.wins_and_losses(prefs) if prefs.team is None else views.records_of_members(prefs)
@@ -33,14 +33,14 @@ def games_reasons(scene: Scene, start: float, ratings: Callable[[Preferences], F
         ]
         for slot in scene.top
     ]  # fmt: skip
-    header = ["rank", "item", "won", "drawn", "lost", "rating", "since the start"]
-    sentences = [f"Everybody starts with {write(start)}; every game moves the ratings of those who play it."]
+    header = ["rank", "item", "won", "drawn", "lost", "rating", "total change"]
+    sentences = [f"Every item starts at {write(start)}; each game changes the ratings of its participants."]
     record = Reason("Records", sentences, header, rows, frozenset(range(7)) - {1})
     if prefs.n_ballots > MAX_BALLOTS:
         return [record]
     last = [line for slot in scene.top[:TOLD] for line in _last_games(scene, slot, ratings)]
     columns = ["item", "game", "result", "rating before", "after", "change"]
-    title = f"The last games of the first {len(scene.top[:TOLD])}" if len(scene.top) > 1 else "Its last games"
+    title = f"Most recent games of the top {len(scene.top[:TOLD])}" if len(scene.top) > 1 else "Most recent games"
     return [record, Reason(title, [], columns, last, frozenset({1, 3, 4, 5}))] if last else [record]
 
 

@@ -1,4 +1,4 @@
-"""The steps of Glicko-2, on the logistic scale, all items of a period at once (Glickman 2013, steps 3 to 8)."""
+"""Glicko-2 updates on the logistic scale, for all items of a period at once (Glickman 2013, steps 3 to 8)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MIN_CHANCE = 1e-9  # chance below which nothing is thought to lie: a sure thing 
 
 
 class Games(NamedTuple):
-    """Games between two slots; the result is 1 where the first won, 0.5 where nobody did."""
+    """Games between two slots; the result is 1 if the first won, 0.5 for a draw."""
 
     first: Int64s
     second: Int64s
@@ -25,7 +25,7 @@ class Games(NamedTuple):
 
 
 class State(NamedTuple):
-    """What is believed of items: mean and standard error of the rating, volatility."""
+    """State of the items: mean and standard error of the rating, and volatility."""
 
     mean: Floats
     sd: Floats
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 
 class GlickoRun(NamedTuple):
-    """All slots after their last period (``seen``), the chance the first had in each game, and a row per step."""
+    """States after each slot's last period (``seen``), win probabilities of the first slots, and a row per step."""
 
     last: State
     seen: Int64s
@@ -72,7 +72,7 @@ def after_inactivity(state: State, periods: Int64s, max_sd: float) -> Floats:
 
 
 def expected(lead: Floats, sd: Floats) -> Floats:
-    """Return the chance of a win at a lead with a standard error: 1 / (1 + exp(-g(sd) lead)), Glickman's E."""
+    """Return the win probability at a rating difference: 1 / (1 + exp(-g(sd) difference)), Glickman's E."""
     return np.asarray(1 / (1 + np.exp(np.clip(-_shrink(sd) * lead, -700, 700))))
 
 

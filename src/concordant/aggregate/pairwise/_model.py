@@ -1,8 +1,8 @@
-"""What all score models of comparisons share: hyper-parameters, fitting, uncertainty, warnings.
+"""Base of the score models of pairwise comparisons: hyper-parameters, fitting, uncertainty, warnings.
 
-A model is a subclass that names its likelihood (``link``). The prior keeps scores finite when the comparisons alone do
-not, and draws those of items rarely seen to the middle. Its strength is chosen by evidence (``"auto"``, one for all
-instances) or given; ``prior=0`` asks for plain maximum likelihood, which is given wherever it exists.
+A model is a subclass that names its likelihood (``link``). The prior keeps scores finite if the comparisons alone do
+not, and shrinks the scores of rarely compared items towards 0. Its precision is chosen by marginal likelihood
+(``"auto"``, one for all instances) or given; ``prior=0`` is maximum likelihood if it exists.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ LARGEST_COMPLETED = 50_000_000  # entries of ballots completed by what they leav
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreModel(Method):
-    """Base of the models that give every item a score such that likely winners score higher."""
+    """Base of the models in which the score difference determines the win probability."""
 
     link: ClassVar[int]
     waives = {
-        "condorcet_consistency": "an item can win every duel narrowly and still score below one that wins most clearly"
+        "condorcet_consistency": "an item that wins every comparison narrowly can score below one that wins "
+        "most of them clearly"
     }
     takes_teams: ClassVar[bool] = True
     errors_by_ballots = True
@@ -94,14 +95,14 @@ class ScoreModel(Method):
     seed: int | None = param(0, "seed of the bootstrap and the probability of being best", low=0)
 
     def with_agent_weights(self, weights: Mapping[str, float]) -> Self:
-        """Return a copy that multiplies the ballots of these agents by their weights; others count once."""
+        """Return a copy that multiplies the ballots of these agents by their weights; other agents have weight 1."""
         return self.with_learnt(agent_weights={str(agent): float(weight) for agent, weight in weights.items()})
 
     def with_covariates(self, covariates: Mapping[str, Sequence[float] | Mapping[str, float]]) -> Self:
-        """Return a copy that explains scores by properties of the items, a row of numbers (or named ones) per item.
+        """Return a copy that models scores by item covariates: a row of numbers, or of named numbers, per item.
 
-        Scores are shrunk towards what the properties explain instead of towards zero, so that an item that is hardly
-        ever compared gets the score of similar items. ``ranking.model.coefficients`` has the effect of each property.
+        Scores are shrunk towards the value predicted from the covariates instead of towards 0, so an item with few
+        comparisons gets the score of similar items. ``ranking.model.coefficients`` has the effect of each covariate.
         """
         table: dict[str, dict[str, float]] = {}
         for item, row in covariates.items():
@@ -111,11 +112,11 @@ class ScoreModel(Method):
         if not names or any(row != names[0] for row in names) or not names[0]:
             raise InputError("Covariates need the same numbers for every item: give one row of equal length per item.")
         if not all(np.isfinite(value) for row in table.values() for value in row.values()):
-            raise InputError("A covariate is not a finite number: fill it in or leave the property out.")
+            raise InputError("A covariate is not a finite number: impute the value or drop the covariate.")
         return self.with_learnt(covariates=table)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the scores with intervals, rank intervals, the chance to be the best, and the fitted model."""
+        """Return the scores with intervals, rank intervals, the probability of being best, and the fitted model."""
         counting, contest = self._counting(), self._contest(prefs)
         contest_prefs, design = (prefs, None) if contest is None else (contest.prefs, contest.design)
         observed, standing, settled = self._observed(contest_prefs, design)
@@ -161,9 +162,7 @@ class ScoreModel(Method):
         return Counting(self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights"))
 
     def _contest(self, prefs: Preferences) -> Contest | None:
-        """Return the contestants where they are more than items, else None; refuse settings that do not support
-        them.
-        """
+        """Return the contestants if they are more than items, else None; reject settings that do not support them."""
         contest = contest_of(prefs, self.team_strength, self.style_control)
         if contest is not None:
             if self.missing != "ignore":
@@ -173,7 +172,9 @@ class ScoreModel(Method):
         return contest
 
     def _observed(self, contest_prefs: Preferences, design: Design | None) -> tuple[Observed, Standing, Bools]:
-        """Return the duels, the groups of items they connect, and by instance whether they alone give finite scores."""
+        """Return the duels, the connected groups of items, and whether the duels alone give finite scores, by
+        instance.
+        """
         duels, has_tie = self._counting().duels(contest_prefs), links.has_tie_parameter(self.link)
         if design is None:
             standing = duel_standing(duels)
@@ -186,10 +187,9 @@ class ScoreModel(Method):
         return Designed(ObservedDuels(duels, self.link), design), standing, settled
 
     def ranks_apart(self, prefs: Preferences) -> bool:
-        """Return whether instances can be ranked separately: not where errors or the prior need all instances together.
+        """Return whether instances can be ranked separately: not if errors or the prior need all instances together.
 
-        The evidence of a prior is a sum over instances; the dependence between voters and the draws of a bootstrap are
-        not.
+        The marginal likelihood of a prior is a sum over instances; clustering by voter and bootstrap draws are not.
         """
         if self._contest(prefs) is not None:
             return False
@@ -208,7 +208,7 @@ class ScoreModel(Method):
         return PriorSearch(observed, prior_of)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the scores of the first items by their opponents and by covariate effects."""
+        """Explain the scores of the top items by their opponents and by covariate effects."""
         from concordant.aggregate.pairwise._contributions import told
         from concordant.narrative.sentences import Scene
 
@@ -219,7 +219,7 @@ class ScoreModel(Method):
     def contributions(self, prefs: Preferences, ranking: Ranking) -> Contributions | None:
         """Return the contributions to the score of each item of one instance.
 
-        None with teams, with covariates of the comparisons, and where the fitted model was not kept.
+        None with teams, with covariates of the comparisons, or if the fitted model was not kept.
         """
         from concordant.aggregate.pairwise._contributions import Contributions
 
@@ -241,11 +241,11 @@ class ScoreModel(Method):
         return Contributions(duels, self.link, ranking.score, float(model.advantage[q]), float(model.tie[q]), prior)
 
     def settled(self, strength: float, doubt: float) -> Self:
-        """Return a copy that takes this prior, and the variance of its logarithm, as already chosen."""
+        """Return a copy with this prior, and the variance of its logarithm, as already chosen."""
         return settled_on(self, strength, doubt)
 
     def _is_clustered(self, prefs: Preferences) -> bool:
-        """Return whether comparisons depend on each other: a ballot gives several, or differences are counted."""
+        """Return whether comparisons are dependent: a ballot gives several, or differences are counted."""
         if self.missing != "ignore":  # every ballot compares all candidates
             candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
             return int(candidates.max(initial=0)) > 2 and int(candidates.sum()) <= LARGEST_COMPLETED
@@ -277,9 +277,9 @@ class ScoreModel(Method):
     def _prior(
         self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None, design: Design | None = None
     ) -> Prior:
-        """Return the prior of every instance; a small one where the likelihood alone has no maximum.
+        """Return the prior of every instance; a weak one if the likelihood alone has no maximum.
 
-        ``settled`` is by instance whether the duels alone give finite scores.
+        ``settled`` says, by instance, whether the duels alone give finite scores.
         """
         total, ties = duels.totals
         unit = total if self.likelihood == "mean" else np.ones(len(total))
@@ -309,7 +309,7 @@ class ScoreModel(Method):
     def _fit(
         self, parts: list[Fit], duels: Duels, score: Floats, prior: float, errors: ScoreErrors | None
     ) -> Mapping[str, float]:
-        """Return the figures of the fit; those that take time are computed on first access."""
+        """Return the fit statistics; slow ones are computed on first access."""
         figures = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
         later: dict[str, Callable[[], float]] = {}
         design = parts[0].observed.design if isinstance(parts[0].observed, Designed) else None
@@ -340,7 +340,9 @@ class ScoreModel(Method):
         of_items = {} if covariates is None else covariates.coefficients(score)
         of_comparisons = {} if effects is None else effects.values
         if twice := sorted(of_items.keys() & of_comparisons.keys()):
-            raise InputError(f"{twice[0]!r} is a covariate of items and of what was compared: rename one of the two.")
+            raise InputError(
+                f"{twice[0]!r} names both an item covariate and a covariate of the comparisons: rename one of them."
+            )
         return PairModel.of(
             prefs,
             score,
@@ -355,7 +357,7 @@ class ScoreModel(Method):
 
 
 def _unconverged(prefs: Preferences, parts: list[Fit]) -> list[Notice]:
-    """Return a notice on instances whose fit did not converge."""
+    """Return a notice about instances whose fit did not converge."""
     is_unconverged = np.zeros(prefs.n_instances, bool)
     for part in parts:
         is_unconverged[part.instances] = part.slack > LOOSE * (1 + part.observed.total)
@@ -372,7 +374,7 @@ def counted(observed: Observed) -> Duels:
 
 
 def _gather(parts: list[Fit], n_slots: int) -> Floats:
-    """Join the scores of all parts to one array by slot."""
+    """Join the scores of all parts into one array by slot."""
     out = np.zeros(n_slots)
     for part in parts:
         out[part.slots] = part.score

@@ -1,9 +1,9 @@
-"""Methods with a history rank items as they are now: by default those seen in the last 365 days of the data.
+"""Methods with a history rank current items: by default those with a result in the last 365 days of the data.
 
-An item that stopped playing keeps its last score, and would stay in a ranking of today for ever. Where times are
-dates, items without a result in the last 365 days of their instance are left out of the ranking; fit, model and history
-know all of them. Numbers (rounds, seasons) have no days, so all items are ranked unless ``since`` or a ``window`` is
-given.
+An item that stopped playing keeps its last score and would stay in the current ranking forever. If times are dates,
+items without a result in the last 365 days of their instance are left out of the ranking; fit, model and history
+include all items. Other times (rounds, seasons) have no days, so all items are ranked unless ``since`` or a ``window``
+is given.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class OverTime(Method):
     all_items: bool = options.all_items()
 
     def rank(self, prefs: Preferences) -> Ranking:
-        """Rank the candidates that were seen recently, or since a moment, or all."""
+        """Rank the candidates with recent results, those with results since a given time, or all."""
         self.check_needs(prefs)
         keep = self.kept(prefs)
         ranking = super().rank(prefs)
@@ -51,26 +51,26 @@ class OverTime(Method):
         """Return a copy that ranks every item, for comparisons with other rankings."""
         if self.since is not None:
             raise ParameterError(
-                arg("since", self.since) + " leaves items out, but all must be ranked here: leave it out."
+                arg("since", self.since) + " excludes items, but all items must be ranked here: remove it."
             )
         return replace(self, all_items=True).with_learnt(**self.learnt)
 
     def kept(self, prefs: Preferences) -> Bools | None:
-        """Return, by slot, whether it is ranked; None where all are."""
+        """Return, for each slot, whether it is ranked; None if all are."""
         if self.all_items and self.since is not None:
             both = arg("all_items", True) + " and " + arg("since", self.since)
-            raise ParameterError(both + " contradict each other: give one of them.")
+            raise ParameterError(both + " contradict each other: use one of them.")
         if self.since is not None:
             keep = seen(prefs, played(prefs)) >= moment_of(prefs, self.since, "since")
             if not keep.any():
                 since = arg("since", shown=str(self.since))
-                raise InputError("No item played after " + since + ": give an earlier moment, or leave it out.")
+                raise InputError("No item played after " + since + ": use an earlier time, or remove it.")
             return keep
         length = None if self.all_items or prefs.time is None else self.recent(prefs)
         return None if length is None else _is_recent(prefs, self.moments(prefs), length)
 
     def recent(self, prefs: Preferences) -> float | None:
-        """Return the age up to which a result is recent, in the unit of the times; None where all items are ranked."""
+        """Return the maximum age of a recent result, in the unit of the times; None if all items are ranked."""
         return RECENT if prefs.is_dated else None
 
     def moments(self, prefs: Preferences) -> Floats:
@@ -78,19 +78,19 @@ class OverTime(Method):
         return played(prefs)
 
     def _told(self, prefs: Preferences, keep: Bools) -> str:
-        """Return the text of the notice on items that are not ranked."""
+        """Return the text of the notice about items that are not ranked."""
         n_left_out, n = int((~keep).sum()), len(keep)
         text = f"{n_left_out:,} of {n:,} items {'is' if n_left_out == 1 else 'are'} not ranked: no result "
         if self.since is not None:
             text += f"since {shown_time(moment_of(prefs, self.since, 'since'), prefs.is_dated)}"
         else:
             text += f"in the last {self.recent(prefs):g}{' days' if prefs.is_dated else ''} of the data"
-        advice = arg("since") + " moves the limit, " + arg("all_items", True) + " ranks every item"
+        advice = arg("since") + " changes the limit, " + arg("all_items", True) + " ranks every item"
         return f"{text} (" + advice + f"){_emptied(prefs, keep)}"
 
 
 def _emptied(prefs: Preferences, keep: Bools) -> str:
-    """Name the instances without any ranked item; the empty string where there is none."""
+    """Name the instances without any ranked item; the empty string if there are none."""
     n_left = np.bincount(views.instance_of_slot(prefs)[keep], minlength=prefs.n_instances)
     empty = np.flatnonzero((n_left == 0) & (np.diff(prefs.slot_ptr) > 0))
     if prefs.instances is None or not len(empty):
@@ -103,19 +103,19 @@ def _emptied(prefs: Preferences, keep: Bools) -> str:
 def played(prefs: Preferences) -> Floats:
     """Return when each ballot was cast."""
     if prefs.time is None:
-        raise ParameterError(arg("since") + " needs to know when ballots were cast: say it with " + arg("time") + ".")
+        raise ParameterError(arg("since") + " needs the time of each ballot: give it with " + arg("time") + ".")
     return prefs.time
 
 
 def seen(prefs: Preferences, moment: Floats) -> Floats:
-    """Return when every slot last met another; minus infinity where it never did. ``moment`` is by ballot."""
+    """Return the time of every slot's last comparison; minus infinity if it has none. ``moment`` is by ballot."""
     entries = views.has_opponents(prefs)
     when = moment[views.ballot_of_entry(prefs)[entries]]
     return max_by(prefs.entry_slot[entries], when, prefs.n_slots, -np.inf)
 
 
 def _is_recent(prefs: Preferences, moment: Floats, length: float) -> Bools:
-    """Return, by slot, whether it was seen within ``length`` of the last ballot of its instance; all where none was."""
+    """Return whether each slot was seen within ``length`` of the last ballot of its instance; all if none was."""
     last = seen(prefs, moment)
     instance = views.instance_of_slot(prefs)
     end = max_by(instance, last, prefs.n_instances, -np.inf)[instance]
@@ -123,9 +123,9 @@ def _is_recent(prefs: Preferences, moment: Floats, length: float) -> Bools:
 
 
 def moment_of(prefs: Preferences, moment: object, name: str) -> float:
-    """Return a date or number as a time like those of the preferences; ``name`` is the parameter in the error."""
+    """Convert a date or number to a time as in the preferences; ``name`` is the parameter in the error."""
     time, is_dated = as_times([moment])
     if np.isnan(time[0]) or is_dated != prefs.is_dated:
-        wanted = "a date, written year first" if prefs.is_dated else "a number, as the times are"
+        wanted = "a date, written year first" if prefs.is_dated else "a number, like the times"
         raise ParameterError(arg(name, moment) + f" is not a valid time: give {wanted}.")
     return float(time[0])

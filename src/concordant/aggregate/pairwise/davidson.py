@@ -1,15 +1,16 @@
-"""Davidson: Bradley-Terry with ties, likeliest between equals.
+"""Davidson: the Bradley-Terry model with ties, which are most likely between equal items.
 
-With worths p = e^s, P(a beats b) : P(b beats a) : P(tie) = p_a : p_b : nu sqrt(p_a p_b). The tie parameter, log nu, is
-estimated (``tie_parameter`` in the fit). Ties pull two items together, and how strongly is learnt from the data instead
-of assumed: the model to use when games can be drawn.
+With worths p = exp(s) and the tie parameter nu,
 
-The prior, the kinds of errors, rank intervals, order effects, weights of agents and covariates are those of
-bradley-terry.
+    P(a beats b) : P(b beats a) : P(tie) = p_a : p_b : nu sqrt(p_a p_b)
 
-Cost: that of bradley-terry; the pairs are counted once, then come some six to twenty Newton steps.
-Reference: R. R. Davidson, On extending the Bradley-Terry model to accommodate ties in paired comparison experiments,
-Journal of the American Statistical Association, 1970.
+log nu is estimated (``tie_parameter`` in the fit). Ties are evidence that two items are close, and the data determine
+how strong: use the model for games that can be drawn. Priors, standard errors, rank intervals, order effects, agent
+weights and covariates work as in bradley-terry.
+
+Cost: as bradley-terry. The pairs are counted once; then about 6 to 20 Newton steps. Reference: R. R. Davidson, On
+extending the Bradley-Terry model to accommodate ties in paired comparison experiments, Journal of the American
+Statistical Association, 1970.
 """
 
 from __future__ import annotations
@@ -24,5 +25,5 @@ from concordant.kernels.links import DAVIDSON
 class Davidson(ScoreModel):
     """Bradley-Terry model with a tie parameter: ties are most likely between equal items."""
 
-    likelihood_of = "comparisons, a tie being a result of its own"
+    likelihood_of = "comparisons, with ties as a third outcome"
     link = DAVIDSON

@@ -1,15 +1,17 @@
-"""Elo: ratings that move after every game, by how surprising its result was.
+"""Elo: ratings that change after every game by the difference between actual and expected result.
 
-Before a game the chance of a win is 1 / (1 + 10^(-(r_a - r_b) / spread)); after it both ratings move by ``stake`` times
-the difference between result (1, 1/2, 0) and chance, in opposite directions. Cheap, incremental, and it follows items
-that change over time; but the rating depends on the order of the games and has no standard error. For a fixed set of
-games bradley-terry uses the data better. A ballot with more than two items is played as all its pairs at once, the
-stake shared over the opponents. ``advantage`` is added to the rating of the item that was first (shown first, or at
-home): the left side of a table with columns left and right. Winners and losers alone do not say who was first.
+    expected = 1 / (1 + 10^(-(r_a - r_b) / spread)),     r_a <- r_a + stake (result - expected)
 
-``ranking.history`` tells how the ratings moved, ``forecasts`` what was thought of every game before it. Refuses merged
-ballots, because their order is lost. The log-likelihood in the fit is that of the forecasts made before
-each game, so it may be compared with other models' held-out figures.
+The result is 1, 1/2 or 0, and the rating of b changes by the same amount in the opposite direction. Elo is cheap,
+incremental, and follows items that change over time; but the ratings depend on the order of the games and have no
+standard errors. For a fixed set of games bradley-terry uses the data more efficiently.
+
+A ballot with more than two items is played as all its pairs at once, with the stake divided among the opponents.
+``advantage`` is added to the rating of the item that was first (shown first, or at home): the left side of a table with
+columns left and right. A table of winners and losers alone does not tell who was first. ``ranking.history`` has the
+ratings over time, ``forecasts`` the predictions made before each game. Merged ballots are rejected, because their order
+is lost. The log-likelihood in the fit is that of the predictions made before each game, so it is comparable with the
+held-out likelihood of other models.
 
 Cost: one pass over the ballots. Reference: A. E. Elo, The rating of chessplayers, past and present, 1978.
 """
@@ -43,7 +45,7 @@ class Elo(Following):
 
     waives = {
         "anonymity": "ratings depend on the order of the games",
-        "condorcet_consistency": "late games count more than early ones",
+        "condorcet_consistency": "later games count more than earlier ones",
     }
 
     renamed = {"scale": "spread"}
@@ -70,14 +72,14 @@ class Elo(Following):
         return Outcome(
             score=score,
             fit={"log_likelihood": value},
-            warnings=unplayed(prefs, games > 0, "keep the rating they started with"),
+            warnings=unplayed(prefs, games > 0, "keep their initial rating"),
             details={"games": games},
             model=model,
             history=partial(self._history, prefs),
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain ratings by the records of the first items and what their last games changed."""
+        """Explain ratings by the records of the top items and the rating changes of their most recent games."""
         from concordant.aggregate.pairwise._games import games_reasons
         from concordant.narrative.sentences import Scene
 
@@ -88,7 +90,7 @@ class Elo(Following):
         return history_of(prefs, self._played(prefs, has_trail=True)[3])
 
     def _played(self, prefs: Preferences, has_trail: bool) -> tuple[Floats, Floats, float, Floats]:
-        """Return rating and games of every slot, the log-likelihood of the forecasts, and the rating after each entry.
+        """Return ratings and games by slot, the log-likelihood of the forecasts, and the rating after each entry.
 
         The last is empty unless ``has_trail``.
         """
@@ -101,7 +103,7 @@ class Elo(Following):
         return order_of_sides(prefs, "An advantage").astype(np.float64) if self.advantage else np.empty(0)
 
     def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
-        """Return, for these ballots of two items, the chance of the first entry before the ballot was cast."""
+        """Return, for these two-item ballots, the win probability of the first entry before the ballot was cast."""
         rating = before(prefs, self._played(prefs, has_trail=True)[3], self.start)
         first, shown = prefs.indptr[ballot], self._shown(prefs)
         lead = rating[first] - rating[first + 1]

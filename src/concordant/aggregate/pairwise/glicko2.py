@@ -1,22 +1,25 @@
-"""Glicko-2: ratings that know how sure they are and how erratic an item is, updated once per period.
+"""Glicko-2: ratings with a deviation and a volatility, updated once per rating period.
 
-An item has a rating, a deviation (the standard error of the rating) and a volatility. The games of a period are taken
-together: each is expected to be won with the chance E = 1 / (1 + exp(-g (m - m'))), where the opponent's deviation d'
-weakens the lead by g = 1 / sqrt(1 + 3 d'^2 / pi^2). Ratings move by the sum of g (result - E), the more the less sure
-they are; the deviation shrinks with what the games told, and grows by the volatility in every period, also in those
-the item sat out, but never beyond that of a newcomer. Results that keep surprising raise the volatility, which moves
-no faster than ``tau`` lets it. Inside, numbers are divided by 173.7178 and centred, so that ratings look like Elo's.
+An item has a rating m, a deviation d (the standard error of the rating) and a volatility. The games of a period are
+processed together. The expected result against an opponent with rating m' and deviation d' is
 
-Of two games a year apart the older one counts less, which Elo and TrueSkill know only by the number of games since. A
-period should hold some ten games of an item; ``auto`` is a month where times are dates, 1 where they are other numbers,
-and without times as many ballots as give the items ten games each. A ballot of more than two items is all its pairs, a
-tie half a win each way. The chance that one item beats another adds the variances of both: Glicko-2 keeps a deviation
-per item and no covariances, so ratings are independent by construction. ``ranking.history`` has the ratings at the end
-of every period, ``forecasts`` those of the periods before.
+    E = 1 / (1 + exp(-g (m - m'))),     g = 1 / sqrt(1 + 3 d'^2 / pi^2)
 
-Refuses merged ballots, because their order is lost. Cost: linear in the compared pairs, and about a millisecond per
-period. Reference: M. E. Glickman, Example of the Glicko-2 system, 2013; Dynamic paired comparison models with
-stochastic variances, Journal of Applied Statistics, 2001.
+Ratings change in proportion to the sum of g (result - E), and more if the deviation is large. Games reduce the
+deviation; the volatility increases it in every period, with or without games, up to that of a new item. Repeated
+surprising results raise the volatility, at a rate limited by ``tau``. Internally, ratings are centred and divided by
+173.7178, so that they look like Elo ratings.
+
+Of two games a year apart the older one counts less, whereas Elo and TrueSkill consider only the number of games since.
+A period should contain about ten games per item; ``auto`` is a month if times are dates, 1 if they are other numbers
+and, without times, as many ballots as give each item ten games on average. A ballot of more than two items counts as
+all its pairs, a tie as half a win for each side. The probability that one item beats another adds the variances of
+both: Glicko-2 has no covariances, so ratings are independent by construction. ``ranking.history`` has the ratings at
+the end of every period; ``forecasts`` uses those of the previous periods. Merged ballots are rejected, because their
+order is lost.
+
+Cost: linear in the compared pairs, and about a millisecond per period. Reference: M. E. Glickman, Example of the
+Glicko-2 system, 2013; Dynamic paired comparison models with stochastic variances, Journal of Applied Statistics, 2001.
 """
 
 from __future__ import annotations
@@ -53,8 +56,9 @@ class Glicko2(Following):
 
     waives = {
         "anonymity": "ratings depend on the order of the periods",
-        "weight_is_repetition": "without times, repeated ballots may lie in two periods, a weighted one lies in one",
-        "condorcet_consistency": "late games count more than early ones, those against sure ratings more than others",
+        "weight_is_repetition": "without times, repeated ballots may span two periods, a weighted ballot only one",
+        "condorcet_consistency": "later games count more than earlier ones, and those against certain ratings "
+        "more than others",
     }
     aliases = {"glicko-2": {}}
 
@@ -81,18 +85,18 @@ class Glicko2(Following):
             low=score - half,
             high=score + half,
             fit={"log_likelihood": played.log_likelihood, "periods": float(len(np.unique(played.walked.period)))},
-            warnings=unplayed(prefs, played.games > 0, "keep the rating they started with"),
+            warnings=unplayed(prefs, played.games > 0, "keep their initial rating"),
             details={"stderr": deviation, "volatility": played.walked.last.volatility, "games": played.games},
             model=GlickoModel.of(prefs, score, deviation=deviation, errors=Beliefs(prefs.slot_ptr, deviation)),
             history=partial(self._history, prefs, played),
         )
 
     def _half(self, deviation: Floats) -> Floats:
-        """Return half the width of the confidence intervals."""
+        """Return the half-width of the confidence intervals."""
         return NormalDist().inv_cdf((1 + self.level) / 2) * deviation
 
     def _played(self, prefs: Preferences) -> _Played:
-        """Play the games of all periods, and let deviations grow until the last period of each instance."""
+        """Process the games of all periods, and increase deviations up to the last period of each instance."""
         pairs = views.pairs(in_order(prefs))
         period = self._periods(prefs)
         order = np.argsort(period[pairs.ballot], kind="stable")
@@ -124,7 +128,7 @@ class Glicko2(Following):
         return self.period if self.period != "auto" else ("month" if prefs.is_dated else 1.0)
 
     def _periods(self, prefs: Preferences) -> Int64s:
-        """Return the number of the period of every ballot; empty periods are numbered as well.
+        """Return the period number of every ballot; empty periods are also numbered.
 
         Without times a period is a number of ballots, counted by instance.
         """
@@ -169,7 +173,7 @@ class Glicko2(Following):
         )
 
     def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
-        """Return, for these ballots of two items, the chance of the first entry before the ballot was cast."""
+        """Return, for these two-item ballots, the win probability of the first entry before the ballot was cast."""
         played = self._played(prefs)
         chance = np.full(prefs.n_ballots, 0.5)  # of ballots that say nothing
         chance[played.ballot] = played.walked.chance
@@ -197,17 +201,17 @@ def _last_ballots(instance: AnyArray, period: Int64s, row_instance: AnyArray, ro
 
 @dataclass(frozen=True, eq=False)
 class GlickoModel(ComparisonModel):
-    """Ratings with their deviations, ready for questions about the next game; a tie is half a win each way."""
+    """Ratings and deviations that predict the next game; a tie is half a win for each side."""
 
     deviation: Floats
 
     @property
     def has_ties(self) -> bool:
-        """Whether a game can be drawn: a draw counts as half a win each way."""
+        """Whether a game can be drawn: a draw counts as half a win for each side."""
         return False
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties (0); ``order`` has no effect."""
+        """Return the probabilities that the first slot of each pair wins, loses and ties (0); ``order`` is ignored."""
         lead = (self.score[first] - self.score[second]) / SCALE
         up = _glicko.expected(lead, np.hypot(self.deviation[first], self.deviation[second]) / SCALE)
         return up, 1 - up, np.zeros(len(up))

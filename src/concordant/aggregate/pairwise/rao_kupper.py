@@ -1,15 +1,16 @@
-"""Rao-Kupper: Bradley-Terry with ties, where a small difference is not noticed.
+"""Rao-Kupper: the Bradley-Terry model with ties, in which small differences are not noticed.
 
-With worths p = e^s and a threshold t = 1 + e^x >= 1, P(a beats b) = p_a / (p_a + t p_b) and P(tie) is what is left: two
-items tie when the judge cannot tell them apart. The tie parameter x is estimated (``tie_parameter`` in the fit). Close
-to Davidson's model in practice; prefer it when ties mean "no visible difference".
+With worths p = exp(s) and a threshold t = 1 + exp(x),
 
-The prior, the kinds of errors, rank intervals, order effects, weights of agents and covariates are those of
-bradley-terry.
+    P(a beats b) = p_a / (p_a + t p_b),     P(tie) = 1 - P(a beats b) - P(b beats a)
 
-Cost: that of bradley-terry; the pairs are counted once, then come some six to twenty Newton steps.
-Reference: P. V. Rao and L. L. Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry
-model, Journal of the American Statistical Association, 1967.
+Two items tie if the judge cannot tell them apart. The tie parameter x is estimated (``tie_parameter`` in the fit). In
+practice the model is close to Davidson's; prefer it if ties mean "no noticeable difference". Priors, standard errors,
+rank intervals, order effects, agent weights and covariates work as in bradley-terry.
+
+Cost: as bradley-terry. The pairs are counted once; then about 6 to 20 Newton steps. Reference: P. V. Rao and L. L.
+Kupper, Ties in paired-comparison experiments: a generalization of the Bradley-Terry model, Journal of the American
+Statistical Association, 1967.
 """
 
 from __future__ import annotations
@@ -24,5 +25,5 @@ from concordant.kernels.links import RAO_KUPPER
 class RaoKupper(ScoreModel):
     """Bradley-Terry model with a threshold: small differences in performance are ties."""
 
-    likelihood_of = "comparisons, a tie being a result of its own"
+    likelihood_of = "comparisons, with ties as a third outcome"
     link = RAO_KUPPER

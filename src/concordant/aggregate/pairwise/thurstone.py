@@ -1,15 +1,14 @@
-"""Thurstone-Mosteller: every item shows a normally distributed performance, the better one wins.
+"""Thurstone-Mosteller: normally distributed performances; the better performance wins (a probit model).
 
-P(a beats b) = Phi(s_a - s_b), Phi the normal distribution function: scores are in standard deviations of the difference
-between two performances (case V). The classical sibling of Bradley-Terry; the two rank almost alike, and upsets are
-less likely here. A tie is half a win each way.
+    P(a beats b) = Phi(s_a - s_b)
 
-The prior, the kinds of errors, rank intervals, order effects, weights of agents and covariates are those of
-bradley-terry.
+Phi is the normal distribution function, so scores are in standard deviations of the difference between two performances
+(case V). The rankings are almost the same as Bradley-Terry's; upsets are less likely under this model. A tie counts as
+half a win for each side. Priors, standard errors, rank intervals, order effects, agent weights and covariates work as
+in bradley-terry.
 
-Cost: that of bradley-terry; the pairs are counted once, then come some six to twenty Newton steps.
-Reference: L. L. Thurstone, A law of comparative judgment, Psychological Review, 1927; F. Mosteller,
-Psychometrika, 1951.
+Cost: as bradley-terry. The pairs are counted once; then about 6 to 20 Newton steps. Reference: L. L. Thurstone, A law
+of comparative judgment, Psychological Review, 1927; F. Mosteller, Psychometrika, 1951.
 """
 
 from __future__ import annotations

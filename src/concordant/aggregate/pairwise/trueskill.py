@@ -1,26 +1,27 @@
-"""TrueSkill: a belief about every item's skill, sharpened by every game.
+"""TrueSkill: Gaussian beliefs about skills, updated after every game by Bayes' rule.
 
-A skill is a normal distribution (mean, sigma). In a game every item shows a performance with standard deviation
-``beta`` around its skill; whoever performs better by more than the draw margin wins, less is a draw. Each game updates
-the beliefs by Bayes' rule (expectation propagation), surprising results and unsure skills moving most. Unlike Elo it
-knows how sure it is, takes whole rankings of any length, and models draws. A ranking is a chain in which every item
-meets the next one: a win, or a draw where the two are tied (as in the paper and in its implementations). Of a tie of
-three or more the items meet in the order the ballot names them; ``ties="pairs"`` lets all of them draw with each
-other, and beat all of the next place, whatever their order.
+A skill has a normal distribution (mean, sigma). In a game every item shows a performance with standard deviation
+``beta`` around its skill; the better performance wins if it leads by more than the draw margin, otherwise the game is
+drawn. Each game updates the beliefs by expectation propagation; surprising results and uncertain skills change most.
+Unlike Elo the method estimates its uncertainty, accepts rankings of any length, and models draws.
 
-A team performs as the sum of its members' performances, and what its result says of the sum is shared out: a member
-whose skill is least sure moves most. Teams may differ in size; the more there are in a game, the wider the margin of a
-draw, so that equal teams draw as often as equal items. ``ranking.model.p_beats(["a", "b"], ["c", "d"])`` is the chance
-that one team beats another; it adds the variances of all skills, which are independent by construction (the posterior
-is a product of one normal distribution per item).
+A ranking is a chain of games between neighbours: a win, or a draw if the two are tied (as in the paper and its
+implementations). The items of a tie of three or more meet in the order of the ballot; with ``ties="pairs"`` all of them
+draw with each other and beat all items of the next place, whatever their order.
 
-The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill the item has almost surely. ``drift`` lets
-skills change between games. The draw margin follows from ``draw``, the share of draws between equals.
+The performance of a team is the sum of its members' performances, and the update of the sum is divided among them: the
+member with the most uncertain skill changes most. Teams may differ in size; the draw margin grows with the number of
+players, so that equal teams draw as often as equal items. ``ranking.model.p_beats(["a", "b"], ["c", "d"])`` is the
+probability that one team beats another; it adds the variances of all skills, which are independent by construction (the
+posterior is a product of one normal distribution per item).
 
-``ranking.history`` tells how the beliefs moved, ``forecasts`` what was thought of every game before it. Refuses merged
-ballots, because their order is lost. Cost: one pass over the ballots, with an inner iteration for
-ballots of more than two items. Reference: R. Herbrich, T. Minka and T. Graepel, TrueSkill: a Bayesian skill rating
-system, NIPS 2006.
+The score is the mean; ``conservative`` ranks by mean - 3 sigma, a skill that the item almost certainly exceeds.
+``drift`` lets skills change between games. ``draw``, the share of draws between equals, determines the draw margin.
+``ranking.history`` has the beliefs over time, ``forecasts`` the predictions made before each game. Merged ballots are
+rejected, because their order is lost.
+
+Cost: one pass over the ballots, with an inner iteration for ballots of more than two items. Reference: R. Herbrich, T.
+Minka and T. Graepel, TrueSkill: a Bayesian skill rating system, NIPS 2006.
 """
 
 from __future__ import annotations
@@ -50,15 +51,15 @@ from concordant.types import Floats, Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class Trueskill(Following):
-    """Gaussian beliefs about skills, updated game by game, for duels, draws and rankings of any length."""
+    """Gaussian beliefs about skills, updated game by game, for matches, draws and rankings of any length."""
 
     likelihood_of = ""  # that of the final beliefs
     takes_teams = True
     errors_by_ballots = True
     waives = {
         "anonymity": "beliefs depend on the order of the games",
-        "neutrality": "of three tied items the one named between the others draws twice",
-        "condorcet_consistency": "late games count less than early ones",
+        "neutrality": "of three tied items, the middle one on the ballot draws twice",
+        "condorcet_consistency": "later games count less than earlier ones",
     }
 
     mean: float = param(25.0, "initial mean skill")
@@ -81,7 +82,7 @@ class Trueskill(Following):
             score=snap(score, segment_index(prefs.slot_ptr), scale),
             low=low,
             high=high,
-            warnings=unplayed(prefs, played, "keep the skill they started with"),
+            warnings=unplayed(prefs, played, "keep their initial skill"),
             details={"stderr": sigma},
             model=SkillModel.of(
                 prefs, mean, sigma=sigma, beta=self.beta, margin=self.margin, errors=Beliefs(prefs.slot_ptr, sigma)
@@ -90,7 +91,7 @@ class Trueskill(Following):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain ratings by the records of the first items and what their last games changed."""
+        """Explain ratings by the records of the top items and the rating changes of their most recent games."""
         from concordant.aggregate.pairwise._games import games_reasons
         from concordant.narrative.sentences import Scene
 
@@ -106,7 +107,7 @@ class Trueskill(Following):
         return kernels.trueskill_stream(ballots, team, *beliefs, is_paired, has_trail)
 
     def _shown(self, mean: Floats, sigma: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the score that items are ranked by, and the ends of its interval."""
+        """Return the score that items are ranked by, and the bounds of its interval."""
         half = NormalDist().inv_cdf((1 + self.level) / 2) * sigma
         if self.score == "mean":
             return mean, mean - half, mean + half
@@ -117,7 +118,7 @@ class Trueskill(Following):
         return history_of(prefs, *self._shown(*self._played(prefs, has_trail=True)[2:]))
 
     def _predicted(self, prefs: Preferences, ballot: Int64s) -> Floats:
-        """Return, for these ballots of two items, the chance of the first entry before the ballot was cast."""
+        """Return, for these two-item ballots, the win probability of the first entry before the ballot was cast."""
         trails = self._played(prefs, has_trail=True)[2:]
         mean, sigma = (
             before(prefs, trail, start) for trail, start in zip(trails, (self.mean, self.sigma), strict=True)
@@ -129,13 +130,13 @@ class Trueskill(Following):
 
     @property
     def margin(self) -> float:
-        """The difference of two performances below which a game is drawn."""
+        """The draw margin: performances that differ by less are a draw."""
         return NormalDist().inv_cdf((self.draw + 1) / 2) * np.sqrt(2) * self.beta if self.draw > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class SkillModel(ComparisonModel):
-    """Skills with their uncertainty, ready for questions about the next game; the scores are their means."""
+    """Skills with their uncertainty, which predict the next game; the scores are the means."""
 
     sigma: Floats
     beta: float
@@ -147,49 +148,47 @@ class SkillModel(ComparisonModel):
         return self.margin > 0
 
     def p_beats(self, a: object, b: object, instance: object = None) -> float:
-        """Return the chance that ``a`` beats ``b``; a list of items is a team."""
+        """Return the probability that ``a`` beats ``b``; a list of items is a team."""
         return float(self._between(a, b, instance)[0][0])
 
     def p_tie(self, a: object, b: object, instance: object = None) -> float:
-        """Return the chance that ``a`` and ``b`` draw; a list of items is a team."""
+        """Return the probability that ``a`` and ``b`` draw; a list of items is a team."""
         return float(self._between(a, b, instance)[2][0])
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and draws; there is no advantage of being
-        first.
-        """
+        """Return the probabilities that the first slot of each pair wins, loses and draws; ``order`` is ignored."""
         lead = self.score[first] - self.score[second]
         return self._chances(lead, self.sigma[first] ** 2 + self.sigma[second] ** 2, 2)
 
     def log_likelihood(self, prefs: Preferences) -> float:
-        """Return the log-likelihood of other preferences; candidates this model does not know are left out."""
+        """Return the log-likelihood of other preferences; unknown candidates are ignored."""
         self._check_single(prefs)
         return super().log_likelihood(prefs)
 
     def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
-        """Return the log-probability of the strict pairs of other preferences, given no draw, and their weight."""
+        """Return the log-likelihood of the strict pairs of other preferences, given no draw, and their weight."""
         self._check_single(prefs)
         return super().pair_log_likelihood(prefs)
 
     @staticmethod
     def _check_single(prefs: Preferences) -> None:
         if prefs.team is not None:
-            raise InputError("The likelihood of matches between teams is not known here: ask p_beats of two teams.")
+            raise InputError("The likelihood of team matches is not available: use p_beats with two teams.")
 
     def _between(self, a: object, b: object, instance: object) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that team ``a`` wins, loses and draws against team ``b``; a single item is a team of
-        one.
+        """Return the probabilities that team ``a`` wins, loses and draws against ``b``; a single item is a
+        team of one.
         """
         sides = [list(side) if isinstance(side, (list, tuple)) else [side] for side in (a, b)]
         first, second = (np.array([self.slot(item, instance) for item in side], np.int64) for side in sides)
         if not len(first) or not len(second) or len({*first.tolist(), *second.tolist()}) < len(first) + len(second):
-            raise InputError("A match is between two teams of different items, at least one on either side.")
+            raise InputError("A match needs two teams without common items, each with at least one item.")
         lead = self.score[first].sum() - self.score[second].sum()
         variance = (self.sigma[first] ** 2).sum() + (self.sigma[second] ** 2).sum()
         return self._chances(np.array([lead]), np.array([variance]), len(first) + len(second))
 
     def _chances(self, lead: Floats, variance: Floats, players: int) -> tuple[Floats, Floats, Floats]:
-        """Return the chances of a win, a loss and a draw; ``players`` is the number of items on both sides."""
+        """Return the probabilities of a win, a loss and a draw; ``players`` is the number of items on both sides."""
         spread, margin = np.sqrt(variance + players * self.beta**2), self.margin * np.sqrt(players / 2)
         up, down = (
             links.chances(links.THURSTONE, (lead_of_side - margin) / spread, np.zeros(len(lead)))[0]
@@ -200,7 +199,7 @@ class SkillModel(ComparisonModel):
 
 @dataclass(frozen=True, eq=False)
 class Beliefs:
-    """How sure skills are: beliefs about different items are independent."""
+    """The covariance of the skills: beliefs about different items are independent."""
 
     slot_ptr: Int64s
     sigma: Floats

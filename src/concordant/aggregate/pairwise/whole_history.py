@@ -1,27 +1,29 @@
-"""Whole-history Bradley-Terry: scores that change over time, from all results at once, past and later ones alike.
+"""Whole-history Bradley-Terry: scores that change over time, fitted to all earlier and later results together.
 
-At any moment P(a beats b) = 1 / (1 + e^(s_b - s_a)), as in bradley-terry. A score wanders: over a time of length t it
-moves by a normal step of variance ``drift``² t, and the first score of every item is normal with precision ``prior``.
-All scores at all times are fitted together (the maximum of the posterior), so that a win counts more once the opponent
-turns out to have been strong, and every item has a curve of scores with intervals (``ranking.history``). Ratings that
-move game by game (elo, trueskill) never look back; a single bradley-terry fit takes all results to be of one moment.
+    P(a beats b at time t) = 1 / (1 + exp(-(s_a(t) - s_b(t))))
 
-Both strengths are chosen by evidence unless they are given, one for all instances, and reported in ``ranking.fit``.
-``drift`` is how far (standard deviation) a score moves in a year, or in one unit of time where times are numbers; 0
-keeps scores constant, which is bradley-terry. Within a ``period`` a score does not change: by default every moment (of
-dates every day) is one, or longer ones where there would be too many. Ties are half a win each way, and count as a
-whole comparison, so that intervals are too wide where many games are tied. Of a ballot with more than two items all
-pairs count as if they were independent, so that its intervals are too narrow.
+Each score follows a Gaussian random walk: over a time of length t its change has variance ``drift``² t, and the first
+score of every item has a Gaussian prior with precision ``prior``. All scores at all times are fitted together (maximum
+a posteriori), so a win counts more if the opponent later turns out to be strong, and every item has a curve of scores
+with confidence intervals (``ranking.history``). Incremental ratings (elo, trueskill) never revise the past; a plain
+bradley-terry fit treats all results as simultaneous.
 
-The ranking is of the scores at the end of the data (``score="last"``), and its intervals take the mean of all as
-known: how far all have moved together since the beginning, which those of the history include, says nothing of who is
-ahead. An item that has not played for long keeps its last score with an interval that widens. Where times are dates,
-items without a result in the last 365 days are not ranked (``since`` moves the limit, ``all_items`` ranks everybody);
-fit and history know all of them. ``score="low"`` ranks by the lower ends of the intervals, where items that are not
-seen any more sink, and ``"peak"`` all items by their best moment. ``ranking.model`` answers p_beats(a, b, time=...)
-and score_at(item, time). ``forecasts`` predicts every comparison from those before it.
+Both parameters are chosen by marginal likelihood unless they are given, one for all instances, and reported in
+``ranking.fit``. ``drift`` is the standard deviation of the change of a score in a year, or in one unit of time if times
+are numbers; 0 keeps scores constant, as in bradley-terry. Scores are constant within a ``period``: by default every
+distinct time (every day, for dates), or longer ones if there would be too many. A tie counts as half a win for each
+side and as a whole comparison, so intervals are too wide if many games are tied. All pairs of a ballot with more than
+two items count as independent, so intervals are then too narrow.
 
-Cost: linear in the comparisons, some fifty passes over them, with the strengths chosen about three times that.
+The ranking uses the scores at the end of the data (``score="last"``). Its intervals are relative to the mean of all
+items; those of the history also include the common movement of all items since the start. An item without recent games
+keeps its last score with an interval that widens over time. If times are dates, items without a result in the last 365
+days are not ranked (``since`` changes the limit, ``all_items`` ranks every item); fit and history include all of them.
+``score="low"`` ranks by the lower confidence bounds, so inactive items fall, and ``"peak"`` ranks all items by their
+best score. ``ranking.model`` answers p_beats(a, b, time=...) and score_at(item, time). ``forecasts`` predicts every
+comparison from earlier ones.
+
+Cost: linear in the comparisons, about fifty passes over them; about three times that if the parameters are chosen.
 Reference: R. Coulom, Whole-history rating: a Bayesian rating system for players of time-varying strength, 2008.
 """
 
@@ -62,7 +64,7 @@ class WholeHistory(OverTime):
     needs = frozenset({"time"})
     aliases = {"whr": {}, "dynamic-bradley-terry": {}, "smoothed-bradley-terry": {}}
     waives = {
-        "condorcet_consistency": "late results say more of the scores at the end than early ones",
+        "condorcet_consistency": "later results carry more information about the final scores than earlier ones",
     }
 
     drift: float | str = param(
@@ -79,7 +81,7 @@ class WholeHistory(OverTime):
     )
     period: float | str = param(
         "auto",
-        "period of constant scores: day, week, month, quarter, year, or a number (of days, where there are dates)",
+        "period of constant scores: day, week, month, quarter, year, or a number (of days, if times are dates)",
         low=0.0,
         words=("auto", *CALENDAR),
     )
@@ -91,16 +93,17 @@ class WholeHistory(OverTime):
     level: float = options.level()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the scores at the end of the data, with intervals and the curves behind them."""
+        """Return the scores at the end of the data, with intervals and the curves over time."""
         return self._outcome(prefs, self._courses(prefs))
 
     def forecasts(self, prefs: Preferences, since: object, *, every: str | float | None = None) -> Floats:
-        """Return, for every ballot, the chance that its first item wins, predicted from the ballots before it.
+        """Return, for every ballot, the win probability of its first item, predicted from earlier ballots only.
 
-        From ``since`` on, everything before is refitted at the beginning of every stretch of length ``every``
-        ("quarter" by default, or a twentieth of the time left); in between, beliefs about the two items are updated
-        ballot by ballot. Strengths that are "auto" are chosen once, from the data before ``since``. NaN before that,
-        for ballots that do not compare exactly two items, and for items that were not compared before.
+        From ``since`` on, the model is refitted to all earlier data at the start of every period of length ``every``
+        ("quarter" by default, or a twentieth of the remaining time); within a period, beliefs about the two items are
+        updated ballot by ballot. Parameters that are "auto" are chosen once, from the data before ``since``. The result
+        is NaN before ``since``, for ballots that do not compare exactly two items, and for items that were not compared
+        before.
         """
         self.check_needs(prefs)
         moment = moment_of(prefs, since, "since")
@@ -115,7 +118,7 @@ class WholeHistory(OverTime):
         return Courses(fitted(nodes, drift, prior), prefs.slot_ptr, end_of_slots(prefs, end), self.level)
 
     def recent(self, prefs: Preferences) -> float | None:
-        """Return the age up to which a result is recent; None where all items are ranked, as by their peaks."""
+        """Return the maximum age of a recent result; None if all items are ranked, as by peak scores."""
         return None if self.score == "peak" else super().recent(prefs)
 
     def _outcome(self, prefs: Preferences, courses: Courses) -> Outcome:
@@ -153,9 +156,7 @@ class WholeHistory(OverTime):
         )
 
     def _idle(self, prefs: Preferences, courses: Courses, score: Floats) -> list[Notice]:
-        """Return a notice on top items that last played so long ago that most of their variance is due to the time
-        since.
-        """
+        """Return a notice about top items whose variance is mostly due to the time since their last game."""
         last, walk = courses.last_played(), courses.walk
         variance_since = walk.drift**2 * np.nan_to_num(courses.end - last)
         variance_then = np.zeros(prefs.n_slots)
@@ -168,8 +169,8 @@ class WholeHistory(OverTime):
             return []
         latest = shown_time(float(np.nanmax(last[idle])) * unit_of(prefs), prefs.is_dated)
         text = (
-            f"these items of the first {TOP} have not played since {latest} or longer; "
+            f"these items of the top {TOP} have not played since {latest} or earlier; "
             + arg("since")
-            + " leaves such items out"
+            + " excludes such items"
         )
         return [notice_on(prefs, "no-longer-playing", text, idle)]

@@ -1,18 +1,17 @@
-"""Windowed Bradley-Terry: a plain bradley-terry fit to the results of the last months, at the end of every period.
+"""Windowed Bradley-Terry: a separate bradley-terry fit to the most recent results at the end of every period.
 
-At the end of every ``period`` the results of the last ``window`` of time are fitted on their own, as if nothing had
-been before; with ``half_life`` a result counts half as much when it is that old. The curve of an item
-(``ranking.history``) is its score in one window after the other. Simple to explain and free of any assumption how
-scores change, but what happened before the window is forgotten, and a short window is noisy: whole-history uses the
-same results better.
+At the end of every ``period`` the results of the last ``window`` of time are fitted separately, and earlier ones are
+ignored; with ``half_life`` the weight of a result halves each time its age grows by this much. The curve of an item
+(``ranking.history``) is its score in successive windows. The method is simple to explain and makes no assumption about
+how scores change, but it forgets everything before the window, and a short window is noisy: whole-history uses the same
+results more efficiently. All windows are instances of one batched fit with a common prior (chosen by marginal
+likelihood, ``ranking.fit["prior"]``). The scores of a window are relative to the mean of the items that played in it.
 
-All windows are instances of one batched fit, with one prior for all (by evidence, ``ranking.fit["prior"]``). The scores
-of a window are relative to the mean of those who played in it. The ranking is of the items of the last window (of all
-items, where times are numbers and no ``window`` is given; ``since`` and ``all_items`` change it). Items that are not in
-it keep the score of the last one they were in.
+The ranking contains the items of the last window (all items if times are numbers and no ``window`` is given; ``since``
+and ``all_items`` change this). Items that are not in it keep the score of the last window they were in.
 
-Cost: that of bradley-terry on every result as often as windows hold it. Reference: R. A. Bradley and M. E. Terry, Rank
-analysis of incomplete block designs, Biometrika, 1952.
+Cost: that of bradley-terry, with every result counted once per window that contains it. Reference: R. A. Bradley and M.
+E. Terry, Rank analysis of incomplete block designs, Biometrika, 1952.
 """
 
 from __future__ import annotations
@@ -62,7 +61,7 @@ class WindowedBradleyTerry(OverTime):
     since: str | None = options.since("the last window")
     window: float | str = param(
         "auto",
-        "length of the window: day, week, month, quarter, year, or a number (of days, where there are dates); "
+        "length of the window: day, week, month, quarter, year, or a number (of days, if times are dates); "
         "auto is a year, or a tenth of the time span",
         low=0.0,
         words=("auto", *CALENDAR),
@@ -73,7 +72,7 @@ class WindowedBradleyTerry(OverTime):
         low=0.0,
         words=("auto", *CALENDAR),
     )
-    half_life: float | None = param(None, "half-life of a result's weight (in days, where there are dates)", low=1e-9)
+    half_life: float | None = param(None, "half-life of a result's weight (in days, if times are dates)", low=1e-9)
     prior: float | str = param(
         "auto",
         "precision of the prior (regularisation); auto: by marginal likelihood",
@@ -83,7 +82,7 @@ class WindowedBradleyTerry(OverTime):
     level: float = options.level()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the scores of the last window every item was in, with the curves of all windows."""
+        """Return the score of every item in its last window, with the curves over all windows."""
         assert prefs.time is not None
         windows = Windows.of(prefs, self._length(prefs), self._period(prefs), self.half_life)
         ranking = BradleyTerry(prior=self.prior, level=self.level).rank(windows.prefs)
@@ -104,7 +103,7 @@ class WindowedBradleyTerry(OverTime):
         )
 
     def recent(self, prefs: Preferences) -> float | None:
-        """Return the length of a window; None where times are numbers and no length is given."""
+        """Return the length of a window; None if times are numbers and no length is given."""
         if not prefs.is_dated and self.window == "auto":
             return None
         return self._length(prefs) * (1 - 1e-9)  # what is older by its whole length is not in a window
@@ -126,7 +125,7 @@ class WindowedBradleyTerry(OverTime):
                 )
             return DAYS[self.window]
         if self.window == 0:
-            raise ParameterError(arg("window", 0) + " holds nothing: give a positive number.")
+            raise ParameterError(arg("window", 0) + " is empty: give a positive number.")
         return self.window
 
     def _period(self, prefs: Preferences) -> str | float:
@@ -141,13 +140,13 @@ class WindowedBradleyTerry(OverTime):
 
 
 def _share(time: Floats, parts: int) -> float:
-    """Return the span of times divided by ``parts``, but enough to change the largest time in floating point."""
+    """Return the time span divided by ``parts``, but at least enough to change the largest time in floating point."""
     return max(float(np.ptp(time)) / parts, 1e-9, 1e-12 * float(np.abs(time).max(initial=0.0)))
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The results of every window, as an instance of its own: when it ends, and the instance it was cut from."""
+    """The results of every window as a separate instance: its end, and its original instance."""
 
     prefs: Preferences
     end: Floats
@@ -186,7 +185,7 @@ class Windows:
 
 @dataclass(frozen=True, eq=False)
 class Windowed:
-    """The fits of all windows, seen from the candidates: which window each was last in, and the curves."""
+    """The fits of all windows by candidate: the last window of each, and the curves."""
 
     prefs: Preferences
     windows: Windows
@@ -194,7 +193,7 @@ class Windowed:
 
     @cached_property
     def slot(self) -> Int64s:
-        """The slot in the whole preferences of every slot of every window."""
+        """For every slot of every window, its slot in the original preferences."""
         whole, cut, n = self.prefs, self.windows.prefs, len(self.prefs.items)
         key = views.instance_of_slot(whole) * n + whole.slot_item
         order = np.argsort(key)
@@ -203,23 +202,23 @@ class Windowed:
 
     @cached_property
     def end(self) -> Floats:
-        """When the window of every slot of every window ends."""
+        """For every slot of every window, the end of the window."""
         return self.windows.end[views.instance_of_slot(self.windows.prefs)]
 
     @cached_property
     def end_of_slot(self) -> Floats:
-        """When the last window every candidate was in ends; minus infinity if there is none."""
+        """The end of the last window of every candidate; minus infinity if there is none."""
         return max_by(self.slot, self.end, self.prefs.n_slots, -np.inf)
 
     def last_known(self, values: Floats, lacking: float = 0.0) -> Floats:
-        """Return, by candidate, its value in the last window it was in; ``lacking`` where it was in none."""
+        """Return the value of each candidate in its last window; ``lacking`` if it was in none."""
         out = np.full(self.prefs.n_slots, lacking)
         last = self.end == self.end_of_slot[self.slot]
         out[self.slot[last]] = values[last]
         return out
 
     def known(self) -> Uncertainty:
-        """Return the intervals of the last window every candidate was in."""
+        """Return the intervals of every candidate in its last window."""
         low, high = self.ranking.slot_low, self.ranking.slot_high
         assert low is not None
         assert high is not None
@@ -230,13 +229,13 @@ class Windowed:
 
     @cached_property
     def last(self) -> Int64s:
-        """The slot every candidate has in the last window it was in; -1 if it was in none."""
+        """The slot of every candidate in its last window; -1 if it was in none."""
         return self.last_known(np.arange(len(self.slot), dtype=np.float64), -1.0).astype(np.int64)
 
     def errors_of_differences(self, slot: int) -> Floats:
         """Return the standard errors of the differences between a slot and all candidates of its instance.
 
-        They are the joint errors of one window; NaN for candidates whose last window is another one.
+        They are the joint errors of one window; NaN for candidates with a different last window.
         """
         whole, cut = self.prefs.slot_ptr, self.windows.prefs.slot_ptr
         q, window = (
@@ -257,7 +256,7 @@ class Windowed:
         return errors
 
     def disconnected(self) -> tuple[Notice, ...]:
-        """Return notices on items that comparisons do not connect to the rest in the last window of their instance."""
+        """Return notices about items that are not connected to the others in the last window of their instance."""
         windows = self.windows
         latest = max_by(windows.instance, windows.end, self.prefs.n_instances, -np.inf)
         is_latest = windows.end == latest[windows.instance]

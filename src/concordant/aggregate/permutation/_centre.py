@@ -25,7 +25,7 @@ MAX_SHAKES, PAIRS_SHAKEN = 200, 200_000_000  # local search looks at all pairs a
 def centre(prefs: Preferences, distance: str, missing: str) -> Int64s:
     """Return the slots, best first in each instance, in the order with the smallest total distance to the ballots.
 
-    For the Kendall distance the order is exact where that is cheap, and found by local search elsewhere.
+    For the Kendall distance the order is exact for small instances and found by local search otherwise.
     """
     method: Method
     if distance == "footrule":
@@ -42,15 +42,15 @@ def centre(prefs: Preferences, distance: str, missing: str) -> Int64s:
 
 @dataclass(frozen=True)
 class CentredBallots:
-    """Ballots as seen from the centre: the place (0 best) that the centre gives the item of every entry."""
+    """Ballots relative to the centre: the position (0 best) of every entry's item in the centre."""
 
     prefs: Preferences
     place: Int64s
     ballot: Int64s
     size: Int64s
-    """How many items each ballot ranks."""
+    """The number of items each ballot ranks."""
     is_strict: Bools
-    """Per ballot: whether it ties nothing."""
+    """Whether each ballot is free of ties."""
 
     @property
     def local(self) -> Floats:
@@ -67,7 +67,7 @@ class CentredBallots:
         return sum_by(self.ballot, by_entry, len(self.size))
 
     def lengths(self) -> Lengths:
-        """Return the distinct lengths of the ballots of each instance, with the total weight of the ballots of each."""
+        """Return the distinct ballot lengths of each instance, with the total weight of the ballots of each length."""
         prefs, size = self.prefs, np.maximum(self.size, 1)
         width = int(size.max(initial=1)) + 1
         key, key_of_ballot = np.unique(prefs.instance_of_ballot.astype(np.int64) * width + size, return_inverse=True)
@@ -75,7 +75,7 @@ class CentredBallots:
 
 
 class Lengths(NamedTuple):
-    """So many items are ranked by ballots of an instance that weigh so much together."""
+    """Ballot lengths: instance, number of ranked items, and total weight of the ballots of this length."""
 
     instance: Int64s
     size: Int64s
@@ -88,7 +88,7 @@ def against(prefs: Preferences, order: Int64s) -> CentredBallots:
 
 
 def seen_from(prefs: Preferences, place: Int64s) -> CentredBallots:
-    """Return the ballots relative to a centre in which every slot has this place (0 best)."""
+    """Return the ballots relative to a centre in which every slot has this position (0 best)."""
     groups = views.tiers(prefs)
     tied = np.bincount(groups.ballot[groups.size > 1], minlength=prefs.n_ballots) > 0
     return CentredBallots(prefs, place[prefs.entry_slot], segment_index(prefs.indptr), np.diff(prefs.indptr), ~tied)
@@ -97,8 +97,8 @@ def seen_from(prefs: Preferences, place: Int64s) -> CentredBallots:
 def inversions(centred: CentredBallots) -> tuple[Floats, Floats]:
     """Return (before, compared) by entry, the stages of the (generalised) Mallows model.
 
-    ``compared`` counts the ballot's items that the centre puts after the entry's item, ``before`` those of them that
-    the ballot puts before it, ties half.
+    ``compared`` counts the ballot's items that come after the entry's item in the centre, ``before`` those of them that
+    the ballot ranks above it, ties half.
     """
     before, compared = np.zeros(len(centred.place)), np.zeros(len(centred.place))
     place = centred.local.astype(np.int64) - 1
@@ -115,7 +115,7 @@ def inversions(centred: CentredBallots) -> tuple[Floats, Floats]:
 def _strict_inversions(place: Int64s) -> tuple[Floats, Floats]:
     """Return ``before`` and ``compared`` of ballots without ties, from the Lehmer code of the reversed ballots.
 
-    ``place`` has a row per ballot: the places of its items in the centre.
+    ``place`` has a row per ballot: the positions of its items in the centre.
     """
     m = place.shape[1]
     code = kernels.lehmer_encode(np.ascontiguousarray(m - 1 - place[:, ::-1], np.int32))

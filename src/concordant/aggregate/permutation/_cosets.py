@@ -1,7 +1,7 @@
-"""Steps of the coset-permutation model: costs of the next candidate, the greedy order, phi from labels.
+"""The coset-permutation model: costs of the next candidate, the greedy order, and learning phi from labels.
 
-Scores count how many candidates are left behind when an item is placed. Candidates whose costs are equal up to
-rounding are placed together, so that the result does not depend on the order of the input.
+The score of an item is the number of candidates that remain after it is placed. Candidates with equal costs, up to
+rounding, are placed together, so the result does not depend on the input order.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ def greedy_places(prefs: Preferences, phi: Floats, distance: str) -> Floats:
 
 
 def _pick_all(lost: Floats, is_fixed: bool) -> Floats:
-    """Place items one by one: each time the item to which the fewest remaining items (or all, if fixed) are preferred.
+    """Place items one by one: each time the item with the smallest preference against it, over the remaining items (or
+    all).
 
-    ``lost`` has an m x m matrix per instance: how much row is preferred to column. Items within rounding are placed
-    together.
+    ``lost`` has an m x m matrix per instance: the strength of preference for row over column. Items that tie up to
+    rounding are placed together.
     """
     k, m, _ = lost.shape
     cost = lost.sum(axis=1)
@@ -64,7 +65,7 @@ def _pick_all(lost: Floats, is_fixed: bool) -> Floats:
 
 # ---- footrule ----
 def footrule_cost(place: AnyArray, size: AnyArray, position: AnyArray) -> Floats:
-    """Return |place - position| minus the mean of |later place - position|, for places 1..size."""
+    """Return |place - position| minus its mean over the later places, for places 1..size."""
     later = np.maximum(size - place, 1)
     beyond = position > place
     sum_of_later = np.where(
@@ -128,7 +129,7 @@ def learn_phi(
 ) -> Floats:
     """Return phi >= 0 of every agent: a conditional logit over the steps of orders drawn from the labels.
 
-    An order sorts an instance by label, ties at random; at each step the item placed is chosen among those that remain.
+    An order sorts an instance by label, with ties in random order; each step chooses one of the remaining items.
     """
     from scipy.optimize import minimize
 

@@ -1,8 +1,8 @@
 """Dispersion of Mallows models: expected distances as functions of theta = -log(phi), and their inverses.
 
-The stage that places an item among n turns k of the n - 1 others around with probability proportional to phi^k, so its
-mean is 1/(e^theta - 1) - n/(e^(n theta) - 1); the Kendall distance of a permutation of m items is the sum over
-n = 1..m. The footrule and Spearman distances have no such form: see ``_displacement``.
+The stage that places an item among n creates k discordant pairs with probability proportional to phi^k, so its mean is
+1/(e^theta - 1) - n/(e^(n theta) - 1). The Kendall distance of a permutation of m items is the sum over n = 1..m. The
+footrule and Spearman distances have no such form: see ``_displacement``.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def log_places(theta: Floats, n: AnyArray) -> Floats:
 def solve_falling(expected: Callable[[Floats], Floats], observed: Floats) -> Floats:
     """Return, for each observed value, the theta in [0, MAX_THETA] at which the decreasing ``expected`` equals it.
 
-    Bisection or inverse quadratic interpolation, whichever is safe (Chandrupatla's method), on logarithms of both:
-    there the expected distance is nearly straight.
+    Chandrupatla's method (bisection or inverse quadratic interpolation), on logarithms of both, in which the expected
+    distance is nearly linear.
     """
     n = len(observed)
     target = np.log(np.maximum(observed, 1e-300))
@@ -70,7 +70,7 @@ def solve_falling(expected: Callable[[Floats], Floats], observed: Floats) -> Flo
 
 
 def _next_share(a: Floats, b: Floats, c: Floats, f_a: Floats, f_b: Floats, f_c: Floats) -> Floats:
-    """Return where between a (0) and b (1) to evaluate next: by inverse quadratic interpolation if safe, else 1/2."""
+    """Return the next point between a (0) and b (1): by inverse quadratic interpolation if safe, else 1/2."""
     with np.errstate(divide="ignore", invalid="ignore"):
         xi, phi = (a - b) / (c - b), (f_a - f_b) / (f_c - f_b)
         safe = (phi**2 < xi) & ((1 - phi) ** 2 < 1 - xi)
@@ -104,11 +104,11 @@ def _sum_stages(stage: Callable[[Floats, AnyArray], Floats], theta: Floats, row:
 
 
 def chance_discordant(theta: Floats, above: Int64s, below: Int64s) -> Floats:
-    """Return, for pairs of places of the centre, the chance that the item below is put before the one above.
+    """Return, for pairs of positions in the centre, the probability that a ballot reverses their order.
 
-    Repeated insertion: items are inserted from the last place of the centre to the first (``theta`` has a stage for
-    every place), each behind v of those already there. It is then behind an item with r others before it if v > r;
-    otherwise r grows by one. So only the distribution of r for every item in ``below`` is kept.
+    Repeated insertion: items are inserted from the last position of the centre to the first (``theta`` has a stage for
+    every position), each below v of those already inserted. The new item is below an item with r others above it if v >
+    r; otherwise r increases by one. Only the distribution of r for every item in ``below`` is kept.
     """
     m = len(theta)
     lower, row = np.unique(below, return_inverse=True)

@@ -2,18 +2,18 @@
 
 Both are permanents: Z(theta) sums exp(-theta d(p)) over all permutations p; the mean distance is -d log Z / d theta.
 
-- **Footrule**, any number of items, exactly. At every cut between neighbouring places h items cross it in either
-  direction, and the distance is twice the sum of h over the cuts. Going from left to right only h matters: G(h), the
-  number of ways weighted by what lies behind and times h!, obeys G'(h) = h P(h-1) + (2h+1) P(h) + (h+1) P(h+1) with
-  P(h) = exp(-2 theta h) G(h). The way from the right is the same, and the two meet in the middle.
-- **Spearman, up to 12 items**, exactly, from how many permutations have every distance.
-- **Spearman, theta >= 0.2**: items hardly move further than 8 places. Permutations that move nothing further than b are
-  counted exactly, place after place, with the set of values taken in a window of 2b as the state. Moving one item by
-  d moves d others by one, so what is left out is about 2 m exp(-theta (b+1)(b+2)).
-- **Spearman, theta < 0.2 and more items**: the expansion of a permanent around its doubly stochastic scaling B,
-  log Z = log m! - m log m - 2 sum log u - log det(I + J/m - B²)/2 (P. McCullagh, An asymptotic approximation for the
-  permanent, 2014). What it misses is E(theta m²)/m + O(1/m²); E is taken from smaller sizes with the same theta m²,
-  for which the exact value is known. Two sizes give two terms; the second of them is reported as the error.
+- **Footrule**, any number of items, exactly. At every cut between neighbouring positions, h items cross in each
+  direction, and the distance is twice the sum of h over the cuts. A recursion from left to right needs only h: G(h),
+  the weighted number of partial permutations times h!, satisfies G'(h) = h P(h-1) + (2h+1) P(h) + (h+1) P(h+1) with
+  P(h) = exp(-2 theta h) G(h). The recursion from the right is the same, and the two meet in the middle.
+- **Spearman, up to 12 items**, exactly, from the number of permutations at every distance.
+- **Spearman, theta >= 0.2**: items rarely move more than 8 positions. Permutations that move no item further than b are
+  summed exactly, position by position, with the set of used values in a window of 2b as the state. Moving one item by d
+  moves d others by one, so the truncation error is about 2 m exp(-theta (b+1)(b+2)).
+- **Spearman, theta < 0.2 and more items**: the expansion of a permanent around its doubly stochastic scaling B, log Z =
+  log m! - m log m - 2 sum log u - log det(I + J/m - B²)/2 (P. McCullagh, An asymptotic approximation for the permanent,
+  2014). Its error is E(theta m²)/m + O(1/m²); E is estimated from smaller sizes with the same theta m², for which the
+  exact value is known. Two sizes give two terms; the second is reported as the error.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ CHUNK = 8_000_000  # numbers held at once
 
 
 class Normaliser(NamedTuple):
-    """For some dispersions theta: log Z, the mean distance, and a bound of the error of log Z."""
+    """log Z, the mean distance, and an error bound of log Z, for each dispersion theta."""
 
     log: Floats
     mean: Floats
@@ -61,8 +61,8 @@ def normalisers(kind: str, theta: Floats, size: Int64s) -> Normaliser:
 def normaliser(kind: str, theta: Floats, m: int) -> Normaliser:
     """Return the normaliser over permutations of m items, for ``kind`` "footrule" or "spearman".
 
-    Spearman: counted for few items; else by windows for large theta, by an expansion for small theta, or from a table
-    where there are many.
+    Spearman: by counting for few items; otherwise by windows for large theta, by an expansion for small theta, or from
+    a table for many values of theta.
     """
     if m < 2:
         return Normaliser(*np.zeros((3, len(theta))))
@@ -84,7 +84,7 @@ def normaliser(kind: str, theta: Floats, m: int) -> Normaliser:
 
 
 def _joined(theta: Floats, width: int, solve: Callable[[Floats], Normaliser]) -> Normaliser:
-    """Call ``solve`` for parts of theta, so that ``width`` numbers for each fit into memory, and join the results."""
+    """Call ``solve`` for parts of theta, so that ``width`` numbers per theta fit into memory, and join the results."""
     step = max(1, CHUNK // width)
     parts = [solve(theta[start : start + step]) for start in range(0, len(theta), step)] or [solve(theta)]
     return Normaliser(*np.concatenate(parts, axis=1))
@@ -128,7 +128,7 @@ def _one_more(ways: Floats, h: Floats) -> Floats:
 
 # ---- Spearman: few items ----
 def _counted(theta: Floats, m: int) -> Normaliser:
-    """Return the normaliser of few items from the number of permutations at every Spearman distance."""
+    """Return the normaliser for few items from the number of permutations at every Spearman distance."""
     distance, count = spearman_counts(m)
     weight = count * np.exp(-theta[:, None] * distance)
     total = weight.sum(axis=1)
@@ -139,7 +139,7 @@ def _counted(theta: Floats, m: int) -> Normaliser:
 def spearman_counts(m: int) -> tuple[Floats, Floats]:
     """Return the Spearman distances that occur between permutations of m items, and the number of permutations at each.
 
-    Dynamic programming over the sets of values taken by the first places.
+    Dynamic programming over the sets of values used by the first positions.
     """
     sets = np.arange(1 << m)
     size = ((sets[:, None] >> np.arange(m)) & 1).sum(axis=1)
@@ -175,7 +175,9 @@ def _windowed(theta: Floats, m: int) -> Normaliser:
 
 
 def _in_window(theta: Floats, m: int, b: int) -> Normaliser:
-    """Sum over permutations that move no item further than b, place by place, until every place adds the same."""
+    """Sum over permutations that move no item further than b, position by position, until the factor per position is
+    constant.
+    """
     begin, source, moved, is_allowed = _windows(b)
     cost = moved.astype(np.float64) ** 2
     weight = np.where(is_allowed, np.exp(-theta[:, None, None] * cost), 0.0)
@@ -202,7 +204,7 @@ def _in_window(theta: Floats, m: int, b: int) -> Normaliser:
 def _windows(b: int) -> tuple[int, Int64s, Int64s, Bools]:
     """Return the start (and end) state, and for every state its predecessors, the distances moved, and which are valid.
 
-    A state is the set of b values taken among the 2b values around the next place; all further back are taken.
+    A state is the set of b used values among the 2b values around the next position; all earlier values are used.
     """
     states = np.array([sum(1 << k for k in taken) for taken in combinations(range(2 * b), b)])
     number = np.full(1 << (2 * b + 1), -1, np.int64)
@@ -224,9 +226,10 @@ def _smooth_each(theta: Floats, m: int) -> Normaliser:
 
 
 def _expansion_corrected(theta: float, m: int) -> tuple[float, float, float]:
-    """Return log Z, the mean distance and the error: the expansion of the permanent plus what it misses.
+    """Return log Z, the mean distance and the error: the expansion of the permanent plus a correction.
 
-    That is a/m + b/m², extrapolated from two smaller sizes with the same theta m² whose exact value is known.
+    The correction a/m + b/m² is extrapolated from two smaller sizes with the same theta m² whose exact value is known.
+
     """
     if theta * m**2 < UNIFORM:
         uniform = _nearly_uniform(np.array([theta]), m)
@@ -250,11 +253,11 @@ def _nearly_uniform(theta: Floats, m: int) -> tuple[Floats, Floats]:
 
 
 def _missed(theta: float, m: int, size: int) -> tuple[float, float, float]:
-    """Return ``size`` times what the expansion misses of log Z and of the mean distance there, and the exact value's
-    error.
+    """Return ``size`` times the error of the expansion of log Z and the mean distance, and the error of the exact
+    value.
 
-    The smaller size has the theta with the same theta m². The mean is a derivative in theta, so that its part is
-    multiplied by d theta(size) / d theta(m) = (m / size)².
+    The smaller size has the same theta m². The mean is a derivative in theta, so its error is multiplied by d
+    theta(size) / d theta(m) = (m / size)².
     """
     theta_ratio = (m / size) ** 2
     theta_at_size = np.array([theta * theta_ratio])
@@ -308,7 +311,7 @@ def _scaled_permanent(theta: float, m: int) -> float:
 
 # ---- Spearman: many dispersions of one size ----
 def _from_table(theta: Floats, m: int) -> Normaliser:
-    """Return the normaliser by Chebyshev interpolation over log theta, where there are many thetas of one size."""
+    """Return the normaliser by Chebyshev interpolation over log theta, for many values of theta and one size."""
     smallest = UNIFORM / m**2
     values = np.zeros((3, len(theta)))
     tiny = theta < smallest

@@ -1,9 +1,9 @@
 """Completions of partial rankings by generalised repeated insertion (Lu and Boutilier).
 
-The items are inserted in the order of the centre. Item i goes to one of the places its ballot allows, j places before
-the end with probability proportional to phi^j; each place skipped is one pair turned around. The draws do not follow
-the model's conditional distribution exactly; the weight sum over allowed places / sum over all places corrects that,
-and the mean weight estimates the ballot's likelihood.
+The items are inserted in the order of the centre. Item i is inserted at one of the positions that its ballot allows, j
+positions before the end with probability proportional to phi^j; each skipped position is a discordant pair. The draws
+do not follow the model's conditional distribution exactly; the importance weight (sum over allowed positions / sum over
+all positions) corrects this, and the mean weight estimates the ballot's likelihood.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ROUNDS = 12
 def fit_by_insertion(centred: CentredBallots, theta: Floats, samples: int, seed: int) -> tuple[Floats, float]:
     """Return theta of every instance and the estimated log-likelihood, by Monte Carlo expectation-maximisation.
 
-    Partial ballots are completed by repeated insertion, ``samples`` times each, with the same uniform numbers every
-    round.
+    Partial ballots are completed by repeated insertion, ``samples`` times each, with the same uniform numbers in every
+    iteration.
     """
     prefs = centred.prefs
     theta, total = theta.copy(), 0.0
@@ -53,9 +53,7 @@ def _theta_of(distance: float, m: int) -> float:
 
 
 def _levels(centred: CentredBallots, ballots: AnyArray, m: int) -> Floats:
-    """Return the tier each ballot (row) gives the item at each place of the centre (column), NaN where it does not
-    rank it.
-    """
+    """Return the tier on each ballot (row) of the item at each position of the centre (column), NaN if unranked."""
     prefs = centred.prefs
     row = np.full(prefs.n_ballots, -1)
     row[ballots] = np.arange(len(ballots))
@@ -69,7 +67,7 @@ def complete(levels: Floats, theta: float, uniform: Floats) -> tuple[Floats, Flo
     """Draw completions of ballots: (distance to the centre, log importance weight), a row per ballot, a column per
     sample.
 
-    Items are inserted in the order of the centre, each between those the ballot puts before and after it.
+    Items are inserted in the order of the centre, each between those that the ballot ranks above and below it.
     """
     m, n, samples = uniform.shape
     position = np.zeros((n, samples, m), np.int64)

@@ -1,4 +1,4 @@
-"""What a model over permutations answers, and what a reader must know of it."""
+"""Fitted models over permutations: probabilities, draws, likelihoods and notices."""
 
 from __future__ import annotations
 
@@ -25,10 +25,12 @@ FEW = 8  # items whose orders are all counted
 
 @dataclass(frozen=True, eq=False)
 class PermutationModel(FittedModel):
-    """Ballots that scatter around a centre; the scores count its places from below."""
+    """Base of distance-based models of ballots around a centre; scores are positions in the centre, counted from the
+    last.
+    """
 
     phi: Floats
-    """The dispersion: per instance (Mallows), or per place of the centre (generalised Mallows)."""
+    """The dispersion: per instance (Mallows), or per position of the centre (generalised Mallows)."""
 
     def centre(self, instance: object = None) -> list[str]:
         """Return the items of the centre, best first."""
@@ -36,10 +38,12 @@ class PermutationModel(FittedModel):
 
     @abstractmethod
     def stages(self, slots: Int64s) -> Floats:
-        """Return the theta of every place of the centre of the instance with these slots."""
+        """Return the theta of every position of the centre of the instance with these slots."""
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair is ranked before the second, behind it, and tied (0)."""
+        """Return the probabilities that the first slot of each pair is ranked above the second, below it, and
+        tied (0).
+        """
         p_before = np.full(len(first), 0.5)
         instance = np.searchsorted(self.slot_ptr, first, side="right") - 1
         for q in np.unique(instance).tolist():
@@ -58,13 +62,11 @@ class PermutationModel(FittedModel):
         return self._centre(slots)[orders], np.tile(np.arange(len(slots)), (n, 1))
 
     def _chance_discordant(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
-        """Return the chance that the item at place ``below`` of the centre is ranked before the one at place
-        ``above``.
-        """
+        """Return the probability that position ``below`` of the centre is ranked above position ``above``."""
         return chance_discordant(self.stages(slots), above, below)
 
     def _orders(self, n: int, slots: Int64s, rng: np.random.Generator) -> Int64s:
-        """Draw n orders of the places of the centre."""
+        """Draw n orders of the positions of the centre."""
         from concordant.simulate.generalised_mallows import draw_orders
 
         return draw_orders(np.exp(-self.stages(slots)), n, rng)
@@ -74,12 +76,14 @@ class PermutationModel(FittedModel):
         return np.asarray(slots[np.argsort(-self.score[slots])])
 
     def _place(self, slot: Int64s) -> Int64s:
-        """Return the place of slots in the centre of their instance, 0 best."""
+        """Return the position of slots in the centre of their instance, 0 best."""
         size = np.diff(self.slot_ptr)[np.searchsorted(self.slot_ptr, slot, side="right") - 1]
         return np.asarray(size - 1 - self.score[slot]).astype(np.int64)
 
     def _seen(self, prefs: Preferences) -> tuple[CentredBallots, Int64s]:
-        """Return the known part of other ballots relative to the centre, and this model's slot of each of its slots."""
+        """Return other ballots, restricted to known items, relative to the centre, and this model's slot of each of
+        their slots.
+        """
         prefs, slot = self.known_part(prefs)
         return seen_from(prefs, self._place(slot)), slot
 
@@ -88,13 +92,14 @@ class PermutationModel(FittedModel):
 class MallowsModel(PermutationModel):
     """A fitted Mallows model: one dispersion per instance.
 
-    Chances and draws are exact: by stages for the Kendall distance, elsewhere by counting the orders of few items.
+    Probabilities and draws are exact: by stages for the Kendall distance, by enumeration of all orders for the others
+    (few items only).
     """
 
     distance: str
 
     def stages(self, slots: Int64s) -> Floats:
-        """Return the same theta for every place."""
+        """Return the same theta for every position."""
         return np.repeat(self._theta(slots[:1]), len(slots))
 
     def log_likelihood(self, prefs: Preferences) -> float:
@@ -111,7 +116,7 @@ class MallowsModel(PermutationModel):
         return -float(total_distance + weight @ log_z)
 
     def _chance_discordant(self, slots: Int64s, above: Int64s, below: Int64s) -> Floats:
-        """Return the chance that the lower place is ranked first; without stages by counting all orders."""
+        """Return the probability of the reversed order; by enumeration of all orders if there are no stages."""
         if self.distance == "kendall":
             return super()._chance_discordant(slots, above, below)
         orders, chance = self._counted(slots)
@@ -119,19 +124,21 @@ class MallowsModel(PermutationModel):
         return np.asarray(chance @ (place[:, below] < place[:, above]))
 
     def _orders(self, n: int, slots: Int64s, rng: np.random.Generator) -> Int64s:
-        """Draw n orders of the places of the centre; without stages from the list of all orders."""
+        """Draw n orders of the positions of the centre; from the list of all orders if there are no stages."""
         if self.distance == "kendall":
             return super()._orders(n, slots, rng)
         orders, chance = self._counted(slots)
         return orders[rng.choice(len(orders), n, p=chance)]
 
     def _counted(self, slots: Int64s) -> tuple[Int64s, Floats]:
-        """Return all orders of the places of the centre, with their chances; refuse more than ``FEW`` items."""
+        """Return all orders of the positions of the centre, with their probabilities; reject more than ``FEW``
+        items.
+        """
         if len(slots) > FEW:
             raise InputError(
                 phrase(
-                    "Mallows with {} tells chances and draws of up to {} items by counting their orders, and there are "
-                    "{}: use {}, or select fewer items.",
+                    "Mallows with {} computes probabilities and draws by enumeration for up to {} items, but "
+                    "there are {}: use {}, or select fewer items.",
                     *(arg("distance", self.distance), FEW, f"{len(slots):,}", arg("distance", "kendall")),
                 )
             )
@@ -147,10 +154,10 @@ class MallowsModel(PermutationModel):
 
 @dataclass(frozen=True, eq=False)
 class GeneralisedMallowsModel(PermutationModel):
-    """A fitted generalised Mallows model: one dispersion per place of every centre."""
+    """A fitted generalised Mallows model: one dispersion per position of every centre."""
 
     def stages(self, slots: Int64s) -> Floats:
-        """Return the theta of every place."""
+        """Return the theta of every position."""
         return -np.log(self.phi[slots])
 
     def log_likelihood(self, prefs: Preferences) -> float:
@@ -164,7 +171,7 @@ class GeneralisedMallowsModel(PermutationModel):
 
 
 def dispersion_notices(prefs: Preferences, theta: Floats | None = None) -> tuple[Notice, ...]:
-    """Return notices on items that cannot be compared, and on dispersions (per instance) at the ends of their range."""
+    """Return notices about items that cannot be compared, and about dispersions at the bounds of their range."""
     notices: list[Notice] = []
     says_something = np.diff(prefs.slot_ptr) > 1
     if not _has_full_order(prefs).all():
@@ -178,10 +185,13 @@ def dispersion_notices(prefs: Preferences, theta: Floats | None = None) -> tuple
         int((is_extreme & says_something).sum()) for is_extreme in (theta >= 0.99 * MAX_THETA, theta <= 0)
     )
     if unanimous:
-        text = f"every ballot agrees with the centre in {unanimous:,} instance(s), so phi is at its lower end"
+        text = f"every ballot agrees with the centre in {unanimous:,} instance(s), so phi is at its lower bound"
         notices.append(Notice("no-scatter", text))
     if random:
-        text = f"the ballots scatter no less than chance in {random:,} instance(s): the centre means little"
+        text = (
+            f"the ballots are no more concentrated than random orders in {random:,} instance(s): the centre "
+            f"is not meaningful"
+        )
         notices.append(Notice("no-consensus", text))
     return tuple(notices)
 

@@ -1,16 +1,22 @@
-"""CPS: an order built from the top, each step as close as can be to all ballots.
+"""CPS: the coset-permutation distance model, a greedy order built from the top.
 
-At each step the next item is drawn with probability proportional to exp(-sum_k phi_k d_k), where d_k is the mean
-distance between ballot k and all orders that continue what has been placed so far (the coset of that beginning). Each
-agent has its own phi, how closely it follows the truth: ``fit(prefs, labels)`` learns them by maximum likelihood from
-labelled instances, on orders drawn at random among those the labels allow; without it all agents count the same. The
-ranking is greedy: the most likely item at every step. Three distances: ``kendall`` (pairs turned around), ``footrule``
-(displacements) and ``spearman`` (squared displacements; its steps all agree, so it orders by phi-weighted mean
-position). Items an agent did not rank are averaged over the ways to put them behind the ranked ones.
+At each step the next item is drawn with probability proportional to
 
-What remains of each distance once terms equal for all candidates are dropped, with i the place to fill, of m, and s
-the position in the ballot: kendall, the number of remaining items the ballot puts before the candidate; spearman,
-(m + 1 - i) s; footrule, |i - s| minus its mean over the later places.
+    exp(-sum_k phi_k d_k)
+
+d_k is the mean distance between ballot k and all orders that start with the items placed so far (the coset of that
+beginning). Each agent has a concentration phi_k: ``fit(prefs, labels)`` learns it by maximum likelihood from labelled
+instances, on random orders that are consistent with the labels; without it all agents have the same weight. The ranking
+is greedy: the most likely item at every step. There are three distances: ``kendall`` (discordant pairs), ``footrule``
+(displacements) and ``spearman`` (squared displacements, which orders by phi-weighted mean position). The distance is
+averaged over all ways to rank an agent's unranked items below the ranked ones.
+
+After terms that are equal for all candidates are dropped, the cost of a candidate at position i of m, with position s
+on the ballot, is:
+
+- kendall: the number of remaining items that the ballot ranks above the candidate
+- spearman: (m + 1 - i) s
+- footrule: |i - s| minus its mean over the later positions
 
 Cost: items² per agent and instance. Reference: T. Qin, X. Geng, T.-Y. Liu, A new probabilistic model for rank
 aggregation, NIPS 2010.
@@ -39,9 +45,9 @@ class CPS(Method):
     """Coset-permutation distance model: sequential greedy ranking, with agent weights learnt from labels."""
 
     matrices = 6
-    silence = "they are averaged over the ways to put them behind the named ones"
+    silence = "the distance is averaged over all ways to rank them below the named ones"
     waives = {
-        "condorcet_consistency": "a step looks at all remaining items together, not at each majority",
+        "condorcet_consistency": "each step compares an item with all remaining items together, not pair by pair",
     }
     aliases = {f"cps-{distance}": {"distance": distance} for distance in DISTANCES}
     learns = {"phi": ByLabel(low=0, high=LARGEST_WEIGHT)}
@@ -52,14 +58,14 @@ class CPS(Method):
     seed: int | None = param(0, "seed of the sampled orders", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
-        """Return a copy that knows how closely each agent follows the labels of these instances."""
+        """Return a copy with agent weights learnt from the labels of these instances."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(f"{self.name} cannot learn from this data: " + NEEDS["agents"] + ".")
         phi = learn_phi(prefs, labels, self.distance, self.instances, self.draws, self.seed)
         return self.with_learnt(phi=dict(zip(prefs.agents.labels, phi.tolist(), strict=True)))
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return scores by the place in the greedy order; equally good candidates of a step share a place."""
+        """Return scores by position in the greedy order; candidates with equal costs in a step share a position."""
         phi, by_agent = self._phi(prefs)
         strangers = () if by_agent is None else unknown_agents(prefs, self.learnt["phi"])
         return Outcome(greedy_places(prefs, phi, self.distance), agents=by_agent, warnings=strangers)

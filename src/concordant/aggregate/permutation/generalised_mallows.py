@@ -1,12 +1,16 @@
-"""Generalised Mallows: one true order, followed more closely at some places than at others.
+"""Generalised Mallows: a central ranking with a separate dispersion for each position.
 
-A ballot is built along the centre: the item at place j is put behind v_j of the items that should come after it, with
-probability proportional to phi_j^v. Each place has its own phi, so that agreement on the top and disorder at the
-bottom (or the reverse) are told apart; with equal phi it is the Mallows model with the Kendall distance. Given the
-centre, every phi_j has its own maximum-likelihood equation. The search for the centre starts from Kemeny's, which a
-place of much scatter above one of little can turn around, and swaps neighbours while the likelihood rises. Ballots
-with ties or over some of the items enter with the pairs they decide: a stage runs over the items of the ballot that
-come later in the centre, ties half; an instance with such ballots keeps Kemeny's centre. Use it to see where in the
+A ballot is built along the centre: the item at position j is placed below v_j of the items that follow it in the
+centre, with probability proportional to
+
+    phi_j^v_j
+
+Each position has its own phi, so the model distinguishes agreement at the top from disagreement at the bottom (or the
+reverse); with equal phi it is the Mallows model with the Kendall distance. Given the centre, every phi_j has a separate
+maximum-likelihood equation. The search for the centre starts from the Kemeny ranking and swaps neighbours while the
+likelihood rises; the two can differ if a position with high dispersion is above one with low dispersion. Ballots with
+ties or over some of the items contribute the pairs they decide: a stage runs over the items of the ballot that come
+later in the centre, ties half; an instance with such ballots keeps the Kemeny centre. Use it to see where in the
 ranking the voters agree (``details["phi"]``).
 
 Cost: the search for the centre, then linear in the pairs of each ballot. References: M. Fligner and J. Verducci,
@@ -41,16 +45,15 @@ class GeneralisedMallows(WeighsMajorities):
     likelihood_of = "rankings of the items each ballot names"
     matrices = 8
     waives = {
-        "neutrality": "of several equally close orders the first found is taken",
-        "condorcet_consistency": "much scatter at a place above one of little can turn the likeliest centre around",
+        "neutrality": "among equally close orders the first one found is returned",
+        "condorcet_consistency": "if dispersion differs between positions, the most likely centre can "
+        "contradict majorities",
     }
 
     missing: str = options.missing(choices=("auto", "last", "ignore"), more=", in the search for the centre")
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Score slots by their place in the centre, the first highest; ``details["phi"]`` has the dispersion at
-        their places.
-        """
+        """Return scores by position in the centre, the first highest; ``details["phi"]`` has the dispersions."""
         order = _most_likely(prefs, centre(prefs, "kendall", self.missing))
         along_centre = against(prefs, order)
         discordant, compared = inversions(along_centre)
@@ -112,9 +115,10 @@ def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
 
 
 def _stage_costs(discordant: Floats, total: Floats, places: Int64s) -> Floats:
-    """Return the negative log-likelihood of stages at their best dispersions.
+    """Return the negative log-likelihood of stages at their maximum-likelihood dispersions.
 
-    ``discordant`` pairs are summed over ballots of weight ``total``; ``places`` is the number of places of the stage.
+    ``discordant`` pairs are summed over ballots of weight ``total``; ``places`` is the number of positions of the
+    stage.
     """
     mean = np.divide(discordant, total, out=np.zeros(len(discordant)), where=total > 0)
     theta = solve_falling(lambda theta: mean_discordant(theta, places), mean)
@@ -126,7 +130,7 @@ def _stage_dispersions(
 ) -> tuple[Floats, float]:
     """Return theta of every slot (its stage in the centre) and the log-likelihood of all stages.
 
-    Equal numbers of compared items of a slot are grouped, so that each is evaluated once.
+    Ballots of a slot with the same number of compared items are grouped, so each number is evaluated once.
     """
     width = int(compared.max(initial=0)) + 1
     key, group = np.unique(slot * width + compared.astype(np.int64), return_inverse=True)

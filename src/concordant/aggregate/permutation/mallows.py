@@ -1,20 +1,20 @@
-"""Mallows: one true order, and ballots that become rarer the further they are from it.
+"""Mallows: a central ranking, and ballots whose probability decreases with their distance from it.
 
-P(ballot) is proportional to phi^d, with d the distance to the centre and phi in (0, 1]: near 0 everyone agrees, at 1
-every order is as likely as any other. The centre is the order with the least total distance: Kemeny's for the Kendall
-distance (number of pairs turned around; exact for few items, local search for many), mean positions for Spearman's
-(squared displacements), an assignment of items to places for the footrule (displacements). Then phi is that of
-maximum likelihood: the expected distance equals the observed one. Use it when a ballot is a noisy copy of one truth,
-and to see how noisy (``phi`` in ``fit``).
+    P(ballot) = phi^d(ballot, centre) / Z(phi)
 
-A ballot that ranks some of the items is taken as a complete ranking of these (``partial="own"``); with
-``partial="insertion"`` (Kendall only) phi is found by expectation-maximisation over the completions of each ballot,
-sampled by generalised repeated insertion: the exact meaning of "part of a longer ranking", at a higher price. Ties
-count half.
+phi in (0, 1] is the dispersion: near 0 everyone agrees, at 1 all orders are equally likely. The centre is the order
+with the smallest total distance: the Kemeny ranking for the Kendall distance (discordant pairs; exact for few items,
+local search for many), mean positions for Spearman's distance (squared displacements), an assignment of items to
+positions for the footrule (displacements). phi is then estimated by maximum likelihood: the expected distance equals
+the observed one. Use it if ballots are noisy copies of one true ranking, and to measure the noise (``phi`` in ``fit``).
+
+A ballot that ranks some of the items is treated as a complete ranking of these (``partial="own"``). With
+``partial="insertion"`` (Kendall only) phi is estimated by expectation-maximisation over the completions of each ballot,
+sampled by generalised repeated insertion: this is the exact model of partial rankings, but slower. Ties count half.
 
 phi and the log-likelihood are exact for the Kendall and footrule distances, and for Spearman's up to 12 items or with
-phi below 0.8; elsewhere an expansion is used whose error is a few thousandths at most for 200 items. ``fit`` holds
-``log_likelihood_error``, how far the log-likelihood may be off.
+phi below 0.8; otherwise an expansion is used whose error is a few thousandths at most for 200 items.
+``log_likelihood_error`` in ``fit`` bounds the error of the log-likelihood.
 
 Cost: the search for the centre, then linear in the pairs of each ballot. References: C. Mallows, Non-null ranking
 models, Biometrika 1957; T. Lu and C. Boutilier, Learning Mallows models with pairwise preferences, ICML 2011.
@@ -50,7 +50,7 @@ class Mallows(WeighsMajorities):
 
     likelihood_of = "rankings of the items each ballot names"
     matrices = 8
-    waives = {"neutrality": "of several equally close orders the first found is taken"}
+    waives = {"neutrality": "among equally close orders the first one found is returned"}
 
     distance: str = param("kendall", "distance between two orders", choices=DISTANCES)
     missing: str = options.missing(choices=("auto", "last", "ignore"), more=", in the search for the centre")
@@ -59,7 +59,7 @@ class Mallows(WeighsMajorities):
     seed: int | None = param(0, "seed of the random numbers", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Score slots by their place in the centre, the first highest, with phi and the log-likelihood in ``fit``."""
+        """Return scores by position in the centre, the first highest, with phi and the log-likelihood in ``fit``."""
         if self.partial == "insertion" and self.distance != "kendall":
             raise ParameterError(arg("partial", "insertion") + " needs " + arg("distance", "kendall") + ".")
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
@@ -85,7 +85,7 @@ class Mallows(WeighsMajorities):
 
 
 def _dispersions(centred: CentredBallots, by_ballot: Floats, kind: str) -> tuple[Floats, float, float]:
-    """Return theta of every instance, the log-likelihood of all ballots, and a bound of its error.
+    """Return theta of every instance, the log-likelihood of all ballots, and an error bound.
 
     At the maximum of the likelihood the expected total distance equals the observed one.
     """

@@ -1,1 +1,1 @@
-"""Positional rules: every ballot gives an item points for its place."""
+"""Positional rules: an item receives points from each ballot for its position."""

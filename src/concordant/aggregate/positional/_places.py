@@ -1,4 +1,4 @@
-"""Where ballots put the first ones, as a table: how often 1st, 2nd, 3rd, and how often left out."""
+"""Table of how many ballots rank each of the top items 1st, 2nd, 3rd, …, and how many leave it out."""
 
 from __future__ import annotations
 
@@ -14,9 +14,7 @@ PLACES = 5  # that have a column of their own
 
 
 def places_reason(scene: Scene, sentences: Sequence[str], more: Sequence[tuple[str, Sequence[str]]]) -> Reason:
-    """List how many ballots put each of the first items at which place; ``more`` are further columns (header,
-    cells).
-    """
+    """List how many ballots rank each top item at each position; ``more`` are further columns (header, cells)."""
     prefs = scene.prefs
     place, is_named = views.competition_ranks(prefs), views.is_named(prefs)
     weight, total = views.weight_of_entry(prefs), float(prefs.weight.sum())
@@ -32,7 +30,5 @@ def places_reason(scene: Scene, sentences: Sequence[str], more: Sequence[tuple[s
         cells = [number(count) for count in [*counts, max(total - float(votes.sum()), 0.0)]]
         rows.append([str(scene.rank[slot]), scene.names[slot], *cells, *(column[row] for _, column in more)])
     header += [name for name, _ in more]
-    caption = "Counted are ballots, by weight; tied items share the better place."
-    return Reason(
-        "Where the ballots put them", [*sentences, caption], header, rows, frozenset(range(len(header))) - {1}
-    )
+    caption = "Ballots are counted by weight; tied items share the better position."
+    return Reason("Positions on the ballots", [*sentences, caption], header, rows, frozenset(range(len(header))) - {1})

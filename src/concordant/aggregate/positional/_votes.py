@@ -1,4 +1,4 @@
-"""What rules share that add up the votes of ballots for single items."""
+"""Base of rules that sum the votes of ballots for single items."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class AddsVotes(Method):
 
     @abstractmethod
     def votes(self, prefs: Preferences) -> AnyArray:
-        """Return the vote of every entry's ballot for its item."""
+        """Return, for every entry, the vote of its ballot for its item."""
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the sum of the votes for every slot."""
@@ -30,7 +30,7 @@ class AddsVotes(Method):
 
 
 def is_within(prefs: Preferences, cutoff: float) -> Bools:
-    """Return, for every entry, whether it is rated at least, or ranked at most, ``cutoff``."""
+    """Return, for every entry, whether its rating is at least, or its rank at most, ``cutoff``."""
     if prefs.value is not None and prefs.scale == "rating":
         return np.asarray(prefs.value >= cutoff)
     ranks = prefs.value if prefs.value is not None else views.competition_ranks(prefs)

@@ -1,10 +1,12 @@
 """Approval: the weight of the ballots that approve of an item.
 
-Without a ``cutoff`` a ballot approves of everything above its last tier: of a two-tier ballot {a, b} > {c, d} that
-is a and b, of a ranking everything but its last item. A ballot with a single tier approves of all it names (unless
-that tier is open, "the rest"). With a ``cutoff`` a ballot approves of ratings of at least the cutoff; of ranks, or
-of places in the ballot (1 plus the number of items in better tiers), up to the cutoff. Candidates a ballot does not
-mention are not approved. The natural rule for yes/no ballots and for choosing several winners.
+Without a ``cutoff`` a ballot approves of everything above its last tier: a and b on the two-tier ballot {a, b} > {c,
+d}, all but the last item of a ranking. A ballot with a single tier approves of all items it names (unless that tier is
+open, "the rest").
+
+With a ``cutoff`` a ballot approves of ratings of at least the cutoff, or of ranks up to the cutoff. Ballots without
+values use positions (1 plus the number of items in better tiers). Candidates that a ballot does not mention are not
+approved. Use it for yes/no ballots and to elect several winners.
 
 Cost: linear in the ballots. Reference: S. J. Brams and P. C. Fishburn, Approval voting, 1978.
 """
@@ -32,7 +34,7 @@ class Approval(AddsVotes):
 
     silence = "they are not approved of"
     unmentioned = "last"
-    waives = {"condorcet_consistency": "it does not look at the order among approved items"}
+    waives = {"condorcet_consistency": "it ignores the order among approved items"}
 
     cutoff: float | None = param(
         None, "lowest approved rating, or last approved rank; none: approve above the ballot's last tier"
@@ -49,5 +51,5 @@ class Approval(AddsVotes):
         return np.asarray(is_approved[groups.of_entry])
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain how many ballots approve of each candidate."""
+        """Explain the ranking by the number of ballots that approve of each candidate."""
         return vote_reasons(prefs, ranking, "approval", "approved on", "approvals")

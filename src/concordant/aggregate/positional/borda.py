@@ -1,13 +1,13 @@
-"""Borda count: points for every candidate a ballot puts below.
+"""Borda count: one point for every candidate that a ballot ranks lower.
 
-With m candidates the item in position r of a ballot gets m - r points; tied items share the mean of their
-positions. An item's score is its total over all ballots, weighted. It is the oldest rule that uses whole ballots,
-costs one pass over the data, and is the right first answer for complete or nearly complete rankings.
+With m candidates, the item at position r of a ballot gets m - r points; tied items share the mean of their positions.
+The score of an item is the weighted sum over all ballots. Borda is the oldest rule that uses complete ballots, needs
+one pass over the data, and is a good first choice for complete or nearly complete rankings.
 
-Candidates a ballot does not mention share the mean of the free positions (``missing="last"``), as do those it puts
-in an open last tier, "the rest". With ``missing="ignore"`` an item's score is the share of its comparisons it wins,
-ties counting half: the form that suits pairwise votes, where silence says nothing. ``"auto"`` ignores for pairs and
-puts last otherwise.
+Candidates that a ballot does not mention, or puts in an open last tier ("the rest"), share the mean of the free
+positions (``missing="last"``). With ``missing="ignore"`` the score is the share of its comparisons that an item wins,
+with ties as half a win: this suits pairwise votes, in which a missing item carries no information. ``"auto"`` ignores
+missing items for pairs and ranks them last otherwise.
 
 Cost: linear in the ballots. Reference: J.-C. de Borda, Mémoire sur les élections au scrutin, 1781.
 """
@@ -39,7 +39,7 @@ class Borda(Method):
 
     apart = True
     aliases = {"borda-count": {}}
-    waives = {"condorcet_consistency": "many second places can be worth more than a majority of first places"}
+    waives = {"condorcet_consistency": "many second places can outweigh a majority of first places"}
 
     missing: str = options.missing(choices=("auto", "last", "ignore"))
 
@@ -49,9 +49,7 @@ class Borda(Method):
         return _points(prefs) if missing == "last" else _share_won(prefs)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the points by the places of the first items or, ignoring missing ones, by the comparisons they
-        won.
-        """
+        """Explain the points by the positions of the top items, or by their comparisons if missing ones are ignored."""
         from concordant.aggregate.positional._places import places_reason
         from concordant.narrative.sentences import Scene, number
 
@@ -62,10 +60,11 @@ class Borda(Method):
         m, total = len(scene.order), float(prefs.weight.sum())
         points = [float(ranking.score[slot]) for slot in scene.top]
         sentences = [
-            f"The item in position r of a ballot gets {m:,} - r points, tied ones those of their mean position."
+            f"The item at position r of a ballot gets {m:,} - r points; tied items get the points of their mean "
+            f"position."
         ]
         if (np.diff(prefs.indptr) < m).any() or prefs.open is not None:
-            sentences.append("Those a ballot leaves out share the mean of its free positions.")
+            sentences.append("Items that a ballot leaves out share the mean of its free positions.")
         mean = [f"{m - point / total:.3f}" if total else "-" for point in points]
         return [
             *lead,
@@ -74,7 +73,7 @@ class Borda(Method):
 
 
 def _comparisons(scene: Scene) -> Reason:
-    """List the comparisons that the first items won, lost and tied."""
+    """List the comparisons that the top items won, lost and tied."""
     from concordant.narrative.sentences import number
 
     counts_by_kind = views.wins_and_losses(scene.prefs, "ignore")
@@ -91,10 +90,10 @@ def _comparisons(scene: Scene) -> Reason:
 
 
 def _points(prefs: Preferences) -> Floats:
-    """Return the sum of the points: with m candidates, position p of a ballot gives m - p.
+    """Return the sum of the points: with m candidates, position p of a ballot is worth m - p.
 
-    Every candidate first gets the points of an item left out by each ballot; one that the ballot names also gets the
-    difference to its position.
+    Every candidate first gets the points of an unranked item from each ballot; ranked ones also get the difference to
+    the points of their position.
     """
     candidates = np.diff(prefs.slot_ptr)
     left_out = views.missing_positions(prefs)
@@ -111,7 +110,7 @@ def _points(prefs: Preferences) -> Floats:
 
 
 def _share_won(prefs: Preferences) -> Floats:
-    """Return the share of its comparisons that every slot won, ties half; 1/2 without any."""
+    """Return the share of its comparisons that every slot won, ties as half; 1/2 if it has none."""
     wins, losses, ties = views.wins_and_losses(prefs, "ignore")
     compared = wins + losses + ties
     share = np.full(len(wins), 0.5)
@@ -120,7 +119,7 @@ def _share_won(prefs: Preferences) -> Floats:
 
 
 def borda_levels(prefs: Preferences, missing: str) -> Int32s:
-    """Return integers that rise with the Borda score of every slot, equal where scores are tied."""
+    """Return integers in the order of the Borda scores of the slots, equal for tied scores."""
     score = borda_points(prefs, missing)
     order, rank = kernels.order_segments(score, prefs.slot_ptr, TIE_TOLERANCE)
     level = np.empty(len(score), np.int32)

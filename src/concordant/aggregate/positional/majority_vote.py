@@ -1,10 +1,10 @@
 """Majority vote: the weight of the ballots for an item minus the weight of those against it.
 
-A ballot votes only on the items it names. Without a ``cutoff`` naming an item is a vote for it: the score counts the
-lists an item appears in, the plainest way to merge search results or nominations. With a ``cutoff`` a ballot votes
-for ratings of at least the cutoff (or ranks, or places in the ballot, up to it) and against the other items it
-names: with yes/no judgements as ratings 1 and 0 and ``cutoff=1`` this is the majority vote of crowdsourcing. Items in
-an open last tier ("the rest") are not named. Complete rankings without a cutoff tie everything.
+A ballot votes only on the items it names. Without a ``cutoff`` every named item gets a vote: the score is the number of
+lists that contain the item, the simplest way to merge search results or nominations. With a ``cutoff`` a ballot votes
+for ratings of at least the cutoff (or ranks or positions up to it) and against its other items. With yes/no judgements
+as ratings 1 and 0 and ``cutoff=1`` this is the majority vote of crowdsourcing. Items in an open last tier ("the rest")
+are not named. Without a cutoff, complete rankings tie all items.
 
 Cost: linear in the ballots. Reference: R. Snow, B. O'Connor, D. Jurafsky and A. Ng, Cheap and fast, but is it good?,
 EMNLP 2008.
@@ -30,7 +30,7 @@ class MajorityVote(AddsVotes):
     """Weight of the ballots for the item minus the weight of those against it."""
 
     silence = "the ballot is neither for nor against them"
-    waives = {"condorcet_consistency": "it does not look at the order among the items a ballot votes for"}
+    waives = {"condorcet_consistency": "it ignores the order among the items a ballot votes for"}
 
     cutoff: float | None = param(None, CUTOFF)
 

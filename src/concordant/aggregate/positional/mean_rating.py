@@ -1,15 +1,17 @@
-"""Mean rating: the average of an item's ratings, drawn towards the average of all items where it has few.
+"""Mean rating: the average of an item's ratings, shrunk towards the overall mean for items with few ratings.
 
-The score is (sum of the item's ratings + k * m) / (number of its ratings + k): k ratings of the general mean m are
-added, so that one enthusiast does not put an item first. ``prior_count`` is k; 0 gives the plain mean (alias
-``mean``). By default k is found from the data: ratings are taken as general mean + item + noise, and
-k = variance of the noise / variance between items, both estimated by analysis of variance. Items that differ much get
-little shrinkage, noisy ratings much. Where that cannot be told (nobody is rated twice) k is 1. m is the mean of the
-items' means, weighted by how exactly each is known.
+    score = (sum of the item's ratings + k m) / (number of its ratings + k)
 
-``low`` and ``high`` say where the item's true mean lies, given its ratings and how far items differ; an item nobody
-rated has the general mean. Of ranks, minus the rank is averaged. Use it where ratings mean the same for everyone;
-``mpm`` compares the ratings of one agent with each other, so strict and lenient agents do no harm there.
+k pseudo-ratings at the overall mean m are added, so that a single enthusiastic rating does not put an item first.
+``prior_count`` is k; 0 gives the plain mean (alias ``mean``). By default k is estimated from the data by one-way
+analysis of variance: with ratings modelled as overall mean + item effect + noise, k = noise variance / variance between
+items. Noisy ratings are shrunk more, clearly different items less. If k cannot be estimated (no item is rated twice),
+it is 1. m is the mean of the item means, weighted by precision. ``low`` and ``high`` are the bounds of a credible
+interval of the item's true mean; an item without ratings has the overall mean. For ranks, the negative rank is
+averaged.
+
+Use it if ratings mean the same for all agents. ``mpm`` compares only ratings of the same agent with each other, so it
+is robust to strict and lenient agents.
 
 Cost: linear in the ratings. Reference: B. Efron and C. Morris, Stein's estimation rule and its competitors, JASA, 1973;
 S. R. Searle, G. Casella and C. E. McCulloch, Variance components, 1992.
@@ -43,7 +45,7 @@ class MeanRating(Method):
     silence = "they were not rated"
     errors_by_ballots = True
     needs = frozenset({"values"})
-    waives = {"condorcet_consistency": "it looks at each item's ratings alone, not at who beats whom"}
+    waives = {"condorcet_consistency": "it averages the ratings of each item and ignores pairwise majorities"}
     aliases = {"mean": {"prior_count": 0.0}, "bayesian-average": {}}
 
     prior_count: float | None = param(
@@ -78,7 +80,7 @@ class MeanRating(Method):
 
 
 class _Ratings:
-    """Number, mean and spread of the ratings of every slot, in units of the largest rating; the same by instance."""
+    """Number, mean and variation of the ratings per slot and per instance, in units of the largest rating."""
 
     def __init__(self, prefs: Preferences) -> None:
         assert prefs.value is not None
@@ -102,7 +104,7 @@ class _Ratings:
         self.noise: Floats = np.where(self.is_repeated, pooled, single)
 
     def _sum(self, by_slot: Floats) -> Floats:
-        """Sum values of slots by instance."""
+        """Sum the values of slots by instance."""
         return sum_by(self.owner, by_slot, self.n_instances)
 
     def prior_count(self) -> Floats:
@@ -124,8 +126,8 @@ class _Ratings:
 
 
 def _unrated(prefs: Preferences, n: Floats) -> tuple[Notice, ...]:
-    """Return a notice on items that nobody rated."""
+    """Return a notice about items without ratings."""
     items = tuple(prefs.items.take(np.unique(prefs.slot_item[n == 0])))
     if not items:
         return ()
-    return (Notice("never-rated", f"nobody rated these, so they have the mean: {named(items)}", items),)
+    return (Notice("never-rated", f"items without ratings get the overall mean: {named(items)}", items),)

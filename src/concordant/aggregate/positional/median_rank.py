@@ -1,15 +1,15 @@
-"""Median rank: the middle of the positions the ballots give an item.
+"""Median rank: the median of an item's positions over the ballots.
 
-The score is minus the weighted median of the item's positions (1 is best, tied items share their mean position).
-With an even number of ballots it is the mean of the lower and the upper median. Robust: a minority of extreme
-ballots cannot move an item far. Coarse: with few ballots many items tie.
+The score is minus the weighted median of the item's positions (1 is best, tied items share their mean position). With
+an even number of ballots it is the mean of the lower and the upper median. The median is robust: a minority of extreme
+ballots cannot move an item far. It is also coarse: with few ballots many items tie.
 
-Candidates a ballot does not mention stand at the mean of the free positions (``missing="last"``), or the ballot does
-not count for them (``"ignore"``; a candidate no ballot mentions then stands behind the last position). ``"auto"``
-ignores for pairs and puts last otherwise.
+Candidates that a ballot does not mention get the mean of the free positions (``missing="last"``), or the ballot does
+not count for them (``"ignore"``; a candidate on no ballot then comes after the last position). ``"auto"`` ignores
+missing items for pairs and ranks them last otherwise.
 
-Cost: linear in the entries where ballots weigh the same, else a sort of them. Reference: R. Fagin, R. Kumar and D.
-Sivakumar, Efficient similarity search and classification via rank aggregation, SIGMOD 2003.
+Cost: linear in the entries if all ballots have the same weight, otherwise a sort of the entries. Reference: R. Fagin,
+R. Kumar and D. Sivakumar, Efficient similarity search and classification via rank aggregation, SIGMOD 2003.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from concordant.types import Floats
 class MedianRank(Method):
     """Median position over the ballots, smallest first."""
 
-    waives = {"condorcet_consistency": "half of the ballots decide the median, whatever the others say"}
+    waives = {"condorcet_consistency": "half of the ballots determine the median, whatever the others rank"}
 
     missing: str = options.missing(choices=("auto", "last", "ignore"))
 
@@ -44,13 +44,16 @@ class MedianRank(Method):
         return -np.where(np.isnan(median), np.repeat(size, size) + 1.0, median)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the median position by the places at which ballots put the first items."""
+        """Explain the median position by the positions of the top items on the ballots."""
         from concordant.aggregate.positional._places import places_reason
         from concordant.narrative.sentences import Scene, number
 
         scene = Scene(prefs, ranking, self.missing)
-        sentences = ["Half of the ballots put an item at its median position or better, half there or worse."]
+        sentences = [
+            "At least half of the ballots rank an item at its median position or better, and at least "
+            "half there or worse."
+        ]
         if views.resolve_missing(prefs, self.missing) == "last" and (np.diff(prefs.indptr) < len(scene.order)).any():
-            sentences.append("Those a ballot leaves out share the mean of its free positions.")
+            sentences.append("Items that a ballot leaves out share the mean of its free positions.")
         median = [number(-float(ranking.score[slot])) for slot in scene.top]
         return [*super().reasons(prefs, ranking), places_reason(scene, sentences, [("median position", median)])]

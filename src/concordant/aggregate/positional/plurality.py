@@ -1,8 +1,8 @@
-"""Plurality: the weight of the ballots that put an item first.
+"""Plurality: the weight of the ballots that rank an item first.
 
-A ballot whose first tier holds several items gives each an equal share. A ballot that is nothing but an open tier
-("the rest, order unsaid") names no first item. The simplest rule and the crudest: all but the first place is thrown
-away, so similar candidates take votes from each other.
+A ballot with several items in its first tier gives each an equal share. A ballot that consists only of an open tier
+("the rest") has no first item. Plurality is the simplest rule and the crudest: it ignores everything below the first
+place, so similar candidates split the vote.
 
 Cost: linear in the ballots.
 """
@@ -27,16 +27,16 @@ from concordant.types import Floats
 class Plurality(AddsVotes):
     """Weight of the ballots that rank the item first, shared equally in ties."""
 
-    silence = "they are not put first"
-    waives = {"condorcet_consistency": "it does not look below the first place"}
+    silence = "they get no share of the first place"
+    waives = {"condorcet_consistency": "it ignores everything below the first place"}
     aliases = {"first-past-the-post": {}, "fptp": {}}
 
     def votes(self, prefs: Preferences) -> Floats:
-        """Return the share of every entry in the first place of its ballot."""
+        """Return, for every entry, its share of the first place of its ballot."""
         groups = views.tiers(prefs)
         is_first = (groups.ptr[:-1] == prefs.indptr[groups.ballot]) & ~groups.is_open
         return np.where(is_first, 1.0 / groups.size, 0.0)[groups.of_entry]
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain how many ballots put each candidate first."""
+        """Explain the ranking by the number of ballots that rank each candidate first."""
         return vote_reasons(prefs, ranking, "plurality", "first on", "first places")

@@ -1,9 +1,9 @@
-"""Score voting (range voting): the sum of the ratings of a candidate, or their mean.
+"""Score voting (range voting): the sum or the mean of a candidate's ratings.
 
-Every ballot rates the candidates; with ``total="sum"`` a candidate that a ballot does not rate gets 0 from it, with
-``"mean"`` the ballot does not count for it (that is ``mean-rating`` without its prior; a candidate nobody rated then
-has the mean of all). Ratings are taken as they are: agree on the scale beforehand. Where the values are ranks, a
-ballot's rating is the number of candidates + 1 minus the rank, and never below 0.
+Every ballot rates the candidates. With ``total="sum"`` a candidate gets 0 from each ballot that does not rate it; with
+``"mean"`` such a ballot is ignored (this is ``mean-rating`` without its prior; a candidate without ratings gets the
+overall mean). Ratings are used as given, so voters need a common scale. If the values are ranks, the rating is max(0,
+number of candidates + 1 - rank).
 
 Cost: linear in the ratings. Reference: W. D. Smith, Range voting, 2000.
 """
@@ -32,7 +32,7 @@ from concordant.types import Floats
 class Score(Method):
     """Sum or mean of the ratings."""
 
-    silence = "they get 0 from the ballot, or where total is mean, it does not count for them"
+    silence = "they get 0 from the ballot, or if total is mean, the ballot does not count for them"
     needs = frozenset({"values"})
     waives = {"condorcet_consistency": "a few strong opinions can outweigh a majority"}
     aliases = {"range": {}, "range-voting": {}, "score-voting": {}}
@@ -54,7 +54,8 @@ class Score(Method):
         each = " each" if best.sum() > 1 else ""
         sentence = (
             f"{words.names(best)}: the {total} of the ratings is {words.number(ranking.score[best][0])}{each}, from "
-            f"{words.number(count[best].max())} of {words.number(prefs.weight.sum())} ballots; nobody has more."
+            f"{words.number(count[best].max())} of {words.number(prefs.weight.sum())} ballots. No other "
+            f"candidate has more."
         )
         columns = [[words.number(value) for value in column] for column in (ranking.score, count)]
         return [
@@ -64,7 +65,7 @@ class Score(Method):
 
 
 def rating_sums(prefs: Preferences) -> Floats:
-    """Return the sum of the ratings of every slot; of ranks, candidates + 1 minus the rank."""
+    """Return the sum of the ratings of every slot; ranks are converted to number of candidates + 1 - rank."""
     assert prefs.value is not None
     value = prefs.value
     if prefs.scale != "rating":

@@ -1,9 +1,9 @@
-"""Veto (anti-plurality): the fewest ballots that put an item last.
+"""Veto (anti-plurality): the item that the fewest ballots rank last wins.
 
-A ballot's last place goes to the items of its last tier in equal shares; where it leaves candidates unnamed (or in an
-open last tier, "the rest"), to those. The score is minus the weight of the last places, so 0 is an item nobody puts
-last. All but the last place is thrown away: a rule to avoid what many object to, with many ties where there are more
-candidates than ballots.
+The items of a ballot's last tier share its last place equally. If the ballot leaves candidates unranked (or in an open
+last tier, "the rest"), these share it instead. The score is minus the weight of the last places, so an item that no
+ballot ranks last scores 0. Veto ignores everything above the last place: use it to avoid options that many object to.
+It gives many ties if there are more candidates than ballots.
 
 Cost: linear in the ballots.
 """
@@ -29,7 +29,7 @@ class Veto(Method):
     """Weight of the ballots that rank the item last, shared equally in ties; smallest first."""
 
     silence = "they share the last place of the ballot"
-    waives = {"condorcet_consistency": "it does not look above the last place"}
+    waives = {"condorcet_consistency": "it ignores everything above the last place"}
     aliases = {"anti-plurality": {}, "antiplurality": {}}
 
     def scores(self, prefs: Preferences) -> Floats:
@@ -37,7 +37,7 @@ class Veto(Method):
         return 0.0 - Papers(prefs).last_places(np.ones(prefs.n_slots, bool))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain how many ballots put each candidate last."""
+        """Explain the ranking by the number of ballots that rank each candidate last."""
         words, best = Wording(prefs), Wording.best(ranking)
         fewest = words.number(-ranking.score[best][0])
         verb = "is" if best.sum() == 1 else "are each"

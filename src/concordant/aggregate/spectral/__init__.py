@@ -1,1 +1,1 @@
-"""Matrix methods: least squares, low rank, and Markov chains on the comparison graph."""
+"""Spectral methods: least squares, low-rank completion, and Markov chains on the comparison graph."""

@@ -1,4 +1,4 @@
-"""What HodgeRank and SVP share: scores that explain the mean preference of every compared pair."""
+"""Base of HodgeRank and SVP: scores fitted to the mean preference of every compared pair."""
 
 from __future__ import annotations
 
@@ -20,16 +20,14 @@ CELLS_OF_ROWS = 200_000  # of the matrices, looked at together
 
 
 class Explained(NamedTuple):
-    """Scores (instances x items), the preferences they stand for, some rows at a time, and what a miss weighs."""
+    """Scores (instances x items), the preferences they predict, in blocks of rows, and the weights of the residuals."""
 
     score: Floats
     preference: Callable[[slice], Floats]
     weight: AnyArray
 
     def residual(self, mean: Floats) -> tuple[float, float]:
-        """Return the weighted sum of squared preferences left unexplained, and of all; ``mean`` are the mean
-        preferences.
-        """
+        """Return the weighted residual and total sums of squares; ``mean`` are the mean preferences."""
         unexplained = total = 0.0
         step = max(1, CELLS_OF_ROWS // (mean.shape[0] * mean.shape[2]))
         for start in range(0, mean.shape[1], step):
@@ -41,7 +39,7 @@ class Explained(NamedTuple):
 
 
 class ExplainsPreferences(Method):
-    """Scores with the share of the squared preferences that they leave unexplained, as ``residual`` in the fit."""
+    """Base of methods that report the unexplained share of the squared preferences as ``residual`` in the fit."""
 
     matrices = 15
     by_parts = True
@@ -52,12 +50,10 @@ class ExplainsPreferences(Method):
 
     @abstractmethod
     def explain(self, compared: Floats, mean: Floats, group: Int32s) -> Explained:
-        """Fit scores to stacked matrices: how often pairs were compared, their mean preference; ``group`` is by
-        item.
-        """
+        """Fit scores to stacked matrices of comparison counts and mean preferences; ``group`` is by item."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the scores and, in ``fit``, the share of the preferences left unexplained."""
+        """Return the scores and, in ``fit``, the unexplained share of the squared preferences."""
         matrices = comparisons(prefs, self.counts)
         score = np.zeros(prefs.n_slots)
         unexplained = total = 0.0
@@ -76,13 +72,13 @@ class ExplainsPreferences(Method):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the lead, and how much of the preferences no such scores can explain."""
+        """Explain the lead, and state the share of the preferences that scores cannot explain."""
         fit = self.scores(prefs).fit or {}
         share = f"{fit.get(self.residual, 0.0):.1%}"
         sentences = [f"The scores leave {share} of the squared preferences unexplained."]
         if self.residual == "cyclic_residual":
             sentences = [
-                f"{share} of the squared preferences run in circles (a before b before c before a), which no scores "
-                "explain: 0% is perfectly consistent, 100% nothing but circles."
+                f"{share} of the squared preferences are cyclic (a above b above c above a), which no scores "
+                f"can explain: 0% is perfectly consistent, 100% entirely cyclic."
             ]
-        return [*super().reasons(prefs, ranking), Reason("How consistent the preferences are", sentences)]
+        return [*super().reasons(prefs, ranking), Reason("Consistency of the preferences", sentences)]

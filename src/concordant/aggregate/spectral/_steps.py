@@ -1,8 +1,8 @@
-"""Linear systems of many candidates by steps: a few products with the matrix instead of its decomposition.
+"""Iterative solution (GMRES) of linear systems with many candidates.
 
-The flow of a walk over candidates that were compared all over is close to a simple one, once every row is divided by
-its own diagonal: the method of generalised minimal residuals needs some ten products then, each candidates², where a
-decomposition takes candidates³. Where it takes too many it gives up, and the system is solved at once.
+If most candidates are compared with each other, the system preconditioned by its diagonal is well conditioned, and the
+generalised minimal residual method needs about ten matrix products of candidates² each, whereas a direct solution takes
+candidates³. If it needs too many steps, it stops, and the caller solves the system directly.
 
 Reference: Y. Saad and M. Schultz, GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear
 systems, SIAM Journal on Scientific and Statistical Computing, 1986.
@@ -22,7 +22,7 @@ PRECISION = 1e-15  # of the residual, relative to what the matrix makes of the s
 
 
 def solve_by_steps(multiply: Callable[[Floats], Floats], right: Floats, diagonal: Floats) -> Floats | None:
-    """Return x with multiply(x) = right by GMRES with a diagonal preconditioner; None where it takes too many steps."""
+    """Return x with multiply(x) = right by GMRES with a diagonal preconditioner; None if it needs too many steps."""
     first = right / diagonal
     size = float(np.linalg.norm(first))
     basis = np.empty((MAX_STEPS + 1, len(right)))

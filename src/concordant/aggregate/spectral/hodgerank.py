@@ -1,14 +1,17 @@
-"""HodgeRank: scores whose differences fit the observed preferences best, and how much no scores can fit.
+"""HodgeRank: least-squares scores on the comparison graph, and the cyclic share of the preferences.
 
-Every compared pair has a mean preference y_ij (of ranks, ratings, or wins). The scores minimise
-sum_ij n_ij (s_i - s_j - y_ij)², a least-squares problem on the comparison graph with n_ij comparisons per edge. The
-remainder runs around cycles (a before b before c before a): its share of the squared preferences, from 0 (perfectly
-consistent) to 1 (all cyclic), is reported as ``cyclic_residual`` and says how far any ranking can be trusted. Use it
-for ratings and scores on a scale, where differences mean something, and as a check of consistency.
+Every compared pair has a mean preference y_ij (from ranks, ratings or wins) and a number of comparisons n_ij. The
+scores minimise
 
-Cost: the pairwise counts, then one linear system of the candidates per instance; of many candidates by conjugate
-gradients, candidates² a step, of which complete rankings need one. Reference: X. Jiang, L.-H. Lim, Y. Yao, Y. Ye,
-Statistical ranking and combinatorial Hodge theory, Mathematical Programming, 2011.
+    sum_ij n_ij (s_i - s_j - y_ij)²
+
+The residual is cyclic (a above b above c above a). Its share of the squared preferences, from 0 (perfectly consistent)
+to 1 (entirely cyclic), is reported as ``cyclic_residual`` and shows how far any ranking can be trusted. Use it for
+ratings and scores whose differences are meaningful, and as a consistency check.
+
+Cost: the pairwise counts, then one linear system per instance; large systems are solved by conjugate gradients, at
+candidates² per step (one step for complete rankings). Reference: X. Jiang, L.-H. Lim, Y. Yao, Y. Ye, Statistical
+ranking and combinatorial Hodge theory, Mathematical Programming, 2011.
 """
 
 from __future__ import annotations
@@ -58,7 +61,7 @@ def _solve_at_once(compared: Floats, degree: Floats, net: Floats, group: Int32s)
 
 
 def _solve_by_steps(compared: Floats, degree: Floats, net: Floats, group: Int32s) -> Floats | None:
-    """Solve one system by conjugate gradients, preconditioned by the degrees; None where it takes too many steps."""
+    """Solve one system by conjugate gradients, preconditioned by the degrees; None if it needs too many steps."""
     scale = np.where(degree > 0, degree, 1.0)
     score, residual = np.zeros_like(net), net.copy()
     direction = residual / scale

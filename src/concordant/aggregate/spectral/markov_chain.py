@@ -1,18 +1,18 @@
-"""Markov chains MC1-MC4: a surfer who keeps moving to better items ends up at the best.
+"""Markov chains MC1-MC4: the stationary distribution of a chain that moves to preferred items.
 
-From item i the surfer moves, and the score is the time spent at each item in the long run:
+The score is the stationary probability of each item. The transition from item i is:
 
-- ``mc1``: to an item drawn evenly from all places that all ballots naming i put at or before i
-- ``mc2``: picks a ballot that names i, then evenly an item it puts at or before i
-- ``mc3``: picks a ballot that names i and an item of it; moves if the ballot puts that item before i
-- ``mc4``: picks any item; moves if most ballots that name both put it before i (the best known; close to Copeland)
+- ``mc1``: to an item drawn uniformly from the multiset of all items that ballots with i rank at or above i
+- ``mc2``: picks a ballot that ranks i, then uniformly an item that it ranks at or above i
+- ``mc3``: picks a ballot that ranks i and one of its items; moves if the ballot ranks that item above i
+- ``mc4``: picks any item; moves if most ballots that rank both rank it above i (the best known; close to Copeland)
 
-With probability ``teleport`` the surfer jumps anywhere, so that one undefeated item does not keep everyone. Ties count
-half. The chains were made for metasearch: they need no common items across ballots and resist a few bad lists.
+With probability ``teleport`` the chain jumps to a random item, so that an undefeated item is not absorbing. Ties count
+half. The chains were designed for metasearch: they need no common items across ballots and are robust to a few bad
+lists.
 
-Cost: the pairwise counts, then one linear system of the candidates per instance, of many candidates by some ten
-products with its matrix. Reference: C. Dwork, R. Kumar, M. Naor, D. Sivakumar, Rank aggregation methods for the web,
-WWW 2001.
+Cost: the pairwise counts, then one linear system per instance; large systems take about ten matrix-vector products.
+Reference: C. Dwork, R. Kumar, M. Naor, D. Sivakumar, Rank aggregation methods for the web, WWW 2001.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class MarkovChain(Method):
 
     matrices = 14
     by_parts = True
-    silence = "the ballot moves nobody from or to them"
-    waives = {"condorcet_consistency": "jumps to random items blur close majorities"}
+    silence = "the ballot gives no transitions from or to them"
+    waives = {"condorcet_consistency": "random jumps can outweigh close majorities"}
     aliases = {variant: {"variant": variant} for variant in VARIANTS}
 
     variant: str = param("mc4", "transition rule", choices=VARIANTS)
@@ -100,7 +100,7 @@ def _moves(prefs: Preferences, variant: str) -> Floats:
 
 
 def _count_better(prefs: Preferences) -> Floats:
-    """Return, for every entry, how many items its ballot puts before it, ties half."""
+    """Return, for every entry, the number of items that its ballot ranks above it, ties half."""
     groups = views.tiers(prefs)
     before = groups.ptr[:-1] - prefs.indptr[groups.ballot]
     tied = np.where(groups.is_open, 0, groups.size - 1)

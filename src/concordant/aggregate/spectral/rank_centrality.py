@@ -1,14 +1,13 @@
-"""Rank centrality: where a walk that moves on to winners spends its time.
+"""Rank centrality: the stationary distribution of a random walk from losers to winners.
 
-From item i the walk picks an opponent j it was compared with and moves there with the share of comparisons that j
-won (ties half). The stationary distribution is large for items that beat items that are large; where the comparisons
-follow Bradley-Terry it converges to the worths, and needs no likelihood. The score is the logarithm of that
-distribution. ``prior`` adds this many wins to both sides of every compared pair, so that an undefeated item does not
-swallow the walk. Use it as a fast, robust alternative to Bradley-Terry on dense comparisons.
+From item i the walk picks an opponent j it was compared with and moves there with probability equal to j's share of
+wins against i (ties half). The stationary probability is large for items that beat items with a large probability. If
+the comparisons follow a Bradley-Terry model, it converges to the worths, without a likelihood. The score is the
+logarithm of the stationary probability. ``prior`` adds this many pseudo-wins to both sides of every compared pair, so
+that an undefeated item is not absorbing. Use it as a fast, robust alternative to Bradley-Terry on dense comparisons.
 
-Cost: the pairwise counts, then one linear system of the candidates per instance, of many candidates by some ten
-products with its matrix. Reference: S. Negahban, S. Oh, D. Shah, Rank centrality: ranking from pairwise comparisons,
-Operations Research, 2017.
+Cost: the pairwise counts, then one linear system per instance; large systems take about ten matrix-vector products.
+Reference: S. Negahban, S. Oh, D. Shah, Rank centrality: ranking from pairwise comparisons, Operations Research, 2017.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ class RankCentrality(Method):
     matrices = 13
     by_parts = True
     silence = "they are not compared"
-    waives = {"condorcet_consistency": "the size of majorities counts, not only their number"}
+    waives = {"condorcet_consistency": "the size of majorities counts, not only their direction"}
 
     prior: float = param(1.0, "pseudo-wins added to both sides of every compared pair", low=1e-6, high=1e9)
 
@@ -65,7 +64,9 @@ class RankCentrality(Method):
 
 
 def _time_spent(move: Floats, group: Int32s) -> Floats:
-    """Return the stationary distributions of stacked walks; a group of comparable items keeps the share of its size."""
+    """Return the stationary distributions of stacked walks; a connected group has probability proportional to
+    its size.
+    """
     n, m, _ = move.shape
     leaving, uniform = move.sum(axis=2), np.full((n, m), 1.0 / m)
     if n == 1 and m >= WORTH_STEPS:

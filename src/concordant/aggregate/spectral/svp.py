@@ -1,16 +1,14 @@
-"""SVP: fill in the pairs nobody compared so that all preferences come from one score per item.
+"""SVP: complete the preference matrix at rank two by singular value projection.
 
 If every item had a score, the matrix of preferences would be s eᵀ - e sᵀ: skew-symmetric of rank two. The mean
 preferences of the compared pairs are completed to a skew-symmetric matrix of rank two by singular value projection:
-step towards the observed entries, keep the two largest singular values, repeat. The score of an item is the mean of
-its row. Use it for ratings or ranks where many pairs were never compared by anyone.
+step towards the observed entries, keep the two largest singular values, repeat. The score of an item is the mean of its
+row. Use it for ratings or ranks in which many pairs were never compared. One step (the default) treats such pairs as
+ties, which pulls rarely compared items towards the middle; more ``steps`` fill them in from the other pairs. On search
+results, where engines return different documents, one step is much better.
 
-One step (the default) takes pairs nobody compared as even, which holds rarely compared items back; more ``steps``
-fill them in from the others. On search results, where each engine saw other documents, one step is far better.
-
-The two singular values of a skew-symmetric matrix are equal and share a plane, so a step needs no full decomposition:
-the plane of the last step, multiplied by the new matrix, is nearly the new plane. The search starts from the plane of
-e and the row means.
+The two largest singular values of a skew-symmetric matrix are equal, so a step needs no full decomposition: subspace
+iteration starts from the plane of the previous step, and initially from the plane of e and the row means.
 
 Cost: the pairwise counts, then ``steps`` products of the candidates' matrix with two vectors. Reference: D. Gleich and
 L.-H. Lim, Rank aggregation via nuclear norm minimization, KDD 2011.
@@ -49,7 +47,8 @@ class SVP(ExplainsPreferences):
 def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
     """Complete stacked skew-symmetric matrices at rank two by singular value projection.
 
-    Each step moves along the known cells with a stride of 1 / share of known cells, then projects on the best plane.
+    Each step moves towards the known cells with step size 1 / (share of known cells), then projects onto the best
+    plane.
     """
     m = mean.shape[1]
     result = np.zeros_like(mean)

@@ -1,1 +1,1 @@
-"""Stagewise models: the best is chosen first, then the best of the rest."""
+"""Stagewise models: rankings as successive choices from the remaining items."""

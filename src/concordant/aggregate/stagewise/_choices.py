@@ -1,4 +1,4 @@
-"""How often items were chosen, and how often their scores, or mere chance, would have it."""
+"""Explanation of choice models: how often items were chosen, and the expected numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concordant.types import Floats
 
 
 def choices_reason(scene: Scene, stages: Stages) -> Reason:
-    """List how often the first items were chosen, first and at any stage, and how often that was expected.
+    """List how often the top items were chosen, first and at any stage, with the expected numbers.
 
     A tier chosen from the rest counts as one choice, shared by its items in proportion to worth.
     """
@@ -31,29 +31,30 @@ def choices_reason(scene: Scene, stages: Stages) -> Reason:
     ]  # fmt: skip
     leader = scene.order[0]
     sentences = [
-        "A ballot is read from the top: at every step one of those left is chosen, in proportion to e^score.",
-        f"{scene.names[leader]} was chosen {_written(chosen[leader])} times, where equal chances would give "
-        f"{by_chance[leader]:.1f} and these scores give {expected[leader]:.1f}; the scores are those for which the "
-        "first and the last agree, but for the prior.",
+        "A ballot is a sequence of choices: each step chooses one of the remaining items with probability "
+        "proportional to e^score.",
+        f"{scene.names[leader]} was chosen {_written(chosen[leader])} times; {by_chance[leader]:.1f} are "
+        f"expected with equal probabilities and {expected[leader]:.1f} with these scores. At the maximum "
+        f"likelihood, actual and expected numbers agree, apart from the prior.",
     ]
     if len(scene.order) > 1:
         second = scene.order[1]
         odds = float(worth[leader] / worth[second])
         sentences.append(
-            f"From the two alone, {scene.names[leader]} would be chosen {odds:.3g} times as often as "
+            f"In a choice between the two, {scene.names[leader]} would be chosen {odds:.3g} times as often as "
             f"{scene.names[second]}."
         )
-    header = ["rank", "item", "ballots", "first", "expected first", "chosen", "expected", "by equal chances"]
-    return Reason("How often they were chosen", sentences, header, rows, frozenset(range(8)) - {1})
+    header = ["rank", "item", "ballots", "first", "expected first", "chosen", "expected", "at random"]
+    return Reason("Numbers of choices", sentences, header, rows, frozenset(range(8)) - {1})
 
 
 def _written(count: float) -> str:
-    """Return a count as text: whole, or with a decimal where tiers share."""
+    """Return a count as text: whole, or with a decimal if tiers share choices."""
     return number(count) if abs(count - round(count)) < 1e-9 else f"{count:,.1f}"
 
 
 def _chosen(stages: Stages, worth: Floats) -> tuple[Floats, Floats]:
-    """Return how often every slot was chosen (tiers share by worth), and how often that was expected."""
+    """Return how often every slot was chosen (tiers share by worth), and the expected number."""
     _, gain, rate = kernels.stage_sums(stages.rows, worth)
     return stages.wins + worth * gain, worth * rate
 

@@ -1,4 +1,4 @@
-"""What the models of choices share: hyper-parameters, fitting, warnings; uncertainty when it is asked for."""
+"""Base of the choice models: hyper-parameters, fitting and warnings, with uncertainty computed on demand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TIE_OF_FITTED = 1e-8  # fitted scores this close, relative to the largest, are o
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceModel(Method):
-    """Base of the models in which items, or tiers of them, are chosen one after the other in proportion to worth."""
+    """Base of the models in which items, or tiers, are chosen successively with probability proportional to worth."""
 
     takes_teams: ClassVar[bool] = True
     errors_by_ballots = True
@@ -48,7 +48,7 @@ class ChoiceModel(Method):
     level: float = options.level()
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the lead, and how often the first items were chosen compared with what was expected."""
+        """Explain the lead, and how often the top items were chosen compared with the expected number."""
         from concordant.aggregate.stagewise._choices import choices_reason
         from concordant.narrative.sentences import Scene
 
@@ -58,9 +58,7 @@ class ChoiceModel(Method):
         return [*lead, choices_reason(Scene(prefs, ranking, self.missing), model.staging.stages(prefs))]
 
     def contest(self, prefs: Preferences) -> tuple[Preferences, Design | None]:
-        """Return the ballots over contestants and the design of their strengths; None where contestants are just
-        items.
-        """
+        """Return the ballots over contestants and the design of their strengths; None if contestants are items."""
         contest = contest_of(prefs, self.team_strength, self.style_control)
         if contest is None:
             return prefs, None
@@ -77,7 +75,7 @@ class ChoiceModel(Method):
         notices: tuple[Notice, ...] = (),
         design: Design | None = None,
     ) -> Outcome:
-        """Return the outcome of fits: scores, figures of the fit, uncertainty, notices and the model."""
+        """Return the outcome of fits: scores, fit statistics, uncertainty, notices and the model."""
         score = np.zeros(prefs.n_slots)
         for part in fits:
             score[part.slots] = part.score
@@ -122,7 +120,7 @@ class ChoiceModel(Method):
     def _standing(
         self, prefs: Preferences, staging: Staging, fits: list[Fit], design: Design | None
     ) -> Standing | None:
-        """Find which items comparisons connect."""
+        """Find the groups of items that comparisons connect."""
         if design is not None:
             return stage_standing_of(design, staging.stages(self.contest(prefs)[0]))
         only = fits[0].observed if len(fits) == 1 else None
@@ -144,9 +142,7 @@ def prior_of(strength: float, kind: str, n_instances: int) -> Prior:
 def chosen_prior(
     stages: Stages, strength: float | str, kind: str, design: Design | None = None
 ) -> tuple[float, float, list[Fit] | None]:
-    """Return the prior's strength ("auto": by marginal likelihood), the variance of its logarithm, and a fit to
-    start from.
-    """
+    """Return the prior ("auto": by marginal likelihood), the variance of its logarithm, and an initial fit."""
     if not isinstance(strength, str):
         return strength, 0.0, None
     search = search_of(stages, kind, design)

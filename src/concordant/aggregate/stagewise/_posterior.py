@@ -1,7 +1,8 @@
 """Gibbs sampling of Plackett-Luce worths under a Gamma prior (Caron and Doucet).
 
-Given an exponential arrival time for every stage, with the remaining worth as its rate, worths are independent Gamma
-variables; given worths, arrival times are independent. A ballot of weight w has w arrivals, together a Gamma variable.
+Every stage has a latent exponential arrival time whose rate is the total remaining worth. Given the arrival times,
+worths are independent Gamma variables; given the worths, arrival times are independent. A ballot of weight w has w
+arrivals, whose sum is a Gamma variable.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ BURN_IN = 0.2  # of the draws, in addition to them
 def draw_posterior(
     prefs: Preferences, stages: Stages, start: Outcome, shape: float, draws: int, level: float, seed: int
 ) -> Outcome:
-    """Return posterior means of the scores and credible intervals of this level; ties must have been broken before."""
+    """Return posterior means of the scores and credible intervals at this level; ballots must have no ties."""
     samples = sample_scores(prefs, stages, start.score, shape, draws, np.random.default_rng(seed))
     low, high = np.quantile(samples, [(1 - level) / 2, (1 + level) / 2], axis=0)
     score = snap_scores(prefs, samples.mean(axis=0), TIE_OF_FITTED, min_scale=1e-3)

@@ -1,33 +1,38 @@
-"""Ordered partitions: Plackett-Luce for rankings with ties, in linear time.
+"""Ordered partitions: the Plackett-Luce model for rankings with ties, in linear time.
 
-A ranking with ties is a sequence of tiers; each is chosen as a whole from all sets of items that remain. By default, a
-set is worth the arithmetic mean of its members' worths exp(s), so
-P(ranking) = prod_k sum_{tier k} exp(s) / sum_{remaining at k} exp(s), up to a constant: every stage costs time linear
-in its items although it chooses among 2^n sets. Without ties it is exactly Plackett-Luce. Use it for ratings, graded
-judgements and ballots with ties, where breaking ties by chance would add noise.
+A ranking with ties is a sequence of tiers, each chosen as a whole from all remaining items. By default,
+the worth of a set is the arithmetic mean of its members' worths exp(s), so up to a constant
 
-With ties the log-likelihood is not concave. The default prior is a Gamma distribution on worths (each item is chosen
-from all ``prior`` times beforehand), which gives tied items equal scores; a Gaussian one on scores need not. Newton
-steps are replaced, where the Hessian is indefinite, by those of a concave lower bound, so every step ascends. Standard
-errors are given where the Hessian is definite at the optimum; a warning reports their absence. The prior is not chosen
-by marginal likelihood here: with ties the Laplace approximation is poor, and under a strong prior the items of a tie,
-which share its credit, can fall behind an item that all ballots put below them.
+    P(ranking) = prod_k  sum_{i in tier k} exp(s_i) / sum_{i remaining at k} exp(s_i)
 
-``mean`` chooses another worth of a set; the likelihood then also says how likely the last tier is to be chosen whole:
+Every stage takes time linear in its items although it chooses among 2^n sets. Without ties it is exactly Plackett-Luce.
+Use it for ratings, graded judgements and ballots with ties, where breaking ties at random would add noise.
 
-    maximum, minimum      exact, O(n log n) per ballot. Not concave, with kinks where scores are equal: L-BFGS descends
-                          from the optimum of the arithmetic mean, then close scores are tied where that is better
-                          (at a kink). The result is a local optimum that can depend on the order of the input, so
-                          the laws of neutrality, anonymity, repetition and unanimity may fail. No standard errors.
-    geometric, harmonic   exact where ballots rank at most 10 items (all sets are summed over), smooth, not concave:
-                          L-BFGS from the same start, standard errors where the Hessian is definite. With longer
-                          ballots sets are sampled (Gibbs, contrastive divergence) and scores follow stochastic steps:
-                          they are approximate, depend on the seed, and have no standard errors.
+With ties the log-likelihood is not concave. The default prior is a Gamma distribution on worths (equivalent to
+``prior`` additional choices of each item from all), which gives tied items equal scores; a Gaussian prior on scores
+need not. If the Hessian is indefinite, the Newton step is replaced by that of a concave lower bound, so every step
+ascends. Standard errors are given if the Hessian is definite at the optimum; otherwise a notice says that they are
+missing. The prior is not chosen by marginal likelihood here: with ties its Laplace approximation is poor, and under a
+strong prior the items of a tie, which share its credit, can fall below an item that all ballots rank below them.
 
-Without ties, only the arithmetic mean gives Plackett-Luce: the others also count the sets that were not chosen.
+``mean`` selects another worth of a set. The likelihood then also includes the choice of the last tier as a whole:
 
-Cost: linear in the total length of the ballots per step; items³ per instance of moderate size. Reference: T. Truyen,
-D. Phung, S. Venkatesh, Probabilistic models over ordered partitions with applications in document ranking and
+    maximum, minimum      exact, O(n log n) per ballot; not concave, and not differentiable where scores are equal.
+                          L-BFGS starts from the optimum of the arithmetic mean; then scores that are nearly equal are
+                          tied if that increases the likelihood. The result is a local optimum that can depend on the
+                          order of the input, so neutrality, anonymity, weight as repetition and unanimity may fail.
+                          There are no standard errors.
+    geometric, harmonic   exact if ballots rank at most 10 items (the sum runs over all sets), smooth, not concave:
+                          L-BFGS from the same start, with standard errors if the Hessian is definite. For longer
+                          ballots, sets are sampled (Gibbs sampler, contrastive divergence) and scores are updated by
+                          stochastic gradient steps: they are approximate, depend on the seed and have no standard
+                          errors.
+
+Without ties, only the arithmetic mean gives Plackett-Luce: the other means also depend on the sets that were not
+chosen.
+
+Cost: linear in the total length of the ballots per step; items³ per instance of moderate size. Reference: T. Truyen, D.
+Phung, S. Venkatesh, Probabilistic models over ordered partitions with applications in document ranking and
 collaborative filtering, SDM 2011.
 """
 
@@ -56,8 +61,8 @@ TIE_OF_MEANS = 1e-5  # scores this close, relative to the largest, are equal
 class OrderedPartitions(ChoiceModel):
     """Maximum a posteriori scores for rankings with ties, as successive choices of the best remaining tier."""
 
-    likelihood_of = "rankings of the items each ballot names, ties among them"
-    waives = {"condorcet_consistency": "who comes first counts more than who beats whom"}
+    likelihood_of = "rankings of the items each ballot names, including ties"
+    waives = {"condorcet_consistency": "top positions count more than pairwise majorities"}
     aliases = {"pmop": {}, **{f"ordered-partitions-{mean}": {"mean": mean} for mean in MEANS[1:]}}
 
     prior: float = param(0.1, "strength of the prior (regularisation); 0: maximum likelihood", low=0.0)
@@ -68,7 +73,7 @@ class OrderedPartitions(ChoiceModel):
     seed: int | None = param(0, "seed of the random numbers", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the scores with standard errors where they exist, fit and warnings."""
+        """Return the scores with standard errors if they exist, fit and warnings."""
         seed = self.seed if self.seed is not None else int(np.random.default_rng().integers(2**31))
         staging = Staging(self.missing, seed=seed)
         prior = prior_of(self.prior, self.prior_kind, prefs.n_instances)

@@ -1,27 +1,30 @@
-"""Plackett-Luce: the best is chosen first, then the best of the rest, in proportion to worth.
+"""Plackett-Luce: rankings as successive choices from the remaining items, with probability proportional to worth.
 
-Every item has a worth exp(s). A ranking arises from the top: the first item is chosen from all with probability
-worth / sum of worths, the second from those that remain, and so on; P(order) = prod_i exp(s_i) / sum_{j >= i} exp(s_j).
-The scores are those of maximum (penalised) likelihood. For two items it is Bradley-Terry, for single choices the
-conditional logit. A ballot over some of the items speaks only of these; in an open ballot (top-k, a choice from a
-set) the rest stay in the denominators and are not ordered. Use it for choices and race results, where who comes first
-tells more than who comes last. Where ballots stop because the rest is worse ("my top three"), use
-``plackett-luce-topk``, which keeps the unnamed in the denominators: else an item named first once may lead all.
+Every item has a worth exp(s). The first item is chosen from all, the second from those that remain, and so on:
 
-``prior`` keeps scores finite where nothing was ever put before an item, and draws those of rarely ranked items to the
-middle: the precision of a normal distribution on the scores, or with ``prior_kind="gamma"`` how many times each item
-is chosen from all beforehand. By default it is chosen by evidence, one for all instances, and reported in
-``ranking.fit["prior"]``; 0 is plain likelihood. Tied items are put in a random order (``ties="shuffle"``), in the order
-given (``"input"``), or kept together (``"partition"``, the ordered-partition likelihood; the prior is chosen with ties
-in a random order). Standard errors come from the exact second derivative, for scores that sum to zero;
-``posterior=1000`` draws from the posterior under the Gamma prior by Gibbs sampling instead. Covariates of what was
-ranked (the price of an offer) get coefficients, as in the conditional logit; the strength of a team is the sum or the
-mean of its members' scores.
+    P(order) = prod_i  exp(s_i) / sum_{j >= i} exp(s_j)
 
-Cost: items³ or linear in the total length of the ballots per Newton step, whichever is estimated to be less; standard
-errors items³, when first asked for.
-References: R. Plackett, The analysis of permutations, 1975; D. Hunter, MM algorithms for generalized Bradley-Terry
-models, 2004; F. Caron and A. Doucet, Efficient Bayesian inference for generalized Bradley-Terry models, 2012.
+The scores are maximum (penalised) likelihood estimates. For two items the model is Bradley-Terry, for single choices
+the conditional logit. A ballot over some of the items is a ranking of these only; in an open ballot (top-k, a choice
+from a set) the other items stay in the denominators and are not ordered. Use it for choices and race results, where the
+first places are more informative than the last. If ballots stop because the remaining items are worse ("my top three"),
+use ``plackett-luce-topk``, which keeps unranked items in the denominators; otherwise an item ranked first on a single
+ballot may top the ranking.
+
+``prior`` keeps scores finite if nothing was ever ranked above an item, and shrinks the scores of rarely ranked items:
+it is the precision of a Gaussian prior on the scores or, with ``prior_kind="gamma"``, the number of additional choices
+of each item from all. By default it is chosen by marginal likelihood, one for all instances, and reported in
+``ranking.fit["prior"]``; 0 is maximum likelihood. Tied items are put in a random order (``ties="shuffle"``), in the
+given order (``"input"``), or kept together (``"partition"``, the ordered-partition likelihood; the prior is chosen with
+ties in a random order). Standard errors come from the exact Hessian, for scores that sum to zero; ``posterior=1000``
+draws from the posterior under the Gamma prior by Gibbs sampling instead. Covariates of the ranked items (the price of
+an offer) get coefficients, as in the conditional logit; the strength of a team is the sum or the mean of its members'
+scores.
+
+Cost: items³ or linear in the total length of the ballots per Newton step, whichever is estimated to be faster; standard
+errors items³, computed on first access. References: R. Plackett, The analysis of permutations, 1975; D. Hunter, MM
+algorithms for generalized Bradley-Terry models, 2004; F. Caron and A. Doucet, Efficient Bayesian inference for
+generalized Bradley-Terry models, 2012.
 """
 
 from __future__ import annotations
@@ -52,8 +55,8 @@ class PlackettLuce(ChoiceModel):
     waives = {
         "neutrality": "tied items are put in a random order",
         "anonymity": "tied items are put in a random order, drawn ballot by ballot",
-        "weight_is_repetition": "the repetitions of a ballot with ties are ordered one by one",
-        "condorcet_consistency": "who comes first counts more than who beats whom",
+        "weight_is_repetition": "repetitions of a ballot with ties are shuffled separately",
+        "condorcet_consistency": "top positions count more than pairwise majorities",
     }
 
     aliases = {"plackett-luce-topk": {"missing": "last-free"}}
@@ -93,9 +96,7 @@ class PlackettLuce(ChoiceModel):
         return outcome
 
     def ranks_apart(self, prefs: Preferences) -> bool:
-        """Return whether instances can be ranked separately: not where ties are ordered by random draws over all of
-        them.
-        """
+        """Return whether instances can be ranked separately: not if ties are shuffled over all instances."""
         if self.contest(prefs)[1] is not None:
             return False
         is_drawn = self.ties in ("shuffle", "partition") and n_tied_ballots(prefs) > 0
@@ -108,21 +109,21 @@ class PlackettLuce(ChoiceModel):
         return search_of(Staging(self.missing, ties, self.seed or 0).stages(contest_prefs), self.prior_kind, design)
 
     def settled(self, strength: float, doubt: float) -> Self:
-        """Return a copy that takes this prior, and the variance of its logarithm, as already chosen."""
+        """Return a copy with this prior, and the variance of its logarithm, as already chosen."""
         return settled_on(self, strength, doubt)
 
     def _told(self, prefs: Preferences) -> tuple[Notice, ...]:
-        """Return a notice on ballots with ties and how they are ordered."""
+        """Return a notice about ballots with ties and how ties are ordered."""
         tied = n_tied_ballots(prefs)
         if not tied or self.ties == "partition":
             return ()
         how = "at random" if self.ties == "shuffle" else "as given"
-        text = f"{tied:,} ballot{'s' * (tied > 1)} with ties, ordered {how}; ordered-partitions takes ties as they are"
+        text = f"{tied:,} ballot{'s' * (tied > 1)} with ties, ordered {how}; ordered-partitions models ties directly"
         return (Notice("ties-broken", text),)
 
 
 def n_tied_ballots(prefs: Preferences) -> int:
-    """Return how many ballots have a tier of several items other than an open last one."""
+    """Return the number of ballots with a tie, open last tiers excluded."""
     from concordant import views
 
     if (prefs.tier[1:] != prefs.tier[:-1]).all():

@@ -1,1 +1,1 @@
-"""Methods that learn from labelled instances whom to trust; one file per method."""
+"""Supervised rank aggregation: methods that learn agent weights from labelled instances."""

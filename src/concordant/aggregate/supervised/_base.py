@@ -1,7 +1,7 @@
-"""What methods that learn from labels share: training instances with a label per candidate, validation, strangers.
+"""Base of the supervised methods: labelled training instances, validation, and unknown agents.
 
-A method of this kind says in ``_learn`` what it learns from labelled instances; ``fit`` returns a copy that carries it
-(and who the agents were), ``rank`` then takes new instances by the same agents.
+A method implements ``_learn``, which learns from labelled instances. ``fit`` returns a copy with the learnt parameters
+(and the names of the agents); ``rank`` then accepts new instances by the same agents.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ from concordant.support.state import Kind, labels
 from concordant.types import Bools, Floats, Int64s
 
 Validation = tuple[Preferences, Labels] | float | None
-TRUST = "agents are trusted as labels showed, not alike"
+TRUST = "agents have learnt weights"
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Labelled instances: their preferences and the label of every slot, NaN where it is not known and not 0."""
+    """Labelled instances: preferences and the label of every slot; NaN if it is unknown and not taken as 0."""
 
     prefs: Preferences
     label: Floats
 
     @classmethod
     def of(cls, prefs: Preferences, labels: Labels, *, unjudged: str = "zero") -> Labelled:
-        """Keep the instances that have any label; candidates without one get 0, or NaN if ``unjudged`` is "skip"."""
+        """Keep the instances with at least one label; unlabelled candidates get 0, or NaN if ``unjudged`` is "skip"."""
         label = _label_of_slot(prefs, labels)
         is_labelled = sum_by(views.instance_of_slot(prefs), np.isfinite(label), prefs.n_instances) > 0
         if not is_labelled.any():
             raise InputError(
-                "There is nothing to learn from: no candidate has a label. Check that preferences and labels name "
-                "instances and items alike."
+                "There is nothing to learn from: no candidate has a label. Check that preferences and labels "
+                "use the same names of instances and items."
             )
         if not is_labelled.all():
             assert prefs.instances is not None
@@ -63,7 +63,7 @@ class Labelled:
 
     @property
     def is_known(self) -> Bools:
-        """Whether the label of a slot is known: rows to learn from, and to be scored on."""
+        """Whether the label of a slot is known: the rows for training and evaluation."""
         return np.isfinite(self.label)
 
     def take(self, instances: Int64s) -> Labelled:
@@ -75,11 +75,13 @@ class Labelled:
         return Labelled(prefs, self.label[keep[self.query]])
 
     def split(self, share: float, seed: int) -> tuple[Labelled, Labelled]:
-        """Draw a share of the instances, at least one and not all, for validation: (training part, validation part)."""
+        """Hold out a share of the instances, at least one and not all, for validation: (training part, validation
+        part).
+        """
         n = self.prefs.n_instances
         if n < 2:
             raise InputError(
-                "There is one labelled instance only: give " + arg("validation", shown="(prefs, labels)") + ", or none."
+                "There is only one labelled instance: give " + arg("validation", shown="(prefs, labels)") + ", or none."
             )
         drawn = np.random.default_rng(seed).permutation(n)
         count = min(max(1, round(share * n)), n - 1)
@@ -88,12 +90,12 @@ class Labelled:
 
 @dataclass(frozen=True, kw_only=True)
 class SupervisedMethod(Method):
-    """Base of methods that must learn from labels before they rank."""
+    """Base of methods that must be fitted to labels before they rank."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"agents", "labels"})
     waives: ClassVar[Mapping[str, str]] = {
         "anonymity": TRUST,
-        "unanimity": "an agent who is usually wrong counts against what it prefers",
+        "unanimity": "an agent that is usually wrong can have a negative weight",
         "condorcet_consistency": TRUST,
     }
     learns: ClassVar[Mapping[str, Kind]] = {"agents": labels("agents")}
@@ -104,8 +106,8 @@ class SupervisedMethod(Method):
     def fit(self, prefs: Preferences, labels: Labels, *, validation: Validation = None) -> Self:
         """Return a copy that has learnt from labelled instances.
 
-        ``validation`` is (prefs, labels) of other instances, or the share of these (0.2) to be drawn for it: where
-        training is iterative, the state with the best metric on them is kept.
+        ``validation`` is (prefs, labels) of other instances, or the share of these instances to hold out (0.2).
+        Iterative training keeps the state with the best metric on the validation instances.
         """
         train, valid = self._parts(prefs, labels, validation)
         assert train.prefs.agents is not None
@@ -116,7 +118,7 @@ class SupervisedMethod(Method):
         raise NotImplementedError
 
     def _parts(self, prefs: Preferences, labels: Labels, validation: Validation) -> tuple[Labelled, Labelled | None]:
-        """Return the instances to learn from and those to validate on."""
+        """Return the training and the validation instances."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(f"{self.name} cannot learn from this data: " + NEEDS["agents"] + ".")
         train = Labelled.of(prefs, labels, unjudged=self.unjudged)
@@ -125,31 +127,32 @@ class SupervisedMethod(Method):
         if isinstance(validation, (int, float)):
             if not 0 < validation < 1:
                 raise InputError(
-                    arg("validation", validation) + " is not a share of the instances: give a number between 0 and 1."
+                    arg("validation", validation) + " must be between 0 and 1, as a share of the instances."
                 )
             return train.split(float(validation), self.seed)
         if not isinstance(validation, (tuple, list)) or len(validation) != 2:
-            raise InputError("validation must be (prefs, labels), or the share of the instances to be drawn for it.")
+            raise InputError("validation must be (prefs, labels), or the share of the instances to hold out.")
         return train, Labelled.of(*validation, unjudged=self.unjudged)
 
     def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
-        """Fuse the result lists of one query, in the order of the agents; None where a list is not plain labels."""
+        """Fuse the result lists of one query, in the order of the agents; None if a list is not plain labels."""
         agents = self._agents_to_fuse()
         if len(lists) != len(agents):
             raise InputError(
-                f"There are {len(lists)} lists, and the model was trained on {len(agents)} agents: give a list for "
-                f"each, empty where there is none, in the order {named(agents, 5)}, or lists by name ({{agent: list}})."
+                f"There are {len(lists)} lists, but the model was trained on {len(agents)} agents: give one "
+                f"list per agent, empty if it has none, in the order {named(agents, 5)}, or lists by name "
+                f"({{agent: list}})."
             )
         encoded = kernels.encode_lists(lists)
         codes, labels, indptr, _, bad = encoded
         if bad != -1 or not labels or kernels.find_repeated(indptr, codes, len(labels))[0] >= 0:
             return None
         if not (weight > 0).all():
-            raise InputError("A trained model cannot ignore a list of weight 0: leave the list empty instead.")
+            raise InputError("A trained model cannot ignore a list of weight 0: pass an empty list instead.")
         return self._fused(encoded, weight)
 
     def _fused(self, lists: LabelLists, weight: Floats) -> Ranking:
-        """Rank the documents of lists, one per agent; a method with a short formula overrides it."""
+        """Rank the documents of lists, one per agent; methods with a faster implementation override this."""
         codes, labels, indptr, tier, _ = lists
         agent = np.arange(len(weight), dtype=np.int32)
         prefs = Preferences.unchecked(
@@ -166,15 +169,17 @@ class SupervisedMethod(Method):
         return Preferences.from_rankings([lists[k] for k in filled], weight=weight[filled], agent=agent)
 
     def arranged(self, lists: Mapping[str, Any]) -> list[Any]:
-        """Return lists given by agent in the order of the agents, empty where an agent has none."""
+        """Return lists given by agent in the order of the agents, empty if an agent has none."""
         known = set(self._agents_to_fuse())
         unknown = next((name for name in lists if name not in known), None)
         if unknown is not None:
-            raise InputError(f"The model never saw the agent {unknown!r}: it knows {named(self.known_agents, 5)}.")
+            raise InputError(
+                f"The agent {unknown!r} was not in the training data: the model knows {named(self.known_agents, 5)}."
+            )
         return [lists.get(name, []) for name in self.known_agents]
 
     def _agents_to_fuse(self) -> tuple[str, ...]:
-        """Return the known agents; refuse where nothing was learnt."""
+        """Return the known agents; raise an error if the method is not fitted."""
         if not self.learnt:
             raise NeedError(f"{self.name} cannot fuse lists: " + NEEDS["labels"] + ".")
         return self.known_agents
@@ -185,16 +190,16 @@ class SupervisedMethod(Method):
 
     @property
     def takes_validation(self) -> bool:
-        """Whether ``fit`` makes use of validation instances."""
+        """Whether ``fit`` uses validation instances."""
         return True
 
     @property
     def known_agents(self) -> tuple[str, ...]:
-        """The agents that ``fit`` saw."""
+        """The agents in the training data."""
         return tuple(self.learnt.get("agents", ()))
 
     def unknown_agents(self, prefs: Preferences) -> tuple[Notice, ...]:
-        """Return a notice on agents that ``fit`` never saw; refuse where there are no others."""
+        """Return a notice about agents that were not in the training data; raise an error if there are no others."""
         assert prefs.agents is not None
         known = set(self.known_agents)
         unknown = [label for label in prefs.agents.labels if label not in known]
@@ -203,9 +208,9 @@ class SupervisedMethod(Method):
         if len(unknown) == len(prefs.agents):
             raise InputError(
                 f"The model was trained on other agents ({named(self.known_agents, 3)}) than these "
-                f"({named(unknown, 3)}): name them alike."
+                f"({named(unknown, 3)}): use the same names."
             )
-        text = f"the model never saw {named(unknown, 3)}: what they say is not counted"
+        text = f"agents that are not in the training data are ignored: {named(unknown, 3)}"
         return (Notice("unknown-agents", text),)
 
 

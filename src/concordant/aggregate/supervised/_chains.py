@@ -1,12 +1,14 @@
-"""Markov chains over the candidates of every instance in which every agent has its own moves, and a weight.
+"""Markov chains over the candidates of every instance, as weighted mixtures of one chain per agent.
 
-From candidate i the surfer picks agent k with probability ``weight[k]`` and moves as the list of k says, or stays where
-it says nothing; with probability ``teleport`` he jumps anywhere. Where he is in the long run, x, solves
+From candidate i the chain picks agent k with probability ``weight[k]`` and makes a transition by the list of k, or
+stays if the list gives none; with probability ``teleport`` it jumps to a random candidate. The stationary distribution
+x solves
 
     (I - (1 - teleport) P') x = teleport / m,     P = sum over k of weight_k P_k
 
-A function L of x has the slope (1 - teleport) sum over i, j of P_k(i, j) x_i (y_j - y_i) in weight_k, where y solves
-(I - (1 - teleport) P) y = dL/dx: one more linear system with the transposed matrix, whatever the number of agents.
+The gradient of a function L of x in weight_k is (1 - teleport) sum over i, j of P_k(i, j) x_i (y_j - y_i), where y
+solves (I - (1 - teleport) P) y = dL/dx: one additional linear system with the transposed matrix, for any number of
+agents.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ BYTES_PER_MOVE = 48  # while they are laid out
 
 
 class Moves(NamedTuple):
-    """Agent ``agent[r]`` moves the surfer from slot ``start[r]`` to slot ``end[r]`` with probability ``rate[r]``."""
+    """Transitions: agent ``agent[r]`` moves from slot ``start[r]`` to slot ``end[r]`` with probability ``rate[r]``."""
 
     agent: Int32s
     start: Int32s
@@ -72,7 +74,7 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """Chains with given weights: I - (1 - teleport) P' by stack, and where the surfer is in the long run, by slot."""
+    """Chains with given weights: I - (1 - teleport) P' by stack, and the stationary distribution by slot."""
 
     chain: Chain
     flows: list[Floats]
@@ -93,9 +95,7 @@ class Solved:
 
 
 def _moves(prefs: Preferences, agents: Sequence[str], variant: str, missing: str) -> Moves:
-    """List all moves from an item to those ranked above it; several ballots of an agent in an instance share, by
-    weight.
-    """
+    """List all transitions to higher-ranked items; the ballots of an agent in an instance share by weight."""
     assert prefs.agents is not None
     assert prefs.agent is not None
     number = {label: k for k, label in enumerate(agents)}
@@ -127,14 +127,14 @@ def _moves(prefs: Preferences, agents: Sequence[str], variant: str, missing: str
 
 
 def _places_up(prefs: Preferences) -> Floats:
-    """Return, for every entry, its mean position in its ballot: items before it, half of those tied, plus 1."""
+    """Return, for every entry, its mean position on its ballot: 1 + items above it + half of those tied."""
     groups = views.tiers(prefs)
     before = groups.ptr[:-1] - prefs.indptr[groups.ballot]
     return np.asarray((before + np.where(groups.is_open, 0, groups.size - 1) / 2 + 1)[groups.of_entry])
 
 
 def _unranked_moves(prefs: Preferences) -> tuple[Int32s, Int32s, Int64s]:
-    """List the moves from candidates that a ballot leaves out to all it names: (ballot, slot, entry)."""
+    """List the transitions from candidates that a ballot leaves out to all that it ranks: (ballot, slot, entry)."""
     candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
     first = prefs.slot_ptr[prefs.instance_of_ballot]
     start, ballot = pointer(candidates), views.ballot_of_entry(prefs)

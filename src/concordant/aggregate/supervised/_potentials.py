@@ -1,8 +1,8 @@
-"""What every agent's lists say for and against every candidate, and where they say nothing.
+"""Potentials of every candidate by agent: preferences for it, preferences against it, and being unranked.
 
 Agent k prefers i to j by Y_k(i, j), as ``models.observations.preference_counts`` measures it (the difference of log
-ranks over the log of the largest, say), and by 0 where i does not stand before j. The potentials of candidate i are,
-over the lists of k,
+ranks over the log of the largest, say), and by 0 if i is not ranked above j. The potentials of candidate i are, over
+the lists of k,
 
     unranked   1 where no list of k names i
     won        sum over j of Y_k(i, j) over the length of the list: by how much i is before the others, in the mean
@@ -26,7 +26,7 @@ KINDS = ("unranked", "won", "lost")
 
 
 class Potentials(NamedTuple):
-    """Row r: agent ``agent[r]`` (a number among those known) names ``slot[r]``; several lists of an agent add up."""
+    """Row r: agent ``agent[r]`` (an index of the known agents) ranks ``slot[r]``; the lists of an agent are summed."""
 
     slot: Int64s
     agent: Int64s
@@ -52,7 +52,7 @@ class Potentials(NamedTuple):
 
 
 def potentials(prefs: Preferences, counts: str, agents: Sequence[str]) -> Potentials:
-    """Return the potentials by these agents; the ballots of others are left out."""
+    """Return the potentials of these agents; ballots of other agents are ignored."""
     assert prefs.agents is not None
     assert prefs.agent is not None
     number = {label: k for k, label in enumerate(agents)}
@@ -68,7 +68,7 @@ def potentials(prefs: Preferences, counts: str, agents: Sequence[str]) -> Potent
 
 
 def _won_and_lost(prefs: Preferences, counts: str) -> tuple[Floats, Floats]:
-    """Return by how much every entry is preferred to all others of its ballot, and they to it, from prefix sums."""
+    """Return the total preference for and against every entry within its ballot, from prefix sums."""
     groups = views.tiers(prefs)
     begin, end = (bound[groups.of_entry] for bound in (groups.ptr[:-1], groups.ptr[1:]))
     first, last = first_of(prefs.indptr), np.repeat(prefs.indptr[1:], np.diff(prefs.indptr))

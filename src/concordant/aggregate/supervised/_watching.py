@@ -1,4 +1,4 @@
-"""What is kept of a descent: the last point or, where there are instances to validate on, the best one."""
+"""Early stopping: keep the last iterate or, with validation instances, the best one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def informative_slots(data: Labelled) -> Int64s:
 
 
 class Best:
-    """Looks on while weights move, and keeps those that measure best; the last ones where nothing is measured."""
+    """Callback of an optimiser that keeps the weights with the best validation metric, or the last ones without one."""
 
     def __init__(self, measure: Callable[[Floats], float] | None) -> None:
         self.measure = measure
@@ -39,7 +39,7 @@ class Best:
         self.value = -np.inf
 
     def __call__(self, iteration: int, point: Floats, value: float) -> bool:
-        """Keep the weights of this step if they are the best so far; return True to go on."""
+        """Keep the weights of this step if they are the best so far; return True to continue."""
         if self.measure is None:
             self.point = point.copy()
         elif (measured := self.measure(point)) > self.value:

@@ -1,25 +1,29 @@
-"""Conditional random field: orders are likely where weighted potentials of the agents' lists favour them.
+"""Conditional random field: the probability of an order depends on weighted potentials of the agents' lists.
 
-An agent k says three things of a candidate i of a query: whether k ranked it at all (a unary potential), by how much k
-prefers it to the others, and by how much others to it (pairwise potentials; ``counts="log"``: differences of log ranks
-over the log of the largest rank). Each has a weight of its own for every agent:
+For agent k and candidate i of a query there are three potentials: whether k ranked i at all (unary), the strength of
+k's preferences for i over the others, and the strength of its preferences against i (pairwise; ``counts="log"``:
+differences of log ranks over the log of the largest rank). Each has a separate weight for every agent:
 
     f_i = sum over k of  unranked_k [k does not rank i] + won_k mean_j Y_k(i, j) - lost_k mean_j Y_k(j, i)
 
-An order that puts candidate d at place i has the energy sum over i of f_d / log2(i + 1), and its probability grows
-exponentially with it. The pairwise potentials of a place run over all other candidates, whatever their places, so that
-the most likely order is the one by decreasing f: ranking is a sort. Weights are learnt by maximising the NDCG to be
-expected of an order drawn from the model, on labelled instances: Adam's steps, one query each, kept where NDCG@10 of
-the validation instances is best. Sums over all orders are exact for up to ``largest`` candidates; of larger queries as
-many are drawn at each step.
+An order that puts candidate d at rank i has the score
 
-Use it to fuse the lists of the same agents where relevance is known for some queries. ``ranking.agents`` shows how much
-the places of each agent count; ``learnt`` has all weights, those of not being ranked among them.
+    sum over i of f_d / log2(i + 1)
 
-Cost: linear in the lists to rank; to learn, 2^largest times ``largest`` for each query and pass. Reference: M. Volkovs
-and R. Zemel, CRF framework for supervised preference aggregation, CIKM 2013; the same, New learning methods for
-supervised and unsupervised preference aggregation, JMLR 2014. There the mean over j is a sum over the square of the
-number of candidates.
+and its probability is proportional to the exponential of this. Pairwise potentials run over all other candidates,
+whatever their ranks, so the most likely order sorts by decreasing f.
+
+Weights are learnt by maximising the expected NDCG of an order drawn from the model on labelled instances, with Adam and
+one query per step; the weights with the best NDCG@10 on the validation instances are kept. Sums over all orders are
+exact for up to ``largest`` candidates; larger queries are sampled to this size at each step.
+
+Use it to fuse the lists of the same agents if relevance judgements are known for some queries. ``ranking.agents`` has
+the pairwise weight of each agent; ``learnt`` has all weights, including those of unranked candidates.
+
+Cost: linear in the lists to rank; training takes 2^largest x ``largest`` per query and pass. Reference: M. Volkovs and
+R. Zemel, CRF framework for supervised preference aggregation, CIKM 2013; the same, New learning methods for supervised
+and unsupervised preference aggregation, JMLR 2014. These papers divide by the square of the number of candidates
+instead of taking the mean over j.
 """
 
 from __future__ import annotations
@@ -53,7 +57,7 @@ from concordant.types import Floats
 class CRF(SupervisedMethod):
     """Conditional random field over rankings, trained to maximise expected NDCG."""
 
-    silence = "a weight of its own says what it means that the agent left them out"
+    silence = "each agent has a learnt weight for candidates that it does not rank"
     learns = {**SupervisedMethod.learns, **dict.fromkeys(KINDS, ByLabel(of="agents"))}
 
     counts: str = param("log", "strength of a ballot's preference between two items", choices=COUNTS)
@@ -123,6 +127,6 @@ class CRF(SupervisedMethod):
 
 
 def _scale(X: Floats, n_agents: int) -> Floats:
-    """Return the divisor of every column: the root of the mean variance of its kind's columns."""
+    """Return the divisor of every column: the square root of the mean variance of the columns of its kind."""
     variance = X.var(axis=0).reshape(len(KINDS), n_agents).mean(axis=1)
     return np.repeat(np.sqrt(np.where(variance > 0, variance, 1.0)), n_agents)

@@ -1,25 +1,26 @@
-"""Expert blend: a linear ranker and boosted trees on every expert's places, averaged; the strongest fusion here.
+"""Expert blend: the mean of a linear ranker and boosted trees on every expert's ranks; the most accurate fusion method
+here.
 
-Every document is described by its place in each expert's list (``concordant.features.PlaceFeatures``: reciprocal and
-logarithmic places, the share of the candidates it stands ahead of, how much of the query the list covers, whether it is
-listed at all). Two models of different kinds learn from the labels:
+Every document is described by its rank in each expert's list (``concordant.features.PlaceFeatures``: reciprocal and
+logarithmic ranks, the share of the candidates ranked below it, the share of the query's documents in the list, and
+whether it is listed at all). Two models of different kinds are trained on the labels:
 
-- a linear model of pairs, P(i before j) = 1 / (1 + exp(f_j - f_i)), every query counting the same, with a ridge
-  penalty: few parameters, little to overfit
-- LambdaMART, gradient-boosted trees on pairs weighted by the change of NDCG, small trees, ``bags`` times on queries
-  drawn with replacement: what no line can tell, such as what a late place means in a list that covers little
+- a linear model of pairs, P(i above j) = 1 / (1 + exp(f_j - f_i)), with equal weight for every query and a ridge
+  penalty: few parameters and little overfitting
+- LambdaMART, gradient-boosted trees on pairs weighted by the change of NDCG, with small trees, ``bags`` times on
+  bootstrap samples of the queries: it captures interactions, such as the meaning of a low rank in a short list
 
-Scores are averaged after each model's were divided by their standard deviation within queries. Neither model is stopped
-by a validation set: all judged queries are learnt from, a share asked for validation included. ``best`` is another
-name of this method.
+The scores of each model are divided by their standard deviation within queries, then averaged. Neither model uses early
+stopping, so all judged queries are used for training, including any share set aside for validation. ``best`` is an
+alias of this method.
 
-On the LETOR 4.0 aggregation sets it is above the linear models on singular vectors of Volkovs, Larochelle and Zemel
-(2012): by 0.95 points of the mean of NDCG@1 to 5 on MQ2007-agg (p = 0.002) and by 0.44 on MQ2008-agg (within chance);
-see ``concordant reproduce metasearch``. With less than some dozens of judged queries, or where a model must fuse in
-microseconds or show a weight per expert, use ``expert-ranker``. The trees need LightGBM.
+On the LETOR 4.0 aggregation sets it is better than the linear models on singular vectors of Volkovs, Larochelle and
+Zemel (2012): the mean of NDCG@1 to 5 is 0.95 points higher on MQ2007-agg (p = 0.002) and 0.44 on MQ2008-agg (not
+significant); see ``concordant reproduce metasearch``. With fewer than a few dozen judged queries, or if a model must
+fuse in microseconds or show a weight per expert, use ``expert-ranker``. The trees need LightGBM.
 
-Cost: about a second of training per ten thousand documents ranked by ten experts, with the usual 5 times 100 trees;
-ranking is linear in the documents, and the lists of one query are fused in some ten milliseconds. References:
+Cost: training takes about a second per ten thousand documents ranked by ten experts, with the default of 5 times 100
+trees; ranking is linear in the documents, and fusing the lists of one query takes about ten milliseconds. References:
 M. Volkovs, H. Larochelle and R. Zemel, Learning to rank by aggregating expert preferences, CIKM 2012; C. Burges, From
 RankNet to LambdaRank to LambdaMART, Microsoft Research MSR-TR-2010-82.
 """
@@ -51,7 +52,7 @@ TIE = 1e-10  # scores this close, relative to the largest, are one score
 class ExpertBlend(SupervisedMethod):
     """Mean of a linear ranker and boosted trees, trained on each expert's ranks."""
 
-    silence = "being left out by an expert has a learnt weight of its own"
+    silence = "each expert has a learnt weight for documents that it does not list"
     aliases = {"best": {}}
     learns = {
         **SupervisedMethod.learns,
@@ -69,14 +70,12 @@ class ExpertBlend(SupervisedMethod):
     threads: int = param(1, "number of threads; 0 for all processors", low=0)
 
     def _parts(self, prefs: Preferences, labels: Labels, validation: Validation) -> tuple[Labelled, Labelled | None]:
-        """Return all instances to learn from; none is held out, because nothing is chosen on it."""
+        """Return all instances for training; none is held out, because no validation is needed."""
         train, _ = super()._parts(prefs, labels, None if isinstance(validation, (int, float)) else validation)
         return train, None
 
     def _learn(self, train: Labelled, valid: Labelled | None) -> Mapping[str, Any]:
-        """Train a linear ranker and bagged boosted trees on the same features; ``scale`` is the deviation of each
-        one's scores.
-        """
+        """Train a linear ranker and bagged boosted trees; ``scale`` is the standard deviation of their scores."""
         from concordant.learn.bagged_ranker import BaggedRanker
         from concordant.learn.light_gbm_ranker import LightGBMRanker
         from concordant.learn.rank_net import RankNet
@@ -101,7 +100,7 @@ class ExpertBlend(SupervisedMethod):
         return {"weights": weights, "ranker": bagged, "scale": np.array(scale)}
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the blended score of every slot and, as the agents' weights, how far the linear model trusts each."""
+        """Return the blended score of every slot and, as the agents' weights, their effects in the linear model."""
         warnings = self.unknown_agents(prefs)
         features = PlaceFeatures()
         features.agents_ = self.known_agents
@@ -119,12 +118,14 @@ class ExpertBlend(SupervisedMethod):
 
     @property
     def takes_validation(self) -> bool:
-        """Whether ``fit`` makes use of validation instances: it does not."""
+        """Whether ``fit`` uses validation instances: it does not."""
         return False
 
     @property
     def trust(self) -> dict[str, float]:
-        """By expert: how much more the linear model gives the first document of its list than the thousandth."""
+        """For each expert, the linear model's score difference between the first and the thousandth document of its
+        list.
+        """
         if not self.learnt:
             return {}
         table: Floats = np.asarray(self.learnt["weights"]).reshape(-1, len(COLUMNS))

@@ -1,21 +1,21 @@
-"""Expert ranker: learn from judged queries whom to trust, and what each expert's silence means.
+"""Expert ranker: learning to rank on features of each expert's preferences, including unlisted documents.
 
-Every document is described by what each expert says of it (``features``), and a ranker (``learner``) is trained on the
-labels of the training queries. Fusion then is no consensus: an expert who knows better than the crowd is followed, one
-who does not is ignored, or turned round.
+Every document is described by features of each expert's preferences (``features``), and a ranker (``learner``) is
+trained on the labels of the training queries. The result is not a consensus: a reliable expert can outweigh the
+majority, and an unreliable one is ignored or reversed.
 
     features="svd"      per expert the leading singular vectors of its pairwise preferences, and whether it ranked the
                         document at all (``concordant.features.ExpertFeatures``)
     features="fusion"   places, fused scores, agreement with the others (``FusionFeatures``), for boosted trees
     features="both"
 
-``learner`` is any ranker of concordant by name: ``lambdarank`` (the default: linear, one step per query on the
-gradient of pairs weighted by the change of ``target``, the pass with the best ``metric`` on the validation queries
-kept), ``rank-svm``, ``light-gbm``, ``xgboost``, …; ``settings`` ("trees=500,leaves=8") are its parameters. With a
-linear learner a model is a handful of weights per expert: ``experts`` shows them, ``plot_experts()`` draws them.
+``learner`` is any ranker of concordant by name: ``lambdarank`` (the default: linear, one step per query on the gradient
+of pairs weighted by the change of ``target``, the pass with the best ``metric`` on the validation queries kept),
+``rank-svm``, ``light-gbm``, ``xgboost``, …; ``settings`` ("trees=500,leaves=8") are its parameters. With a linear
+learner the model has a few weights per expert: ``experts`` lists them, ``plot_experts()`` draws them.
 
-``scope="combined"`` looks at the summed preferences only, which can learn nothing but the consensus; ``"hybrid"`` pools
-experts with little to say, for crowds. ``lr-i``, ``lr-r`` and ``lr-logr`` are the models of the paper.
+``scope="combined"`` uses only the summed preferences, so it can learn nothing but the consensus; ``"hybrid"`` pools
+experts with few preferences, for crowds. ``lr-i``, ``lr-r`` and ``lr-logr`` are the models of the paper.
 
 Cost: training is linear in passes x documents x experts for a linear learner (five folds of 1,700 queries take
 seconds), ranking linear in the entries. Reference: M. Volkovs, H. Larochelle and R. Zemel, Learning to rank by
@@ -58,7 +58,7 @@ SENTENCES = ("first", "last", "unranked")
 class ExpertRanker(SupervisedMethod):
     """Learning to rank on features of each expert's preferences, trained on labelled queries."""
 
-    silence = "being left out by an expert has a learnt weight of its own"
+    silence = "each expert has a learnt weight for documents that it does not list"
     aliases = {
         "lr-i": {"counts": "binary"},
         "lr-r": {"counts": "scaled-difference"},
@@ -90,8 +90,8 @@ class ExpertRanker(SupervisedMethod):
     def fit(self, prefs: Preferences, labels: Labels, *, validation: Validation = None, ranker: object = None) -> Self:
         """Return a copy that has learnt from labelled instances.
 
-        ``validation`` is (prefs, labels) of other instances, or the share of these (0.2) to be drawn for it. ``ranker``
-        is an unfitted ranker to train instead of the one that ``learner`` and ``settings`` name.
+        ``validation`` is (prefs, labels) of other instances, or the share of these instances to hold out (0.2).
+        ``ranker`` is an unfitted ranker that replaces ``learner`` and ``settings``.
         """
         trained: Any = self.ranker() if ranker is None else ranker
         train, valid = self._parts(prefs, labels, validation)
@@ -111,7 +111,7 @@ class ExpertRanker(SupervisedMethod):
         )
 
     def ranker(self) -> Any:
-        """Return the unfitted ranker that is trained, with the settings of this method."""
+        """Return the unfitted ranker with the settings of this method."""
         cls = registry.LEARNERS.find(_learner_name(self.learner))
         declared = {parameter.name: parameter for parameter in params_of(cls)}
         settings: dict[str, Any] = {"seed": self.seed} if "seed" in declared else {}
@@ -125,11 +125,11 @@ class ExpertRanker(SupervisedMethod):
 
     @property
     def takes_validation(self) -> bool:
-        """Whether the learner chooses its best state on validation instances."""
+        """Whether the learner uses validation instances to select its best state."""
         return "valid" in self.ranker().takes
 
     def _transformers(self) -> list[PreferenceFeatures]:
-        """Return the transformers that compute features; fitted ones where this method is fitted."""
+        """Return the transformers that compute features; they are fitted if this method is fitted."""
         transformers: list[PreferenceFeatures] = []
         if self.features != "fusion":
             transformers.append(experts.ExpertFeatures(self.counts, self.components, self.scope, self.min_preferences))
@@ -141,7 +141,7 @@ class ExpertRanker(SupervisedMethod):
         return transformers
 
     def _gains(self, labelled: Labelled) -> dict[str, float]:
-        """Return how much of the metric on labelled instances is lost when each expert is left out."""
+        """Return the loss of the metric on labelled instances when each expert is left out."""
         rows = np.flatnonzero(labelled.is_known)
         label, query = labelled.label[rows], labelled.query[rows]
 
@@ -158,7 +158,7 @@ class ExpertRanker(SupervisedMethod):
 
     # ---- ranking ----
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the learnt score of every slot and, as the agents' weights, how far each is trusted."""
+        """Return the learnt score of every slot and, as the agents' weights, the trust in each."""
         weights = self.learnt.get("weights")
         if weights is None:
             score = np.asarray(self.learnt["ranker"].predict(_table(self._transformers(), prefs)), np.float64)
@@ -174,8 +174,8 @@ class ExpertRanker(SupervisedMethod):
     def _linear_scores(self, prefs: Preferences, weights: Floats) -> Floats:
         """Return features times weights without building the feature table.
 
-        A block of weights per expert: p for the left singular vectors, p for the singular values, p for the right ones,
-        and one for "unranked".
+        Every expert has a block of weights: p for the left singular vectors, p for the singular values, p for the right
+        singular vectors, and one for "unranked".
         """
         (features,) = self._transformers()
         assert isinstance(features, experts.ExpertFeatures)
@@ -191,7 +191,7 @@ class ExpertRanker(SupervisedMethod):
         return np.asarray(score + for_all[views.instance_of_slot(prefs)])
 
     def _fused(self, lists: LabelLists, weight: Floats) -> Ranking:
-        """Rank the documents of lists, one per agent; the default model (svd, one component) has a faster way."""
+        """Rank the documents of lists, one per agent, with a fast path for the default model (svd, one component)."""
         if "weights" not in self.learnt or (self.features, self.scope, self.components) != ("svd", "individual", 1):
             return super()._fused(lists, weight)
         start = time.perf_counter()
@@ -209,7 +209,7 @@ class ExpertRanker(SupervisedMethod):
 
     @cached_property
     def _numbers(self) -> tuple[Int64s, Floats]:
-        """The numbers 0 .. n of n experts as a pointer, and the weights of each (u, s, v, unranked)."""
+        """The index pointer 0 .. n of n experts, and the weights of each (u, s, v, unranked)."""
         by_expert = np.asarray(self.learnt["weights"]).reshape(-1, 4)
         return np.arange(len(by_expert) + 1), by_expert
 
@@ -222,9 +222,9 @@ class ExpertRanker(SupervisedMethod):
         return {"table": sum(transformer.n_columns for transformer in self._transformers())}
 
     def check_learnt(self) -> None:
-        """Refuse a model that has neither weights nor a ranker, or both."""
+        """Reject a model that has neither weights nor a ranker, or both."""
         if ("weights" in self.learnt) == ("ranker" in self.learnt):
-            raise ValueError(f"{self.name} has not exactly one of weights and a ranker")
+            raise ValueError(f"{self.name} must have either weights or a ranker")
 
     @property
     def experts(self) -> dict[str, dict[str, float]]:
@@ -251,10 +251,10 @@ class ExpertRanker(SupervisedMethod):
 
     @property
     def trust(self) -> dict[str, float]:
-        """How far each expert is trusted.
+        """The trust in each expert.
 
-        For a linear model on singular vectors it is the score of the first document of a list of two less that of the
-        last; for any other, the loss of the metric on the validation (else the training) queries without the expert.
+        For a linear model on singular vectors it is the score difference between the two documents of a list of two;
+        for other models, the loss of the metric on the validation (or training) queries without the expert.
         """
         if "gain" in self.learnt:
             return dict(self.learnt["gain"])
@@ -273,16 +273,16 @@ class ExpertRanker(SupervisedMethod):
 
 
 def _table(transformers: list[PreferenceFeatures], prefs: Preferences, columns: Bools | None = None) -> AnyArray:
-    """Return the features of all transformers side by side, reduced to ``columns`` if given."""
+    """Return the concatenated features of all transformers, reduced to ``columns`` if given."""
     tables = [transformer.transform(prefs) for transformer in transformers]
     table = tables[0] if len(tables) == 1 else np.concatenate(tables, axis=1)
     return table if columns is None or columns.all() else np.compress(columns, table, axis=1)
 
 
 def _moving_columns(transformers: list[PreferenceFeatures], ranker: Any) -> Bools:
-    """Return which features a ranker is given: all, except features constant within a query for a linear LambdaRank.
+    """Return the features that a ranker uses: all, except features constant within a query for a linear LambdaRank.
 
-    The gradients of a query's documents add up to 0, so that weights of singular values would stay at 0.
+    The gradients of a query's documents sum to 0, so weights of singular values would stay at 0.
     """
     names = [name for transformer in transformers for name in transformer.get_feature_names_out()]
     columns = np.ones(len(names), bool)
@@ -313,7 +313,7 @@ def _is_linear(ranker: Any) -> bool:
 
 
 def _linear_weights(ranker: Any, columns: Bools) -> Floats | None:
-    """Return the weights of a linear ranker, 0 for the features it was not given; None for any other ranker."""
+    """Return the weights of a linear ranker, 0 for features it does not use; None for any other ranker."""
     if not _is_linear(ranker) or np.shape(ranker.coef_) != (int(columns.sum()),):
         return None
     weights = np.zeros(len(columns))
@@ -322,7 +322,7 @@ def _linear_weights(ranker: Any, columns: Bools) -> Floats | None:
 
 
 def _learner_name(name: str) -> str:
-    """Return the registered name of a learner; "ranker" at its end may be left out."""
+    """Return the registered name of a learner; the ending "ranker" may be omitted."""
     known = registry.LEARNERS.names()
     wanted = {registry.fold(name), registry.fold(name) + "ranker"}
     return next((learner for learner in known if registry.fold(learner) in wanted), name)

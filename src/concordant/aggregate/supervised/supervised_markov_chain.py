@@ -1,23 +1,26 @@
-"""Supervised Markov chain: a surfer follows agents as often as labelled pairs show that they deserve it.
+"""Supervised Markov chain: a Markov chain over the agents' lists, with agent weights learnt from labelled pairs.
 
-From candidate i a surfer picks agent k with probability w_k and moves to a candidate that k prefers; how much of his
-time he spends at a candidate in the long run is its score (see ``markov-chain``, where all agents are picked alike):
+From candidate i the chain picks agent k with probability w_k and moves to a candidate that k prefers; the score of a
+candidate is its stationary probability (see ``markov-chain``, in which all agents have the same probability):
 
-    mc2   evenly to one of the candidates that the list of k has at or before i
-    mc3   picks a candidate of the list of k, and goes there if the list has it before i
+    mc2   to a candidate drawn uniformly from those that the list of k ranks at or above i
+    mc3   picks a candidate of the list of k, and moves there if the list ranks it above i
 
-Of an i that k does not rank, ``missing="last"`` says that it stands behind the list, so that k sends the surfer to any
-candidate of it; with ``"ignore"`` he stays.
+If k does not rank i, ``missing="last"`` treats i as ranked below the list, so the chain moves to any candidate of it;
+with ``"ignore"`` it stays.
 
-The weights are learnt from labelled pairs: candidates with a higher label should have a higher score. Liu et al. ask
-for weights whose chains satisfy as many of these constraints as possible, which they relax to a semidefinite programme
-over a bound of the stationary distribution. Here the stationary distribution x is exact, and what is minimised is
-smooth: the mean over instances of the mean over pairs (i above j) of log(1 + x_j / x_i), plus ``prior`` / 2 times the
-squares of the logarithms of the weights (w = softmax). Its gradient comes from one more linear system of the
-same size, and L-BFGS follows it from equal weights, the unsupervised chain, to where the validation instances, if
-there are any, have their best NDCG@10. The minimum is a local one, the problem not being convex.
+The weights are learnt from labelled pairs: candidates with a higher label should have a higher score. Liu et al.
+maximise the number of satisfied constraints, relaxed to a semidefinite programme over a bound of the stationary
+distribution. Here the stationary distribution x is exact and the objective is smooth: the mean over instances of the
+mean over pairs (i above j) of
 
-Use it where the agents' lists overlap and few labels are at hand: there is a single number per agent to learn.
+    log(1 + x_j / x_i)
+
+plus ``prior`` / 2 times the sum of the squared logits of the weights (w = softmax). The gradient takes one additional
+linear system of the same size. L-BFGS starts from equal weights, the unsupervised chain, and keeps the iterate with the
+best NDCG@10 on the validation instances, if there are any. The problem is not convex, so the minimum is local.
+
+Use it if the agents' lists overlap and few labels are available: there is a single parameter per agent.
 
 Cost: a dense linear system of the candidates per instance and step, and all pairs of the lists in memory. Reference:
 Y.-T. Liu, T.-Y. Liu, T. Qin, Z.-M. Ma, H. Li, Supervised rank aggregation, WWW 2007.
@@ -74,9 +77,9 @@ class SupervisedMarkovChain(SupervisedMethod):
         )
 
     def check_learnt(self) -> None:
-        """Reject weights that are not shares: such a chain may lack a stationary distribution."""
+        """Reject weights that do not sum to 1: such a chain may lack a stationary distribution."""
         if abs(sum(self.learnt["weight"].values()) - 1) > 1e-6:
-            raise ValueError(f"the weights of {self.name} do not add up to 1")
+            raise ValueError(f"the weights of {self.name} do not sum to 1")
 
     def _chain(self, prefs: Preferences, agents: tuple[str, ...]) -> Chain:
         return Chain(prefs, agents, self.variant, self.missing, self.teleport)
@@ -120,7 +123,7 @@ class Constraints:
 
     @classmethod
     def of(cls, chain: Chain, data: Labelled) -> Constraints:
-        """Take the pairs with different labels of every instance; all instances have the same total weight."""
+        """Return the pairs with different labels of every instance; all instances have the same total weight."""
         row = np.flatnonzero(data.is_known)
         queries = Queries.from_rows(data.label[row], np.cumsum(is_new(data.query[row])) - 1)
         if not queries.pairs.any():

@@ -1,9 +1,9 @@
-"""What Baldwin's and Nanson's rules share: Borda points among the candidates that are left.
+"""Borda points among the continuing candidates, shared by Baldwin's and Nanson's rules.
 
-A candidate's *net points* are the ballots (by weight) that put it before another candidate that is left minus those
-that put it behind, added up over all of them. On complete ballots the Borda count among k candidates is
-(net points + ballots x (k - 1)) / 2, so both give the same order; the mean of the net points is always 0, and a
-candidate that beats every other has more than 0 whoever is left: that is why these rules elect it.
+The *net points* of a candidate are the weight of the ballots that rank it above another continuing candidate minus the
+weight of those that rank it below, summed over all others. On complete ballots the Borda count among k candidates is
+(net points + ballots x (k - 1)) / 2, so both give the same order. The mean of the net points is always 0, and a
+Condorcet winner always has more than 0, whichever candidates continue: this is why these rules elect it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from concordant.types import Bools, Floats, Int64s
 
 @dataclass(frozen=True, kw_only=True)
 class BordaRounds(Method):
-    """Base of the rules that count Borda points again in every round."""
+    """Base of the rules that recalculate Borda points in every round."""
 
     matrices = 8
     by_parts = True
@@ -33,7 +33,7 @@ class BordaRounds(Method):
 
 
 class NetPoints:
-    """Net points of every slot among those left, over all instances at once."""
+    """Net points of every continuing slot, over all instances at once."""
 
     def __init__(self, prefs: Preferences, missing: str) -> None:
         majority = majorities(prefs, missing)
@@ -48,7 +48,7 @@ class NetPoints:
         self.is_exact = majority.total is None
 
     def among(self, is_left: Bools) -> Floats:
-        """Return the net points of the slots that are left against each other, 0 for the others."""
+        """Return the net points of the continuing slots, 0 for the others."""
         kept = is_left[self.opponent] & is_left[self.row]
         net = np.bincount(self.row[kept], weights=self.margin[kept], minlength=self.n_slots).astype(np.float64)
         return net if self.is_exact else snap(net, self.instance, self.scale)

@@ -1,12 +1,10 @@
-"""What rules that elect a committee from approvals share: approval tables, seats, and the ranking that comes of it.
+"""Approval-based committee rules: approval tables, seats, and the resulting ranking.
 
-The ranking has the committee first. Approvals make ties common (all candidates of a list that its friends approve of as
-a whole are equal), and electing equals together would break the proportions these rules promise. So of several that are
-equal the one more ballots approve of is taken, then the one with more Borda points, then the one that comes first in
-the list of candidates; warnings name them. To this end columns stand in the order of Borda points.
-
-What counts as approved is what ``approval`` counts: everything above a ballot's last tier, or what reaches the
-``cutoff``.
+The ranking lists the committee first. Approvals make ties common (all candidates of a list that the same voters approve
+of are tied), and electing tied candidates together would break proportionality. Ties are therefore broken by the number
+of approvals, then by Borda points, then by the order of the list of candidates; warnings name the candidates. For this
+purpose columns are sorted by Borda points. A ballot approves of the same candidates as in ``approval``: everything
+above its last tier, or whatever reaches the ``cutoff``.
 """
 
 from __future__ import annotations
@@ -34,28 +32,26 @@ from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
 
 @dataclass(frozen=True)
 class Approvals:
-    """Who approves of whom in one instance: distinct sets of approved candidates, and the weight of each."""
+    """The approvals of one instance: distinct sets of approved candidates, and the weight of each."""
 
     table: Bools
     weight: Floats
     order: Int64s
-    """The candidate of every column, by Borda points, then as in the list of candidates."""
+    """The candidate of every column, sorted by Borda points, then by the list of candidates."""
 
     @property
     def support(self) -> Floats:
-        """By candidate: the weight of the ballots that approve of it."""
+        """The weight of the ballots that approve of each candidate."""
         return np.asarray(self.weight @ self.table)
 
     @property
     def slack(self) -> float:
-        """The difference within which sums of weights are equal."""
+        """The tolerance within which sums of weights are equal."""
         return 1e3 * TIE_TOLERANCE * max(float(self.weight.sum()), 1e-300)
 
 
 def approvals(prefs: Preferences, cutoff: float | None) -> Iterator[Approvals]:
-    """Iterate over the approvals of all instances; equal ballots are joined, and those that approve of nobody left
-    out.
-    """
+    """Iterate over the approvals of all instances; equal ballots are merged, and empty ones are left out."""
     is_approved, borda = Approval(cutoff=cutoff).votes(prefs), borda_levels(prefs, "last")
     for slots, ballots, table in ballot_tables(prefs, is_approved, is_approved, False):
         approves = table.any(axis=1)
@@ -65,19 +61,19 @@ def approvals(prefs: Preferences, cutoff: float | None) -> Iterator[Approvals]:
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a rule says of one instance: candidates in groups, best first; who has a seat; ties."""
+    """The result of a rule for one instance: groups of candidates, best first; seats; ties."""
 
     groups: Sequence[AnyArray]
     elected: Bools
     tie: Bytes
-    """1 for a candidate in a tie that approvals decided, 2 in one that Borda points or the list decided."""
+    """1 for a candidate in a tie broken by approvals, 2 for one in a tie broken by Borda points or the list."""
     value: float = 0.0
-    """What the rule optimises, where it optimises something."""
+    """The value of the objective, if the rule has one."""
     gap: float = 0.0
-    """By what share a better committee could exceed that, as far as is known."""
+    """Relative optimality gap of the objective."""
 
     def in_slots(self, ballots: Approvals) -> Chosen:
-        """Return the same with candidates numbered as in the list of candidates, not by column."""
+        """Return the same result with candidates numbered as in the list of candidates instead of by column."""
         elected, tie = np.empty_like(self.elected), np.empty_like(self.tie)
         elected[ballots.order], tie[ballots.order] = self.elected, self.tie
         return Chosen([ballots.order[group] for group in self.groups], elected, tie, self.value, self.gap)
@@ -89,12 +85,12 @@ class CommitteeRule(Method):
 
     title: ClassVar[str]
     principle: ClassVar[str]
-    """How seats are given, in a sentence."""
+    """A sentence on how seats are allocated."""
     silence = "they are not approved of"
     unmentioned = "last"
     waives = {
-        "neutrality": "of candidates equal in approvals and Borda points the first in the list is taken",
-        "condorcet_consistency": "a committee represents groups, which a majority may not",
+        "neutrality": "ties in approvals and Borda points go to the first in the list of candidates",
+        "condorcet_consistency": "a committee represents minorities as well as the majority",
     }
 
     renamed = {"output": "result"}
@@ -114,7 +110,7 @@ class CommitteeRule(Method):
         """Elect the committee of one instance; candidates are columns."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers are below every slot; the committee comes first."""
+        """Return the number of tiers below every slot; the committee comes first."""
         choices = [self.choose(ballots).in_slots(ballots) for ballots in approvals(prefs, self.cutoff)]
         score = np.empty(prefs.n_slots)
         for q, choice in enumerate(choices):
@@ -131,47 +127,51 @@ class CommitteeRule(Method):
         )
 
     def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:
-        """Return how certain the first place is; the runner-up is compared only where one seat separates the two."""
+        """Return how certain the first place is; the runner-up is compared only if there is a single seat."""
         if self.seats == 1 and self.result == "ranking":
             return super().assessed(prefs, ranking)
         return [replace(certainty, runner_up=None) for certainty in assess(ranking)]
 
     def measured(self, choices: Sequence[Chosen]) -> dict[str, float]:
-        """Return figures of all instances for ``ranking.fit``."""
+        """Return statistics over all instances for ``ranking.fit``."""
         return {}
 
     def notices(self, prefs: Preferences, tie: Bytes) -> tuple[Notice, ...]:
-        """Return notices on candidates in ties."""
-        ordered = "candidates were equal, in approvals too; Borda points, then the list of candidates, decided"
-        settled = "candidates were equal; the one more ballots approve of was taken"
+        """Return notices about tied candidates."""
+        ordered = "candidates tied, also in approvals; ties were broken by Borda points, then by the list of candidates"
+        settled = "candidates tied; the one with more approvals was elected"
         return (
             *tie_notice(prefs, "unbroken-ties", ordered, tie == 2),
             *tie_notice(prefs, "broken-ties", settled, tie == 1),
         )
 
     def unproven_notices(self, prefs: Preferences, choices: Sequence[Chosen]) -> tuple[Notice, ...]:
-        """Return notices on instances whose committee is not proven optimal."""
+        """Return notices about instances whose committee is not proven optimal."""
         return ()
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain who is elected, and how the ballots are represented."""
+        """Explain who is elected and how the voters are represented."""
         return self.told(prefs, ranking, self.principle)
 
     def told(self, prefs: Preferences, ranking: Ranking, principle: str) -> list[Reason]:
-        """Explain who is elected, and how many of the committee every ballot approves of."""
+        """Explain who is elected and how many committee members the ballots approve of."""
         words, (ballots,) = Wording(prefs), approvals(prefs, self.cutoff)
         elected = (ranking.details["elected"] > 0)[ballots.order]
         place = np.argsort(ballots.order)
-        people = "1 is" if self.seats == 1 else f"{self.seats} are"
-        opening = f"{words.number(ballots.weight.sum())} ballots approve of somebody; {people} to be elected."
+        people = "1 seat is" if self.seats == 1 else f"{self.seats} seats are"
+        opening = (
+            f"{words.number(ballots.weight.sum())} ballots approve of at least one candidate; {people} to be filled."
+        )
         sentences = [opening, principle]
         members = ballots.table[:, elected].sum(axis=1)
         weight_by_count = np.bincount(members, weights=ballots.weight, minlength=1)
         parts = [
-            f"{words.number(weight)} of {count}" for count, weight in enumerate(weight_by_count.tolist()) if weight
+            f"{words.number(weight)} approve of {count}"
+            for count, weight in enumerate(weight_by_count.tolist())
+            if weight
         ]
         if parts:
-            sentences.append(f"Ballots by how many of the elected they approve of: {', '.join(parts)}.")
+            sentences.append(f"Ballots by number of elected candidates they approve of: {', '.join(parts)}.")
         only_this = np.array(
             [ballots.weight[ballots.table[:, slot] & (members == 1)].sum() for slot in range(len(elected))]
         )
@@ -181,18 +181,18 @@ class CommitteeRule(Method):
             [words.number(only_this[k]) if elected[k] else "" for k in place],
         ]
         verb = "is elected" if elected.sum() == 1 else "are elected"
-        header = ["", "approvals", "approve of no other elected"]
-        title = f"{words.names(elected[place])} {verb} by {self.title}"
+        header = ["", "approvals", "ballots with no other elected"]
+        title = f"{words.names(elected[place])} {verb} under {self.title}"
         return [Reason(title, tuple(sentences)), score_table(words, ranking, header, columns)]
 
 
 def one_by_one(
     ballots: Approvals, seats: int, best: Callable[[Bools], tuple[Bools, float]], take: Callable[[int, float], None]
 ) -> Chosen:
-    """Elect one candidate after the other until all are placed; those nobody approves of come last, tied.
+    """Elect candidates one by one until all are placed; candidates without approvals come last, tied.
 
-    ``best`` returns which of the candidates left are best, and their value; ``take`` counts one as elected. Ties are
-    recorded while there are seats to fill: settled by approvals (1), or by Borda points and the list (2).
+    ``best`` returns which of the remaining candidates are best, and their value; ``take`` elects one. Ties are recorded
+    while there are seats to fill: broken by approvals (1), or by Borda points and the list (2).
     """
     m = ballots.table.shape[1]
     support, is_left = ballots.support, np.ones(m, bool)

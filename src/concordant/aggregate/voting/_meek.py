@@ -1,9 +1,12 @@
-"""Meek's count: everybody elected keeps the share of every paper that leaves them exactly a quota.
+"""Meek's method: every elected candidate keeps the share of each ballot that leaves it with exactly a quota.
 
-Candidate c keeps the share k_c of whatever reaches it on a paper and passes on the rest to the next preference, elected
-or not: k is 1 for who is in, 0 for who is out, and for the elected it is found by k_c <- k_c x quota / votes_c until
-votes and quota agree to 1e-13 of all votes. What runs out of preferences leaves the count, and the quota falls with it:
-(votes - run out) / (seats + 1). Tied candidates on a paper get equal parts of it.
+Candidate c keeps the share k_c of whatever reaches it on a ballot and passes the rest on to the next preference,
+elected or not. k_c is 1 for continuing candidates and 0 for excluded ones. For elected candidates it is iterated as
+
+    k_c <- k_c x quota / votes_c
+
+until votes and quota agree within 1e-13 of all votes. Ballots without further preferences are exhausted, and the quota
+falls with them: quota = (votes - exhausted) / (seats + 1). Tied candidates on a ballot share it equally.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ MAX_STEPS = 20_000
 
 
 class _Papers:
-    """The entries of the ballots by place, so that what is passed on reaches the next place."""
+    """The entries of the ballots by position, so that transferred votes reach the next position."""
 
     def __init__(self, election: Election) -> None:
         ballot, candidate = np.nonzero(election.places < NOT_NAMED)
@@ -77,7 +80,7 @@ def meek_count(election: Election, seats: int) -> Result:
 
 
 def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float, float, list[int]]:
-    """Iterate keep factors until the elected have exactly the quota, electing whoever passes it; ``keep`` is updated.
+    """Iterate keep factors until elected candidates have exactly the quota; elect all who reach it. Updates ``keep``.
 
     Returns votes, exhausted votes, quota and the candidates newly elected.
     """
@@ -101,9 +104,9 @@ def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float
 
 
 def _moves(sources: list[int], before: Floats, votes: Floats, ran_out: float) -> tuple[Floats, Floats]:
-    """Return the transfers of a stage as a matrix (from x to), and by source the votes that ran out.
+    """Return the transfers of a stage as a matrix (from x to), and the exhausted votes by source.
 
-    With all surpluses transferred at once no vote has a single source: each loss is shared out in proportion to the
+    All surpluses are transferred at once, so no vote has a single source: each loss is divided in proportion to the
     gains.
     """
     m = len(votes)

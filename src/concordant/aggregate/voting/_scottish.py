@@ -1,7 +1,7 @@
-"""The count of Scotland's local elections: weighted inclusive Gregory transfers in whole numbers of 0.00001 vote.
+"""The count of Scottish local elections: weighted inclusive Gregory transfers, in units of 0.00001 vote.
 
-All numbers are integers, so nothing is rounded but where the law says so: the value of a paper in a transferred
-surplus, surplus x value / votes, is cut off after five decimals. Weights are whole numbers of votes.
+All numbers are integers, so values are rounded only where the law says so: the transfer value of a ballot paper,
+surplus x value / votes, is truncated to five decimals. Weights are whole numbers of votes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ VALUE = 100_000  # of a paper that was never transferred: five decimals
 
 
 class _Papers:
-    """Pieces of ballots: which ballot, who holds it, and its value; a ballot that ties candidates is in several."""
+    """Pieces of ballots: ballot, holder and value; a ballot with tied candidates is split into several pieces."""
 
     def __init__(self, election: Election) -> None:
         self.places, m = election.places, election.n_candidates
@@ -35,9 +35,9 @@ class _Papers:
         return pieces
 
     def deal(self, ballot: Int64s, source: Int64s, value: Int64s, is_in: Bools) -> tuple[Int64s, Int64s]:
-        """Give pieces to the best candidates still in, tied ones sharing equally; return moves and what goes to nobody.
+        """Transfer pieces to the next continuing candidates, equally in ties; return moves and non-transferable votes.
 
-        Moves are a matrix (source x candidate); pieces of one ballot with one holder are joined.
+        Moves are a matrix (source x candidate); pieces of a ballot with the same holder are merged.
         """
         m, weight = self.n_candidates, self.weight
         moved, over = np.zeros((m, m), np.int64), np.zeros(m, np.int64)
@@ -59,7 +59,7 @@ class _Papers:
         return moved, over
 
     def _join(self) -> None:
-        """Join the pieces of one ballot that have the same holder."""
+        """Merge the pieces of a ballot that have the same holder."""
         key = self.ballot * self.n_candidates + self.holder
         kept, index = np.unique(key, return_inverse=True)
         if len(kept) < len(key):
@@ -121,7 +121,7 @@ def _seated(tally: Tally) -> set[int]:
 
 
 def _transfer_values(value: Int64s, holder: Int64s, votes: Int64s, quota: int) -> Int64s:
-    """Return surplus x value / votes of every piece, truncated after five decimals; exact, in Python's integers."""
+    """Return surplus x value / votes of every piece, truncated to five decimals, in exact integer arithmetic."""
     new_value = np.zeros_like(value)
     for candidate in np.unique(holder).tolist():
         is_held = holder == candidate

@@ -1,4 +1,4 @@
-"""What both rules of the single transferable vote share: ballots as tables, stages, ties, who is elected when."""
+"""Shared by both rules of the single transferable vote: ballots as tables, stages, ties and elections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_NAMED = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Election:
-    """The ballots of one instance that name somebody: row b holds the place ballot b gives every candidate, from 0."""
+    """The non-empty ballots of one instance: row b holds the position (from 0) of every candidate on ballot b."""
 
     labels: tuple[str, ...]
     places: Int32s
@@ -28,12 +28,12 @@ class Election:
 
     @property
     def n_candidates(self) -> int:
-        """How many candidates there are."""
+        """The number of candidates."""
         return len(self.labels)
 
 
 def elections(prefs: Preferences) -> Iterator[Election]:
-    """Iterate over the elections of all instances; equal ballots are joined, and those that name nobody left out."""
+    """Iterate over the elections of all instances; equal ballots are merged, and empty ones are left out."""
     borda = borda_levels(prefs, "last")
     groups, named = views.tiers(prefs), views.is_named(prefs)
     first_tier = np.searchsorted(groups.ptr[:-1], prefs.indptr[:-1])
@@ -47,17 +47,17 @@ def elections(prefs: Preferences) -> Iterator[Election]:
 
 @dataclass
 class Tally:
-    """A count under way: who is in, who is elected or excluded, the votes after every stage, and ties met so far."""
+    """The state of a count: continuing, elected and excluded candidates, votes after every stage, and ties so far."""
 
     election: Election
     seats: int
     unit: float = 1.0
-    """What one vote is in the numbers of this count."""
+    """The value of one vote in the units of this count."""
     tolerance: float = 0.0
     history: list[AnyArray] = field(default_factory=list)
     stages: list[CountStage] = field(default_factory=list)
     elected: list[list[int]] = field(default_factory=list)
-    """Groups of candidates in the order of election; those of a group are equal in everything."""
+    """Groups of candidates in the order of election; the members of a group are tied in every respect."""
     excluded: list[list[int]] = field(default_factory=list)
     undecided: list[int] = field(default_factory=list)
 
@@ -68,18 +68,19 @@ class Tally:
 
     @property
     def vacancies(self) -> int:
-        """How many seats are not filled yet."""
+        """The number of vacant seats."""
         return self.seats - sum(map(len, self.elected))
 
     @property
     def continuing(self) -> list[int]:
-        """Who is neither elected nor excluded."""
+        """The candidates that are neither elected nor excluded."""
         return np.flatnonzero(self.is_in).tolist()
 
     def lowest(self, among: Sequence[int], sign: int = 1, *, said: bool = True) -> list[int]:
-        """Return who has the fewest votes (sign -1: the most), then at the latest earlier stage, then Borda points.
+        """Return the candidates with the fewest votes (sign -1: the most).
 
-        Several are returned where these are all equal. ``said`` records the tie for the warning.
+        Ties are broken by the votes at the most recent earlier stage, then by Borda points; several candidates are
+        returned if they are tied in all of these. ``said`` records the tie for the warning.
         """
         equal = out = np.asarray(among)
         for k, votes in enumerate([*self.history[::-1], self.election.borda]):
@@ -95,7 +96,7 @@ class Tally:
         return [int(candidate) for candidate in out]
 
     def in_order(self, among: Sequence[int]) -> list[list[int]]:
-        """Return candidates by their votes, most first, in groups of those equal in everything."""
+        """Return candidates by their votes, most first, in groups that are tied in every respect."""
         remaining, groups = list(among), []
         while remaining:
             groups.append(self.lowest(remaining, -1, said=False))
@@ -103,7 +104,7 @@ class Tally:
         return groups
 
     def elect(self, groups: Iterable[Sequence[int]]) -> list[int]:
-        """Elect candidates, in this order; return all of them."""
+        """Elect candidates in this order; return all of them."""
         new = [list(group) for group in groups]
         self.elected += new
         chosen = [candidate for group in new for candidate in group]
@@ -120,9 +121,9 @@ class Tally:
         return self.elect(self.in_order(self.continuing)) if len(self.continuing) <= self.vacancies else []
 
     def next_out(self) -> list[int]:
-        """Return the candidates to exclude next; empty where a tie leaves open which of them get the last seats.
+        """Return the candidates to exclude next; empty if a tie for the last seats is undecided.
 
-        Then those above them are elected, and they stay undecided: a lot must decide.
+        In that case the candidates above them are elected, and the tied ones remain undecided until lots are drawn.
         """
         out = self.lowest(self.continuing)
         above = [candidate for candidate in self.continuing if candidate not in out]
@@ -144,7 +145,7 @@ class Tally:
         rounding: float,
         quota: float,
     ) -> None:
-        """Add a stage; who is elected at its end is added by ``close``."""
+        """Add a stage; ``close`` adds the candidates elected at its end."""
         labels, unit = self.election.labels, self.unit
         self.history.append(np.array(votes))
         self.stages.append(
@@ -161,7 +162,7 @@ class Tally:
         )
 
     def close(self, elected: Sequence[int] = (), excluded: Sequence[int] = ()) -> None:
-        """Add who is elected, or about to be excluded, to the last stage."""
+        """Add the candidates that are elected, or about to be excluded, to the last stage."""
         labels, stage = self.election.labels, self.stages[-1]
         self.stages[-1] = CountStage(
             **{
@@ -172,7 +173,7 @@ class Tally:
         )
 
     def result(self) -> Result:
-        """Return the count, the tier of every candidate (0 best), and who has a seat."""
+        """Return the count, the tier of every candidate (0 best), and the elected candidates."""
         continuing = self.in_order(self.continuing)
         groups = [*self.elected, *([self.undecided] if self.undecided else []), *continuing, *self.excluded[::-1]]
         tier, share = np.empty(self.election.n_candidates, np.int64), np.zeros(self.election.n_candidates)
@@ -189,11 +190,11 @@ class Tally:
 
 @dataclass(frozen=True)
 class Result:
-    """What a count gives: its stages, the tier of every candidate, its share of a seat, and the ties it was in."""
+    """The result of a count: stages, and the tier, share of a seat and ties of every candidate."""
 
     count: Count
     tier: AnyArray
     share: Floats
     tie: AnyArray
     is_settled: bool
-    """Whether what the elected keep was found as exactly as it should be (Meek)."""
+    """Whether the keep factors converged (Meek)."""

@@ -1,13 +1,13 @@
-"""Baldwin's rule: eliminate the candidate with the fewest Borda points, count anew, until one is left.
+"""Baldwin's rule: eliminate the candidate with the lowest Borda score, recalculate, and repeat until one is left.
 
-In every round the Borda points are counted among the candidates that are still in, as net points (ballots that put a
-candidate before another that is in minus those that put it behind, over all of them): the same order on complete
-ballots, and fair to candidates that fewer ballots name. Candidates are ranked by the round they go out in. Of several
-with the fewest points the one goes out that had fewer in the latest earlier round where they differ; those still equal
-go out together and stay tied. Warnings name both kinds.
+In every round Borda points are counted among the continuing candidates, as net points (for each other continuing
+candidate, the ballots that rank the candidate above it minus those that rank it below). This gives the same order on
+complete ballots and does not penalise candidates that fewer ballots rank. Candidates are ranked by the round of their
+elimination. Ties are broken by the most recent earlier round in which the candidates differ. Candidates that are still
+tied are eliminated together and share a rank. Warnings name the candidates of both kinds of ties.
 
-A candidate that beats every other in a duel always has more than the mean of the points, so it is never eliminated.
-Unlike the Borda count itself it cannot be swayed by many hopeless candidates being nominated around a friend.
+A Condorcet winner always has more than the mean of the points, so it is never eliminated. Unlike the Borda count, the
+rule is not easily manipulated by nominating many weak candidates.
 
 Cost: the pairwise counts, then candidates³. Reference: J. M. Baldwin, The technique of the Nanson preferential majority
 system of election, Proceedings of the Royal Society of Victoria, 1926.
@@ -34,13 +34,13 @@ class Baldwin(BordaRounds):
     """Elimination of the candidate with the lowest Borda score, recalculated in every round."""
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the round every slot goes out in, from 0."""
+        """Return the round (from 0) in which every slot is eliminated."""
         net = NetPoints(prefs, self.missing)
         elimination = eliminate(prefs, net.among, np.zeros(prefs.n_slots), net.scale)
         return Outcome(elimination.rounds.astype(np.float64), warnings=elimination.notices(prefs, "net points"))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain who had the fewest points in every round."""
+        """Explain which candidate has the fewest points in every round."""
         net, words = NetPoints(prefs, self.missing), Wording(prefs)
         columns, sentences = [], []
         for number, (is_left, out) in enumerate(words.rounds(ranking.score), 1):
@@ -48,6 +48,6 @@ class Baldwin(BordaRounds):
                 points = net.among(is_left)
                 columns.append(points)
                 fewest = words.number(points[out].min())
-                sentences.append(f"Round {number}: {words.names(out)} {words.goes(out)} out with {fewest} net points.")
-        caption = "Net points in every round (ballots that put a candidate before others still in, minus behind)"
+                sentences.append(f"Round {number}: {words.names(out)} {words.goes(out)} with {fewest} net points.")
+        caption = "Net points in every round (ballots that rank the candidate above others, minus below)"
         return eliminated(words, ranking, "Baldwin's rule", columns, sentences, caption)

@@ -1,8 +1,8 @@
-"""Black's rule: the Condorcet winner where there is one, else the Borda count.
+"""Black's rule: the Condorcet winner if there is one, otherwise the Borda winner.
 
-A candidate that beats every other by majority comes first; the others, and everybody where there is no such candidate,
-are ranked by their Borda points. It gives both schools their due: majorities where they agree, points where they go in
-a circle. ``fit`` says in what share of the instances a Condorcet winner was found.
+A Condorcet winner comes first. The other candidates, or all candidates if there is no Condorcet winner, are ranked by
+their Borda points. The rule combines both traditions: majorities if they produce a winner, points if they are cyclic.
+``fit`` has the share of instances with a Condorcet winner.
 
 Cost: the pairwise counts. Reference: D. Black, The theory of committees and elections, 1958.
 """
@@ -37,13 +37,13 @@ class Black(Method):
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers are below every slot."""
+        """Return the number of tiers below every slot."""
         wins_all = _wins_all(prefs, majorities(prefs, self.missing))
         fit = {"condorcet_winners": float(wins_all.sum()) / max(int((np.diff(prefs.slot_ptr) > 0).sum()), 1)}
         return Outcome(tiers_below(prefs, wins_all, borda_levels(prefs, self.missing)), fit=fit)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain who beats everybody or, where nobody does, who has the most points."""
+        """Name the Condorcet winner or, if there is none, the candidate with the most points."""
         words, majority = Wording(prefs), majorities(prefs, self.missing)
         wins_all, points = _wins_all(prefs, majority), borda_points(prefs, self.missing)
         if wins_all.any():
@@ -51,20 +51,22 @@ class Black(Method):
             first = int(majority.row_start[slot])
             margin = np.delete(majority.margin[first : first + len(words.labels)], slot)
             closest = f", by {words.number(margin.min())} votes or more" if len(margin) else ""
-            sentence = f"{words.labels[slot]} beats every other candidate in a duel{closest}, so no points are needed."
+            sentence = (
+                f"{words.labels[slot]} is the Condorcet winner: it beats every other candidate head-to-head{closest}."
+            )
             remark = "The others are ranked by their Borda points."
         else:
             best = words.best(ranking)
             has = "has" if best.sum() == 1 else "have"
             sentence = (
-                f"Nobody beats every other candidate in a duel, so Borda points decide: {words.names(best)} {has} "
+                f"No candidate beats every other head-to-head, so Borda points decide: {words.names(best)} {has} "
             )
             sentence += f"the most, {words.number(points[best][0])}."
-            remark = "Duels go in a circle, or are drawn, at the top."
+            remark = "Majorities at the top are cyclic or tied."
         columns = [[words.number(value) for value in column] for column in (*majority.duels, points)]
         return [
             Reason(words.heading(ranking, "Black's rule"), (sentence, remark)),
-            score_table(words, ranking, ["duels won", "drawn", "Borda points"], columns),
+            score_table(words, ranking, ["wins", "draws", "Borda points"], columns),
         ]
 
 

@@ -1,13 +1,14 @@
-"""Bucklin's rule: count first places; while nobody has a majority, add second places, then third, and so on.
+"""Bucklin's rule: count first preferences, then add second, third, … preferences until a candidate has a majority.
 
-At level k a ballot counts for every candidate it puts among its first k (equal ranks share the better place, so each of
-two at the top counts at level 1). A candidate's level is the first at which more than half of the ballots count for it:
-the median of its places. Lower levels are better, and at one level more votes; candidates that never get a majority
-come last, by their votes at the end. Equal level and equal votes stay tied, and where that is so at the top a warning
-names them. Ballots that name nobody do not count towards the majority; who is not named on a ballot never gets it.
+At level k a ballot counts for every candidate among its first k (tied candidates share the better rank, so both of two
+at the top count at level 1). The level of a candidate is the first at which more than half of the ballots count for it,
+the median of its ranks. Lower levels are better; within a level more votes are better. Candidates that never reach a
+majority come last, by their final votes. Candidates with the same level and the same votes stay tied; a warning names
+those tied at the top. Empty ballots do not count towards the majority, and a ballot never counts for candidates it does
+not rank.
 
-It asks for broad support rather than for first places, and is easy to count by hand. It may pass over a Condorcet
-winner, and naming more candidates can hurt the one you like best.
+The rule rewards broad support rather than first preferences and is easy to count by hand. It may fail to elect a
+Condorcet winner, and ranking more candidates can hurt your favourite.
 
 Cost: a sort of the entries. Reference: J. W. Bucklin's plan for Grand Junction, Colorado, 1909; C. G. Hoag and G. H.
 Hallett, Proportional representation, 1926.
@@ -37,16 +38,16 @@ class Bucklin(Method):
     """Cumulative first, second, third, … preferences until a candidate has a majority."""
 
     silence = "the ballot never counts for them"
-    waives = {"condorcet_consistency": "places that many ballots agree on count for more than duels"}
+    waives = {"condorcet_consistency": "it counts ranks, not pairwise majorities"}
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers are below every slot: by level, then by votes at that level."""
+        """Return the number of tiers below every slot: by level, then by votes at that level."""
         level, votes = _levels(prefs)
         score = tiers_below(prefs, -level, votes)
         instance = views.instance_of_slot(prefs)
         is_best = score == max_by(instance, score, prefs.n_instances)[instance]
         several = np.bincount(instance[is_best], minlength=prefs.n_instances)[instance] > 1
-        text = "candidates have a majority at the same level with the same votes and stay tied at the top"
+        text = "candidates reach a majority at the same level with the same votes and stay tied at the top"
         return Outcome(score, warnings=tie_notice(prefs, "unbroken-ties", text, is_best & several))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
@@ -58,35 +59,39 @@ class Bucklin(Method):
         columns = [_votes_within(prefs, k) for k in range(1, last + 1)]
         majority_text = f"A majority is more than {words.number(half)} of {words.number(2 * half)} ballots."
         if level.min() > len(words.labels):
-            sentence = f"Nobody gets one; {words.names(best)} is on the most ballots, {words.number(votes[best][0])}."
+            sentence = (
+                f"No candidate has one; {words.names(best)} is on the most ballots, {words.number(votes[best][0])}."
+            )
         else:
-            place = "counting first places" if last == 1 else f"counting the first {last} places"
+            place = "counting first preferences" if last == 1 else f"counting the first {last} preferences"
             verb = "has" if best.sum() == 1 else "have"
-            sentence = f"{words.names(best)} {verb} one {place}: {words.number(votes[best][0])}."
+            sentence = f"{words.names(best)} {verb} a majority {place}: {words.number(votes[best][0])}."
         also = np.flatnonzero((level == level.min()) & ~best)
-        rivals = [f"{words.labels[slot]} also has one there, with {words.number(votes[slot])}." for slot in also[:3]]
+        rivals = [
+            f"{words.labels[slot]} also has a majority there, with {words.number(votes[slot])}." for slot in also[:3]
+        ]
         present = [np.ones(len(level), bool)] * len(columns)
         return [
             Reason(words.heading(ranking, "Bucklin's rule"), (majority_text, sentence, *rivals)),
-            *rounds_table(words, ranking, "Ballots that count for each, by level", columns, present, "level"),
+            *rounds_table(words, ranking, "Votes by level", columns, present, "level"),
         ]
 
 
 def _majority(prefs: Preferences) -> Floats:
-    """Return, by instance, half of the weight of the ballots that name somebody."""
+    """Return half of the weight of the non-empty ballots of each instance."""
     papers = Papers(prefs)
     names_any = np.bincount(papers.ballot, minlength=prefs.n_ballots) > 0
     return sum_by(papers.instance[names_any], papers.weight[names_any], prefs.n_instances) / 2
 
 
 def _votes_within(prefs: Preferences, places: int) -> Floats:
-    """Return the weight of the ballots that put each slot among their first ``places`` places."""
+    """Return the weight of the ballots that rank each slot among their first ``places``."""
     is_within = (views.competition_ranks(prefs) <= places) & views.is_named(prefs)
     return sum_by(prefs.entry_slot[is_within], views.weight_of_entry(prefs)[is_within], prefs.n_slots)
 
 
 def _levels(prefs: Preferences) -> tuple[Int64s, Floats]:
-    """Return the level at which each slot has a majority (candidates + 1: never), and its votes there."""
+    """Return the level at which each slot reaches a majority (candidates + 1: never), and its votes there."""
     instance, half = views.instance_of_slot(prefs), _majority(prefs)
     named = views.is_named(prefs)
     slot, place = prefs.entry_slot[named], views.competition_ranks(prefs)[named].astype(np.int64)

@@ -1,16 +1,16 @@
-"""Condorcet: the candidate that beats every other by majority, or the smallest set that does.
+"""Condorcet: the candidate that beats every other by majority, or the Smith set.
 
-The Smith set is the smallest group whose members all beat everyone outside; a Condorcet winner is a Smith set of
-one. ``result="smith"`` ranks by iterated Smith sets: the Smith set first, then the Smith set of the others, and so
-on; members of one set form a cycle and stay tied. ``result="winner"`` puts the Condorcet winner first and leaves
-everyone else tied. The score is minus the number of sets above. Use it to see what majorities really decide, before
-a rule such as Schulze or ranked pairs resolves cycles.
+The Smith set is the smallest group whose members all beat everyone outside; a Condorcet winner is a Smith set of one.
+``result="smith"`` ranks by iterated Smith sets: the Smith set first, then the Smith set of the remaining candidates,
+and so on; the members of a set stay tied. ``result="winner"`` puts the Condorcet winner first and leaves all others
+tied. The score is minus the number of sets above.
 
-Where no candidate beats all others a warning names the Smith set. ``fit`` tells the share of instances with a
-Condorcet winner and the mean size of the Smith set.
+Use it to see what majorities alone decide, before a rule such as Schulze or ranked pairs resolves cycles. If there is
+no Condorcet winner, a warning names the Smith set. ``fit`` has the share of instances with a Condorcet winner and the
+mean size of the Smith set.
 
-Cost: the pairwise counts; the sets come from one sort of the Copeland points. References: Condorcet, Essai sur
-l'application de l'analyse, 1785; J. H. Smith, Aggregation of preferences with variable electorate, 1973.
+Cost: the pairwise counts, then one sort by Copeland points. References: Condorcet, Essai sur l'application de
+l'analyse, 1785; J. H. Smith, Aggregation of preferences with variable electorate, 1973.
 """
 
 from __future__ import annotations
@@ -60,23 +60,23 @@ class Condorcet(Method):
         return Outcome(0.0 - tier.astype(np.float64), fit=fit, warnings=_no_winner(prefs, tier, smith_size))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain whether there is a Condorcet winner, else which cycle comes first, and who won how many duels."""
+        """Name the Condorcet winner or the top cycle, and list the head-to-head results."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         rule = (
-            "A Condorcet winner would stand alone; all others are tied."
+            "A Condorcet winner is ranked first; all others are tied."
             if self.result == "winner"
-            else "Every group beats all below it; members of a group share a rank."
+            else "Each Smith set beats all candidates below it; its members share a rank."
         )
-        return [contest.condorcet(), contest.records("Duels of the first places", [rule])]
+        return [contest.condorcet(), contest.records("Head-to-head results of the top candidates", [rule])]
 
 
 def _no_winner(prefs: Preferences, tier: Int64s, smith_size: Int64s) -> tuple[Notice, ...]:
-    """Return a notice on instances without a Condorcet winner, with the first one's Smith set."""
+    """Return a notice about instances without a Condorcet winner, with the Smith set of the first one."""
     affected = np.flatnonzero(smith_size > 1)
     if not len(affected):
         return ()
     span = slice(int(prefs.slot_ptr[affected[0]]), int(prefs.slot_ptr[affected[0] + 1]))
     smith_set = prefs.items.take(prefs.slot_item[span][tier[span] == 0])
     where = in_instances(prefs, affected)
-    text = f"no candidate beats all others by majority{where}; the Smith set stands first, tied"
+    text = f"no candidate beats all others by majority{where}; the Smith set is tied for first place"
     return (Notice("no-condorcet-winner", text, tuple(smith_set)),)

@@ -1,10 +1,9 @@
-"""Condorcet fuse: an order in which nobody is beaten by the candidate right behind.
+"""Condorcet fuse: an order in which no candidate is beaten by the next one.
 
-Such an order (a Hamiltonian path of the majority graph) always exists. It is found by inserting the candidates one by
-one, each moving up as long as the majority prefers it to the one ahead. It ranks the Smith set before the rest and is
-the classic majority rule for merging search results. Within a cycle many such orders exist: candidates are inserted
-in Borda order, and those that even Borda ties in input order. Neighbours that are level by majority and by Borda
-share a rank.
+Such an order (a Hamiltonian path of the majority graph) always exists. It is found by insertion sort: each candidate
+moves up as long as a majority prefers it to the one ahead. The order puts the Smith set first, and the rule is the
+classic Condorcet method for merging search results. A cycle allows many such orders: candidates are inserted in Borda
+order, and those tied in Borda points in input order. Neighbours that tie by majority and by Borda share a rank.
 
 Cost: the pairwise counts, then at most candidates². Reference: M. Montague and J. A. Aslam, Condorcet fusion for
 improved retrieval, CIKM 2002.
@@ -37,14 +36,12 @@ class CondorcetFuse(Method):
 
     matrices = 4
     by_parts = True
-    waives = {"neutrality": "a cycle of candidates that Borda ties is cut where the input order puts it"}
+    waives = {"neutrality": "a cycle of candidates with equal Borda points is broken by input order"}
 
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Floats:
-        """Return minus the position of every slot in the order; neighbours that are level share the position of the
-        first.
-        """
+        """Return minus the position of every slot in the order; tied neighbours share the better position."""
         majority = majorities(prefs, self.missing)
         borda = borda_levels(prefs, self.missing)
         first = first_of(prefs.slot_ptr)
@@ -61,9 +58,11 @@ class CondorcetFuse(Method):
         return score
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """List the duel of every two neighbours among the first: the one ahead loses none."""
+        """List the pairwise contests of neighbours at the top: the one ahead never loses."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
-        path = contest.neighbours(
-            "Nobody is beaten by the candidate right behind", lambda a, b: [f"{contest.duel(a, b)}."]
-        )
-        return [contest.condorcet(), *([path] if path.sentences else []), contest.records("Duels of the first places")]
+        path = contest.neighbours("No candidate is beaten by the next one", lambda a, b: [f"{contest.duel(a, b)}."])
+        return [
+            contest.condorcet(),
+            *([path] if path.sentences else []),
+            contest.records("Head-to-head results of the top candidates"),
+        ]

@@ -1,13 +1,13 @@
-"""Coombs' rule: eliminate the candidate with the most last places until somebody has a majority of first places.
+"""Coombs' rule: eliminate the candidate with the most last places until one has a majority of first places.
 
-In every round a ballot's last place goes to the worst candidate that is still in; tied ones share it equally, and so
-do candidates that the ballot does not name, who come after all it names. Whoever is first on more than half of the
-ballots that still name somebody has won and goes out no more; the others are ranked by letting the rounds go on. Of
-several with the most last places, the one goes out that had more in the latest earlier round where they differ, then
-the one with fewer Borda points; those still equal go out together and stay tied. Warnings name both kinds.
+In every round the last place of a ballot goes to its lowest continuing candidate; tied candidates share it equally, and
+so do unranked candidates, which count as last. A candidate that is first on more than half of the non-exhausted ballots
+wins and is not eliminated; further rounds rank the others. Ties for the most last places are broken by the most recent
+earlier round in which the candidates differ, then by Borda points. Candidates that are still tied are eliminated
+together and share a rank. Warnings name the candidates of both kinds of ties.
 
-It elects the candidate nobody minds where instant runoff elects the one with the firmest friends: on one line of
-opinions it finds the Condorcet winner, which instant runoff may miss. It asks for complete ballots.
+The rule elects broadly acceptable candidates where instant runoff elects those with the most committed supporters: if
+preferences are single-peaked it finds the Condorcet winner, which instant runoff may miss. It needs complete ballots.
 
 Cost: rounds x ballots. Reference: C. H. Coombs, A theory of data, 1964; B. Grofman and S. L. Feld, If you like the
 alternative vote (a.k.a. the instant runoff), then you ought to know about the Coombs rule, Electoral Studies, 2004.
@@ -35,10 +35,10 @@ class Coombs(Method):
     """Elimination of the candidate with the most last places until one has a majority of first places."""
 
     silence = "they share the last place of the ballot"
-    waives = {"condorcet_consistency": "a candidate whom most rank last goes out, though it may win every duel"}
+    waives = {"condorcet_consistency": "a Condorcet winner with the most last places is eliminated"}
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the round every slot goes out in, from 0."""
+        """Return the round (from 0) in which every slot is eliminated."""
         papers = Papers(prefs)
 
         def standing(is_left: Bools) -> Floats:
@@ -48,7 +48,7 @@ class Coombs(Method):
         return Outcome(elimination.rounds.astype(np.float64), warnings=elimination.notices(prefs, "last places"))
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain who had the most last places in every round, and who had a majority of first places."""
+        """Explain which candidate has the most last places in every round, and which has a majority of first places."""
         papers, words = Papers(prefs), Wording(prefs)
         columns: list[Floats] = []
         sentences: list[str] = []
@@ -60,19 +60,17 @@ class Coombs(Method):
                 sentences.append(
                     f"Round {number}: {words.names(has_majority)} is first on "
                     f"{words.number(first[has_majority][0])} of {words.number(first.sum())} ballots, a majority, "
-                    "and has won; the rounds go on for the others."
+                    "and wins; further rounds rank the others."
                 )
             if out.sum() < is_left.sum():
                 columns.append(last)
                 most_last = words.number(last[out].max())
-                sentences.append(
-                    f"Round {number}: {words.names(out)} {words.goes(out)} out with {most_last} last places."
-                )
+                sentences.append(f"Round {number}: {words.names(out)} {words.goes(out)} with {most_last} last places.")
         return eliminated(words, ranking, "Coombs' rule", columns, sentences, "Last places in every round")
 
 
 def _has_majority(papers: Papers, is_left: Bools) -> Bools:
-    """Return, for every slot, whether it is first on more than half of the ballots that still name somebody."""
+    """Return, for every slot, whether it is first on more than half of the non-exhausted ballots."""
     first = papers.first_places(is_left)
     half = majority_line(papers, first)
     return np.asarray(first > half[papers.instance_of_slot] * (1 + 1e-12))

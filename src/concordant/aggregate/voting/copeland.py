@@ -1,14 +1,14 @@
-"""Copeland: how many opponents an item beats by majority.
+"""Copeland: the number of opponents an item beats by majority.
 
-An item gets one point for every candidate that more ballots (by weight) put behind it than before it, and ``ties``
-points (half by default) for every candidate it is level with, including those it was never compared with. A
-candidate that beats all others is always first. Scores are coarse, so ties are common; use Schulze or ranked pairs
-to separate cycles, Borda when the size of a majority should count.
+An item gets one point for every candidate that more ballots (by weight) rank below it than above it, and ``ties``
+points (half by default) for every candidate it ties with, including those it was never compared with. A Condorcet
+winner always comes first. Scores are coarse, so ties are common; use Schulze or ranked pairs to resolve cycles, and
+Borda if the size of a majority should count.
 
-With ``counts`` other than ``binary`` a duel goes to whom the ballots prefer by more in total instead of to whom more
-ballots prefer: ``difference`` adds up differences of ranks or ratings, so one ballot that puts a 200 places before b
-outweighs a hundred that put b one place before a. Ballots that do not name both candidates say nothing then. This is
-what the published Condorcet rows of the LETOR 4.0 aggregation sets are (Volkovs, Larochelle and Zemel, 2012).
+With ``counts`` other than ``binary`` the strengths of the preferences decide a pairwise contest instead of the number
+of ballots: ``difference`` sums differences of ranks or ratings, so one ballot that ranks a 200 places above b outweighs
+a hundred that rank b one place above a. Ballots that do not rank both candidates are then ignored. This reproduces the
+published Condorcet rows of the LETOR 4.0 aggregation sets (Volkovs, Larochelle and Zemel, 2012).
 
 Cost: the pairwise counts, ballots x candidates² comparisons. Reference: A. H. Copeland, A reasonable social welfare
 function, 1951; the rule goes back to Ramon Llull, Ars electionis, 1299.
@@ -48,11 +48,11 @@ class Copeland(Method):
         return defeats + self.ties * draws
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the points of the first places by their duels."""
+        """Explain the points of the top candidates by their pairwise contests."""
         scene = Scene(prefs, ranking, self.missing)
         contest = Contest(scene, weighed_majorities(prefs, self.missing, self.counts))
         first = scene.order[0]
         won, level = int(contest.beats[first].sum()), int((contest.margin[first] == 0).sum()) - 1
         points = f"{scene.names[first]} has {counted(float(ranking.score[first]), 'point')}: it beats {won:,} opponents"
-        points += f" and is level with {level:,}, for {number(self.ties)} each." if level else "."
-        return [contest.condorcet(), contest.records("Duels of the first places", [points])]
+        points += f" and ties with {level:,}, for {number(self.ties)} each." if level else "."
+        return [contest.condorcet(), contest.records("Head-to-head results of the top candidates", [points])]

@@ -1,15 +1,16 @@
-"""Instant runoff: eliminate the candidate with the fewest first places until one is left.
+"""Instant runoff: eliminate the candidate with the fewest first preferences until one is left.
 
-In every round a ballot counts for the best candidate it names that is still in; tied ones share it equally; a
-ballot that names nobody left (or only "the rest" of an open ballot) counts for nobody. Candidates are ranked by the
-round they go out in. Of several with the fewest votes, the one goes out that had fewer in the latest earlier round
-where they differ, then the one with fewer Borda points; those still equal go out together and stay tied. Warnings
-name the candidates of either kind, because another rule for ties may give another order, even another winner. Used in
-public elections; it can pass over a Condorcet winner. ``ranking.model`` has the votes of every round and where the
-ballots of those who went out went.
+In every round a ballot counts for its highest continuing candidate; tied candidates share it equally. A ballot that
+ranks no continuing candidate (or only "the rest" of an open ballot) is exhausted. Candidates are ranked by the round of
+their elimination. Ties for the fewest votes are broken by the most recent earlier round in which the candidates differ,
+then by Borda points. Candidates that are still tied are eliminated together and share a rank. Warnings name the
+candidates of both kinds of ties, because another tie-breaking rule may give another order, or even another winner.
 
-Cost: rounds x ballots. Also known as the alternative vote, ranked-choice voting and Hare's rule. Reference: T. Hare,
-A treatise on the election of representatives, 1859.
+The rule is used in public elections; it may fail to elect a Condorcet winner. ``ranking.model`` has the votes of every
+round and the transfers from eliminated candidates.
+
+Cost: rounds x ballots. Also known as the alternative vote, ranked-choice voting and Hare's rule. Reference: T. Hare, A
+treatise on the election of representatives, 1859.
 """
 
 from __future__ import annotations
@@ -46,15 +47,17 @@ from concordant.types import Bools, Floats
 class InstantRunoff(Method):
     """Elimination of the candidate with the fewest first preferences in each round."""
 
-    silence = "the ballot counts for nobody once all it names are out"
-    waives = {"condorcet_consistency": "a candidate everybody likes second best goes out in the first round"}
+    silence = "the ballot is exhausted once all candidates it names are eliminated"
+    waives = {"condorcet_consistency": "a candidate that everyone ranks second is eliminated in the first round"}
     aliases = {"irv": {}, "alternative-vote": {}, "hare": {}, "ranked-choice": {}, "rcv": {}}
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the round every slot goes out in, from 0."""
+        """Return the round (from 0) in which every slot is eliminated."""
         rounds, tie = kernels.runoff_rounds(views.ballots(prefs), borda_levels(prefs, "last"))
-        together = "candidates were equal in all rounds and in Borda points and went out together"
-        settled = "candidates had equally few votes; earlier rounds or Borda points decided who went out first"
+        together = "candidates tied in all rounds and in Borda points and were eliminated together"
+        settled = (
+            "candidates tied for the fewest votes; earlier rounds or Borda points decided who was eliminated first"
+        )
         return Outcome(
             rounds.astype(np.float64),
             warnings=(
@@ -65,7 +68,7 @@ class InstantRunoff(Method):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain who had how many votes in every round, who was excluded and where the ballots were transferred."""
+        """Explain the votes, eliminations and transfers of every round."""
         count, words = _count(prefs, ranking.score, 0), Wording(prefs)
         best = words.best(ranking)
         last = next(stage for stage in reversed(count.stages) if len(stage.excluded) < len(words.labels))
@@ -80,13 +83,13 @@ class InstantRunoff(Method):
         return count_reasons(count, words.heading(ranking, "instant runoff"), ranking.items, "round", [closing])
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
-        """Return a function that draws the transfers of votes from round to round; None for a single round."""
+        """Return a function that draws the transfers of votes from round to round, or None for a single round."""
         count = _count(prefs, ranking.score, 0)
-        return count_picture(count, "Where the votes go: instant runoff", ranking.items, "round")
+        return count_picture(count, "Transfers of votes: instant runoff", ranking.items, "round")
 
 
 def _count(prefs: Preferences, rounds: Floats, instance: int) -> Count:
-    """Repeat the count of one instance, with the transfers of ballots; ``rounds`` is by slot the round of exclusion."""
+    """Repeat the count of one instance, with transfers; ``rounds`` is the round of elimination by slot."""
     if prefs.n_instances > 1 and prefs.instances is not None:
         span = slice(int(prefs.slot_ptr[instance]), int(prefs.slot_ptr[instance + 1]))
         prefs, rounds = prefs.select(instances=[prefs.instances[instance]]), rounds[span]
@@ -133,10 +136,10 @@ _Tops = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _moves(papers: Papers, before: _Tops, after: _Tops, out: Bools) -> tuple[Floats, Floats]:
-    """Return the votes transferred from the excluded as a matrix (from x to), and by source those that went to nobody.
+    """Return the votes transferred from eliminated slots as a matrix (from x to), and the exhausted votes by source.
 
-    ``before`` and ``after`` are (ballot, slot, share of weight). The share that a ballot takes from the excluded goes
-    to those to whom it gives more than before, in proportion.
+    ``before`` and ``after`` are (ballot, slot, share of weight). The share of a ballot that leaves the eliminated slots
+    goes to the slots that gain from the ballot, in proportion to their gains.
     """
     m = papers.n_slots
     is_moved = np.zeros(papers.n_ballots, bool)

@@ -1,12 +1,12 @@
-"""Minimax: the candidate whose worst defeat is least bad (Simpson-Kramer).
+"""Minimax (Simpson-Kramer): the candidate whose worst pairwise defeat is smallest.
 
-The score is minus the worst an opponent does to the item. ``strength`` says how a defeat is measured: by its margin
-(default; negative when the item beats everyone), by the votes of the winning side ("winning-votes", 0 without a
-defeat), or by the votes against, defeat or not ("opposition", which may pass over a Condorcet winner). Simple to
-explain; unlike Schulze and ranked pairs it may elect a candidate outside the Smith set.
+The score is minus the size of the worst defeat. ``strength`` selects the measure: the margin (default; negative if the
+item beats everyone), the votes of the winning side ("winning-votes", 0 without a defeat), or the votes against the item
+in any contest, lost or not ("opposition", which may fail to elect a Condorcet winner). Minimax is simple to explain.
+Unlike Schulze and ranked pairs it may elect a candidate outside the Smith set.
 
-Cost: the pairwise counts. References: P. B. Simpson, On defining areas of voter choice, 1969; G. H. Kramer, A
-dynamical model of political equilibrium, 1977.
+Cost: the pairwise counts. References: P. B. Simpson, On defining areas of voter choice, 1969; G. H. Kramer, A dynamical
+model of political equilibrium, 1977.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Minimax(Method):
         return np.asarray(0.0 - np.maximum.reduceat(self._suffered(prefs, majority), majority.row_start))
 
     def _suffered(self, prefs: Preferences, majority: Majorities) -> Floats:
-        """Return, by slot and opponent (flat m x m), the size of the slot's defeat by the opponent."""
+        """Return the size of each slot's defeat by each opponent (flat m x m)."""
         if self.strength == "margins":
             suffered = -majority.margin
         elif self.strength == "opposition":
@@ -61,21 +61,21 @@ class Minimax(Method):
         return suffered
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """List the worst defeat of each of the first candidates."""
+        """List the worst defeat of each of the top candidates."""
         scene, majority = Scene(prefs, ranking, self.missing), majorities(prefs, self.missing)
         contest, m = Contest(scene, majority), len(scene.order)
         suffered = self._suffered(prefs, majority).reshape(m, m)
         measure = {
-            "margins": "the largest margin against it (negative where it beats everyone)",
+            "margins": "the largest margin against it (negative if it beats everyone)",
             "winning-votes": "the most votes of an opponent that beats it",
             "opposition": "the most votes of any opponent",
         }[self.strength]
-        sentences = [f"What counts: {measure}; the least comes first."] if m > 1 else []
+        sentences = [f"The worst defeat of a candidate is {measure}; the smallest wins."] if m > 1 else []
         for slot in scene.top if m > 1 else []:
             worst = int(np.argmax(suffered[slot]))
             figure = number(suffered[slot, worst])
             sentences.append(
                 f"{scene.names[slot]}: {figure}, against {scene.names[worst]} ({contest.duel(slot, worst)})."
             )
-        worst_defeats = [Reason("The worst each suffers", sentences)] if sentences else []
-        return [contest.condorcet(), *worst_defeats, contest.records("Duels of the first places")]
+        worst_defeats = [Reason("Worst defeats", sentences)] if sentences else []
+        return [contest.condorcet(), *worst_defeats, contest.records("Head-to-head results of the top candidates")]

@@ -1,23 +1,24 @@
-"""Proportional approval voting (PAV): the committee that satisfies the ballots most, less for every further member.
+"""Proportional approval voting (PAV): the committee with the largest total satisfaction, 1 + 1/2 + … + 1/k per ballot.
 
-A ballot that approves of k members of a committee of ``seats`` is worth 1 + 1/2 + … + 1/k to it; PAV elects the
-committee of the largest total. Groups get their share: of 100 voters, 60 who approve of one list and 40 of another get
-6 and 4 of 10 seats. The best committee is found and proven by integer programming (HiGHS): x_c says who is elected,
-z_gk whether the ballots of kind g have a k-th member they approve of,
+A ballot that approves of k members of a committee of ``seats`` contributes 1 + 1/2 + … + 1/k; PAV elects the committee
+with the largest total. Groups get their proportional share: if 60 of 100 voters approve of one list and 40 of another,
+the lists get 6 and 4 of 10 seats.
 
-    maximise sum of w_g z_gk / k   with   sum_k z_gk <= sum of x_c approved by g,   sum x_c = seats.
+The optimal committee is found and proven by integer programming (HiGHS):
 
-Ties are looked for: all committees with the same total are found (at most 50; of candidates that exactly the same
-ballots approve of only one choice is looked at), and the one with the most approvals is taken, then the one whose
-members have more Borda points, the best first, then the one whose members come first in the list of candidates.
-Warnings name the candidates. Within the committee, and behind it, candidates are ranked by approvals. ``fit`` has the
-total.
+    maximise sum_g sum_k w_g z_gk / k   subject to   sum_k z_gk <= sum of x_c over c approved by g,   sum_c x_c = seats
+
+x_c is 1 if candidate c is elected; z_gk is 1 if ballots of kind g approve of at least k members. All optimal committees
+are found (at most 50; candidates with exactly the same supporters are interchangeable, and only one choice among them
+is tried). Ties are broken by total approvals, then by the Borda points of the members, best first, then by the order of
+the list of candidates; warnings name the candidates. Candidates are ranked by approvals within the committee and
+outside it. ``fit`` has the total.
 
 Cost: NP-hard. Random approvals, the hardest kind, take seconds for 20 candidates and 4 seats and half a minute for 30
-and 5; beyond that the time limit often comes first, and a warning says how far off the committee may be.
-``sequential-pav`` and ``phragmen`` are fast for any number. Instances one after the other. What counts as approved:
-what ``approval`` counts. Reference: T. N. Thiele, Om flerfoldsvalg, 1895; H. Aziz et al., Justified representation in
-approval-based committee voting, Social Choice and Welfare, 2017.
+and 5; larger ones often reach the time limit, and a warning states the optimality gap. ``sequential-pav`` and
+``phragmen`` are fast for any size. Instances are solved one after another. Approvals are defined as in ``approval``.
+Reference: T. N. Thiele, Om flerfoldsvalg, 1895; H. Aziz et al., Justified representation in approval-based committee
+voting, Social Choice and Welfare, 2017.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class PAV(CommitteeRule):
     time_limit: float | None = param(30.0, "time limit in seconds; then the best committee found is returned", low=0)
 
     def choose(self, ballots: Approvals) -> Chosen:
-        """Find all optimal committees, and settle ties between them by approvals, then by the order of candidates."""
+        """Find all optimal committees, and break ties by approvals, then by the order of candidates."""
         m, support = ballots.table.shape[1], ballots.support
         tie = np.zeros(m, np.uint8)
         if self.seats >= m:
@@ -77,48 +78,49 @@ class PAV(CommitteeRule):
         return {"total": float(np.mean([choice.value for choice in choices]))} if choices else {}
 
     def notices(self, prefs: Preferences, tie: Bytes) -> tuple[Notice, ...]:
-        """Return notices on candidates in ties between optimal committees."""
+        """Return notices about candidates that are in some of the optimal committees only."""
         several = "several committees are optimal"
         return (
             *tie_notice(
                 prefs,
                 "unbroken-ties",
-                f"{several}; Borda points, then the list of candidates, decided",
+                f"{several}; ties were broken by Borda points, then by the list of candidates",
                 tie == 2,
             ),
-            *tie_notice(prefs, "broken-ties", f"{several}; approvals decided", tie == 1),
+            *tie_notice(prefs, "broken-ties", f"{several}; ties were broken by approvals", tie == 1),
         )
 
     def unproven_notices(self, prefs: Preferences, choices: Sequence[Chosen]) -> tuple[Notice, ...]:
-        """Return a notice where the time limit came before the proof, with how much better another committee may be."""
+        """Return a notice with the optimality gap of instances that reached the time limit."""
         late = np.flatnonzero([choice.gap > 0 for choice in choices])
         if not len(late):
             return ()
         largest_gap = 100 * max(choice.gap for choice in choices)
         text = (
-            f"the time limit came before the proof{in_instances(prefs, late)}; another committee's total may be up to"
+            f"the time limit was reached before optimality was proven{in_instances(prefs, late)}; another "
+            f"committee's total may be up to"
         )
         advice = "raise " + arg("time_limit") + ", or use sequential-pav or phragmen"
         return (Notice("not-proven", f"{text} {largest_gap:.2g}% larger: " + advice),)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain who is elected, and how the ballots are represented."""
+        """Explain who is elected and how the voters are represented."""
         is_proven = all(notice.name != "not-proven" for notice in ranking.warnings)
-        claim = "No committee has a larger" if is_proven else "The committee has, as far as was found, the largest"
+        claim = "No committee has a larger" if is_proven else "The committee has the largest known"
         return self.told(
             prefs, ranking, f"{claim} sum of 1 + 1/2 + … + 1/k over the ballots that approve of k members."
         )
 
 
 def _by_support(candidates: AnyArray, support: Floats, slack: float) -> list[AnyArray]:
-    """Return candidates in groups of equally many approvals, most first."""
+    """Return candidates in groups with the same number of approvals, most first."""
     order = candidates[np.argsort(-support[candidates], kind="stable")]
     cuts = np.flatnonzero(np.diff(-support[order]) > slack) + 1
     return [np.sort(group) for group in np.split(order, cuts)] if len(order) else []
 
 
 def _twins(ballots: Approvals) -> list[AnyArray]:
-    """Return the groups of candidates that exactly the same ballots approve of, in the order of the list."""
+    """Return the groups of candidates with exactly the same supporters, in the order of the list."""
     packed = np.packbits(np.ascontiguousarray(ballots.table.T), axis=1)
     by_ballots: dict[bytes, list[int]] = {}
     for candidate, row in enumerate(packed):
@@ -127,9 +129,9 @@ def _twins(ballots: Approvals) -> list[AnyArray]:
 
 
 def _differing(committees: AnyArray, twins: Sequence[AnyArray]) -> Bools:
-    """Return who is in some of these committees only.
+    """Return the candidates that are in some of these committees only.
 
-    Where only some of a group of twins are in, each of them could be in or out.
+    If a committee contains part of a group of twins, each member of the group could be in or out.
     """
     is_differing = np.ptp(committees, axis=0) > 0
     for group in twins:
@@ -155,10 +157,9 @@ def _exact(ballots: Approvals, members: AnyArray) -> Fraction | float:
 
 
 def _optimal(ballots: Approvals, seats: int, time_limit: float | None) -> tuple[AnyArray, float]:
-    """Return all optimal committees as rows of 0 and 1, and the share by which a better one may exceed them (0:
-    proven).
+    """Return all optimal committees as rows of 0 and 1, and the relative optimality gap (0: proven).
 
-    Each is forbidden once it is found, until the total falls.
+    Each solution is excluded once it is found, until the total falls.
     """
     programme = _Programme(ballots, seats)
     committees: list[AnyArray] = []
@@ -182,7 +183,7 @@ def _optimal(ballots: Approvals, seats: int, time_limit: float | None) -> tuple[
 
 
 class _Programme:
-    """The integer programme of the best committee; SciPy hands it to HiGHS."""
+    """The integer programme of the best committee, solved by HiGHS through SciPy."""
 
     def __init__(self, ballots: Approvals, seats: int) -> None:
         from scipy.sparse import coo_array
@@ -216,7 +217,7 @@ class _Programme:
         self.low, self.high = np.append(self.low, -np.inf), np.append(self.high, self.seats - 1)
 
     def solve(self, time_limit: float | None) -> tuple[AnyArray | None, float]:
-        """Return who is in the best committee (None where none is left), and by what share another may be better."""
+        """Return the members of the best committee (None if none is left), and the relative optimality gap."""
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         is_whole = np.zeros(len(self.worth))

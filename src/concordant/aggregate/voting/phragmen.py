@@ -1,17 +1,18 @@
-"""Phragmén's sequential rule: every seat costs one unit, shared by those who approve, and the load must stay even.
+"""Phragmén's sequential rule: each seat costs one unit of load, shared by its supporters; loads are kept balanced.
 
-Electing a candidate puts a load of 1 on the ballots that approve of it, spread so that the highest load is as low as
-possible: afterwards all of them carry (1 + what they carried) / how many they are. Next is elected whom this makes
-lightest. Groups get about their share of the seats, as with ``sequential-pav``, with better guarantees for small
-cohesive groups. The order does not depend on ``seats``. Of several that are equally light the one more ballots approve
-of is taken, then the one with more Borda points, then the one that comes first in the list of
-candidates. Warnings name them.
+Electing candidate c adds a load of 1 to the ballots that approve of it, distributed so that all of them end with the
+same load
 
-What counts as approved: what ``approval`` counts. A ballot of weight w is w ballots.
+    (1 + sum of the loads of these ballots) / number of these ballots
 
-Cost: candidates² x ballots at most; instances one after the other. Reference: E. Phragmén, Sur une méthode nouvelle
-pour réaliser, dans les élections, la représentation proportionnelle des partis, 1894; S. Janson, Phragmén's and
-Thiele's election methods, 2016.
+The candidate with the lowest such load is elected next. Groups get about their proportional share of the seats, as with
+``sequential-pav``, with better guarantees for small cohesive groups. The order does not depend on ``seats``. Ties are
+broken by the number of approvals, then by Borda points, then by the order of the list of candidates; warnings name the
+candidates. Approvals are defined as in ``approval``. A ballot of weight w counts as w ballots.
+
+Cost: at most candidates² x ballots; instances are solved one after another. Reference: E. Phragmén, Sur une méthode
+nouvelle pour réaliser, dans les élections, la représentation proportionnelle des partis, 1894; S. Janson, Phragmén's
+and Thiele's election methods, 2016.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ class Phragmen(CommitteeRule):
 
     aliases = {"sequential-phragmen": {}, "seqphragmen": {}}
     title = "Phragmén's rule"
-    principle = "Each seat costs 1, shared by the ballots that approve; the next goes to whom that makes lightest."
+    principle = (
+        "Each seat adds a load of 1, shared by the ballots that approve; the candidate with the lowest "
+        "load is elected next."
+    )
 
     def choose(self, ballots: Approvals) -> Chosen:
-        """Elect one candidate after the other, each time the one whose approving ballots end with the lightest load.
+        """Elect candidates one by one, each time the one whose supporters end with the lowest load.
 
         The load after election is (1 + sum of weight * load over approving ballots) / their weight.
         """

@@ -1,16 +1,16 @@
-"""Ranked pairs: lock in majorities from the strongest to the weakest, skipping those that would close a cycle.
+"""Ranked pairs: lock in majorities from strongest to weakest, skipping those that would close a cycle.
 
-Majorities are taken by decreasing ``strength`` (margin, or votes for); of equal ones first the one with fewer votes
-against it, then the one whose winner, then whose loser, does better (worse) by Borda. Majorities that are equal in
-all this are taken together: those that contradict each other are left out, and the candidates may stay tied. Where
-another rule for equally strong majorities would give another order, a warning says so and names the candidates.
+Majorities are sorted by decreasing ``strength`` (margin or winning votes). Ties are broken by fewer votes against, then
+by the Borda score of the winner (higher first) and of the loser (lower first). Majorities that are equal in all of
+these are considered together: those that contradict each other are left out, and the candidates may stay tied. If
+another tie-breaking rule would give another order, a warning names the candidates.
 
-First come all that nobody stands above in the locked order, tied if there are several (drawn pairs lock nothing), next
-those that only the first stand above, and so on; the score is the number of tiers below. Like Schulze it elects
-from the Smith set and, ties aside, is not hurt by clones; its winner is easy to justify step by step.
+Candidates with nobody above them in the locked order come first, tied if there are several (tied pairs lock nothing),
+next those that are below the first tier only, and so on; the score is the number of tiers below. Like Schulze, the rule
+elects from the Smith set and, apart from ties, is independent of clones; its result is easy to justify step by step.
 
-Cost: the pairwise counts, a sort of all pairs, then candidates³/64 at most.
-Reference: T. N. Tideman, Independence of clones as a criterion for voting rules, Social Choice and Welfare, 1987.
+Cost: the pairwise counts, a sort of all pairs, then at most candidates³/64. Reference: T. N. Tideman, Independence of
+clones as a criterion for voting rules, Social Choice and Welfare, 1987.
 """
 
 from __future__ import annotations
@@ -57,19 +57,22 @@ class RankedPairs(Method):
             tiers_below(majority, is_above),
             warnings=(
                 *tie_notice(prefs, "unbroken-ties", f"{text} and were left out", contested & is_dropped),
-                *tie_notice(prefs, "broken-ties", f"{text}; votes against and Borda decided", contested & ~is_dropped),
+                *tie_notice(
+                    prefs,
+                    "broken-ties",
+                    f"{text}; ties were broken by votes against, then by Borda points",
+                    contested & ~is_dropped,
+                ),
             ),
         )
 
     def _locked(self, prefs: Preferences, majority: Majorities) -> tuple[Bytes, Int64s, Bytes]:
-        """Return the locked order (flat m x m, row above column), how many pairs were left out, and who is
-        contested.
-        """
+        """Return the locked order (flat m x m, row above column), the number of pairs left out, and affected slots."""
         strengths, borda = strength(majority, self.strength), borda_levels(prefs, self.missing)
         return kernels.lock_pairs(prefs.slot_ptr, strengths, majority.opposition, borda)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """List the majorities from the strongest on: locked, or skipped with the cycle they would have closed."""
+        """List the majorities, strongest first: locked, or skipped with the cycle they would have closed."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         m = len(contest.scene.order)
         is_above = self._locked(prefs, contest.found)[0].reshape(m, m) > 0
@@ -78,14 +81,14 @@ class RankedPairs(Method):
 
 
 def _locking(contest: Contest, power: Floats, is_above: Bools) -> Reason:
-    """List which majorities are locked, strongest first, and why the others are not."""
+    """List which majorities are locked, strongest first, and why the others are skipped."""
     scene, names = contest.scene, contest.scene.names
     winner, loser = np.nonzero(power > 0)
     by_strength = np.lexsort((contest.support[loser, winner], -power[winner, loser]))
     pairs = [(int(winner[k]), int(loser[k])) for k in by_strength]
     if not pairs:
-        text = f"No majority prefers one candidate to another, so nothing is locked: {listed(names)}."
-        return Reason("Majorities, the strongest first", [text])
+        text = f"There is no majority between any two candidates, so nothing is locked: {listed(names)}."
+        return Reason("Majorities, strongest first", [text])
     skipped = [pair for pair in pairs if not is_above[pair]]
     shown = pairs[:SHOWN] + [pair for pair in pairs[SHOWN:] if not is_above[pair]][:SHOWN]
     rows = []
@@ -95,18 +98,20 @@ def _locking(contest: Contest, power: Floats, is_above: Bools) -> Reason:
             [f"{names[above]} over {names[below]}", contest.figures(above, below), number(power[above, below]), state]
         )
     first = [slot for slot in scene.order if scene.rank[slot] == 1]
-    standing = f"{listed([names[slot] for slot in first])} {'stand' if len(first) > 1 else 'stands'} below nobody."
+    standing = (
+        f"{listed([names[slot] for slot in first])} {'are' if len(first) > 1 else 'is'} below no other candidate."
+    )
     sentences = [
-        f"{len(pairs) - len(skipped):,} of {len(pairs):,} majorities stand in the order"
-        + (", all of them." if not skipped else f"; {len(skipped):,} not, as stronger ones contradict."),
-        f"In the order they give {standing}",
+        f"{len(pairs) - len(skipped):,} of {len(pairs):,} majorities are locked"
+        + ("." if not skipped else f"; {len(skipped):,} are skipped because they contradict stronger ones."),
+        f"In the locked order {standing}",
     ]
     if len(shown) < len(pairs):
         sentences.append(
-            f"The table shows the strongest {min(SHOWN, len(pairs))} and those skipped, {len(shown):,} in all."
+            f"The table shows the {min(SHOWN, len(pairs))} strongest and the skipped ones, {len(shown):,} in total."
         )
-    header = ["majority", "for-against", "strength", "what became of it"]
-    return Reason("Majorities, the strongest first", sentences, header, rows, frozenset({1, 2}))
+    header = ["majority", "for-against", "strength", "result"]
+    return Reason("Majorities, strongest first", sentences, header, rows, frozenset({1, 2}))
 
 
 def _skipped(contest: Contest, power: Floats, is_above: Bools, one: int, two: int) -> str:
@@ -115,4 +120,4 @@ def _skipped(contest: Contest, power: Floats, is_above: Bools, one: int, two: in
     chain = shortest_chain(stronger, two, one)
     if not chain:
         return "left out: equally strong majorities contradict it"
-    return "skipped, it would close " + " > ".join(contest.scene.names[slot] for slot in [one, *chain])
+    return "skipped: it would close the cycle " + " > ".join(contest.scene.names[slot] for slot in [one, *chain])

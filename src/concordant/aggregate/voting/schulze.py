@@ -1,13 +1,14 @@
-"""Schulze: the strongest chains of majorities decide.
+"""Schulze: candidates are compared by the strongest paths of majorities between them (beatpaths).
 
-A path from one candidate to another goes through majorities; it is as strong as its weakest link. One candidate
-stands above another if the strongest path to it is stronger than the strongest path back. This relation has no
-cycles but may leave candidates incomparable. First come all that nobody stands above, tied (often a single winner),
-next those that only the first stand above, and so on; the score is the number of tiers below. The winners are
-always in the Smith set, clones of a candidate do no harm, and it is the most widely used rule of its kind.
-``strength`` measures a majority by the votes for it ("winning-votes", as Schulze advises) or by its margin.
+A path is a sequence of majorities from one candidate to another; its strength is that of its weakest link. Candidate a
+defeats b if the strongest path from a to b is stronger than the strongest path from b to a. This relation is transitive
+but may leave candidates incomparable. Undefeated candidates come first, tied (often a single winner), next those
+defeated by the first tier only, and so on; the score is the number of tiers below.
 
-Cost: the pairwise counts, a sort of all pairs, then candidates³/64 at most. Reference: M. Schulze, A new monotonic,
+Winners are always in the Smith set, and the rule is independent of clones; it is the most widely used Condorcet method.
+``strength`` measures a majority by its winning votes ("winning-votes", as Schulze recommends) or by its margin.
+
+Cost: the pairwise counts, a sort of all pairs, then at most candidates³/64. Reference: M. Schulze, A new monotonic,
 clone-independent, reversal symmetric, and Condorcet-consistent single-winner election method, Social Choice and
 Welfare, 2011.
 """
@@ -54,19 +55,19 @@ class Schulze(Method):
         return tiers_below(majority, path > opposite)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain the order by the strongest paths between the first places, and against those that beat the first."""
+        """Explain the order by the strongest paths between the top candidates and to those that beat the winner."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         chains = _Chains(contest, self.strength)
         return [
             contest.condorcet(),
-            contest.neighbours("The strongest chains", chains.between),
+            contest.neighbours("Strongest paths", chains.between),
             *chains.against_winners(),
-            contest.records("Duels of the first places"),
+            contest.records("Head-to-head results of the top candidates"),
         ]
 
 
 class _Chains:
-    """The strongest chains of majorities between two candidates, in words."""
+    """The strongest paths of majorities between two candidates, in words."""
 
     def __init__(self, contest: Contest, kind: str) -> None:
         self.contest, self.kind = contest, kind
@@ -76,55 +77,57 @@ class _Chains:
         self.path = kernels.strongest_paths(contest.found.slot_ptr, flat).reshape(m, m)
 
     def between(self, one: int, two: int) -> list[str]:
-        """Return a sentence on which of two neighbours in the ranking is above the other, and by which paths."""
+        """Return a sentence on which of two neighbours defeats the other, and by which paths."""
         names, path_down, path_up = self.contest.scene.names, self.path[one, two], self.path[two, one]
         if path_down > path_up:
-            return [f"{names[one]} stands above {names[two]}: {self._told(one, two)}; {self._told(two, one)}."]
+            return [f"{names[one]} defeats {names[two]}: {self._told(one, two)}; {self._told(two, one)}."]
         if path_down == path_up:
-            opening = f"Neither of {names[one]} and {names[two]} stands above the other: "
+            opening = f"Neither of {names[one]} and {names[two]} defeats the other: "
             if not path_down:
-                return [f"{opening}no chain of majorities leads from one to the other.{self._lower(one, two)}"]
+                return [f"{opening}there is no path of majorities between them.{self._lower(one, two)}"]
             return [
-                f"{opening}{self._told(one, two)}; {self._told(two, one)}, which is as strong.{self._lower(one, two)}"
+                f"{opening}{self._told(one, two)}; {self._told(two, one)}. Both paths are equally "
+                f"strong.{self._lower(one, two)}"
             ]
         return [
-            f"{names[two]} stands above {names[one]} ({self._told(two, one)}), yet not higher: others stand above it."
+            f"{names[two]} defeats {names[one]} ({self._told(two, one)}) but is not ranked higher, because "
+            f"others defeat it."
         ]
 
     def against_winners(self) -> list[Reason]:
-        """Explain why candidates that beat the first one directly do not come before it."""
+        """Explain why candidates that beat the winner head-to-head are not ranked above it."""
         scene, contest = self.contest.scene, self.contest
         first = scene.order[0]
         victors = [slot for slot in scene.order[2:] if contest.beats[slot, first]]
         if not victors:
             return []
         sentences = [
-            f"{contest.duel(slot, first)}, and yet {scene.names[first]} "
-            f"{'stands above it' if self.path[first, slot] > self.path[slot, first] else 'is not below it'}: "
+            f"{contest.duel(slot, first)}, but {scene.names[first]} "
+            f"{'defeats it by paths' if self.path[first, slot] > self.path[slot, first] else 'is not defeated by it'}: "
             f"{self._told(first, slot)}; {self._told(slot, first)}."
             for slot in victors[:NAMED]
         ]
-        return [Reason(f"Who beats {scene.names[first]} directly", sentences)]
+        return [Reason(f"Candidates that beat {scene.names[first]} head-to-head", sentences)]
 
     def _lower(self, one: int, two: int) -> str:
-        """Return why ``two`` ranks lower than ``one`` although neither is above the other."""
+        """Return why ``two`` ranks lower than ``one`` although neither defeats the other."""
         scene = self.contest.scene
         if scene.rank[one] == scene.rank[two]:
             return " They share a rank."
         above = np.flatnonzero(self.path[:, two] > self.path[two])
         who = [scene.names[slot] for slot in scene.order if slot in set(above.tolist())][:1]
-        return f" {scene.names[two]} stands lower because {who[0]} stands above it." if who else ""
+        return f" {scene.names[two]} ranks lower because {who[0]} defeats it." if who else ""
 
     def _told(self, one: int, two: int) -> str:
         """Return a phrase on the strongest path from ``one`` to ``two``."""
         names, path_strength = self.contest.scene.names, float(self.path[one, two])
         if not path_strength:
-            return f"no chain of majorities leads from {names[one]} to {names[two]}"
+            return f"there is no path from {names[one]} to {names[two]}"
         slots = shortest_chain(self.link >= path_strength, one, two)
         if len(slots) == 2:
             return f"{self.contest.duel(one, two)} (strength {number(path_strength)})"
         weakest = min(pairwise(slots), key=lambda pair: self.link[pair])
         return (
-            f"the strongest chain from {names[one]} to {names[two]} is {self.contest.chain(slots)}, as strong as its "
-            f"weakest link, {names[weakest[0]]} over {names[weakest[1]]} ({number(path_strength)})"
+            f"the strongest path from {names[one]} to {names[two]} is {self.contest.chain(slots)}, with the "
+            f"weakest link {names[weakest[0]]} over {names[weakest[1]]} ({number(path_strength)})"
         )

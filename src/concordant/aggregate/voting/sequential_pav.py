@@ -1,15 +1,15 @@
-"""Sequential proportional approval voting: the best committee found by adding one candidate at a time.
+"""Sequential proportional approval voting: a committee built by adding one candidate at a time.
 
-A ballot that approves of k who are elected already counts 1 / (k + 1): the candidate with the largest total is elected
-next. Ballots lose weight as they are served, so groups get about their share of the seats. The order does not depend on
-``seats``: who is elected with fewer seats keeps the seat with more. Of several with equal totals the one more ballots
-approve of is taken, then the one with more Borda points, then the one that comes first in the list of
-candidates. Warnings name them.
+A ballot that approves of k elected candidates counts 1 / (k + 1), and the candidate with the largest total is elected
+next. Ballots lose weight as they are represented, so groups get about their proportional share of the seats. The order
+does not depend on ``seats``: a candidate elected with fewer seats is also elected with more. Ties are broken by the
+number of approvals, then by Borda points, then by the order of the list of candidates; warnings name the candidates.
 
-Use it for many candidates, or where an order is wanted; ``pav`` finds the best committee of one size. Used in Sweden in
-1909. What counts as approved: what ``approval`` counts.
+Use it for many candidates, or if you need an order; ``pav`` finds the best committee of a given size. It was used in
+Sweden in 1909. Approvals are defined as in ``approval``.
 
-Cost: candidates² x ballots at most; instances one after the other. Reference: T. N. Thiele, Om flerfoldsvalg, 1895.
+Cost: at most candidates² x ballots; instances are solved one after another. Reference: T. N. Thiele, Om flerfoldsvalg,
+1895.
 """
 
 from __future__ import annotations
@@ -28,12 +28,10 @@ class SequentialPAV(CommitteeRule):
 
     aliases = {"seqpav": {}, "thiele": {}}
     title = "sequential PAV"
-    principle = "Each seat goes to whom the ballots count most for; one that has k of the elected counts 1/(k+1)."
+    principle = "Each seat goes to the candidate with the most votes; a ballot with k approved members counts 1/(k+1)."
 
     def choose(self, ballots: Approvals) -> Chosen:
-        """Elect one candidate after the other, each time the one with the most approvals, ballots weighted 1 / (1 +
-        served).
-        """
+        """Elect candidates one by one, by approvals; a ballot with k elected members has weight 1 / (1 + k)."""
         served = np.zeros(len(ballots.weight))
 
         def best(is_left: Bools) -> tuple[Bools, float]:

@@ -1,13 +1,13 @@
-"""STAR (score then automatic runoff): the two candidates with the highest sums of ratings, then their majority.
+"""STAR (score then automatic runoff): a majority runoff between the two candidates with the highest total ratings.
 
-Every ballot rates the candidates; one it does not rate gets 0. The two highest sums are the finalists, and each ballot
-counts for the finalist it rates higher; of two who draw, the one with the higher sum wins. The finalists come first and
-second, the others follow by their sums. Where equal sums leave open who the second finalist is, Borda points decide;
-where these are equal too, all of them are finalists and are ranked by the duels they win among each other. Warnings
-name the candidates of either kind. In a duel who is rated beats who is not.
+Every ballot rates the candidates; unrated candidates get 0. The two with the highest sums are the finalists, and each
+ballot counts for the finalist it rates higher; a drawn runoff goes to the higher sum. The finalists come first and
+second, the others follow by their sums. A tie for the second finalist is broken by Borda points. If these are also
+equal, all of the tied candidates are finalists, ranked by their head-to-head wins among each other. Warnings name the
+candidates of both kinds of ties. In a pairwise contest a rated candidate beats an unrated one.
 
-A rating says how much, the runoff gives every ballot the same weight in the end, so overstating gains less than in
-plain score voting.
+Ratings express the strength of preferences, but in the runoff every ballot has the same weight, so exaggeration gains
+less than in plain score voting.
 
 Cost: the ratings, and the pairwise counts. Reference: S. Wolk, J. Quinn and M. Ogren, STAR voting, equality of voice,
 and voter satisfaction, Constitutional Political Economy, 2023.
@@ -40,13 +40,13 @@ class Star(Method):
 
     silence = "they get 0 from the ballot"
     needs = frozenset({"values"})
-    waives = {"condorcet_consistency": "only the two with the highest sums take part in the runoff"}
+    waives = {"condorcet_consistency": "only the two candidates with the highest sums take part in the runoff"}
     aliases = {"star-voting": {}}
     matrices = 5
     by_parts = True
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers are below every slot."""
+        """Return the number of tiers below every slot."""
         total, borda = rating_sums(prefs), borda_levels(prefs, "last")
         is_finalist, is_tied = _finalists(prefs, total, borda)
         duels = _duels(majorities(prefs, "last"), is_finalist)
@@ -55,8 +55,8 @@ class Star(Method):
         )
         several = np.bincount(views.instance_of_slot(prefs)[is_finalist], minlength=prefs.n_instances) > 2
         crowded = several[views.instance_of_slot(prefs)]
-        settled = "candidates have equal sums of ratings; Borda points decided who is a finalist"
-        more = "candidates are equal in ratings and Borda points, so there are more than two finalists"
+        settled = "candidates tied in total ratings; Borda points decided who is a finalist"
+        more = "candidates tied in total ratings and Borda points, so there are more than two finalists"
         return Outcome(
             score,
             warnings=(
@@ -66,21 +66,21 @@ class Star(Method):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain who the finalists are, and how the ballots decide between them."""
+        """Explain who the finalists are and how the runoff is decided."""
         words, total = Wording(prefs), rating_sums(prefs)
         is_finalist, _ = _finalists(prefs, total, borda_levels(prefs, "last"))
         ordered = [slot for slot in ranking.order.tolist() if is_finalist[slot]]
         sums = " and ".join(f"{words.labels[slot]} ({words.number(total[slot])})" for slot in ordered)
-        sentences = [f"The highest sums of ratings: {sums}."]
+        sentences = [f"The finalists have the highest sums of ratings: {sums}."]
         if len(ordered) == 2:
             first, second = ordered
             wins = views.win_matrices(prefs, "last").matrix(0)
             ahead, behind = wins[first, second], wins[second, first]
-            verdict = "wins the runoff" if ahead > behind else "draws, and wins by the higher sum,"
+            verdict = "wins the runoff" if ahead > behind else "ties the runoff and wins by the higher sum"
             sentences.append(
                 f"{words.labels[first]} {verdict}: {words.number(ahead)} ballots rate it higher than "
                 f"{words.labels[second]}, {words.number(behind)} lower, "
-                f"{words.number(prefs.weight.sum() - ahead - behind)} alike."
+                f"{words.number(prefs.weight.sum() - ahead - behind)} the same."
             )
         sentences.append("The others follow by their sums.")
         columns = [[words.number(value) for value in total], ["yes" if is_in else "" for is_in in is_finalist]]
@@ -91,7 +91,7 @@ class Star(Method):
 
 
 def _finalists(prefs: Preferences, total: Floats, borda: Floats | np.ndarray) -> tuple[Bools, Bools]:
-    """Return who is a finalist, and whose sum of ratings alone left open who the second finalist is."""
+    """Return the finalists, and the candidates tied in total ratings for the second place in the runoff."""
     level = tiers_below(prefs, total, borda)
     is_finalist = level >= _second_best(prefs, level)
     is_at_line, instance = total == _second_best(prefs, total), views.instance_of_slot(prefs)
@@ -101,7 +101,7 @@ def _finalists(prefs: Preferences, total: Floats, borda: Floats | np.ndarray) ->
 
 
 def _second_best(prefs: Preferences, values: Floats) -> Floats:
-    """Return, for every slot, the second largest value of its instance (the only one where it is alone)."""
+    """Return, for every slot, the second largest value of its instance (the only value if there is one slot)."""
     order, _ = kernels.order_segments(values, prefs.slot_ptr, 0.0)
     size = np.diff(prefs.slot_ptr)
     has_slots = size > 0
@@ -110,7 +110,7 @@ def _second_best(prefs: Preferences, values: Floats) -> Floats:
 
 
 def _duels(majority: Majorities, is_finalist: Bools) -> Floats:
-    """Return the duels each slot wins against finalists, draws counting half."""
+    """Return the number of pairwise wins of each slot against finalists, draws as half."""
     size = np.diff(majority.slot_ptr)
     length = np.repeat(size, size)
     opponent = np.repeat(np.repeat(majority.slot_ptr[:-1], size), length) + number_inside(pointer(length))

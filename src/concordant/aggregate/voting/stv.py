@@ -1,32 +1,38 @@
-"""Single transferable vote (STV): elect several candidates so that groups of voters get their share of the seats.
+"""Single transferable vote (STV): proportional election of several candidates from ranked ballots.
 
-A candidate with a quota of votes is elected; what it has above the quota (the surplus) goes on to the next preferences
-on its ballots. When nobody has a surplus, the candidate with the fewest votes is excluded and its votes go on. When as
-many candidates are left as seats, they are elected. ``seats`` says how many to elect; with one seat it is instant
-runoff that stops at a majority.
+A candidate that reaches the quota is elected; its surplus is transferred to the next preferences on its ballots. If
+nobody has a surplus, the candidate with the fewest votes is excluded and its votes are transferred. If as many
+candidates remain as seats, they are elected. ``seats`` is the number of candidates to elect; with one seat the rule is
+instant runoff that stops at a majority.
 
-``rules="scottish"`` counts as Scotland's councils are elected. The quota is floor(votes / (seats + 1)) + 1. Of a
-surplus *all* papers of the candidate go on, at the value surplus x value / votes each, cut off after five decimals
-(weighted inclusive Gregory); the largest surplus first. Excluded candidates' papers keep their values. Everything is
-counted in whole numbers of 0.00001 vote, so a recount gives the same figures to the last digit. Weights must be whole
-numbers of votes: with shares of all votes as weights the quota would be larger than all of them together.
+``rules="scottish"`` are the rules of Scottish council elections. The quota is
 
-``rules="meek"`` is the count for computers: everybody elected keeps the same share of every paper that reaches them,
-such that they have exactly a quota, and papers go on to elected candidates too. The quota is
-(votes - votes run out) / (seats + 1), found anew at every stage. It is fairer to who votes for a sure winner first.
+    floor(votes / (seats + 1)) + 1
 
-Ties: of several with equal votes the one is taken that had fewer (for a surplus: more) at the latest earlier stage
-where they differ; the law then draws lots, here Borda points decide. Those still equal are excluded together, or stay
-tied for the last seats, which only a lot can decide. Warnings name the candidates of either kind.
+*All* papers of an elected candidate are transferred, each at the value surplus x value / votes, truncated to five
+decimals (weighted inclusive Gregory); the largest surplus comes first. Papers of excluded candidates keep their values.
+Votes are counted in whole units of 0.00001, so a recount gives the same figures to the last digit. Weights must be
+whole numbers of votes: if they were fractions of all votes, the quota would exceed their sum.
 
-Equal ranks on a ballot share it equally (real Scottish ballots have none). Ballots that name nobody do not count.
-The ranking: the elected in the order of election, those still in when all seats were filled, then the others, last
-excluded first. ``ranking.detail("elected")`` is 1 for who has a seat, and the share of one where a lot must decide;
-``ranking.model`` has the stages: votes, transfers, quota.
+``rules="meek"`` is designed for counting by computer: every elected candidate keeps the same share of every paper that
+reaches it, such that it has exactly a quota, and papers are also transferred to elected candidates. The quota is
 
-Cost: stages x (ballots + candidates²); instances one after the other. References: The Scottish Local Government
-Elections Order 2007, schedule 1, rules 46 to 52; I. D. Hill, B. A. Wichmann and D. R. Woodall, Algorithm 123: single
-transferable vote by Meek's method, The Computer Journal, 1987.
+    (votes - exhausted votes) / (seats + 1)
+
+and is recalculated at every stage. It is fairer to voters whose first preference is a certain winner.
+
+Ties in votes are broken by the most recent earlier stage in which the candidates differ. The law then draws lots; here
+Borda points decide. Candidates that are still tied are excluded together, or stay tied for the last seats, which only
+lots can decide. Warnings name the candidates of both kinds of ties. Tied candidates on a ballot share it equally (real
+Scottish ballots have no ties). Empty ballots do not count.
+
+The ranking lists elected candidates in the order of election, then those still continuing when all seats were filled,
+then the others, last excluded first. ``ranking.detail("elected")`` is 1 for elected candidates, and the share of a seat
+if lots must decide; ``ranking.model`` has the votes, transfers and quota of every stage.
+
+Cost: stages x (ballots + candidates²); instances are counted one after another. References: The Scottish Local
+Government Elections Order 2007, schedule 1, rules 46 to 52; I. D. Hill, B. A. Wichmann and D. R. Woodall, Algorithm
+123: single transferable vote by Meek's method, The Computer Journal, 1987.
 """
 
 from __future__ import annotations
@@ -60,8 +66,8 @@ class STV(Method):
     """Multi-seat election by quota; surpluses and votes of excluded candidates transfer to next preferences."""
 
     needs = frozenset({"whole weights"})
-    silence = "the ballot counts for nobody once all it names are elected or out"
-    waives = {"condorcet_consistency": "a candidate everybody likes second best goes out first"}
+    silence = "the ballot is exhausted once all candidates it names are elected or excluded"
+    waives = {"condorcet_consistency": "a candidate that everyone ranks second is excluded first"}
     aliases = {
         "single-transferable-vote": {},
         "wigm": {},
@@ -78,7 +84,7 @@ class STV(Method):
         return self.needs if self.rules == "scottish" else frozenset()
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return how many tiers are below every slot, and the count of every instance."""
+        """Return the number of tiers below every slot, and the count of every instance."""
         if self.rules == "scottish" and prefs.weight.sum() > MAX_VOTES:
             raise NeedError(
                 f"stv by the Scottish rules counts up to {MAX_VOTES:,} votes: use " + arg("rules", "meek") + "."
@@ -101,22 +107,24 @@ class STV(Method):
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """Explain what happened at every stage of the count."""
+        """Explain every stage of the count."""
         count = _count(ranking)
         quota, total = plain_number(count.stages[0].quota), plain_number(_total(count))
         if self.rules == "scottish":
-            opening = f"{total} votes for {_seats(count.seats)}: the quota is {total} / {count.seats + 1}, whole part, "
+            opening = (
+                f"{total} votes for {_seats(count.seats)}: the quota is {total} / {count.seats + 1}, rounded down, "
+            )
             opening += f"plus 1 = {quota}."
         else:
             opening = f"{total} votes for {_seats(count.seats)}: the quota is {total} / {count.seats + 1} = {quota} at "
-            opening += "first, and falls as votes run out."
+            opening += "first, and falls as ballots are exhausted."
         names = listed([shorten(label, 30) for label in count.elected])
         title = f"Elected by STV ({self.rules} rules): {names or 'nobody'}"
         return count_reasons(count, title, ranking.items, "stage", [opening])
 
     def picture(self, prefs: Preferences, ranking: Ranking) -> Callable[[], str] | None:
-        """Return a function that draws the transfers of votes from stage to stage; None for a single stage."""
-        title = f"Where the votes go: STV, {_seats(self.seats)}"
+        """Return a function that draws the transfers of votes from stage to stage, or None for a single stage."""
+        title = f"Transfers of votes: STV, {_seats(self.seats)}"
         return count_picture(_count(ranking), title, ranking.items, "stage")
 
 
@@ -128,7 +136,7 @@ def _count(ranking: Ranking) -> Count:
 
 
 def _total(count: Count) -> float:
-    """Return the votes cast: those counted at the first stage and those that named nobody."""
+    """Return the votes cast: those counted at the first stage and empty ballots."""
     first = count.stages[0]
     return sum(first.votes.values()) + first.over
 
@@ -138,14 +146,16 @@ def _seats(n: int) -> str:
 
 
 def _notices(prefs: Preferences, results: Sequence[Result]) -> tuple[Notice, ...]:
-    """Return notices on ties and on counts that did not converge."""
+    """Return notices about ties and about counts that did not converge."""
     tie = np.concatenate([*(result.tie for result in results), np.empty(0, np.uint8)])
     unsettled = [q for q, result in enumerate(results) if not result.is_settled]
-    not_converged = f"what the elected keep was not found exactly{in_instances(prefs, np.array(unsettled, np.int64))}"
-    together = "candidates were equal at all stages and in Borda points, and were excluded or stay tied together"
-    settled = "candidates had equal votes; earlier stages or Borda points decided between them"
+    not_converged = (
+        f"the keep factors of elected candidates did not converge{in_instances(prefs, np.array(unsettled, np.int64))}"
+    )
+    together = "candidates tied at all stages and in Borda points; they were excluded together or stay tied"
+    settled = "candidates tied in votes; ties were broken by earlier stages or Borda points"
     return (
         *([Notice("not-converged", not_converged)] if unsettled else []),
-        *tie_notice(prefs, "unbroken-ties", f"{together}: a lot must decide", tie == 2),
+        *tie_notice(prefs, "unbroken-ties", f"{together}, and must be decided by lot", tie == 2),
         *tie_notice(prefs, "broken-ties", settled, tie == 1),
     )

@@ -117,7 +117,18 @@ class GroupComparison:
         return f"{self.test}{drawn}; {self.correction} over {self.n_compared:,} comparisons, level {self.alpha:g}"
 
     def sentences(self, most: int = TOLD) -> list[str]:
-        """Return sentences on the significant differences, smallest p-value first, or one that there are none."""
+        """Return sentences on the significant differences, smallest p-value first, or one that there are none.
+
+        Parameters
+        ----------
+        most : int, default 12
+            Maximum number of differences.
+
+        Returns
+        -------
+        list of str
+            The sentences.
+        """
         significant = self.significant
         if len(self.names) == 2:  # what one group has more the other has less
             significant = [difference for difference in significant if difference.group == self.names[0]]
@@ -154,7 +165,20 @@ class GroupComparison:
         )
 
     def written(self, n: int | None = None, most: int = SHOWN) -> dict[str, list[str]]:
-        """Return the table of the best ``n`` items by column, as text: the overall ranking, then the largest groups."""
+        """Return the table of the best items by column, as text: the overall ranking, then the largest groups.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of items; all if not given.
+        most : int, default 8
+            Maximum number of groups.
+
+        Returns
+        -------
+        dict of str to list of str
+            Cells by column heading.
+        """
         n = len(self.whole.items) if n is None else min(n, len(self.whole.items))
         columns = self.whole.written(n)
         columns.pop(interval_column(self.whole), None)
@@ -182,7 +206,18 @@ class GroupComparison:
     __repr__ = __str__
 
     def left_out(self, n: int | None = None) -> list[str]:
-        """Return a note on what the table does not show."""
+        """Return a note on what the table does not show.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of items in the table; all if not given.
+
+        Returns
+        -------
+        list of str
+            One note, or none.
+        """
         items = 0 if n is None else len(self.whole.items) - n
         groups = len(self.names) - SHOWN
         omitted = [f"{items:,} more items"] if items > 0 else []
@@ -205,18 +240,41 @@ class GroupComparison:
 
     # ---- export ----
     def columns(self) -> dict[str, list[Any]]:
-        """Return all differences as columns, one row per group and item."""
+        """Return all differences as columns, one row per group and item.
+
+        Returns
+        -------
+        dict of str to list
+            Fields of ``GroupDifference``.
+        """
         names = [field.name for field in fields(GroupDifference)]
         return {name: [getattr(row, name) for row in self.differences] for name in names}
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """Return the differences as a DataFrame of pandas, polars or pyarrow."""
+        """Return the differences as a DataFrame, one row per group and item.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            Library of the DataFrame; by default, an installed one.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``columns``.
+        """
         from concordant.tables.frames import frame_of
 
         return frame_of(self.columns(), backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
+        """Return the comparison as plain data, ready for JSON.
+
+        Returns
+        -------
+        dict
+            Groups, test, rankings, differences and warnings.
+        """
         return {
             "by": self.by,
             "groups": [{"group": name, "ballots": size} for name, size in self.sizes.items()],
@@ -234,14 +292,34 @@ class GroupComparison:
         }
 
     def head(self, n: int) -> GroupComparison:
-        """Keep only the ``n`` best items overall; the tests stay the same."""
+        """Keep only the best items overall; the tests stay the same.
+
+        Parameters
+        ----------
+        n : int
+            Maximum number of items.
+
+        Returns
+        -------
+        GroupComparison
+            The shortened comparison.
+        """
         whole = self.whole.head(n)
         kept = set(whole.items)
         return replace(self, whole=whole, differences=tuple(row for row in self.differences if row.item in kept))
 
     def sorted_by(self, end: str) -> GroupComparison:
-        """Return the comparison with items sorted by overall ``"score"``, or its lower (``"low"``) or upper
-        (``"high"``) confidence bound.
+        """Return the comparison with items sorted by overall score, or by a bound of its confidence interval.
+
+        Parameters
+        ----------
+        end : {'score', 'low', 'high'}
+            Sort key.
+
+        Returns
+        -------
+        GroupComparison
+            The same comparison in another order.
         """
         whole = self.whole.by(end)
         rank = dict(zip(whole.items, whole.ranks.tolist(), strict=True))
@@ -251,13 +329,39 @@ class GroupComparison:
         return replace(self, whole=whole, differences=tuple(rows))
 
     def plot(self, path: str | None = None, *, top: int = 40) -> Any:
-        """Draw differences as a heat map, items x groups, with a star if significant (Matplotlib)."""
+        """Plot the differences as a heat map, items x groups, with a star if significant (needs Matplotlib).
+
+        Parameters
+        ----------
+        path : str, optional
+            File to save the figure to, ending in .svg, .png or .pdf.
+        top : int, default 40
+            Maximum number of items.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
         from concordant.narrative.plots import plot_groups
 
         return plot_groups(self, path, top=top)
 
     def matrix(self, items: Sequence[str], groups: Sequence[str]) -> Floats:
-        """Return the differences of some items (rows) in some groups, NaN if not known."""
+        """Return the differences of some items in some groups.
+
+        Parameters
+        ----------
+        items : sequence of str
+            Items (rows).
+        groups : sequence of str
+            Groups (columns).
+
+        Returns
+        -------
+        ndarray of shape (n_items, n_groups)
+            The differences, NaN if not known.
+        """
         rows = [[self.cells.get((group, item)) for group in groups] for item in items]
         return np.array(
             [[np.nan if cell is None or cell.difference is None else cell.difference for cell in row] for row in rows]

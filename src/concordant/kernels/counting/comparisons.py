@@ -1,4 +1,4 @@
-"""How often pairs were compared, and by how much one was preferred, in NumPy (twin of comparisons.cpp)."""
+"""Comparison counts and summed preferences of pairs (NumPy reference of comparisons.cpp)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preferences as counts in NumPy (twin of counts.cpp)."""
+"""Preference counts of ballots (NumPy reference of counts.cpp)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ WINS, LOSES = 1, 2
 
 
 def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) -> tuple[Floats, Floats, Bytes]:
-    """Count what each ballot prefers: (net wins per entry, total count per ballot, role per entry).
+    """Count the preferences of each ballot: (net wins per entry, total count per ballot, role per entry).
 
     The count of a pair is the difference of the levels (higher is better) or, if ``binary``, 1. The role has bit 1
     for an item that wins somewhere in the ballot and bit 2 for one that loses. Equal items give no counts; with
-    ``draws``, a ballot of two equal items is half a win each way. All is computed on entries sorted best first.
+    ``draws``, a ballot of two equal items is half a win each way. Entries are sorted best first.
     """
     n = len(level)
     net, role, total = np.zeros(n), np.zeros(n, np.uint8), np.zeros(len(indptr) - 1)
@@ -57,7 +57,7 @@ def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) 
 
 
 def net_pairs(ballots: Ballots, level: Floats, binary: bool) -> tuple[Int64s, Floats]:
-    """Sum, for every pair i < j of each instance, how much more the ballots prefer i: (ptr, net by pair).
+    """Sum the net preference for i over j for every pair i < j of each instance: (ptr, net by pair).
 
     Pairs of an instance are stored row by row: (0,1) (0,2) … (1,2) ….
     """
@@ -88,7 +88,7 @@ def ballot_gains(
 
 
 def link_slots(indptr: Int64s, entry_slot: Int64s, slots: int) -> Int64s:
-    """Return, for every slot, the lowest slot connected to it by ballots that name both, directly or in a chain."""
+    """Return, for every slot, the lowest slot of its connected component; ballots connect the slots that they name."""
     lowest = np.arange(slots, dtype=np.int64)
     filled = np.diff(indptr) > 0
     if not filled.any():
@@ -104,7 +104,7 @@ def link_slots(indptr: Int64s, entry_slot: Int64s, slots: int) -> Int64s:
 
 
 def label_agreement(indptr: Int64s, tier: Int32s, label: Floats) -> tuple[Int64s, Int64s, Int64s]:
-    """Return, for each ballot, how many pairs with different labels it orders as the labels do, reversed, or ties.
+    """Return, for each ballot, the numbers of pairs with different labels that are concordant, discordant and tied.
 
     Items whose label is NaN are left out.
     """

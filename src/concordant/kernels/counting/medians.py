@@ -1,4 +1,4 @@
-"""Weighted medians by group in NumPy (twin of medians.cpp)."""
+"""Weighted medians by group (NumPy reference of medians.cpp)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def weighted_medians(group: Int64s, value: Floats, weight: Floats, n_groups: int
     """Return the weighted median of every group, NaN for a group without weight.
 
     It is the mean of the lower median (the smallest value up to which at least half of the weight lies) and the upper
-    one (the smallest value up to which more than half lies). Weights may be negative, to remove a value again.
+    one (the smallest value up to which more than half lies). Weights may be negative, to remove a value.
     """
     order = np.lexsort((value, group))
     value, weight = value[order], weight[order]

@@ -1,4 +1,4 @@
-"""Pair counts in NumPy (twin of pairs.cpp)."""
+"""Pair counts (NumPy reference of pairs.cpp)."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ IGNORE, LAST, LAST_FREE = range(3)
 def pair_counts(ballots: Ballots, missing: int) -> tuple[Int64s, Floats, Floats]:
     """Sum, for all pairs of candidates of an instance, the weight of ballots with i before j: (ptr, wins, ties), flat.
 
-    ``missing`` says what a ballot means for candidates it leaves out: 0 nothing, 1 one last tier, 2 one last tier
-    whose inner ties do not count. Ties in the last tier of an open ballot do not count either.
+    ``missing`` is the treatment of candidates that a ballot leaves out: 0 ignored, 1 tied in a last tier, 2 a last tier
+    whose ties do not count. Ties in the last tier of an open ballot do not count either.
     """
     ptr = pointers(np.diff(ballots.slot_ptr) ** 2)
     wins, ties = np.zeros(ptr[-1]), np.zeros(ptr[-1])

@@ -1,4 +1,4 @@
-"""Votes counted by pair, and duels from matrices or long lists, in NumPy (twin of tallies.cpp)."""
+"""Votes counted by pair, and duels from matrices or long lists (NumPy reference of tallies.cpp)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["count_duels", "count_votes", "duel_sums", "group_duels", "level_coun
 
 
 def tally_votes(winner: AnyArray, loser: AnyArray, tie: Bytes, weight: Floats, low: int, span: int) -> Tally:
-    """Count votes over labels low … low + span - 1: a row per pair that met, ties with the smaller label as winner.
+    """Count votes over labels low … low + span - 1: a row per compared pair, ties with the smaller label as winner.
 
     Empty ``tie`` means no ties, empty ``weight`` weight 1 for every vote. A pair is coded as
     (is tie * span + winner) * span + loser.
@@ -41,7 +41,7 @@ def tally_votes(winner: AnyArray, loser: AnyArray, tie: Bytes, weight: Floats, l
 
 
 def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, DuelRows]:
-    """Return the duels in square matrices of wins and ties: pointers that cut them, and rows with first < second."""
+    """Return the duels in square matrices of wins and ties: pointers by instance, and rows with first < second."""
     ptr, parts = [0], []
     for span, (won, tied) in blocks_of(slot_ptr, wins, ties):
         i, j = np.nonzero(np.triu((won != 0) | (won.T != 0) | (tied != 0), 1))

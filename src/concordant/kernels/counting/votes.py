@@ -1,4 +1,4 @@
-"""Elections from pairwise majorities or by rounds in NumPy (twin of votes.cpp)."""
+"""Voting rules from pairwise majorities or by elimination rounds (NumPy reference of votes.cpp)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["lock_pairs", "majority_path", "order_tiers", "runoff_rounds", "stron
 
 
 def strongest_paths(slot_ptr: Int64s, strength: Floats) -> Floats:
-    """Return the strength of the strongest path between all candidates (Schulze): that of its weakest link."""
+    """Return the strength of the strongest path (its weakest link) between all pairs of candidates (Schulze)."""
     paths = strength.copy()
     for _, (path,) in blocks_of(slot_ptr, paths):
         for k in range(len(path)):
@@ -25,9 +25,9 @@ def lock_pairs(slot_ptr: Int64s, strength: Floats, opposition: Floats, fallback:
     """Lock pairs of positive strength, strongest first, unless they contradict pairs locked before (ranked pairs).
 
     Pairs of equal strength are ordered by less opposition, then by the higher fallback of the winner, then by the lower
-    fallback of the loser. Pairs equal in all this are taken together, and dropped if they contradict each other.
-    Returns who is above whom (flat matrices), how many pairs of each instance were dropped so, and which candidates are
-    in a pair that no stronger pair contradicts, only equally strong ones.
+    fallback of the loser. Pairs that are equal in all these keys are processed together, and those that contradict each
+    other are dropped. Returns which candidate is above which (flat matrices), the number of pairs dropped in this way
+    per instance, and which candidates are in a pair that only equally strong pairs contradict.
     """
     is_above, is_contested = np.zeros(len(strength), np.uint8), np.zeros(slot_ptr[-1], np.uint8)
     dropped = np.zeros(len(slot_ptr) - 1, np.int64)
@@ -66,7 +66,7 @@ def _lock_group(order: Bools, links: list[tuple[int, int]]) -> int:
 
 
 def _add_closed(order: Bools, upper: int, lower: int) -> None:
-    """Keep the relation transitive: all at or above ``upper`` now stand above all at or below ``lower``."""
+    """Update the transitive closure: all at or above ``upper`` are now above all at or below ``lower``."""
     gained = order[lower].copy()
     gained[lower] = True
     reaches = order[:, upper].copy()
@@ -94,11 +94,11 @@ def majority_path(slot_ptr: Int64s, margin: Floats, start: Int64s) -> Int64s:
 
 
 def runoff_rounds(ballots: Ballots, fallback: Int32s) -> tuple[Int32s, Bytes]:
-    """Return the round in which each slot is eliminated from the runoff, and how ties for the fewest votes ended.
+    """Return the round in which each slot is eliminated, and how ties for the fewest votes were resolved.
 
     The slot with the fewest votes is eliminated; ties are broken by the fewest votes in earlier rounds, the latest
-    first, then by the lowest fallback. The second array is 1 for a slot in a tie that was broken so, and 2 for one
-    eliminated together with others.
+    first, then by the lowest fallback. The second array is 1 for a slot in a tie that was broken in this way, and 2 for
+    one eliminated with others.
     """
     rounds, tie = np.zeros(len(fallback), np.int32), np.zeros(len(fallback), np.uint8)
     for span, own_ballots, tier in tier_tables(ballots):
@@ -110,7 +110,7 @@ def runoff_rounds(ballots: Ballots, fallback: Int32s) -> tuple[Int32s, Bytes]:
 
 
 def _run_off(tier: Floats, weight: Floats, fallback: Int32s, rounds: Int32s, tie: Bytes) -> None:
-    """Run the rounds of one instance, writing into ``rounds`` and ``tie``; ``tier`` is ballots x candidates.
+    """Run the rounds of one instance and write to ``rounds`` and ``tie``; ``tier`` is ballots x candidates.
 
     Ballots with several candidates in their top tier split their vote.
     """

@@ -1,4 +1,4 @@
-"""Ratings as products of hidden factors: scores, and rows of one side with the other fixed (of factorisation.cpp)."""
+"""Latent factor models: scores, and least-squares updates of one side (NumPy reference of factorisation.cpp)."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def ridge_rows(
 ) -> Rows:
     """Return the rows of a side that minimise their quadratic losses plus ``ridge`` w² / 2, the other side fixed.
 
-    If the other side has covariances (a lower triangle per row), the expected loss under them is minimised, and the
-    rows get covariances as well.
+    If the other side has covariances (a lower triangle per row), the expected loss is minimised, and the rows have
+    covariances as well.
     """
     size = other_row.shape[1]
     row, spread, doubt, log_det = _zeros(side, size, other_spread)
@@ -90,7 +90,7 @@ def ridge_steps(
     begin: StepsFrom,
     threads: int,  # noqa: ARG001
 ) -> Rows:
-    """Approximate ``ridge_rows`` by some steps of conjugate gradients, with variances only (or none)."""
+    """Approximate ``ridge_rows`` by a few conjugate gradient steps, with variances only (or none)."""
     size = other_row.shape[1]
     row, spread, doubt, log_det = _zeros(side, size, other_spread)
     for start, stop in _pieces(side.ptr):
@@ -112,7 +112,7 @@ def ridge_steps(
 def pair_steps(
     agent: Int32s, better: Int32s, worse: Int32s, of_agent: AnyArray, of_item: AnyArray, rate: float, shrink: float
 ) -> tuple[AnyArray, AnyArray, float]:
-    """Take a stochastic gradient step on log(1 + exp(-lead)) for every pair in turn; return both sides and the loss.
+    """Take a stochastic gradient step on log(1 + exp(-difference)) for each pair; return both sides and the loss.
 
     The last column of a row is its bias; every step shrinks the rows it touches by 1 - rate * shrink.
     """
@@ -132,7 +132,7 @@ class _Piece:
     """The entries of some rows of a side: their other rows ``x`` (1 for the bias), right-hand sides and curvatures."""
 
     def __init__(self, side: Side, terms: Terms, other_row: AnyArray, mean: float, start: int, stop: int) -> None:
-        """Take the entries of rows start … stop - 1."""
+        """Collect the entries of rows start … stop - 1."""
         begin, end = int(side.ptr[start]), int(side.ptr[stop])
         entry = side.entry[begin:end]
         self.ptr, self.other = side.ptr[start : stop + 1] - begin, side.other[begin:end]
@@ -167,7 +167,7 @@ def _pieces(ptr: Int64s) -> list[tuple[int, int]]:
 def _solved(precision: Floats, right: Floats) -> tuple[Floats, Floats]:
     """Solve a linear system for every row; return solutions and log-determinants.
 
-    A matrix that rounding made indefinite gets a growing multiple of the identity added.
+    If rounding makes a matrix indefinite, a growing multiple of the identity is added.
     """
     size, largest = precision.shape[1], np.abs(precision).max(axis=(1, 2), initial=0.0)
     nudge = np.zeros(len(precision))

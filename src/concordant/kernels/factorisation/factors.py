@@ -1,4 +1,4 @@
-"""Leading singular pairs of pairwise preference matrices by power iteration over running sums (of factors.cpp)."""
+"""Leading singular vectors of pairwise preference matrices by power iteration (NumPy reference of factors.cpp)."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def pair_factors(lists: PairLists, is_binary: bool, tolerance: float, max_steps:
 
 
 class _Matrices:
-    """The matrices of all groups, as products with vectors over all slots."""
+    """Products of all groups' matrices with vectors over all slots."""
 
     def __init__(self, lists: PairLists, is_binary: bool) -> None:
-        """Note, for every entry, its ballot's span, its tier's span, and the step in level from the entry before."""
+        """Store, by entry, the spans of its ballot and tier, and the level difference from the previous entry."""
         self.slot, self.n_slots = lists.slot, int(lists.slot_ptr[-1])
         ballot = segment_of(lists.indptr)
         self.weight = lists.weight[ballot]
@@ -83,6 +83,6 @@ def _tiers(first: Int64s, step: Floats) -> tuple[Int64s, Int64s]:
 
 
 def _normalised(x: Floats, group: Int64s, n: int) -> tuple[Floats, Floats]:
-    """Divide the part of every group by its Euclidean length; return the lengths as well."""
+    """Divide the part of every group by its Euclidean norm; return the norms as well."""
     length = np.sqrt(np.bincount(group, x * x, minlength=n))
     return np.divide(x, length[group], out=np.zeros(len(x)), where=length[group] > 0), length

@@ -1,4 +1,4 @@
-"""RankBoost's pair weights in factors and its search for thresholds, in NumPy (twin of boosting.cpp)."""
+"""RankBoost: factorised pair weights and threshold search (NumPy reference of boosting.cpp)."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def interval_codes(value: AnyArray, cuts: Floats) -> Int32s:
 
 
 def best_stump(code: AnyArray, cuts: Int64s, potential: Floats) -> tuple[int, int, int, float]:
-    """Return (feature, cut, direction, gain) of the 0/1 vote of largest summed potential.
+    """Return (feature, cut, direction, gain) of the 0/1 vote with the largest summed potential.
 
-    Codes 0 … cuts[f] of feature f are intervals of values, code cuts[f] + 1 is what is missing (which votes 0). A vote
-    is "code above cut" (direction 1) or "code up to cut" (direction -1). Of nearly equal gains the first is taken.
+    Codes 0 … cuts[f] of feature f are intervals of values, code cuts[f] + 1 is a missing value (which votes 0). A vote
+    is "code above cut" (direction 1) or "code up to cut" (direction -1). The first of nearly equal gains is chosen.
     """
     gains = [_gains(row, int(n_cuts), potential) for row, n_cuts in zip(code, cuts.tolist(), strict=True)]
     largest = np.array([max(float(gain.max(initial=0.0)), 0.0) for gain in gains])

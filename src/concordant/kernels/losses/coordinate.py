@@ -1,4 +1,4 @@
-"""Coordinate descent on the dual of ranking machines: one multiplier per pair (better row, worse row)."""
+"""Dual coordinate descent for ranking SVMs: one multiplier per pair (NumPy reference of coordinate.cpp)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["pair_descent_gram", "pair_descent_linear"]
 def pair_descent_linear(
     X: AnyArray, better: Int64s, worse: Int64s, cap: Floats, order: Int64s, multiplier: Floats, weight: Floats
 ) -> tuple[Floats, Floats]:
-    """Step through pairs in ``order``; return the multipliers and the weights sum a_p (x_i - x_j) that they make."""
+    """Update the multipliers of pairs in ``order``; return them and the weights w = sum_p a_p (x_i - x_j)."""
     multiplier, weight = multiplier.copy(), weight.copy()
     for p in order.tolist():
         difference = X[better[p]].astype(float) - X[worse[p]]
@@ -23,7 +23,7 @@ def pair_descent_linear(
 def pair_descent_gram(
     gram: Floats, better: Int64s, worse: Int64s, cap: Floats, order: Int64s, multiplier: Floats, scores: Floats
 ) -> tuple[Floats, Floats]:
-    """Step through pairs in ``order`` with the inner products of all rows; return multipliers and scores per row."""
+    """Update the multipliers of pairs in ``order`` given the Gram matrix; return them and the scores per row."""
     multiplier, scores = multiplier.copy(), scores.copy()
     for p in order.tolist():
         i, j = better[p], worse[p]
@@ -35,9 +35,9 @@ def pair_descent_gram(
 
 
 def _move(multiplier: Floats, p: int, cap: Floats, margin: float, square: float) -> float:
-    """Move multiplier p to its best value between 0 and its cap; return the change.
+    """Set multiplier p to its optimum between 0 and its cap; return the change.
 
-    ``margin`` is w'(x_i - x_j) now, ``square`` is |x_i - x_j|².
+    ``margin`` is the current w'(x_i - x_j), ``square`` is |x_i - x_j|².
     """
     old = float(multiplier[p])
     optimum = old + (1 - margin) / square if square > 0 else float(cap[p])

@@ -1,4 +1,4 @@
-"""Sums over the leaves of trees and ranks within queries, in NumPy (twin of forest.cpp)."""
+"""Sums over the leaves of trees and ranks within queries (NumPy reference of forest.cpp)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def forest_means(
 ) -> Floats:
     """Return, for every row, the mean over trees of the value of the leaf it falls into.
 
-    ``root`` holds the first node of each tree. A node with feature -1 is a leaf; elsewhere rows with values up to the
-    threshold go left.
+    ``root`` holds the first node of each tree. A node with feature -1 is a leaf; at other nodes rows with values up to
+    the threshold go left.
     """
     total = np.zeros(len(X))
     for start in root.tolist():

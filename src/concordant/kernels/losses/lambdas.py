@@ -1,4 +1,4 @@
-"""LambdaRank's weighted logistic pairs in NumPy (twin of lambdas.cpp)."""
+"""LambdaRank: the metric-weighted logistic pair loss (NumPy reference of lambdas.cpp)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Change = Callable[[Int64s, Int64s], Floats]
 def lambda_descent(
     X: AnyArray, queries: LabelledQueries, visits: Int64s, theta: Floats, rate: float, decay: float, goal: LambdaGoal
 ) -> tuple[Floats, float]:
-    """Step down the gradient of one query after another: theta <- (1 - decay) theta - rate gradient.
+    """Take a gradient step per query: theta <- (1 - decay) theta - rate gradient.
 
-    Scores are linear, ``X[row] @ theta``. Return theta after all visits, and the sum of the losses met.
+    Scores are linear, ``X[row] @ theta``. Return theta after all visits, and the sum of the losses.
     """
     theta, total = theta.copy(), 0.0
     for q in visits.tolist():
@@ -42,7 +42,7 @@ def lambda_descent(
 def lambda_terms(score: Floats, queries: LabelledQueries, goal: LambdaGoal) -> tuple[float, Floats]:
     """Sum |change of the metric when i and j swap| log(1 + e^-d) over pairs: value and gradient by position.
 
-    Pairs are all i of a better tier than j in the same query, d is the score of i less that of j.
+    Pairs are all i of a better tier than j in the same query, d is the score of i minus that of j.
     """
     target, cutoff, largest = goal
     ptr, tier, label, row, weight = queries
@@ -67,7 +67,7 @@ def lambda_terms(score: Floats, queries: LabelledQueries, goal: LambdaGoal) -> t
 
 
 def _scaled_gain(label: Floats, top: Floats) -> Floats:
-    """Return 2^(label - top) - 2^-top: the gain 2^label - 1, scaled so that it always fits."""
+    """Return 2^(label - top) - 2^-top: the gain 2^label - 1, scaled to avoid overflow."""
     return np.where(label > 0, np.exp2(np.minimum(label - top, 0.0)) - np.exp2(-top), 0.0)
 
 
@@ -83,7 +83,7 @@ def _ndcg_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_co
 
 
 def _ap_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_counted: Bools, order: Int64s) -> Change:
-    """Return the change of average precision by pairs: that at the places between the two, and at their own."""
+    """Return the change of average precision by pairs: at the two positions and at those between."""
     relevant = (label >= 1).astype(np.float64)
     inverse = is_counted / place
     n_relevant = _running(relevant, ptr, query, order)
@@ -106,7 +106,7 @@ def _ap_change(ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_coun
 def _err_change(
     ptr: Int64s, query: Int64s, label: Floats, place: Floats, is_counted: Bools, order: Int64s, largest: float
 ) -> Change:
-    """Return the change of ERR by pairs, from the chance to stop at a row and that to reach its place."""
+    """Return the change of ERR by pairs, from the probabilities of stopping at a row and of reaching its position."""
     top = np.maximum(label[ptr[:-1]], max(largest, 0.0))[query]
     stop = np.minimum(_scaled_gain(label, top), 1 - 1e-12)
     reach_chance = np.exp(_running(np.log1p(-stop), ptr, query, order) - np.log1p(-stop))
@@ -128,7 +128,7 @@ def _err_change(
 
 
 def _running(x: Floats, ptr: Int64s, query: Int64s, order: Int64s) -> Floats:
-    """Sum x over the places up to each position's own, within its query."""
+    """Return, by position, the cumulative sum of x over the ranks up to its own, within its query."""
     sums = np.cumsum(x[order])
     before = np.concatenate([[0.0], sums])[ptr[:-1]]
     running = np.empty(len(x))

@@ -1,6 +1,6 @@
-"""List losses in NumPy (twin of lists.cpp), with logarithms of sums throughout.
+"""List losses (NumPy reference of lists.cpp), computed with log-sum-exp.
 
-Sums over what remains, and over the stages so far, run along queries of equal length side by side.
+Sums over remaining objects, and over the stages so far, are vectorised over queries of equal length.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def list_mle(scores: Floats, ptr: Int64s, tier: Int32s, weight: Floats, is_best:
 def list_mle_hessian_product(
     scores: Floats, ptr: Int64s, tier: Int32s, weight: Floats, is_best: bool, direction: Floats
 ) -> Floats:
-    """Return the second derivative of ``list_mle`` times ``direction``."""
+    """Return the Hessian of ``list_mle`` times ``direction``."""
     order = _best_order(scores, ptr, tier) if is_best else np.arange(len(scores))
     product = np.empty(len(scores))
     product[order] = _hessian_product(scores[order], ptr, _stages(ptr, None, None, weight), direction[order])
@@ -70,7 +70,7 @@ def mean_partitions_bound(scores: Floats, ptr: Int64s, tier: Int32s, weight: Flo
 def mean_partitions_hessian_product(
     scores: Floats, ptr: Int64s, tier: Int32s, factor: Floats, weight: Floats, direction: Floats
 ) -> Floats:
-    """Return the second derivative of ``mean_partitions`` times ``direction``."""
+    """Return the Hessian of ``mean_partitions`` times ``direction``."""
     return _hessian_product(scores, ptr, _stages(ptr, tier, factor, weight), direction)
 
 
@@ -89,7 +89,7 @@ def list_net(
 
 
 def list_net_hessian_product(scores: Floats, ptr: Int64s, weight: Floats, direction: Floats) -> Floats:
-    """Return the second derivative of ``list_net`` times ``direction``."""
+    """Return the Hessian of ``list_net`` times ``direction``."""
     log_share, query = _log_softmax(scores, ptr)
     share = np.exp(log_share)
     mean = np.bincount(query, weights=share * direction, minlength=len(weight))
@@ -120,8 +120,8 @@ def _evaluate(scores: Floats, ptr: Int64s, stages: _Stages) -> tuple[Floats, Flo
 def _hessian_product(scores: Floats, ptr: Int64s, stages: _Stages, direction: Floats) -> Floats:
     """Return the Hessian of the loss of ``_evaluate`` times a direction.
 
-    A stage adds weight times share (d - mean of d) over what remains, minus the same over what is chosen, with shares
-    proportional to worth.
+    A stage adds weight times share (d - mean of d) over the remaining objects, minus the same over the chosen ones,
+    with shares proportional to worth.
     """
     # Equal shifts of all scores change nothing, so the direction may be made positive and enter as a logarithm.
     query, stage = segment_of(ptr), stages.of_position
@@ -174,7 +174,7 @@ def _log_sums(values: Floats, stages: _Stages) -> Floats:
 
 
 def _log_softmax(values: Floats, ptr: Int64s) -> tuple[Floats, Int64s]:
-    """Return the logarithm of the softmax of values inside every query, and the query of every value."""
+    """Return the log-softmax of values within every query, and the query of every value."""
     query = segment_of(ptr)
     high = np.full(len(ptr) - 1, -np.inf)
     np.maximum.at(high, query, values)

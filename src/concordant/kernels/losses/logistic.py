@@ -1,4 +1,4 @@
-"""Minus the log-likelihood of all pairs of a query, in NumPy (twin of logistic.cpp)."""
+"""Negative log-likelihood of all pairs of a query (NumPy reference of logistic.cpp)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def query_duel_terms(
 ) -> tuple[float, Floats, float]:
     """Sum the negative log-likelihood of a model of duels over all pairs of a query; pairs in one tier are ties.
 
-    Bradley-Terry has no ties and leaves them out. Returns the value, its gradient by position and its slope in the tie
-    parameter.
+    Bradley-Terry has no ties and leaves them out. Returns the value, its gradient by position and its derivative in the
+    tie parameter.
     """
 
     def of_pairs(i: Int64s, j: Int64s) -> tuple[Floats, ...]:
-        """Return the negative log-likelihood of pairs, and its slopes in the lead and in the tie parameter."""
+        """Return the negative log-likelihood of pairs, and its derivatives in the margin and in the tie parameter."""
         tied = (tier[i] == tier[j]).astype(np.float64)
         with np.errstate(invalid="ignore"):  # scores may be NaN
             lead, none = score[i] - score[j], np.zeros(len(i))

@@ -1,7 +1,6 @@
-"""Hinge, squared hinge, rank regress and exponential losses in NumPy (twin of margins.cpp).
+"""Hinge, squared hinge, rank regress and exponential losses (NumPy reference of margins.cpp).
 
-Queries of ordinary size go through all pairs, all queries at once; a large one goes through the sorting or summing
-form by itself.
+Small queries enumerate their pairs, all queries at once; a large query uses an algorithm by sorting or cumulative sums.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def exponential_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) 
     """Sum e^-d over pairs: value and gradient by position."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
-        """Return the loss of pairs and its slope in the margin, along the tangent beyond ``_WIDEST``."""
+        """Return the loss of pairs and its derivative in the margin, along the tangent beyond ``_WIDEST``."""
         x = score[worse] - score[better]
         bounded = np.minimum(x, _WIDEST)
         power = np.exp(bounded)
@@ -67,7 +66,7 @@ def exponential_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats) 
 
 
 def exponential_hessian_product(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats) -> Floats:
-    """Multiply the second derivative of the exponential loss by a direction."""
+    """Return the Hessian of the exponential loss times a direction."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
         x = score[worse] - score[better]
@@ -121,7 +120,7 @@ def squared_hinge_terms(score: Floats, ptr: Int64s, tier: Int32s, weight: Floats
 def squared_hinge_hessian_product(
     score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, direction: Floats
 ) -> Floats:
-    """Multiply the (generalised) second derivative of the squared hinge loss by a direction."""
+    """Return the (generalised) Hessian of the squared hinge loss times a direction."""
 
     def of_pairs(better: Int64s, worse: Int64s) -> tuple[Floats, Floats]:
         violated = score[worse] - (score[better] - 1) > 0.0
@@ -145,7 +144,7 @@ def _over_queries(
 ) -> tuple[float, Floats]:
     """Sum value and gradient over queries: small ones by pairs, large ones by ``of_query`` (unless it returns None).
 
-    ``of_pairs`` returns the value of every pair and its slope in the margin; ``of_query`` value and gradient.
+    ``of_pairs`` returns the value of every pair and its derivative in the margin; ``of_query`` value and gradient.
     """
     value, gradient = 0.0, np.zeros(len(tier))
     by_pairs = np.diff(ptr) <= _LARGE
@@ -164,7 +163,7 @@ def _over_queries(
 
 
 def _odds(score: Floats) -> Floats | None:
-    """Return e^(score - midrange), or None if scores are so far apart that sums of them may overflow."""
+    """Return e^(score - midrange), or None if the scores are so far apart that sums may overflow."""
     low, high = float(score.min()), float(score.max())
     return None if high - low >= _WIDEST else np.exp(score - (low + (high - low) / 2))
 
@@ -187,9 +186,9 @@ def _violations(
     """Count the violated pairs (score_better - 1 < score_worse) of each position: (lost, lost_sum, won, won_sum).
 
     ``lost`` counts those where it is the better one, and ``lost_sum`` sums ``of_worse`` over their other positions;
-    ``won`` and ``won_sum`` (of ``of_better``) those where it is the worse one. The query is cut in two between tiers:
-    every pair across the cut is a preference, and sorted halves count them all at once. Then each side is cut, until
-    few enough pairs are left to look at all.
+    ``won`` and ``won_sum`` (of ``of_better``) those where it is the worse one. Divide and conquer: the query is split
+    between tiers, so every pair across the split is a preference, and a merge of the sorted halves counts them. Each
+    half is split again until few enough pairs remain to enumerate.
     """
     key = score - 1
     lost, lost_sum, won, won_sum = np.zeros((4, len(score)))

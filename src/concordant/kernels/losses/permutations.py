@@ -1,4 +1,4 @@
-"""The expected NDCG of a random order of few objects in NumPy (twin of permutations.cpp)."""
+"""Expected NDCG of a random order of a few objects (NumPy reference of permutations.cpp)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["expected_ndcg"]
 def expected_ndcg(score: Floats, queries: LabelledQueries, cutoff: int) -> tuple[float, Floats]:
     """Sum weight (1 - expected NDCG) over queries, with the gradient by position; ``cutoff`` 0 means the whole list.
 
-    An order that puts object d at place i has a probability proportional to e^(sum of score_d / log2(i + 1)). Queries
-    without a better and a worse object, or without any gain, add nothing. Time and memory grow with 2^n of the
+    The probability of an order with object d at rank i is proportional to e^(sum of score_d / log2(i + 1)). Queries
+    whose objects all have the same label, or without any gain, add nothing. Time and memory grow with 2^n of the
     largest query.
     """
     ptr, tier, label, _, weight = queries
@@ -37,8 +37,8 @@ def expected_ndcg(score: Floats, queries: LabelledQueries, cutoff: int) -> tuple
 def _expect(score: Floats, weights: Floats, gains: Floats) -> tuple[float, Floats]:
     """Return the mean, over all orders, of the sum of gains (place x object), and its gradient by score.
 
-    Sums run over the sets (bit masks) that fill the first places. ``ways`` is the log-sum over orders inside a set and
-    ``mean`` their mean gain; ``ahead`` and ``rest`` are the same for the orders of the places after the set.
+    Sums are over the sets (bit masks) in the first ranks. ``ways`` is the log-sum over orders within a set and ``mean``
+    their mean gain; ``ahead`` and ``rest`` are the same for the orders of the ranks after the set.
     """
     n = len(score)
     whole = np.arange(1 << n)

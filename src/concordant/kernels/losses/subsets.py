@@ -1,6 +1,6 @@
-"""Ordered partitions by maximum, minimum, geometric and harmonic mean in NumPy (twin of subsets.cpp).
+"""Ordered partitions by maximum, minimum, geometric and harmonic mean (NumPy reference of subsets.cpp).
 
-Stages of equal number, and chains of sets, are worked on side by side: queries and chains are columns.
+Stages with the same index, and chains of sets, are processed together: queries and chains are columns.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def extreme_partitions(
     log_spread: Floats,
     is_maximum: bool,
 ) -> tuple[Floats, Floats]:
-    """Return, by query, the loss of choosing tier after tier, if a set has the worth of its best or worst member.
+    """Return, by query, the loss of choosing tier after tier if the worth of a set is that of its best or worst member.
 
     Also returns the gradient. ``shrink[j]`` is M(j) / M(j + 1), where M(j) is the g-weighted number of sets of which an
     object is the extreme one when j others may join; ``log_spread[N]`` is the logarithm of the g-weighted number of all
@@ -80,21 +80,21 @@ def _extreme_stage(
 
 
 class _Columns(NamedTuple):
-    """Chains side by side, the longest first: row k of ``entry`` is the k-th object of the chains that have one."""
+    """Chains as columns, longest first: row k of ``entry`` is the k-th object of the chains that have one."""
 
     chain: Int64s
     size: Int64s
     start: Int64s
 
     def rows(self) -> Iterator[tuple[int, Int64s]]:
-        """Yield, for k = 0, 1, …, how many chains have a k-th object, and its place among all bytes."""
+        """Yield, for k = 0, 1, …, the number of chains with a k-th object, and its index among all bytes."""
         for k in range(int(self.size[0]) if len(self.size) else 0):
             active = int(np.searchsorted(-self.size, -k, side="left"))
             yield active, self.start[:active] + k
 
 
 def _columns(subsets: Subsets) -> _Columns:
-    """Sort chains by length, the longest first."""
+    """Sort chains by length, longest first."""
     size = subsets.end - subsets.begin
     chain = np.argsort(-size, kind="stable")
     start = np.cumsum(size) - size
@@ -111,7 +111,7 @@ def _spread(scores: Floats, subsets: Subsets) -> tuple[Floats, Int64s]:
 def gibbs_subsets(
     scores: Floats, subsets: Subsets, uniform: Floats, temperature: float, log_bias: Floats, is_harmonic: bool
 ) -> Bytes:
-    """Visit every object of every chain once (Gibbs): it joins the set with its probability given all others."""
+    """Do one Gibbs sweep: each object of each chain joins the set with its probability given all others."""
     score, start = _spread(scores, subsets)
     is_in = subsets.member.astype(bool)
     columns = _columns(subsets)
@@ -154,7 +154,7 @@ def _bias(log_bias: Floats, others: Int64s) -> Floats:
 
 
 def _sum_of_others(is_in: Bools, value: Floats, columns: _Columns, column: int, byte: int) -> float:
-    """Sum the members of a set except one, where subtracting that one from the total would lose all digits."""
+    """Sum the members of a set except one, without the cancellation of subtracting it from the total."""
     span = slice(int(columns.start[column]), int(columns.start[column] + columns.size[column]))
     inside = is_in[span].copy()
     inside[byte - span.start] = False
@@ -171,7 +171,7 @@ def metropolis_subsets(
     log_factorial: Floats,
     is_harmonic: bool,
 ) -> Bytes:
-    """Propose one set per chain, a uniform size, then a uniform set of that size; accept it or stay (Metropolis)."""
+    """Do one Metropolis step per chain: propose a uniform size, then a uniform set of that size; accept or stay."""
     member = subsets.member
     if not len(member):
         return member.copy()

@@ -1,4 +1,4 @@
-"""Kendall and Kemeny distances in NumPy (twin of distance.cpp)."""
+"""Kendall and Kemeny distances (NumPy reference of distance.cpp)."""
 
 from __future__ import annotations
 

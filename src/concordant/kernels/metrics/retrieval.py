@@ -1,4 +1,4 @@
-"""Retrieval metrics in NumPy (twin of retrieval.cpp): lists reduced to their positives, then sums per query."""
+"""Retrieval metrics (NumPy reference of retrieval.cpp): sums over the positive labels of each query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def evaluate_lists(
     table: Floats,
     skip_unjudged: bool,
 ) -> Floats:
-    """Return the values (queries x metrics) of lists of labels, best first; NaN is unjudged.
+    """Return the metrics (queries x metrics) of ranked lists of labels, best first; NaN is unjudged.
 
     ``judged_label`` holds all labels of each query, also of documents that were not retrieved.
     """
@@ -49,7 +49,7 @@ def evaluate_lists(
 
 
 def evaluate_scores(score: Floats, label: Floats, ptr: Int64s, table: Floats, skip_unjudged: bool) -> Floats:
-    """Return the values (queries x metrics) from scores and labels in input order, grouped by ``ptr``."""
+    """Return the metrics (queries x metrics) of scores and labels in input order, grouped by ``ptr``."""
     query = segment_of(ptr)
     order = np.lexsort((-score, query))
     return evaluate_lists(label[order], ptr, label, ptr, table, skip_unjudged)
@@ -69,7 +69,7 @@ def join_labels(
 
 
 def group_keys(keys: Int64s) -> tuple[Int64s, Int64s]:
-    """Return (place, ptr): where each row goes so that equal keys are adjacent, groups in order of first appearance.
+    """Return (place, ptr): the target index of each row so that equal keys are adjacent, in order of first appearance.
 
     Rows of a group stay in input order. ``place`` is empty if the rows are grouped already.
     """
@@ -128,7 +128,7 @@ def _values(row: Floats, retrieved: _Positives, ideal: _Positives, length: Int64
 
 
 def _binary(measure: Measure, retrieved: _Positives, relevant: Floats, places: int | Int64s) -> Floats:
-    """Return a metric of relevant or not; ``places`` is the cutoff or the length of the list."""
+    """Return a metric of binary relevance; ``places`` is the cutoff or the length of the list."""
     nth = _count_within(retrieved.query) + 1
     if measure is Measure.AVERAGE_PRECISION:
         return retrieved.sum(nth / retrieved.position) / _not_zero(relevant)

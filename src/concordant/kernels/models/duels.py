@@ -1,4 +1,4 @@
-"""Duels and the score models fitted to them, in NumPy (twin of duels.cpp)."""
+"""Duels and the score models fitted to them (NumPy reference of duels.cpp)."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def ballot_slopes(
 ) -> tuple[Floats, Floats]:
     """Return derivatives of the log-likelihood of single ballots, all pairs of a ballot together.
 
-    By entry in its item's score, by ballot in the advantage and the tie parameter. A pair is weighted by the difference
-    of its levels (or 1); pairs inside the last tier of an open ballot do not count. ``level`` and ``shown`` may be
-    empty.
+    They are by entry (in its item's score) and by ballot (in the position bias and the tie parameter). A pair is
+    weighted by the difference of its levels (or 1); pairs within the last tier of an open ballot do not count.
+    ``level`` and ``shown`` may be empty.
     """
     _, instance, indptr, slot, tier, _, is_open = ballots
     size = np.diff(indptr)
@@ -120,7 +120,7 @@ class _Batch:
     """The likelihood of n instances of m candidates each; see the class DuelLikelihood of duels.cpp."""
 
     def __init__(self, rows: DuelRows, owner: Int64s, shape: tuple[int, int], link: int, has_order: bool) -> None:
-        """Parameters of an instance are m scores, then the advantage and the tie parameter if the model has them."""
+        """Set up the parameters of an instance: m scores, then position bias and tie parameter if present."""
         self.rows, self.owner, self.link = rows, owner, link
         self.n, self.m = shape
         self.has_order, self.has_tie = has_order, links.has_tie_parameter(link)
@@ -129,7 +129,7 @@ class _Batch:
         self.is_concave = link != links.RAO_KUPPER
 
     def extras(self) -> dict[str, int]:
-        """Return the columns of the advantage and the tie parameter, if there are any."""
+        """Return the columns of the position bias and the tie parameter, if the model has them."""
         places = {"advantage": self.m if self.has_order else -1, "tie": self.size - 1 if self.has_tie else -1}
         return {name: column for name, column in places.items() if column >= 0}
 
@@ -164,7 +164,7 @@ class _Batch:
         return np.concatenate(parts, axis=1)
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the Hessian there; if not exact, without the negative part of the tie parameter's bend."""
+        """Return the negative Hessian there; if not exact, without the negative part of the tie parameter's bend."""
         m, terms, order = self.m, self.terms, self.rows.order
         hessian = np.zeros((self.n, self.size, self.size))
         cell = (self.owner * m + self.rows.first) * m + self.rows.second

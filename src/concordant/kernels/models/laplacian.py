@@ -1,4 +1,4 @@
-"""Matrices of differences, dense or as products alone, in NumPy (twin of laplacian.cpp)."""
+"""Weighted graph Laplacians, dense or as matrix-vector products (NumPy reference of laplacian.cpp)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["laplacian", "laplacian_product", "matrix_product", "sign_sums"]
 
 
 def laplacian(first: Int32s, second: Int32s, weight: Floats, size: int) -> Floats:
-    """Return the dense matrix of sum_r weight[r] (e_i - e_j)(e_i - e_j)'."""
+    """Return the dense Laplacian sum_r weight[r] (e_i - e_j)(e_i - e_j)'."""
     between = np.bincount(first.astype(np.int64) * size + second, weight, size * size).reshape(size, size)
     between = between + between.T
     return np.asarray(np.diag(between.sum(axis=1)) - between)
@@ -27,14 +27,12 @@ def laplacian_product(first: Int32s, second: Int32s, weight: Floats, x: Floats) 
 
 
 def matrix_product(matrix: Floats, x: Floats) -> Floats:
-    """Return a dense matrix times few columns."""
+    """Return a dense matrix times a few columns."""
     return np.asarray(matrix @ x)
 
 
 def sign_sums(first: Int32s, second: Int32s, root: Floats, bits: AnyArray, n_slots: int) -> Floats:
-    """Return 64 columns of sums by slot: a row adds root or -root, by its bits, to its first slot, and minus that
-    to its second.
-    """
+    """Return 64 columns of sums by slot: row r adds ±root[r] to its first slot and the opposite to its second."""
     columns = []
     for c in range(64):
         value = np.where(bits >> np.uint64(c) & np.uint64(1), -root, root)

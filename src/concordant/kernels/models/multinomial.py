@@ -1,4 +1,4 @@
-"""The multinomial preference model in NumPy (twin of multinomial.cpp)."""
+"""Multinomial preference models (NumPy reference of multinomial.cpp)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _ScoreProblem:
         self.scale = float(np.sqrt(net @ net))
 
     def value(self, s: Floats) -> tuple[float, Floats]:
-        """Return value and gradient at scores s; keep terms for ``multiply``. All sums are scaled against overflow."""
+        """Return value and gradient at scores s; keep terms for ``multiply``. All sums are scaled to avoid overflow."""
         theta, high, low = self.theta[:, None], s.max(), s.min()
         self.up, self.down = np.exp(theta * (s - high)), np.exp(theta * (low - s))
         self.A, self.C = self.up.sum(1), self.down.sum(1)
@@ -59,7 +59,7 @@ class _ScoreProblem:
 
 
 class _VarianceProblem:
-    """The same over u = (scores s, log-variances log g), with x = (s_i - s_j) / (g_i + g_j) for every pair."""
+    """The same objective over u = (scores s, log-variances log g), with x = (s_i - s_j) / (g_i + g_j) by pair."""
 
     def __init__(
         self, net: Floats, m: int, theta: Floats, share: Floats, prior: float, centre: float, is_learning: bool
@@ -91,8 +91,8 @@ class _VarianceProblem:
     def value(self, u: Floats) -> tuple[float, Floats]:
         """Return value and gradient at u; keep terms for ``multiply``.
 
-        By pair, ``slack`` is the derivative of the loss in x and ``even`` the second derivative without that of log Z's
-        square, which is of low rank: ``low_rank`` holds the gradient of log Z of every adherence group.
+        By pair, ``slack`` is the derivative of the loss in x and ``even`` the diagonal part of the second derivative;
+        the remaining part has low rank: ``low_rank`` holds the gradient of log Z of every adherence group.
         """
         self.set_pairs(u)
         largest = float(np.abs(self.x).max(initial=0.0))
@@ -129,7 +129,7 @@ class _VarianceProblem:
 
 
 def _step_within(problem: _Problem, gradient: Floats, radius: float, accuracy: float) -> tuple[Floats, float]:
-    """Minimise the quadratic model approximately inside the trust region (Steihaug): (step, predicted decrease)."""
+    """Minimise the quadratic model approximately in the trust region (Steihaug): (step, predicted decrease)."""
     step, hessian_step, residual = np.zeros_like(gradient), np.zeros_like(gradient), -gradient
     direction = residual
     rr = float(residual @ residual)
@@ -206,7 +206,7 @@ def fit_mpm_variances(
     is_learning: bool,
     tolerance: float,
 ) -> MPMFit:
-    """Fit scores and, if learning, log-variances of every instance; ``net`` is per pair, as ``net_pairs`` gives it."""
+    """Fit scores and, if learning, log-variances of every instance; ``net`` is by pair (see ``net_pairs``)."""
 
     def problem(q: int, slots: slice, theta: Floats, share: Floats) -> _Problem:
         pairs, m = net[pair_ptr[q] : pair_ptr[q + 1]], slots.stop - slots.start

@@ -1,6 +1,7 @@
-"""Stagewise choice in NumPy (twin of stages.cpp).
+"""Stagewise choice: Plackett-Luce models (NumPy reference of stages.cpp).
 
-``mark`` says what starts at an entry: 1 a tier that is chosen, 2 the rest (nothing more is chosen), 0 the tier goes on.
+``mark`` is what starts at an entry: 1 a chosen tier, 2 the rest (nothing more is chosen), 0 nothing (the tier
+continues).
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ ENTRIES_AT_ONCE = 16_384
 def stage_sums(stages: StageRows, worth: Floats) -> tuple[float, Floats, Floats]:
     """Return (value, gain, rate) of all stages; for tiers of one item the caller adds value and gain.
 
-    ``rate`` of a slot is the sum of weight / remaining worth over the stages it remains in; ``gain`` the sum of
-    weight / tier worth over the chosen tiers of several items that hold it.
+    ``rate`` of a slot is the sum of weight / remaining worth over the stages it remains in; ``gain`` the sum of weight
+    / tier worth over the chosen tiers of several items that contain it.
     """
     indptr, slot, mark, weight = stages
     rate, value = np.zeros(len(worth)), 0.0
@@ -54,7 +55,7 @@ def stage_sums(stages: StageRows, worth: Floats) -> tuple[float, Floats, Floats]
 def stage_rates(indptr: Int64s, slot: Int32s, draw: Floats, worth: Floats) -> Floats:
     """Return, by slot, the sum of draw / remaining worth over all entries up to its own, in every ballot.
 
-    Gibbs sampling adds this to the rate of a worth's gamma distribution; ``draw`` is a gamma draw by entry.
+    Gibbs sampling adds this to the rate of the gamma distribution of a worth; ``draw`` is a gamma draw by entry.
     """
     rate = np.zeros(len(worth))
     for _, entries in _equal_lengths(indptr, len(worth)):
@@ -70,9 +71,7 @@ def stage_hessian(stages: StageRows, worth: Floats) -> Floats:
 
 
 def stage_product(stages: StageRows, worth: Floats, rate: Floats, x: Floats) -> Floats:
-    """Return the matrix of ``stage_hessian`` times the columns of ``x``; ``rate`` is that of ``stage_sums`` less
-    gain.
-    """
+    """Return ``stage_hessian`` times the columns of ``x``; ``rate`` is rate minus gain of ``stage_sums``."""
     worth_x = worth[:, None] * x
     product = rate[:, None] * worth_x
     for ballots, entries in _equal_lengths(stages.indptr, len(worth)):
@@ -120,7 +119,7 @@ class _One:
     """The likelihood of the stages of one instance; see the class StageLikelihood of stages.cpp."""
 
     def __init__(self, stages: StageRows, m: int) -> None:
-        """Count, for every item, the weight of the tiers that hold it alone (``wins``), and of all chosen tiers."""
+        """Sum, for every item, the weight of the tiers that contain only it (``wins``), and of all chosen tiers."""
         indptr, slot, mark, weight = stages
         self.stages, self.m, self.size = stages, m, m
         chosen = np.flatnonzero(mark == CHOSEN)
@@ -139,7 +138,7 @@ class _One:
         return np.zeros((1, self.m))
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the log-likelihood at scores, and keep what the derivatives need."""
+        """Return the log-likelihood at scores, and store the terms for the derivatives."""
         above = point[0] - point[0].max()
         self.worth = np.exp(np.maximum(above, MIN_LOG_WORTH))
         value, self.gain, self.rate = stage_sums(self.stages, self.worth)
@@ -149,13 +148,13 @@ class _One:
         return np.asarray(self.wins + self.worth * (self.gain - self.rate))[None]
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return minus the Hessian, or without the tied tiers a bound that is never indefinite."""
+        """Return the negative Hessian, or without the tied tiers a positive semi-definite bound."""
         remaining, tied = _curvatures(self.stages, self.worth)
         return np.asarray(remaining - tied if is_exact else remaining)[None]
 
 
 def _curvatures(stages: StageRows, worth: Floats) -> tuple[Floats, Floats]:
-    """Return minus the Hessian of the remaining worths, and the part that tiers of several items subtract from it."""
+    """Return the negative Hessian of the remaining worths, and the part that tiers of several items subtract."""
     indptr, slot, mark, weight = stages
     m = len(worth)
     # With R_k the worth remaining at stage k: H_ij = -w_i w_j sum of weight / R_k² over the stages both remain in, plus
@@ -210,7 +209,7 @@ def _equal_lengths(indptr: Int64s, n_slots: int) -> Iterator[tuple[AnyArray, Int
 
 
 def _tied_tiers(indptr: Int64s, mark: Bytes, weight: Floats) -> tuple[Int64s, Int64s, Floats]:
-    """Return start, end and weight of the chosen tiers that hold several items."""
+    """Return start, end and weight of the chosen tiers with several items."""
     starts = np.flatnonzero(mark)
     if len(starts) == len(mark):
         return starts[:0], starts[:0], np.zeros(0)

@@ -1,4 +1,4 @@
-"""Which items can be compared, and how sure a rank is, in NumPy (twin of standing.cpp)."""
+"""Connected components of comparisons, rank bounds and P(best) (NumPy reference of standing.cpp)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["best_chances", "duel_groups", "rank_bounds"]
 def duel_groups(
     first: Int32s, second: Int32s, won: Floats, lost: Floats, tied: Floats, n_slots: int
 ) -> tuple[Int32s, Int32s]:
-    """Return, for every slot, the group of items connected by comparisons, and that connected by wins both ways.
+    """Return, for every slot, the component connected by comparisons, and the one connected by wins both ways.
 
     These are the weakly and the strongly connected components; a tie is a win both ways.
     """
@@ -32,7 +32,7 @@ def duel_groups(
 
 
 def rank_bounds(slot_ptr: Int64s, score: Floats, covariance: Floats, critical: Floats) -> tuple[Int32s, Int32s]:
-    """Return the best and worst rank (rank_low, rank_high) consistent with the differences that are significant.
+    """Return the best and worst rank (rank_low, rank_high) consistent with the significant differences.
 
     A difference is significant if it exceeds ``critical`` standard errors.
     """
@@ -48,7 +48,7 @@ def rank_bounds(slot_ptr: Int64s, score: Floats, covariance: Floats, critical: F
 
 
 def best_chances(slot_ptr: Int64s, score: Floats, covariance: Floats, draws: Floats, reach: float) -> Floats:
-    """Return how often each item is best over normal draws, of those within ``reach`` standard errors of the first."""
+    """Return the share of normal draws in which each item within ``reach`` standard errors of the first is best."""
     chance = np.zeros(len(score))
     for span, (block,) in blocks_of(slot_ptr, covariance):
         own_score = score[span]

@@ -1,7 +1,7 @@
-"""Ratings that follow the games one after the other, in Python and NumPy (twin of streams.cpp).
+"""Sequential ratings (Elo, TrueSkill), updated after each game (NumPy reference of streams.cpp).
 
-Asked for a trail, they also return what every entry stood at after its ballot, NaN where nothing was played; else an
-empty array.
+If a trail is requested, they also return the rating of every entry after its ballot, NaN if no game was played;
+otherwise an empty array.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ def trueskill_stream(
     """Return (mean, standard deviation) of every skill after all games, and the trails of both.
 
     The sides of a game are its items or, if ``team`` numbers the side of every entry inside its ballot in order of
-    appearance, teams, whose performance is the sum of their members'. Every side meets the next one, as a draw inside a
-    tier and a win across; the last named side beats each of an open tier. With ``all_pairs`` it draws with all of its
-    own tier and beats all of the next.
+    appearance, teams, whose performance is the sum of their members' performances. Every side meets the next one, with
+    a draw within a tier and a win across tiers; the last named side beats each of an open tier. With ``all_pairs`` it
+    draws with all of its own tier and beats all of the next.
     """
     n_slots = int(ballots.slot_ptr[-1])
     mu, sd = np.full(n_slots, float(mean)), np.full(n_slots, float(sigma))
@@ -113,7 +113,7 @@ def _empty_trail(ballots: Ballots, has_trail: bool) -> Floats:
 
 
 def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]:
-    """Walk the ballots in order; a ballot of weight 2.5 is played three times, the last one counting half."""
+    """Iterate over the ballots in order; a ballot of weight 2.5 is played three times, the last one with weight 1/2."""
     bounds = indptr.tolist()
     for b, left in enumerate(weight.tolist()):
         if bounds[b + 1] - bounds[b] < 2:
@@ -124,7 +124,7 @@ def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]
 
 
 def _chain(tier: list[int], is_open: bool) -> list[Meeting]:
-    """Return the meetings of neighbours; the last named side beats each side of an open tier."""
+    """Return the matches of neighbours; the last named side beats each side of an open tier."""
     factors: list[Meeting] = []
     first_open = tier.index(tier[-1]) if is_open else len(tier)
     for k in range(1, len(tier)):
@@ -136,7 +136,7 @@ def _chain(tier: list[int], is_open: bool) -> list[Meeting]:
 
 
 def _all_pairs(tier: list[int], is_open: bool) -> list[Meeting]:
-    """Return the meetings of all sides in the same or in neighbouring tiers."""
+    """Return the matches of all sides in the same or in neighbouring tiers."""
     level = np.unique(tier, return_inverse=True)[1].tolist()
     named = [k for k in range(len(tier)) if not (is_open and level[k] == level[-1])]
     return [(i, j, level[i] == level[j]) for i in named for j in range(i + 1, len(tier)) if level[j] - level[i] <= 1]
@@ -196,14 +196,14 @@ def _normal(x: float) -> float:
 
 
 def _win_moments(t: float) -> tuple[float, float]:
-    """Return TrueSkill's v and w of a win: how a truncated normal shifts the mean and shrinks the variance."""
+    """Return TrueSkill's v and w of a win: the mean shift and variance reduction of a truncated normal."""
     mass = _normal(t)
     v = _density(t) / mass if mass > 1e-300 else -t
     return v, min(1.0, max(0.0, v * (v + t)))
 
 
 def _draw_moments(t: float, e: float) -> tuple[float, float]:
-    """Return TrueSkill's v and w of a draw: the difference stays within e of 0, t is its standardised mean."""
+    """Return TrueSkill's v and w of a draw: the difference is within e of 0, t is its standardised mean."""
     far, sign = abs(t), -1.0 if t < 0 else 1.0
     mass = _normal(e - far) - _normal(-e - far)
     if mass < 1e-300 or e <= 0:

@@ -1,4 +1,4 @@
-"""What pairs cost, and what follows from the sign of a pair, in NumPy (twin of costs.cpp)."""
+"""Costs of pairs, and majorities (NumPy reference of costs.cpp)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["count_majorities", "majority_chances", "net_costs", "pair_costs", "t
 
 
 def pair_costs(slot_ptr: Int64s, wins: Floats, ties: Floats, unit: Floats) -> tuple[Floats, Floats]:
-    """Return the costs of putting row before column, and of tying them, in whole units of each instance."""
+    """Return the costs of ranking row before column, and of tying them, in integer units of each instance."""
     before, tied = np.empty_like(wins), np.empty_like(wins)
     for q, (_, (won, level, first, second)) in enumerate(blocks_of(slot_ptr, wins, ties, before, tied)):
         first[:] = np.rint((won.T + level / 2) * (1 / unit[q]))
@@ -22,7 +22,7 @@ def pair_costs(slot_ptr: Int64s, wins: Floats, ties: Floats, unit: Floats) -> tu
 
 
 def net_costs(ptr: Int64s, before: Floats) -> Floats:
-    """Return, for every item, the cost of putting all others before it minus that of putting it before all others."""
+    """Return, for every item, the cost of ranking it last minus the cost of ranking it first."""
     net = np.zeros(int(ptr[-1]))
     for span, (cost,) in blocks_of(ptr, before):
         net[span] = cost.sum(axis=0) - cost.sum(axis=1)
@@ -30,7 +30,7 @@ def net_costs(ptr: Int64s, before: Floats) -> Floats:
 
 
 def majority_chances(ptr: Int64s, before: Floats) -> Floats:
-    """Return 1 where putting row before column costs less than behind it, 0 where more, 1/2 where the same."""
+    """Return 1 if ranking row before column costs less than the reverse, 0 if more, 1/2 if the same."""
     chance = np.empty_like(before)
     for _, (cost, block) in blocks_of(ptr, before, chance):
         block[:] = (1 + np.sign(cost.T - cost)) / 2
@@ -38,7 +38,7 @@ def majority_chances(ptr: Int64s, before: Floats) -> Floats:
 
 
 def count_majorities(slot_ptr: Int64s, wins: Floats) -> tuple[Floats, Floats]:
-    """Return, for every slot, how many others it defeats by majority, and with how many it draws."""
+    """Return, for every slot, the number of others it defeats by majority, and the number it ties with."""
     defeats, draws = np.zeros((2, int(slot_ptr[-1])))
     for span, (won,) in blocks_of(slot_ptr, wins):
         defeats[span] = (won > won.T).sum(axis=1)
@@ -47,7 +47,7 @@ def count_majorities(slot_ptr: Int64s, wins: Floats) -> tuple[Floats, Floats]:
 
 
 def take_blocks(ptr: Int64s, matrix: Floats, item: Int64s, block_ptr: Int64s) -> Floats:
-    """Return the square matrices of blocks of items, flat, one after the other; a block has items of one problem."""
+    """Return the square submatrices of blocks of items, stored flat; a block has items of one problem."""
     blocks = [item[start:stop] for start, stop in pairwise(block_ptr.tolist())]
     squares = [square for _, (square,) in blocks_of(ptr, matrix)]
     problem = np.searchsorted(ptr, [block[0] for block in blocks], side="right") - 1

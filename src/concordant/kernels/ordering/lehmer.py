@@ -1,4 +1,4 @@
-"""Lehmer codes in NumPy (twin of lehmer.cpp)."""
+"""Lehmer codes (NumPy reference of lehmer.cpp)."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def lehmer_encode(order: Int32s) -> Int32s:
 
 
 def lehmer_decode(ptr: Int64s, code: Int64s) -> Int64s:
-    """Return the items best first for the codes of every problem: item x goes in front of code(x) earlier ones."""
+    """Return the items best first for the codes of every problem: item x is inserted before code(x) earlier items."""
     orders = []
     for start, stop in pairwise(ptr.tolist()):
         order: list[int] = []

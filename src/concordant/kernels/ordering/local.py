@@ -1,4 +1,4 @@
-"""Local search for consensus rankings in NumPy (twin of local.cpp)."""
+"""Local search for consensus rankings (NumPy reference of local.cpp)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ __all__ = ["search_orders", "search_weak_orders"]
 
 
 def search_orders(ptr: Int64s, before: Floats, order: Int64s, draw: Floats) -> Int64s:
-    """Improve each order by moving single items; then shake it once per row of draws, keeping what is not worse.
+    """Improve each order by moving single items; then perturb it once per row of draws, unless that is worse.
 
-    A row holds pairs of numbers in [0, 1): which place to move, and where to.
+    A row holds pairs of numbers in [0, 1): the position to move from, and the one to move to.
     """
     result = np.empty_like(order)
     for span, (cost,) in blocks_of(ptr, before):
@@ -48,7 +48,7 @@ def _move(margin: Floats, order: list[int], start: int, to: int) -> float:
 def _improve(margin: Floats, order: list[int]) -> tuple[list[int], float]:
     """Move items to their best places until no single move lowers the cost; return order and change of cost.
 
-    ``margin`` is what a pair costs as (row, column) minus what it costs reversed.
+    ``margin`` is the cost of a pair as (row, column) minus its cost reversed.
     """
     m, change, quiet, place = len(order), 0.0, 0, 0
     while quiet < m:
@@ -70,7 +70,7 @@ def _improve(margin: Floats, order: list[int]) -> tuple[list[int], float]:
 
 
 def search_weak_orders(ptr: Int64s, before: Floats, tied: Floats, tier: Int64s, draw: Floats) -> Int64s:
-    """Improve each ranking with ties by moving single items into a tier or between tiers; shake and keep as above."""
+    """Improve each ranking with ties by moving single items into or between tiers; perturb as in ``search_orders``."""
     result = np.empty_like(tier)
     for span, (cost, tie) in blocks_of(ptr, before, tied):
         best, _ = _improve_weak(cost, tie, tier[span].copy())
@@ -91,7 +91,7 @@ def search_weak_orders(ptr: Int64s, before: Floats, tied: Floats, tier: Int64s, 
 
 
 def _place_costs(cost: Floats, tie: Floats, tier: Int64s, item: int) -> Floats:
-    """Return the cost of an item at every place: 2t is a new tier before tier t, 2t + 1 is tier t itself."""
+    """Return the cost of an item at every place: 2t is a new tier before tier t, 2t + 1 is tier t."""
     count = int(tier.max()) + 1
     others = np.arange(len(tier)) != item
     ahead, level, behind = (

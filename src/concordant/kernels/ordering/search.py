@@ -1,8 +1,8 @@
-"""Searching for consensus orders in NumPy (twin of search.cpp).
+"""Exact and heuristic search for consensus orders (NumPy reference of search.cpp).
 
-Problem q owns items ptr[q]:ptr[q + 1] and a square block of the flat matrices: ``before`` at (i, j) is what putting i
-before j costs, ``tied`` what tying them costs. Costs are whole numbers held in floats, so sums are exact. An empty
-``tied`` means that ties are not allowed. Items inside a problem are numbered from 0, except in ``split_blocks``.
+Problem q owns items ptr[q]:ptr[q + 1] and a square block of the flat matrices: ``before`` at (i, j) is the cost of
+ranking i before j, ``tied`` that of tying them. Costs are integers stored as floats, so sums are exact. An empty
+``tied`` means that ties are not allowed. Items of a problem are numbered from 0, except in ``split_blocks``.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ __all__ = [
 def split_blocks(ptr: Int64s, before: Floats, tied: Floats, start: Int64s) -> tuple[Int64s, Int64s]:
     """Split every problem into blocks that can be ordered separately: (items in order, where blocks start).
 
-    An item leads to another unless putting the other first has the lowest cost; blocks are the strongly connected
-    components, in an order that follows the leads and, where that leaves a choice, ``start``. Items are numbered
-    through.
+    The graph has an edge from an item to another unless ranking the other first has the lowest cost. Blocks are its
+    strongly connected components in topological order, with ``start`` to break ties. Items are numbered over all
+    problems.
     """
     from scipy.sparse.csgraph import connected_components
 
@@ -124,10 +124,10 @@ def best_weak_orders(ptr: Int64s, before: Floats, tied: Floats) -> tuple[Int64s,
 
 
 def pivot_orders(ptr: Int64s, chance: Floats, priority: Floats, draw: Floats) -> Int64s:
-    """Sort around pivots (quicksort), the item of lowest priority first; one order per row of priorities.
+    """Sort by quicksort with the item of lowest priority as pivot; one order per row of priorities.
 
-    An item goes left of the pivot if its chance to be before it exceeds the number drawn for the pair. Without draws
-    (no columns) it goes left above one half, and at one half if it is numbered first.
+    An item goes left of the pivot if its probability of preceding it exceeds the number drawn for the pair. Without
+    draws (no columns) it goes left above one half, and at one half if it has the smaller number.
     """
     orders = np.zeros(priority.shape, np.int64)
     offset = 0
@@ -158,7 +158,7 @@ def _pivot(items: Int64s, priority: Floats, left: Bools) -> Int64s:
 
 
 def insertion_orders(ptr: Int64s, before: Floats, sequence: Int64s) -> Int64s:
-    """Insert items in each sequence at the end; each rises while the majority prefers it to the one above."""
+    """Insert the items of each sequence at the end; each moves up while the majority prefers it to the item above."""
     orders = np.zeros(sequence.shape, np.int64)
     for span, (cost,) in blocks_of(ptr, before):
         for r in range(len(sequence)):
@@ -167,7 +167,7 @@ def insertion_orders(ptr: Int64s, before: Floats, sequence: Int64s) -> Int64s:
 
 
 def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_greedy: bool) -> Int64s:
-    """Join neighbours of each order into tiers at lowest cost: exactly, or greedily from the top."""
+    """Merge neighbours of each order into tiers at lowest cost: exactly, or greedily from the top."""
     tier = np.zeros(len(order), np.int64)
     for span, (cost, tie) in blocks_of(ptr, before, tied):
         own_order = order[span]
@@ -201,8 +201,8 @@ def violated_triangles(
 ) -> tuple[Int32s, Int32s, Int32s]:
     """Find triples with x(i, j) + x(j, k) - x(i, k) > 1 + tolerance: (i, j, k), the most violated first.
 
-    Each pair stands in at most ``per_pair`` of them. With x(i, j) + x(j, i) = 1 (``is_cyclic``) the three turns of a
-    cycle are one: only the turn that starts with the least item is listed. i runs from ``begin`` to before ``end``.
+    Each pair is in at most ``per_pair`` of them. With x(i, j) + x(j, i) = 1 (``is_cyclic``) the three rotations of a
+    cycle are equivalent: only the one that starts with the smallest item is listed. i is in ``range(begin, end)``.
     """
     n = len(x)
     violated: list[tuple[float, int, int, int]] = []

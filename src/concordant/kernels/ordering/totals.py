@@ -1,4 +1,4 @@
-"""What rankings cost, in NumPy (twin of totals.cpp)."""
+"""Total costs of rankings (NumPy reference of totals.cpp)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ranking_totals(ptr: Int64s, before: Floats, tied: Floats, tier: Int64s) -> F
 
 
 def ballot_totals(ballots: Ballots, before: Floats, tied: Floats) -> Floats:
-    """Return the cost of every ballot as the consensus of its instance; items it leaves out are one last tier."""
+    """Return the cost of every ballot as the consensus of its instance; missing items are tied last."""
     totals = np.zeros(len(ballots.weight))
     blocks = blocks_of(ballots.slot_ptr, before, tied)
     for (_, (cost, tie)), (_, own_ballots, tier) in zip(blocks, tier_tables(ballots), strict=True):
@@ -29,7 +29,7 @@ def ballot_totals(ballots: Ballots, before: Floats, tied: Floats) -> Floats:
 
 
 def _totals(tier: AnyArray, cost: Floats, tie: Floats) -> Floats:
-    """Return the cost of each ranking (rows of tiers), summed over pairs: of the order or of the tie."""
+    """Return the cost of each ranking (rows of tiers): the sum over pairs of the cost of their order or tie."""
     totals = np.zeros(len(tier))
     for i in range(tier.shape[1] - 1):
         tier_i, rest = tier[:, i : i + 1], tier[:, i + 1 :]

@@ -1,4 +1,4 @@
-"""Tables in Arrow memory through ctypes and NumPy (twin of arrow.cpp)."""
+"""Read tables in Arrow memory through ctypes (NumPy reference of arrow.cpp)."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _child(array: Any, column: int) -> Any:
 
 
 def _check_shape(array: Any, n_buffers: int) -> None:
-    """Reject an Arrow array with a length, offset or buffers that cannot be."""
+    """Reject an Arrow array with an invalid length, offset or buffer count."""
     if not (0 <= array.length <= 1 << 56 and 0 <= array.offset <= 1 << 56):
         raise ValueError("its length or offset is out of range")
     is_short = array.n_buffers < n_buffers or (n_buffers > 0 and not array.buffers)
@@ -223,7 +223,7 @@ def _texts(array: Any, form: str) -> list[bytes | None]:
 
 
 def _view_text(array: Any, view: Int32s, sizes: list[int], row: int) -> bytes:
-    """Return the text of a view: inside the view up to 12 bytes, else a part of one of the data buffers."""
+    """Return the text of a view: inline up to 12 bytes, otherwise a part of one of the data buffers."""
     size, _, buffer, offset = view.tolist()
     if 0 <= size <= 12:
         return view.tobytes()[4 : 4 + size]

@@ -1,4 +1,4 @@
-"""Text files of fields to arrays in plain Python and NumPy (twin of fields.cpp)."""
+"""Parse text files of fields into arrays (NumPy reference of fields.cpp)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PrefLib text to arrays in plain Python and NumPy (twin of orders.cpp)."""
+"""Parse PrefLib text into arrays (NumPy reference of orders.cpp)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ BAD_COUNT, BAD_ORDER = 1, 2
 def parse_orders(data: Bytes, separator: int) -> PrefLibOrders:
     """Read ``# KEY: value`` lines and ``count: 3,{1,2},4`` lines.
 
-    The summary holds: whether alternatives are numbered 1, 2, …; whether all have names of their own; whether an order
+    The summary holds: whether alternatives are numbered 1, 2, …; whether all have distinct names; whether an order
     names one twice; whether no order has ties; whether every count is positive; the sum of counts, at most 2^63 - 1;
-    the shortest order; the most tiers; the lowest and the highest alternative named.
+    the length of the shortest order; the maximum number of tiers; the lowest and the highest alternative named.
     """
     heads, names, rows, bad = list[tuple[int, int]](), list[tuple[int, int, int]](), list[tuple[int, int, int]](), []
     ptr, item, tier = [0], list[int](), list[int]()

@@ -1,4 +1,4 @@
-"""Rows to ballots, ballots to slots, scores to order in NumPy (twin of rows.cpp)."""
+"""Convert rows to ballots, ballots to slots, and scores to ranks (NumPy reference of rows.cpp)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def group_rows(instance: Int32s, agent: Int32s, values: Floats) -> tuple[Int64s,
 def assign_slots(
     instance_of_ballot: Int32s, indptr: Int64s, item: Int32s, n_instances: int, n_items: int
 ) -> tuple[Int64s, Int32s, Int64s]:
-    """Return the candidates of every instance in order of first appearance (slot_ptr, slot_item), entry slots."""
+    """Return the candidates of every instance in order of first appearance (slot_ptr, slot_item), and entry slots."""
     instance = np.repeat(instance_of_ballot, np.diff(indptr)).astype(np.int64)
     key = instance * max(n_items, 1) + item
     distinct, first, inverse = np.unique(key, return_index=True, return_inverse=True)

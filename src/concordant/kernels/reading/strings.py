@@ -1,4 +1,4 @@
-"""Labels to codes in plain Python and NumPy (twin of strings.cpp)."""
+"""Encode labels as integers (NumPy reference of strings.cpp)."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def encode_lists(lists: list[Any]) -> LabelLists:
 def fuse_lists(lists: list[Any], weight: Floats, k: float) -> tuple[list[str], Floats, bool]:
     """Fuse lists of str, best first, by reciprocal rank fusion: (labels by first appearance, scores, whether valid).
 
-    List b adds ``weight[b] / (k + place)``. Invalid are members that are not lists or tuples, elements that are not
-    str, and an item twice in a list.
+    List b adds ``weight[b] / (k + place)``. The input is invalid if a member is not a list or tuple, an element is not
+    a str, or an item is repeated in a list.
     """
     score: dict[str, float] = {}
     for list_weight, members in zip(weight.tolist(), lists, strict=True):

@@ -1,15 +1,15 @@
-"""How strong a prior should be, from the data themselves.
+"""Choose the strength of a prior by marginal likelihood (empirical Bayes).
 
-The evidence of a prior is the chance of the data under it, all scores averaged out. Too weak a prior allows scores that
-the data then rule out, too strong a one forbids those they ask for; in between lies its maximum. By Laplace's
-approximation, with the log-posterior ``f`` at its maximum and the matrix ``A`` of its negative Hessian there,
+The evidence (marginal likelihood) of a prior is the probability of the data under it, with the scores integrated out.
+By Laplace's approximation, with the log-posterior ``f`` at its maximum and the matrix ``A`` of its negative Hessian
+there,
 
     log evidence = f + log constant of the prior - log det(A) / 2 (+ a constant),
 
-which costs little more than a fit. One strength is chosen for all instances together: their evidence adds up. Where
-all comparisons agree, the evidence grows without end as the prior weakens, and where there are none it is flat; a
-vague belief that scores spread by about one, give or take one decade of precision, decides there and hardly matters
-elsewhere. Reference: D. MacKay, Bayesian interpolation, 1992.
+which costs little more than a fit. One strength is chosen for all instances together: their log-evidence is summed. If
+all comparisons agree, the evidence increases without bound as the prior weakens; without comparisons it is flat. A
+vague hyperprior (a score variance of about one, within a factor of ten) decides in these cases and has little influence
+in others. Reference: D. MacKay, Bayesian interpolation, 1992.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def choose_prior(
 ) -> tuple[float, float]:
     """Return the strength with the highest evidence on a logarithmic grid, and the variance of its logarithm.
 
-    The search climbs from ``centre``, or from ``guess``, a place on the grid. The variance follows from the curvature
-    of the evidence between neighbouring strengths; it is at most that of a decade.
+    The search climbs from ``centre``, or from the grid point ``guess``. The variance follows from the curvature
+    of the evidence between neighbouring strengths; it is at most the square of log(10).
     """
     height_at: dict[int, float] = {}
 
@@ -70,16 +70,16 @@ def strength(k: int, centre: float) -> float:
 
 
 def is_higher(height: float, other_height: float) -> bool:
-    """Return whether a height exceeds another by more than rounding."""
+    """Return whether one value exceeds another by more than rounding error."""
     return height > other_height + 1e-9 * (1 + abs(other_height))
 
 
 def log_constant(kind: str, strength: Floats, size: Int64s) -> Floats:
-    """Return the log of the constant that normalises a prior density, for instances of these sizes.
+    """Return the log of the normalising constant of a prior density, for instances of these sizes.
 
     ``gaussian``: normal scores that sum to 0. Gamma worths (mean one) have the log-density strength * (s - log mean
-    worth) + a constant: that of their shares (``dirichlet``), or for ``gamma`` that of the worths themselves, with
-    their total integrated out as if it were normal.
+    worth) + a constant: for ``dirichlet`` that of the normalised worths, for ``gamma`` that of the worths themselves,
+    with their total integrated out by a normal approximation.
     """
     strength = np.broadcast_to(strength, size.shape)
     if kind == "gaussian":
@@ -106,7 +106,7 @@ def log_evidence(fits: Sequence[Fit], times: float = 1.0) -> float:
 
 
 class PriorSearch:
-    """Fits under priors of several strengths, each beginning at the nearest one known."""
+    """Fits under priors of several strengths, each with a warm start at the nearest strength fitted so far."""
 
     def __init__(self, observed: Observed, prior_of: Callable[[float], Prior]) -> None:
         self.observed, self.prior_of = observed, prior_of
@@ -115,7 +115,7 @@ class PriorSearch:
         self._strategies: Strategies | None = None
 
     def fitted(self, strength: float) -> list[Fit]:
-        """Return an approximate fit under a prior of this strength, starting from the nearest strength known."""
+        """Return an approximate fit under a prior of this strength, warm-started at the nearest strength fitted."""
         if strength not in self._known:
             prior, start, fits = self.prior_of(strength), None, None
             if self._strategies is None:
@@ -133,9 +133,7 @@ class PriorSearch:
         return self._known[strength]
 
     def dispersion(self, unit: float = 1.0) -> float:
-        """Return the ratio of the variance of comparisons to that of the likelihood: below 1 where ties are half
-        wins.
-        """
+        """Return the ratio of the variance of comparisons to the model's: below 1 if ties count as half wins."""
         return dispersion(self.fitted(strength(0, 1 / unit))) if has_half_wins(self.observed) else 1.0
 
     def best(
@@ -143,21 +141,20 @@ class PriorSearch:
     ) -> tuple[float, float]:
         """Return the strength with the highest evidence, and the variance of its logarithm.
 
-        ``times`` is how often each observation is in effect counted (dependence, dispersion), ``unit`` the number of
-        observations by which a mean likelihood was divided; the search starts at their ratio. ``evidence`` is given
-        where it is a sum over parts of the instances; else it is that of the observations here.
+        ``times`` is the factor by which dependence and dispersion overcount each observation, ``unit`` the number of
+        observations over which the log-likelihood was averaged; the search starts at their ratio. ``evidence`` replaces
+        the evidence of these observations if it is a sum over several parts of the instances.
         """
         centre = times / unit
         evidence_of = evidence or (lambda strength: log_evidence(self.fitted(strength), times))
         return choose_prior(evidence_of, centre, self._guess(times, centre))
 
     def _guess(self, times: float, centre: float) -> int | None:
-        """Return the place on the grid where the best strength of a normal prior should be; None where no guess is
-        cheap.
+        """Return the grid point where the evidence of a normal prior should be highest; None if no cheap guess exists.
 
         The evidence is highest where the strength is the number of parameters that the data determine over the sum of
-        their squares (MacKay). Both are taken from a fit at the centre, as if its Hessian were diagonal. With very many
-        instances, a sample of them is searched instead.
+        their squares (MacKay). Both come from a fit at the centre, with a diagonal approximation of its Hessian. With
+        very many instances, a sample of them is searched instead.
         """
         if (n := len(self.observed.slot_ptr) - 1) > MANY:
             sampled = np.arange(0, n, n // (MANY // 2))
@@ -180,14 +177,12 @@ class PriorSearch:
 
 # A method that chooses its prior for all instances can be told what was chosen, when it ranks only some of them.
 def settled_on(method: M, strength: float, doubt: float) -> M:
-    """Return a copy of a method that takes this prior strength, and the variance of its logarithm, as already
-    chosen.
-    """
+    """Return a copy of a method with the prior strength, and the variance of its logarithm, already chosen."""
     changed = copy(method)
     vars(changed)["settled_prior"] = (strength, doubt)
     return changed
 
 
 def settled_prior(method: object) -> tuple[float, float] | None:
-    """Return the prior strength (and variance of its logarithm) that ``settled_on`` gave a method; None without."""
+    """Return the prior strength (and the variance of its logarithm) set by ``settled_on``; None if it was not set."""
     return vars(method).get("settled_prior")

@@ -1,8 +1,8 @@
-"""Likelihoods of one instance: value, gradient and second derivatives in the scores, by the kernels.
+"""Likelihoods of one instance: value, gradient and Hessian with respect to the scores, computed by the kernels.
 
-Both are what ``kernels.newton`` maximises, with a row of parameters (scores, then the advantage of the item shown
-first, then the tie parameter), and can also multiply by their second derivatives without building them. What that
-costs is estimated in seconds, so that a strategy can be chosen.
+``kernels.newton`` maximises them over a row of parameters (scores, then the position bias, then the tie parameter).
+Both also have Hessian-vector products that do not build the matrix. The cost is estimated in seconds, so that the
+cheapest strategy can be chosen.
 
 A new model of comparisons is a formula in ``kernels/links.py`` and its struct in ``duels.hpp``; a new kind of
 observation is a pair of classes like those here.
@@ -38,16 +38,16 @@ SPREAD = 500.0  # of scores whose exponentials can be added
 
 # ---- of many instances ----
 class Observed(ABC):
-    """The observations of many instances under a model: what is fitted."""
+    """The observations of many instances under a model, to which scores are fitted."""
 
     gamma_kind: ClassVar[str]
-    """How the constant of a Gamma prior on worths is taken (see ``evidence.log_constant``)."""
+    """The normalisation of a Gamma prior on worths (see ``evidence.log_constant``)."""
     in_batches: ClassVar[bool] = True
     """Whether many small instances can be fitted in one kernel call."""
 
     @property
     def plain(self) -> Observed:
-        """The underlying observations, where a design maps scores to contestants; else these themselves."""
+        """The underlying observations if a design maps scores to contestants; otherwise these observations."""
         return self
 
     @property
@@ -62,13 +62,13 @@ class Observed(ABC):
 
     @cached_property
     def n_extra(self) -> int:
-        """How many parameters there are besides the scores."""
+        """The number of parameters other than scores."""
         return 0
 
     @property
     @abstractmethod
     def probes(self) -> tuple[int, int]:
-        """The number of random vectors that estimate a log-determinant, and of products with each at most."""
+        """The number of random vectors that estimate a log-determinant, and the maximum of products with each."""
 
     @property
     @abstractmethod
@@ -98,7 +98,7 @@ class ObservedDuels(Observed):
 
     @cached_property
     def n_extra(self) -> int:
-        """How many parameters there are besides the scores: an advantage, one of ties."""
+        """The number of parameters other than scores: position bias and tie parameter."""
         return int(len(self.duels.order) > 0) + int(links.has_tie_parameter(self.link))
 
     @cached_property
@@ -116,9 +116,9 @@ class ObservedDuels(Observed):
         """The number of random vectors, and the maximum number of products with each, that estimate a log-determinant.
 
         The same vectors are used for all strengths of the prior, so their errors nearly cancel between neighbouring
-        strengths. What remains is at most the prior's mean share of the diagonal, times a step of the grid, times
-        sqrt(2 m); enough vectors are taken to keep it below ``FALL`` per item, by which the log-evidence falls next to
-        its maximum.
+        strengths. The remaining error is at most the prior's mean share of the diagonal, times a step of the grid,
+        times sqrt(2 m). The number of vectors keeps it below ``FALL`` per item, the decrease of the log-evidence one
+        step from its maximum.
         """
         met = self.duels.met
         m = max(len(met), 1)
@@ -149,17 +149,17 @@ class ObservedDuels(Observed):
 
     @cached_property
     def recent(self) -> dict[bytes, DuelTerms]:
-        """The terms at the points last evaluated, by point: fits under other priors start where one ended."""
+        """The terms at the most recent points, by point; a fit under another prior starts where the last one ended."""
         return {}
 
     @cached_property
     def matrix(self) -> dict[str, Floats]:
-        """The negative Hessian last multiplied by (``whole``), and the curvatures it was made of (``curve``)."""
+        """The negative Hessian of the last product (``whole``), and the curvatures it was built from (``curve``)."""
         return {}
 
 
 def affordable_probes(entries: int, min_probes: int) -> int:
-    """Return how many random vectors may be multiplied at once: more where there are few observations."""
+    """Return how many random vectors may be multiplied at once: more if there are few observations."""
     return int(np.clip(AT_ONCE // max(entries, 1), min_probes, MAX_PROBES))
 
 
@@ -170,7 +170,7 @@ def is_full(rows: Floats, size: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ObservedStages(Observed):
-    """Stages, of which each chooses in proportion to worth."""
+    """Stages of a Plackett-Luce model: each chooses with probability proportional to worth."""
 
     stages: Stages
     gamma_kind: ClassVar[str] = "dirichlet"
@@ -187,7 +187,7 @@ class ObservedStages(Observed):
 
     @property
     def probes(self) -> tuple[int, int]:
-        """The number of random vectors that estimate a log-determinant, and of products with each at most."""
+        """The number of random vectors that estimate a log-determinant, and the maximum of products with each."""
         return affordable_probes(len(self.stages.slot), 4), 20
 
     @cached_property
@@ -219,23 +219,23 @@ class ObservedStages(Observed):
 
 
 class LargeLikelihood(newton.Likelihood, Protocol):
-    """A likelihood of one instance that can also do without a matrix."""
+    """A likelihood of one instance that also works without a dense Hessian."""
 
     probes: tuple[int, int]
     n_coefficients: int
-    """How many parameters at the end are coefficients of covariates."""
+    """The number of covariate coefficients, which are the last parameters."""
 
     def diagonal(self) -> Floats:
         """Return the diagonal of the negative Hessian in the scores."""
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:
-        """Return the negative Hessian in the scores times columns, or (not exact) a semi-definite bound of it."""
+        """Return the negative Hessian in the scores times columns; if not exact, a semi-definite bound of it."""
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
         """Return the negative Hessian between scores and the other parameters, and among the others."""
 
     def sample(self) -> tuple[LargeLikelihood, int] | None:
-        """Return the likelihood of every n-th observation, and n, where a search should start with it; else None."""
+        """Return the likelihood of every n-th observation, and n, if a fit should start with this sample; else None."""
 
 
 class DuelLikelihood:
@@ -255,15 +255,15 @@ class DuelLikelihood:
         self.is_full = bool(is_full(np.array(len(duels.first)), np.array(self.m)))
 
     def extras(self) -> dict[str, int]:
-        """Return the index of the further parameters (advantage, tie) in a point."""
+        """Return the indices of the additional parameters (position bias, tie) in a point."""
         places = {"advantage": self.m if self.has_order else -1, "tie": self.size - 1 if self.has_tie else -1}
         return {name: place for name, place in places.items() if place >= 0}
 
     def start(self) -> Floats:
-        """Return the log odds of winning as scores, which are close to the optimum.
+        """Return the log odds of winning as starting scores, which are close to the optimum.
 
-        Odds against various opponents are smaller than odds against an average one; for normal scores the factor is
-        known (MacKay's approximation of a logistic function averaged over a normal variable).
+        Log odds against varied opponents are smaller than against an average opponent; for normal scores the factor
+        follows from MacKay's approximation of a logistic function averaged over a normal variable.
         """
         d, m = self.duels, self.m
         won, lost = d.met / 2 + d.balance, d.met / 2 - d.balance
@@ -278,7 +278,7 @@ class DuelLikelihood:
         return point
 
     def sample(self) -> None:
-        """Return nothing: counted duels are few enough."""
+        """Return None: there are few enough counted duels to use all of them."""
 
     def evaluate(self, point: Floats) -> Floats:
         """Return the log-likelihood; the terms of the last ``RECENT`` points are kept for the derivatives."""
@@ -345,11 +345,11 @@ class DuelLikelihood:
 
     @property
     def curve(self) -> Floats:
-        """Minus the second derivative of every row in its lead."""
+        """The negative second derivative of each row's log-likelihood with respect to its score difference."""
         return self.terms.curve
 
     def with_curve(self, curve: Floats) -> DuelLikelihood:
-        """Return a copy at the same point whose rows have other curvatures (see ``curve``); use only its Hessian."""
+        """Return a copy at the same point with other curvatures by row (see ``curve``); only its Hessian is valid."""
         duels, changed = self.duels, copy(self)
         diagonal = sum_by(duels.first, curve, self.m) + sum_by(duels.second, curve, self.m)
         changed.terms = self.terms._replace(curve=curve, diagonal=diagonal)
@@ -364,7 +364,7 @@ class DuelLikelihood:
         return kernels.sign_sums(d.first, d.second, np.sqrt(self.terms.curve), bits, self.m)
 
     def _by_slot(self, by_row: Floats) -> Floats:
-        """Return, by slot, the sum of a value over the rows where it is first less the sum where it is second."""
+        """Return, by slot, the sum of a value over the rows where it is first minus the sum where it is second."""
         d = self.duels
         return np.asarray(np.bincount(d.first, by_row, self.m) - np.bincount(d.second, by_row, self.m))
 
@@ -380,7 +380,7 @@ class StageLikelihood:
         self.total, self.is_concave = stages.total, not stages.has_ties
 
     def extras(self) -> dict[str, int]:
-        """Return the index of the further parameters: there are none."""
+        """Return the indices of the additional parameters: there are none."""
         return {}
 
     def start(self) -> Floats:
@@ -388,14 +388,14 @@ class StageLikelihood:
         return np.zeros((1, self.m))
 
     def sample(self) -> tuple[StageLikelihood, int] | None:
-        """Return every ``step``-th of very many ballots, and ``step``: a fit to them is a good starting point."""
+        """Return every ``step``-th ballot, and ``step``, if there are very many: a fit to them is a warm start."""
         step = len(self.stages.slot) // max(ENOUGH, 20 * self.m)
         if step < 4:
             return None
         return StageLikelihood(self.stages.take(np.arange(0, len(self.stages.weight), step))), step
 
     def evaluate(self, point: Floats) -> Floats:
-        """Return the log-likelihood; worths and sums are kept for the derivatives."""
+        """Return the log-likelihood; worths and sums are stored for the derivatives."""
         self.worth = worths(point[0])
         value, self.gain, self.rate = kernels.stage_sums(self.stages.rows, self.worth)
         return np.array([value + float(self.stages.wins @ (point[0] - point[0].max(initial=-np.inf)))])
@@ -415,11 +415,11 @@ class StageLikelihood:
         return rows._replace(mark=np.where(rows.mark == GOES_ON, REST, rows.mark).astype(np.uint8))
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
-        """Return nothing: there are no other parameters."""
+        """Return empty arrays: there are no other parameters."""
         return np.zeros((self.m, 0)), np.zeros((0, 0))
 
     def diagonal(self) -> Floats:
-        """Return a bound of the diagonal of the negative Hessian: that of the minorising function."""
+        """Return an upper bound of the diagonal of the negative Hessian: that of the minorising function."""
         return np.asarray(self.worth * self.rate)
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:

@@ -1,8 +1,8 @@
-"""What is believed of scores before the data: nothing, that they are normal or worths Gamma, or that properties tell.
+"""Priors on scores: none, Gaussian on scores, Gamma on worths, or a regression on item covariates.
 
-A prior keeps scores finite where the data alone do not, and draws those of items rarely seen to the middle. It is given
-by its strength: the precision of normal scores, or for worths how many times each item is chosen from all beforehand.
-The strength is given or chosen by the data (see ``evidence``).
+A prior keeps scores finite where the data do not, and shrinks the scores of rarely compared items towards the mean. Its
+strength is the precision of a Gaussian prior, or for a Gamma prior the number of pseudo-choices of each item from all.
+The strength is given, or chosen by marginal likelihood (see ``evidence``).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ FREE = 0.01  # precision, relative to the scores' prior, of what covariates expl
 
 @dataclass(frozen=True)
 class Prior:
-    """The prior of many instances: its strength on scores and on the other parameters, by instance, and its kind.
+    """The prior of many instances: its kind, and by instance its strength on scores and on the other parameters.
 
-    ``basis`` (orthonormal columns per slot) spans what covariates explain: no penalty there, or but a ``shrink`` of it.
-    ``on_coefficients`` is the precision of the coefficients of what was shown, in standard units.
+    ``basis`` (orthonormal columns per slot) spans the scores that covariates explain; these are not penalised, or only
+    in part (``shrink``). ``on_coefficients`` is the prior precision of the coefficients of comparison covariates, in
+    standard units.
     """
 
     ridge: Floats
@@ -40,7 +41,7 @@ class Prior:
 
     @cached_property
     def belief(self) -> Belief:
-        """The prior as the kernels take it."""
+        """The prior in the form that the kernels expect."""
         return Belief(self.ridge, self.ridge_extra, self.is_gamma)
 
     def of(self, instances: Int64s, slots: Int64s) -> Prior:
@@ -49,9 +50,7 @@ class Prior:
         return replace(self, ridge=self.ridge[instances], ridge_extra=self.ridge_extra[instances], basis=basis)
 
     def alone(self, m: int, n_extra: int = 1, n_coefficients: int = 0) -> LargePrior:
-        """Return the prior of the only instance as one that can multiply; the last of the other parameters are
-        coefficients.
-        """
+        """Return the prior of a single instance, with Hessian products; its last parameters are coefficients."""
         return LargePrior(self, m, n_extra, n_coefficients)
 
     def pull(self, score: Floats, slot_ptr: Int64s) -> Floats:
@@ -75,13 +74,13 @@ class Prior:
 
 
 def relative(score: Floats, instance: Int64s, size: Int64s) -> Floats:
-    """Return scores less the logarithm of the mean worth exp(score) of their instance; ``instance`` is by slot."""
+    """Return scores minus the logarithm of the mean worth exp(score) of their instance; ``instance`` is by slot."""
     worth = np.bincount(instance, np.exp(np.clip(score, -300.0, 300.0)), len(size)) / np.maximum(size, 1)
     return np.asarray(score - np.log(worth[instance]))
 
 
 class LargePrior(newton.Prior):
-    """The prior of one instance: also products with its second derivatives, and covariates."""
+    """The prior of one instance, with Hessian-vector products and covariates."""
 
     def __init__(self, prior: Prior, m: int, n_extra: int = 1, n_coefficients: int = 0) -> None:
         super().__init__(prior.belief, m)
@@ -92,21 +91,21 @@ class LargePrior(newton.Prior):
         self.basis, self.shrink = prior.basis, prior.shrink
 
     def value(self, point: Floats) -> Floats:
-        """Return the logarithm of the prior's density, up to its constant."""
+        """Return the log-density of the prior, up to a constant."""
         value = super().value(point)
         if self.basis is not None and self.shrink is not None:
             value = value + 0.5 * self.strength[:, 0] * float(self.shrink @ (self.basis.T @ point[0, : self.m]) ** 2)
         return value
 
     def gradient(self, point: Floats) -> Floats:
-        """Return its gradient."""
+        """Return the gradient of the log-density."""
         gradient = super().gradient(point)
         if self.basis is not None:
             gradient[0, : self.m] = -self.product(point, point[0, : self.m, None])[:, 0]
         return gradient
 
     def add_hessian(self, point: Floats, hessian: Floats) -> None:
-        """Add its negative Hessian."""
+        """Add the negative Hessian of the log-density."""
         super().add_hessian(point, hessian)
         if self.basis is not None and self.shrink is not None:
             hessian[0, : self.m, : self.m] -= self.strength[0] * (self.basis * self.shrink) @ self.basis.T
@@ -141,7 +140,7 @@ class LargePrior(newton.Prior):
 
 @dataclass(frozen=True, eq=False)
 class Covariates:
-    """Properties of the items that explain their scores: standardised columns, and what they span."""
+    """Item covariates that explain the scores: standardised columns and their span."""
 
     names: list[str]
     standard: Floats
@@ -151,7 +150,7 @@ class Covariates:
     def of(cls, prefs: Preferences, table: Mapping[str, Mapping[str, float]]) -> Covariates:
         """Look up the covariates of the candidates of the only instance, and standardise them."""
         if prefs.n_instances > 1:
-            raise InputError("Covariates are for a single instance: rank the instances one by one.")
+            raise InputError("Covariates require a single instance: rank the instances one by one.")
         names, labels = list(next(iter(table.values()))), prefs.items.take(prefs.slot_item)
         lacking = next((label for label in labels if label not in table), None)
         if lacking is not None:
@@ -172,7 +171,7 @@ class Covariates:
 
     @property
     def basis(self) -> Floats:
-        """Orthonormal columns that span what the properties explain."""
+        """Orthonormal columns that span the covariates."""
         return self._svd[0]
 
     @property

@@ -1,6 +1,6 @@
-"""What score models observe: ballots as duels, stages or counts.
+"""The data that score models are fitted to: ballots reduced to duels, stages or counts.
 
 ``duels`` and ``counts`` reduce ballots to pairwise outcomes, ``stages`` to successive choices; ``completed`` adds
 unmentioned candidates, ``contestants`` and ``designs`` express teams and covariates as linear combinations of scores.
-Methods and the other parts of ``models`` import from here; the room imports ballots and kernels.
+Methods and the other parts of ``models`` import from here; this package imports ballots and kernels.
 """

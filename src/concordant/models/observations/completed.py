@@ -1,4 +1,4 @@
-"""Ballots completed by the candidates they do not mention."""
+"""Complete ballots with the candidates they do not mention."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from concordant.support import memory
 def with_missing(prefs: Preferences, missing: str) -> Preferences:
     """Return the same ballots, each completed with the candidates it does not rank.
 
-    ``last-free`` puts them into an open last tier, not compared with each other, ``last`` ties them in the last place;
-    ``ignore`` leaves them out. They join the last tier of an open ballot.
+    ``last-free`` adds them as an open last tier, not compared with each other; ``last`` ties them in the last place;
+    ``ignore`` leaves them out. In an open ballot they join the last tier.
     """
     if missing == "ignore":
         return prefs

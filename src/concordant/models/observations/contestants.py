@@ -1,17 +1,17 @@
-"""Who meets whom, where that is more than an item: a team of items, or an item with properties of what was shown.
+"""Contestants of comparisons that are more than one item: a team of items, or an item with covariates.
 
-The strength of a contestant is linear in what is estimated,
+The strength of a contestant is linear in the parameters,
 
     strength = sum (or mean) of the scores of its items + covariates · coefficients,
 
-so every model of comparisons or choices takes teams and covariates in the same way: it is fitted to contestants, and
-``Design`` carries their strengths to the parameters and derivatives back. The contestants of a ballot stand in
-preferences of their own, whose items they are; counting duels and cutting stages goes on there as always.
+so every model of comparisons or choices handles teams and covariates in the same way: it is fitted to contestants, and
+``Design`` maps parameters to strengths and derivatives back. The contestants are the items of separate preferences,
+whose duels and stages are counted as usual.
 
-Only differences inside a ballot count. Covariates are measured from the mean of their ballot, in units of their
-standard deviation inside ballots (n - 1 in the denominator, so that of two answers it is that of their difference over
-the square root of two). "All scores up by the same" must say nothing, as everywhere: where teams of different size meet
-and scores are summed, the strength of an average item is a coefficient of its own, ``team size``.
+Only differences within a ballot matter. Covariates are centred within their ballot and divided by their standard
+deviation within ballots (with n - 1 in the denominator; for two answers this is their difference over the square root
+of two). A constant added to all scores must not change the likelihood: if teams of different sizes meet and scores are
+summed, the strength of an average item is the additional coefficient ``team size``.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ class Design:
     x: Floats
     names: tuple[str, ...] = ()
     spread: Floats = field(default_factory=lambda: np.empty(0))
-    """What one standard unit of every covariate is in the unit it was given in; 0 where it never differs."""
+    """The standard deviation of every covariate in its original unit; 0 if it never differs."""
 
     @property
     def n_slots(self) -> int:
-        """How many candidates there are in all instances."""
+        """The number of candidates of all instances."""
         return int(self.slot_ptr[-1])
 
     @property
     def n_coefficients(self) -> int:
-        """How many covariates there are."""
+        """The number of covariates."""
         return len(self.names)
 
     @cached_property
@@ -69,9 +69,7 @@ class Design:
 
     @property
     def is_level(self) -> bool:
-        """Whether raising all scores by the same leaves every lead as it is; else ``team size`` is a covariate for
-        that.
-        """
+        """Whether adding a constant to all scores changes no difference; otherwise ``team size`` is a covariate."""
         return TEAM_SIZE not in self.names
 
     @cached_property
@@ -140,9 +138,9 @@ class Design:
 
     @cached_property
     def inseparable(self) -> Bools:
-        """By slot: whether another item was in exactly the same teams, so that the data cannot tell the two apart.
+        """By slot: whether another item was in exactly the same teams, so that the data cannot separate the two.
 
-        Items are compared by the sums of random numbers of their teams.
+        Items are matched by a hash: the sum of random numbers over their teams.
         """
         if self.is_single:
             return np.zeros(self.n_slots, bool)
@@ -155,17 +153,17 @@ class Design:
 
 @dataclass(frozen=True, eq=False)
 class Contest:
-    """Preferences whose items are contestants, and how their strengths come about."""
+    """Preferences whose items are contestants, and the design that gives their strengths."""
 
     prefs: Preferences
     design: Design
 
 
 def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bool = True) -> Contest | None:
-    """Return the contestants of preferences with teams or covariates; None where every contestant is just an item.
+    """Return the contestants of preferences with teams or covariates; None if every contestant is a plain item.
 
-    The covariates of a team are the shares' sum of those of its members, standardised within ballots; teams of
-    different sizes get the covariate ``team size``.
+    The covariates of a team are the sums of its members' covariates weighted by share, standardised within ballots;
+    teams of different sizes get the covariate ``team size``.
     """
     has_covariates = style_control and prefs.covariate is not None and len(prefs.covariates) > 0
     has_teams = prefs.team is not None and _has_teams(prefs)
@@ -185,7 +183,7 @@ def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bo
         )
     if has_teams and team_strength == "sum" and _differs_inside(size, units.indptr):
         if TEAM_SIZE in names:
-            raise InputError(f"A covariate is called {TEAM_SIZE!r}, which summed teams have of themselves: rename it.")
+            raise InputError(f"A covariate is called {TEAM_SIZE!r}, a name reserved for the size of teams: rename it.")
         columns.append(size[:, None].astype(np.float64))
         names = (*names, TEAM_SIZE)
     x = np.concatenate(columns, axis=1) if columns else np.zeros((len(size), 0))
@@ -212,7 +210,7 @@ def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bo
 # ---- the units of ballots ----
 @dataclass(frozen=True)
 class _Units:
-    """What stands in ballots: units of ballot b are indptr[b]:indptr[b + 1], the first entry of each, its members."""
+    """Items or teams in ballots: ballot b has the units indptr[b]:indptr[b + 1]; first entry and members of each."""
 
     indptr: Int64s
     first: Int64s
@@ -246,7 +244,7 @@ def _units(prefs: Preferences) -> _Units:
 
 
 def _differs_inside(size: Int64s, indptr: Int64s) -> bool:
-    """Return whether some ballot holds units of different sizes."""
+    """Return whether some ballot has units of different sizes."""
     starts = is_new(segment_index(indptr))
     return bool((is_new(size) & ~starts).any())
 

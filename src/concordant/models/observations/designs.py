@@ -1,8 +1,8 @@
-"""Likelihoods of contestants as functions of the scores of their items and of coefficients.
+"""Likelihoods of contestants as functions of item scores and coefficients.
 
-With strengths = A scores + X coefficients (``Design``) and the likelihood of duels or stages in the strengths, of
-gradient g and minus second derivatives H, the derivatives in the parameters are Aᵀg and Xᵀg, and AᵀHA, AᵀHX and XᵀHX.
-Nothing of the size of all contestants squared is ever built: H only multiplies, by the kernels.
+With strengths = A scores + X coefficients (``Design``) and a log-likelihood of duels or stages with gradient g and
+negative Hessian H in the strengths, the gradient in the parameters is (Aᵀg, Xᵀg) and the negative Hessian has the
+blocks AᵀHA, AᵀHX and XᵀHX. H is never built: the kernels compute its products with vectors.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Designed(Observed):
 
     @property
     def gamma_kind(self) -> str:  # type: ignore[override]
-        """How the constant of a Gamma prior on worths is taken."""
+        """The normalisation of a Gamma prior on worths."""
         return self.inner.gamma_kind
 
     @property
     def plain(self) -> Observed:
-        """The observations of contestants themselves."""
+        """The observations of the contestants."""
         return self.inner
 
     @cached_property
@@ -66,12 +66,12 @@ class Designed(Observed):
 
     @cached_property
     def n_extra(self) -> int:
-        """How many parameters there are besides the scores."""
+        """The number of parameters other than scores."""
         return self.inner.n_extra + self.design.n_coefficients
 
     @property
     def probes(self) -> tuple[int, int]:
-        """The number of random vectors that estimate a log-determinant, and of products with each at most."""
+        """The number of random vectors that estimate a log-determinant, and the maximum of products with each."""
         return self.inner.probes
 
     @cached_property
@@ -91,8 +91,8 @@ class Designed(Observed):
         return replace(self, inner=inner, design=self.design.restrict(instances)), slots
 
     def batch(self, belief: Belief, warm_start: WarmStart, small_step: float, with_errors: bool) -> Fitted:
-        """Refuse: the kernel fits only scores."""
-        raise ParameterError("Teams and covariates are not fitted in batches: leave the way to fit them open.")
+        """Raise an error: the batch kernel fits scores only."""
+        raise ParameterError("Teams and covariates cannot be fitted in batches: do not set the strategy.")
 
     def alone(self) -> DesignLikelihood:
         """Return the likelihood of the only instance."""
@@ -100,9 +100,7 @@ class Designed(Observed):
 
     @cached_property
     def differences(self) -> Any:
-        """A sparse row per duel of teams: shares of the first team's members less those of the second; None for
-        single items.
-        """
+        """A sparse row per duel: member shares of the first team minus those of the second; None for single items."""
         if self.design.is_single or not isinstance(self.inner, ObservedDuels):
             return None
         from scipy.sparse import csr_array
@@ -114,7 +112,7 @@ class Designed(Observed):
 
     @cached_property
     def pairs(self) -> tuple[Int32s, Int32s] | None:
-        """The slots of every duel, where its contestants are single items."""
+        """The slots of every duel, if its contestants are single items."""
         if not (self.design.is_single and isinstance(self.inner, ObservedDuels)):
             return None
         of_items = item_duels(self.design, self.inner.duels)
@@ -122,7 +120,7 @@ class Designed(Observed):
 
 
 class DesignLikelihood:
-    """The likelihood of one instance: scores, then what the model has besides them, then coefficients."""
+    """The likelihood of one instance: scores, then the model's other parameters, then coefficients."""
 
     def __init__(self, observed: Designed) -> None:
         self.observed, self.design, self.pairs = observed, observed.design, observed.pairs
@@ -132,18 +130,18 @@ class DesignLikelihood:
         self.total, self.is_concave, self.probes = inner.total, inner.is_concave, inner.probes
 
     def extras(self) -> dict[str, int]:
-        """Return the index of the further parameters (advantage, tie) in a point."""
+        """Return the indices of the additional parameters (position bias, tie) in a point."""
         return {name: place - self.inner.m + self.m for name, place in self.inner.extras().items()}
 
     def start(self) -> Floats:
-        """Return equal scores, with the further parameters where those of the contestants start."""
+        """Return equal scores, with the additional parameters at the contestants' starting values."""
         point = np.zeros((1, self.size))
         if self.inner.m:
             point[0, self.m : self.size - self.n_coefficients] = self.inner.start()[0, self.inner.m :]
         return point
 
     def sample(self) -> None:
-        """Return nothing: a search begins with all observations."""
+        """Return None: a fit starts with all observations."""
 
     def evaluate(self, point: Floats) -> Floats:
         """Return the log-likelihood: that of the contestants' strengths, design.up(scores) + x @ coefficients."""
@@ -152,13 +150,13 @@ class DesignLikelihood:
         return self.inner.evaluate(np.concatenate([strengths, point[0, self.m : first_coefficient]])[None])
 
     def gradient(self) -> Floats:
-        """Return the gradient at the point last evaluated: scores, further parameters, coefficients (chain rule)."""
+        """Return the gradient at the point last evaluated: scores, additional parameters, coefficients (chain rule)."""
         gradient = self.inner.gradient()[0]
         by_contestant, others = gradient[: self.inner.m], gradient[self.inner.m :]
         return np.concatenate([self._down(by_contestant), others, self.design.x.T @ by_contestant])[None]
 
     def _up(self, scores: Floats) -> Floats:
-        """Map scores to contestants; scores are centred where teams differ in size and the mean is a coefficient."""
+        """Map scores to contestants; scores are centred if teams differ in size and the mean is a coefficient."""
         return self.design.up(scores if self.design.is_level else _centred(scores))
 
     def _down(self, values: Floats) -> Floats:
@@ -211,7 +209,7 @@ class DesignLikelihood:
         return self._down(self.inner.product(np.ascontiguousarray(self._up(x)), is_exact))
 
     def with_curve(self, curve: Floats) -> DesignLikelihood:
-        """Return a copy at the same point whose duels have other curvatures (see ``curve``); use only its Hessian."""
+        """Return a copy at the same point with other curvatures by duel (see ``curve``); only its Hessian is valid."""
         assert isinstance(self.inner, DuelLikelihood)
         changed = copy(self)
         changed.inner = self.inner.with_curve(curve)
@@ -219,7 +217,7 @@ class DesignLikelihood:
 
     @property
     def curve(self) -> Floats:
-        """Minus the second derivative of every duel in its lead."""
+        """The negative second derivative of each duel's log-likelihood with respect to its strength difference."""
         assert isinstance(self.inner, DuelLikelihood)
         return self.inner.curve
 
@@ -230,20 +228,18 @@ class DesignLikelihood:
 
 
 def _centred(values: Floats) -> Floats:
-    """Return values, or columns, less their mean; an instance may have no items."""
+    """Return values, or columns, minus their mean; an instance may have no items."""
     return np.asarray(values - values.sum(axis=0) / max(len(values), 1))
 
 
 def draws_noise(likelihood: LargeLikelihood) -> bool:
-    """Return whether a likelihood can draw columns whose covariance is its negative Hessian: that of duels can."""
+    """Return whether a likelihood can draw columns with its negative Hessian as covariance: duels can."""
     return isinstance(getattr(likelihood, "inner", likelihood), DuelLikelihood)
 
 
 # ---- which items can be compared ----
 def duel_standing_of(design: Design, duels: Duels) -> Standing:
-    """Find the groups of items connected by duels of contestants: all members of a winner stand before all of the
-    loser.
-    """
+    """Find the components of items connected by duels: all members of the winner beat all of the loser."""
     if design.is_single:
         return duel_standing(item_duels(design, duels))
     n, rows = design.n_slots, np.arange(len(duels.first))
@@ -274,7 +270,7 @@ def item_duels(design: Design, duels: Duels) -> Duels:
 
 
 def stage_standing_of(design: Design, stages: Stages) -> Standing | None:
-    """Find the groups of items connected by stages of contestants."""
+    """Find the components of items connected by stages of contestants."""
     slots, of_entry, _ = design.members(stages.slot)
     size = np.bincount(of_entry, minlength=len(stages.slot))
     mark = np.full(len(slots), GOES_ON, np.uint8)

@@ -1,9 +1,8 @@
-"""From ballots to duels: one row per pair of candidates that met, with how much each won and how much they tied.
+"""Reduce ballots to duels: one row per pair of compared candidates, with the counts of wins, losses and ties.
 
-A model of comparisons sees nothing else of the data, so 10^7 votes over 1,000 items become at most half a million
-rows. Votes and short ballots are dealt out by the first item of every pair and added up there, long ballots counted in
-dense matrices. With an order effect a row also says who was shown first: ``first`` is then that item and ``order`` is 1
-(0 where nobody was first).
+Duels are sufficient statistics for a model of comparisons: 10^7 votes over 1,000 items become at most half a million
+rows. Votes and short ballots are bucketed by the first item of every pair and summed there; long ballots are counted in
+dense matrices. With position bias, ``first`` is the item that was shown first and ``order`` is 1 (0 if neither was).
 """
 
 from __future__ import annotations
@@ -53,12 +52,12 @@ class Duels:
 
     @cached_property
     def rows(self) -> DuelRows:
-        """The duels as the kernels take them."""
+        """The duels as the bundle that kernels expect."""
         return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats, Floats]:
-        """The sums of duels: total by row, total by slot, and by slot the wins beyond half of that."""
+        """The sums of duels: total by row, total by slot, and by slot the wins minus half of that total."""
         return kernels.duel_sums(self.first, self.second, self.won, self.lost, self.tied, self.n_slots)
 
     @property
@@ -73,12 +72,12 @@ class Duels:
 
     @property
     def balance(self) -> Floats:
-        """By slot: wins (ties count half) less half the count of its duels."""
+        """By slot: wins (ties count half) minus half the count of its duels."""
         return self._sums[2]
 
     @cached_property
     def totals(self) -> tuple[Floats, Floats]:
-        """The total count of every instance, and of that the ties."""
+        """The total count of every instance, and its count of ties."""
         return self.by_instance(self.total), self.by_instance(self.tied)
 
     def by_instance(self, values: Floats) -> Floats:
@@ -103,12 +102,12 @@ class Duels:
 
 
 def order_of_sides(prefs: Preferences, what: str) -> Int32s:
-    """Return the place at which every entry was shown; raise for ``what``, which needs it, where it is not known."""
+    """Return the position at which every entry was shown; raise an error that names ``what`` if it is unknown."""
     if prefs.shown is None:
         raise InputError(
             phrase(
-                "{} needs to know which item was shown first (or played at home), and these preferences have no first "
-                "side: winners and losers do not say it. Read the sides with {}, {} and {}{}, or leave it out.",
+                "{} requires the item that was shown first (or played at home), which these preferences do not record: "
+                "winners and losers are not enough. Read the sides with {}, {} and {}{}, or leave it out.",
                 *(
                     what,
                     arg("left"),
@@ -123,7 +122,7 @@ def order_of_sides(prefs: Preferences, what: str) -> Int32s:
 
 @dataclass(frozen=True)
 class Counting:
-    """How ballots become duels."""
+    """Settings for counting ballots as duels."""
 
     counts: str = "binary"
     normalise: bool = False
@@ -132,19 +131,19 @@ class Counting:
     trust: Mapping[str, float] | None = None
 
     def duels(self, prefs: Preferences) -> Duels:
-        """Count the duels of preferences by the strategy that fits their size."""
+        """Count the duels of preferences by the fastest strategy for their size."""
         if self.counts != "binary" and self.missing != "ignore":
             given = arg("counts", self.counts), arg("missing", self.missing)
-            raise ParameterError(phrase("{} knows no {}: use {}.", *given, arg("missing", "ignore")))
+            raise ParameterError(phrase("{} does not support {}: use {}.", *given, arg("missing", "ignore")))
         if self.order_effect:
-            order_of_sides(prefs, "An order effect")
+            order_of_sides(prefs, "Position bias")
         if self.trust is not None:
             prefs = trusted(prefs, self.trust)
         size = _Size.of(prefs)
         return STRATEGIES[self._kind(size)][not size.fits_matrices](self, prefs, size)
 
     def _kind(self, size: _Size) -> str:
-        """Return what is counted, as a key of ``STRATEGIES``."""
+        """Return the kind of count, as a key of ``STRATEGIES``."""
         if self.order_effect:
             return "order"
         if self.counts != "binary":
@@ -174,9 +173,7 @@ class Counting:
         return Duels(prefs.slot_ptr, ptr, *rows)
 
     def _list_pairs(self, prefs: Preferences, size: _Size) -> Duels:
-        """List all pairs of all ballots, then add up equal ones; with an order effect the item shown first is
-        ``first``.
-        """
+        """List all pairs of all ballots, then sum equal ones; with position bias the item shown first is ``first``."""
         _require(BYTES_OF_PAIR, size.pairs)
         ahead, behind, is_tie = next(views.pairs_of_entries(prefs, at_once=np.inf))
         better, worse = prefs.entry_slot[ahead], prefs.entry_slot[behind]
@@ -188,7 +185,7 @@ class Counting:
             amount, tie_amount = weight * np.abs(level[ahead] - level[behind]), np.zeros(len(weight))
         flip, order = better > worse, None
         if self.order_effect:
-            shown = order_of_sides(prefs, "An order effect")
+            shown = order_of_sides(prefs, "Position bias")
             shown_earlier = np.sign(shown[behind] - shown[ahead])
             flip, order = np.where(shown_earlier == 0, flip, shown_earlier < 0), shown_earlier != 0
         first, second = np.where(flip, worse, better), np.where(flip, better, worse)
@@ -229,7 +226,7 @@ class Counting:
 
 @dataclass(frozen=True)
 class _Size:
-    """How many pairs of items the ballots hold, the cells of a matrix of all instances, and the longest ballot."""
+    """The number of pairs in the ballots, the cells of dense matrices over all instances, and the longest ballot."""
 
     pairs: float
     cells: float
@@ -244,7 +241,7 @@ class _Size:
 
     @property
     def fits_matrices(self) -> bool:
-        """Whether dense matrices are small and not nearly empty."""
+        """Whether dense matrices would be small and well filled."""
         limit = min(LARGEST_DENSE, MAX_EMPTY * max(self.pairs, 10_000.0))
         return self.cells <= limit and memory.fits(8 * 4 * self.cells)
 
@@ -272,7 +269,7 @@ def _of_matrices(prefs: Preferences, wins: Floats, ties: Floats) -> Duels:
 
 
 def _require(bytes_of_pair: int, n_pairs: float) -> None:
-    """Refuse to list more pairs than the memory holds."""
+    """Raise an error if the list of pairs would exceed the memory limit."""
     memory.require(
         bytes_of_pair * n_pairs, f"Listing the {n_pairs:,.0f} pairs of these ballots", "select fewer items or ballots"
     )
@@ -281,7 +278,7 @@ def _require(bytes_of_pair: int, n_pairs: float) -> None:
 def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:
     """Return the preferences with every ballot's weight multiplied by the weight of its agent (1 if not named)."""
     if prefs.agents is None or prefs.agent is None:
-        raise InputError("Weights of agents need agents: build the preferences with " + arg("agent") + ".")
+        raise InputError("Agent weights require agents: build the preferences with " + arg("agent") + ".")
     by_agent = np.ones(len(prefs.agents))
     for agent, weight in trust.items():
         if bad_weights(weight):

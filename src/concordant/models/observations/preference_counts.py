@@ -1,7 +1,7 @@
-"""Counts of preferences for the multinomial models, reduced as far as the likelihood allows.
+"""Sufficient statistics of the multinomial preference models.
 
-With equal variances the likelihood needs only each ballot's net wins per item and its total count, both linear in
-the ballot's length; pairs are added up only where variances differ.
+With equal variances the likelihood needs only each ballot's net wins per item and its total count, both linear in the
+ballot's length; pairs are counted only if variances differ.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def levels(prefs: Preferences, counts: str) -> Floats:
     """Return the level of every entry, higher is better: the difference of two levels is the strength of the
     preference.
 
-    ``difference`` takes ratings or ranks as they are, ``log`` the logarithm of ranks; ``log`` and ``scaled-difference``
+    ``difference`` uses ratings or ranks unchanged, ``log`` the logarithm of ranks; ``log`` and ``scaled-difference``
     divide by the largest level of the ballot. For ``binary`` only the order of levels matters.
     """
     if counts == "log":
@@ -48,15 +48,13 @@ def levels(prefs: Preferences, counts: str) -> Floats:
 
 
 def _divisible(level: Floats) -> Floats:
-    """Return the levels, divided by the largest where they are so tiny that quotients overflow: only their ratios
-    count.
-    """
+    """Return the levels, divided by the largest if they are so small that quotients overflow: only ratios matter."""
     largest = float(np.abs(level).max(initial=0.0))
     return level if not 0 < largest < 1e-100 else level / largest
 
 
 def _largest(prefs: Preferences, level: Floats) -> Floats:
-    """Return the largest absolute level of each ballot, 1 where all are 0."""
+    """Return the largest absolute level of each ballot, 1 if all are 0."""
     sizes = np.diff(prefs.indptr)
     largest = np.ones(len(sizes))
     if len(level):
@@ -71,14 +69,14 @@ class Groups:
     ptr: Int64s
     theta: Floats
     share: Floats
-    """The part of the instance's total count that falls to the group."""
+    """The group's share of the instance's total count."""
     of_ballot: Int64s
-    """The group of each ballot, -1 for a ballot that prefers nothing."""
+    """The group of each ballot, -1 for a ballot without preferences."""
 
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Preferences with their counts: net wins per entry, total per ballot, who wins and loses somewhere."""
+    """Preferences with their counts: net wins per entry, total per ballot, and which entries win or lose at all."""
 
     prefs: Preferences
     level: Floats
@@ -94,12 +92,12 @@ class Corpus:
 
     @cached_property
     def total_by_instance(self) -> Floats:
-        """The total count of every instance, 0 where nothing is preferred."""
+        """The total count of every instance, 0 without preferences."""
         return sum_by(self.prefs.instance_of_ballot, self.weighted_total, self.prefs.n_instances)
 
     @cached_property
     def divisor(self) -> Floats:
-        """The total count of every instance, 1 where it is 0."""
+        """The total count of every instance, 1 if it is 0."""
         return np.where(self.total_by_instance > 0, self.total_by_instance, 1.0)
 
     @cached_property
@@ -130,7 +128,7 @@ class Corpus:
         return kernels.net_pairs(views.ballots(prefs)._replace(weight=factor), self.level, self.is_binary)
 
     def gains(self, score: Floats, variance: Floats | None) -> Floats:
-        """Return, per ballot, the sum of count * x over its preferences (ballot weight and adherence left out)."""
+        """Return, per ballot, the sum of count * x over its preferences (without ballot weight and adherence)."""
         prefs = self.prefs
         if variance is None:
             return sum_by(views.ballot_of_entry(prefs), self.net * score[prefs.entry_slot], prefs.n_ballots)
@@ -151,15 +149,16 @@ class Corpus:
 
     @cached_property
     def is_compared(self) -> Bools:
-        """Whether anybody prefers the slot to another or another to it."""
+        """Whether some ballot prefers the slot to another or another to it."""
         return self._plays(3)
 
     @cached_property
     def is_separated(self) -> Bools:
         """Whether no item of an instance both wins and loses: then the likelihood has no finite maximum.
 
-        Along a direction u the log-likelihood grows without bound unless some preference falls short of the full range
-        of u. So there is no maximum exactly if all preferences lead from one set of items into another.
+        Along a direction u the log-likelihood increases without bound unless some preference has a difference below the
+        full range of u. So there is no maximum if and only if all preferences are for items of one set over items of
+        another.
         """
         mixed = np.bincount(self.instance_of_slot[self._plays(1) & self._plays(2)], minlength=self.prefs.n_instances)
         return np.asarray((mixed == 0) & (self.total_by_instance > 0))
@@ -185,8 +184,7 @@ class Corpus:
 def count(prefs: Preferences, counts: str) -> Corpus:
     """Count the preferences of every ballot.
 
-    Equal ratings or places are no preference, however many items share them; only in a comparison of two items a tie is
-    half a win each way.
+    Equal ratings or ranks give no preference; only in a comparison of two items is a tie half a win for each.
     """
     level = _divisible(levels(prefs, counts))
     draws = prefs.form == "pairs" and prefs.value is None and (prefs.open is None or not prefs.open.any())
@@ -195,5 +193,5 @@ def count(prefs: Preferences, counts: str) -> Corpus:
 
 
 def agent_of_ballot(prefs: Preferences) -> Int32s:
-    """Return the agent of every ballot; each ballot is its own agent where they are not known."""
+    """Return the agent of every ballot; if agents are unknown, each ballot is its own agent."""
     return np.arange(prefs.n_ballots, dtype=np.int32) if prefs.agent is None else prefs.agent

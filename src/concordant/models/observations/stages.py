@@ -1,7 +1,7 @@
-"""From ballots to stages: a stage chooses a tier from all that remain.
+"""Reduce ballots to stages: each stage chooses a tier from the items that remain.
 
-A model of choices sees the ballots as they are, sorted by instance; whether candidates a ballot does not mention remain
-too, and what becomes of ties, is a matter of ``Staging``.
+A model of choices uses the ballots sorted by instance. ``Staging`` sets whether unmentioned candidates also remain, and
+how ties are treated.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PRIOR_DOC = "strength of the prior (regularisation); auto: by marginal likelihoo
 
 @dataclass(frozen=True)
 class Stages:
-    """Ballots sorted by instance; ``mark`` says what starts at an entry: a chosen tier, the rest, or nothing."""
+    """Ballots sorted by instance; ``mark`` is what starts at an entry: a chosen tier, the rest, or nothing."""
 
     slot_ptr: Int64s
     ballot_ptr: Int64s
@@ -36,12 +36,12 @@ class Stages:
 
     @property
     def n_slots(self) -> int:
-        """How many candidates there are in all instances."""
+        """The number of candidates of all instances."""
         return int(self.slot_ptr[-1])
 
     @property
     def rows(self) -> StageRows:
-        """The stages as the kernels take them."""
+        """The stages as the bundle that kernels expect."""
         return StageRows(self.indptr, self.slot, self.mark, self.weight)
 
     @cached_property
@@ -58,7 +58,7 @@ class Stages:
 
     @cached_property
     def has_ties(self) -> bool:
-        """Whether some chosen tier holds several items."""
+        """Whether some chosen tier has several items."""
         return bool((self.mark[np.flatnonzero(self.mark == GOES_ON) - 1] == CHOSEN).any())
 
     @cached_property
@@ -73,7 +73,7 @@ class Stages:
         return sum_by(self.slot[chosen], self.weight[self.ballot[chosen]], int(self.slot_ptr[-1]))
 
     def take(self, ballots: Int64s) -> Stages:
-        """Return some of the ballots of the only instance."""
+        """Return some of the ballots of a single instance."""
         entries = spans(self.indptr[ballots], self.indptr[ballots + 1])
         indptr, counts = pointer(np.diff(self.indptr)[ballots]), np.array([0, len(ballots)])
         return Stages(self.slot_ptr, counts, indptr, self.slot[entries], self.mark[entries], self.weight[ballots])
@@ -92,7 +92,7 @@ class Stages:
 
 @dataclass(frozen=True)
 class Staging:
-    """How ballots become stages: whether candidates they do not mention stay in denominators, and what ties mean."""
+    """Settings for stages: whether unmentioned candidates stay in the denominators, and the treatment of ties."""
 
     missing: str = "ignore"
     ties: str = "partition"
@@ -106,7 +106,8 @@ class Staging:
 def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
     """Return the stages of all ballots.
 
-    ``ties``: "partition" keeps tied items together, "shuffle" orders them at random, all else keeps the order given.
+    ``ties``: "partition" keeps tied items together, "shuffle" orders them at random, any other value keeps the given
+    order.
     """
     slot = prefs.entry_slot.astype(np.int32)
     starts_tier = np.ones(len(slot), bool)
@@ -127,7 +128,7 @@ def stages_of(prefs: Preferences, ties: str, seed: int = 0) -> Stages:
 def _marks(prefs: Preferences, groups: views.Tiers, keep_ties: bool) -> Bytes:
     """Return the mark of every entry: CHOSEN or REST where a stage starts, else GOES_ON.
 
-    With ``keep_ties`` a tier is one stage, else every entry is; the last of a ballot is the rest, as is an open tier.
+    With ``keep_ties`` a tier is one stage, otherwise every entry is; the last tier, or an open tier, is the rest.
     """
     is_last_tier = groups.ptr[1:] == prefs.indptr[groups.ballot + 1]
     mark = np.zeros(len(prefs.item), np.uint8)
@@ -144,7 +145,7 @@ def _shuffled(prefs: Preferences, groups: views.Tiers, seed: int) -> Int64s:
     """Return an order of the entries that is random inside tiers.
 
     The random numbers are hashes of the seed, the number of the ballot in its instance and the number of the candidate
-    there, so that an instance comes out the same whichever others there are.
+    there, so that the result for an instance does not depend on the other instances.
     """
     first_of_instance = np.concatenate(
         [[0], np.cumsum(np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances))]

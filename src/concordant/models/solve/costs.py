@@ -1,7 +1,7 @@
-"""What fitting an instance would cost by each strategy, estimated in seconds, so that the cheapest is chosen.
+"""Estimated seconds to fit an instance by each strategy, from which the cheapest strategy is chosen.
 
-The constants were measured on one machine; what matters are their ratios, and that neighbouring sizes cost alike where
-the strategy changes.
+The constants were measured on one machine. Only their ratios matter, and that costs are similar where the strategy
+changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LANCZOS = 12  # steps of a log-determinant, as a rule
 
 
 class Costs(NamedTuple):
-    """About how many seconds every instance takes: a fit by three strategies, log-determinants and errors by two."""
+    """Estimated seconds by instance: a fit by three strategies, log-determinants and standard errors by two."""
 
     batch: Floats
     matrix: Floats
@@ -39,7 +39,7 @@ class Costs(NamedTuple):
 
 
 def costs_of(observed: Observed) -> Costs:
-    """Estimate the seconds that each strategy takes for every instance; infinite where a matrix exceeds the memory."""
+    """Estimate the seconds of each strategy for every instance; infinite if a matrix exceeds the memory."""
     m = np.diff(observed.slot_ptr).astype(np.float64)
     hessian, product = observed.costs
     probes, length = observed.probes
@@ -58,7 +58,7 @@ def costs_of(observed: Observed) -> Costs:
 
 
 class Strategies(NamedTuple):
-    """The cheapest strategies, numbers in ``STRATEGIES``: to fit every instance, for log-determinants, for errors."""
+    """The cheapest strategies (indices into ``STRATEGIES``) by instance: for fits, log-determinants and errors."""
 
     fit: Int64s
     log_det: Int64s
@@ -70,7 +70,7 @@ class Strategies(NamedTuple):
 
 
 def strategies_of(observed: Observed, prior: Prior, with_log_det: bool) -> Strategies:
-    """Return the cheapest strategies to fit every instance, to compute its log-determinant, and its errors."""
+    """Return the cheapest strategies for the fit, the log-determinant and the errors of every instance."""
     cost = costs_of(observed)
     log_det = np.minimum(cost.factor, cost.lanczos) if with_log_det else 0.0
     is_alone = prior.basis is not None or not observed.in_batches
@@ -81,5 +81,5 @@ def strategies_of(observed: Observed, prior: Prior, with_log_det: bool) -> Strat
 
 
 def same_strategy(strategy: str, n: int) -> Strategies:
-    """Return the same strategy for everything."""
+    """Return strategies that are all the same."""
     return Strategies(*(np.full(n, STRATEGIES.index(strategy)),) * 3)

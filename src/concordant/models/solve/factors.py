@@ -1,7 +1,7 @@
-"""Cholesky factors in NumPy: systems, inverses and determinants by products of blocks.
+"""Cholesky factorisation in NumPy: linear systems, inverses and determinants by block products.
 
-NumPy factorises but neither solves with a factor nor inverts one. Both are matrix products but for small blocks on the
-diagonal, and products are what a processor does best; SciPy, which has them, takes longer to import than they take.
+NumPy computes Cholesky factors but has no triangular solve or inverse. Apart from small blocks on the diagonal, both
+are matrix products, which are fast. SciPy has both, but importing it takes longer than these solves.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ BLOCK = 96
 
 
 def factor_of(matrix: Floats) -> Floats | None:
-    """Return the lower Cholesky factor of a symmetric matrix; None where it is not positive definite."""
+    """Return the lower Cholesky factor of a symmetric matrix; None if it is not positive definite."""
     try:
         factor = np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
@@ -43,7 +43,7 @@ def inverted(factor: Floats) -> Floats:
 
 
 def _inverse_of_lower(lower: Floats) -> Floats:
-    """Return the inverse of a lower triangular matrix, by halves: [[A, 0], [B, C]]⁻¹ = [[A⁻¹, 0], [-C⁻¹ B A⁻¹,
+    """Return the inverse of a lower triangular matrix, by recursion: [[A, 0], [B, C]]⁻¹ = [[A⁻¹, 0], [-C⁻¹ B A⁻¹,
     C⁻¹]].
     """
     n = len(lower)

@@ -1,14 +1,14 @@
-"""Fitting multinomial preference models over many instances at once.
+"""Fit multinomial preference models to many instances at once.
 
 Objective of an instance: the negative log-likelihood per unit of its total count, plus prior / 2 times the squares of
 the scores and of the log-variances around log(1/2).
 
-Only products of adherence and scores matter to the likelihood. A prior on the scores alone would therefore be evaded
-by large adherences, up to their bound of 1 for everybody; so adherences are learnt with their mean square (by count)
-held at 1, and only reported with a largest value of 1. They are learnt on the profile of the objective: the best
-scores for given adherences change nothing to first order, so a quasi-Newton method on one number per agent is enough.
-The profile has several minima (agents may fall into camps), so the search starts from equal adherences, from each
-agent's agreement with the others, and from the agreement with single agents.
+The likelihood depends only on products of adherence and scores, so large adherences would evade a prior on the scores.
+Adherences are therefore learnt with a count-weighted mean square of 1, and reported with a maximum of 1. They minimise
+the profile of the objective (minimised over scores) by a quasi-Newton method: by the envelope theorem the gradient of
+the profile needs no derivative of the scores. The profile has several local minima (agents may form camps), so the
+search starts from equal adherences, from each agent's agreement with the others, and from the agreement with single
+agents.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Scores and variances of every slot, and how well they explain the counts."""
+    """Scores and variances of every slot, and the log-likelihood of the counts."""
 
     score: Floats
     variance: Floats | None
-    """None where all variances are 1/2."""
+    """None if all variances are 1/2."""
     theta: Floats
     """The adherence of every ballot."""
     groups: Groups
@@ -67,13 +67,13 @@ class Solution:
 
 @dataclass
 class Solver:
-    """Fit one corpus repeatedly, each time starting from the last answer."""
+    """Fit one corpus repeatedly, with a warm start at the last solution."""
 
     corpus: Corpus
     prior: float
     variances: str
     given: Floats | None = None
-    """Variances by slot that are given, not learnt."""
+    """Fixed variances by slot, if they are not learnt."""
     log_variance: Floats | None = field(default=None, init=False)
     score: Floats | None = field(default=None, init=False)
 
@@ -82,7 +82,7 @@ class Solver:
         self.prior_by_instance = np.ascontiguousarray(at_least, np.float64)
 
     def solve(self, theta: Floats, tolerance: float = TOLERANCE) -> Solution:
-        """Fit scores (and variances) for these adherences, one per ballot, starting from the last answer."""
+        """Fit scores (and variances) for these adherences, one per ballot, with a warm start at the last solution."""
         prefs = self.corpus.prefs
         net, groups = self.corpus.net_wins(theta), self.corpus.groups(theta)
         if self.score is None:
@@ -113,9 +113,7 @@ class Solver:
         return Solution(self._centred(score), variance, theta, groups, *ends)
 
     def _start(self, net: Floats, groups: Groups) -> Floats:
-        """Return the Newton step from equal scores, scaled down where its largest component in an instance exceeds
-        3.
-        """
+        """Return the Newton step from equal scores, scaled down if its largest component in an instance exceeds 3."""
         size = np.diff(self.corpus.prefs.slot_ptr)
         instance = np.repeat(np.arange(len(size)), np.diff(groups.ptr))
         curvature = sum_by(instance, groups.share * groups.theta**2, len(size)) * 2 / np.maximum(size - 1, 1)
@@ -159,7 +157,7 @@ class Solver:
         """Learn the adherence of every agent, scaled to a largest of 1: (theta by agent, solution, whether it
         converged).
 
-        ``known`` are adherences to start with, in addition to the agreement of the agents with each other.
+        ``known`` are additional starting values, next to the agreement of the agents with each other.
         """
         part = Part(self, agent, len(known))
         theta, has_converged = learn_adherence(part.ask, known)
@@ -168,9 +166,9 @@ class Solver:
 
 @dataclass(eq=False)
 class Part:
-    """Some instances of the data from which adherences are learnt; what it answers adds up over the parts.
+    """Some instances of the data from which adherences are learnt; results are summed over the parts.
 
-    ``agent`` is that of every ballot, numbered alike in all parts.
+    ``agent`` is the agent of every ballot, with the same numbering in all parts.
     """
 
     solver: Solver
@@ -178,7 +176,7 @@ class Part:
     n_agents: int
 
     def ask(self, question: Callable[Concatenate[Part, P], T], *args: P.args, **kwargs: P.kwargs) -> list[T]:
-        """Call a method of ``Part`` for this part, where it is the only one."""
+        """Call a method of ``Part`` for this part, if it is the only one."""
         return [question(self, *args, **kwargs)]
 
     def totals(self) -> Floats:
@@ -237,7 +235,7 @@ class Part:
 
 
 class Ask(Protocol):
-    """Calls a method of ``Part`` for all parts, wherever they are; returns their results in order."""
+    """Calls a method of ``Part`` for all parts, in this or other processes, and returns the results in order."""
 
     def __call__(self, question: Callable[Concatenate[Part, P], T], *args: P.args, **kwargs: P.kwargs) -> list[T]:
         """Call ``question(part, *args)`` for every part."""
@@ -246,7 +244,7 @@ class Ask(Protocol):
 def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
     """Learn the adherence of every agent from all parts: (theta by agent with mean square 1, whether it converged).
 
-    L-BFGS-B on the profile, from several starts of a few steps each, of which the best continues.
+    L-BFGS-B on the profile: a few steps from each of several starting points, then the best one continues.
     """
     from scipy.optimize import minimize
 
@@ -289,8 +287,7 @@ def _size(theta: Floats, share: Floats) -> float:
 
 
 def _agreements(ask: Ask, share: Floats, seeds: int) -> list[Floats]:
-    """Return the cosine between each agent's net wins and those of all others, then those of each of the busiest
-    agents.
+    """Return the cosine between each agent's net wins and those of all others, then of each of the most active agents.
 
     Each is an array by agent with values from 0 to 1.
     """

@@ -1,12 +1,12 @@
-"""The objective of one large instance, and the fit in which its maximisation ends.
+"""The objective of one large instance, and the fit that maximises it.
 
-The objective is the log-likelihood plus the log-prior. ``Matrix`` has dense Cholesky factors (LAPACK), ``Products``
-conjugate gradients on the observations; nothing dense is ever built there. Scores are centred. The covariance is that
-of centred scores: the inverse of the negative Hessian with the direction "all scores up by the same" taken out.
-Without a matrix the inverse is out of reach; its diagonal is estimated from draws of the normal distribution with that
-precision (perturb the observations, solve), made precise by conditioning: the variance of a score given all the others
-is known exactly, only that of its conditional mean is left to the draws. Its log-determinant, which the choice of a
-prior needs, comes from stochastic Lanczos quadrature with fixed probes.
+The objective is the log-likelihood plus the log-prior. ``Matrix`` uses dense Cholesky factors (LAPACK); ``Products``
+uses conjugate gradients on the observations and never builds a dense matrix. Scores are centred. The covariance is that
+of centred scores: the inverse of the negative Hessian, with the direction of equal scores projected out. Without a
+dense matrix the inverse is not available. Its diagonal is estimated from draws of the normal distribution with that
+precision (perturb the observations, then solve). Rao-Blackwellisation reduces the error: the variance of a score given
+all others is known exactly, so only the variance of its conditional mean comes from the draws. The log-determinant for
+the choice of a prior comes from stochastic Lanczos quadrature with fixed probe vectors.
 """
 
 from __future__ import annotations
@@ -33,12 +33,13 @@ QUADRATURE = 1e-7  # change of the mean logarithm of eigenvalues at which it is 
 
 @dataclass(frozen=True)
 class Fit:
-    """Fitted instances: scores centred, covariance blocks one after the other (None when not wanted or too large).
+    """Fitted instances: centred scores, consecutive covariance blocks (None if not requested or too large).
 
-    ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column each, where there is no
-    covariance. By instance: ``value`` is the log-likelihood, ``log_prior`` that of the prior up to its constant,
-    ``log_det`` that of the negative Hessian (without the direction "all scores up by the same"), ``slack`` the
-    largest derivative left, ``is_definite`` whether the second derivatives are definite, so that errors exist.
+    ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column each, if there is no covariance.
+    By instance: ``value`` is the log-likelihood, ``log_prior`` the log-density of the prior up to a constant,
+    ``log_det`` the log-determinant of the negative Hessian (without the direction of equal scores), ``slack`` the
+    largest absolute derivative at the end, ``is_definite`` whether the Hessian is definite, so that standard errors
+    exist.
     """
 
     instances: Int64s
@@ -46,7 +47,7 @@ class Fit:
     observed: Observed
     prior: Prior
     strategy: str
-    """How errors are found."""
+    """The strategy for standard errors."""
     score: Floats
     advantage: Floats
     tie: Floats
@@ -60,20 +61,20 @@ class Fit:
     variance: Floats = field(default_factory=lambda: np.empty(0))
     extra_variance: Floats = field(default_factory=lambda: np.zeros((1, 2)))
     coefficient: Floats = field(default_factory=lambda: np.zeros((1, 0)))
-    """Of covariates, in standard units: a row for the only instance."""
+    """The coefficients of covariates in standard units: a row for the single instance."""
     coefficient_covariance: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     draws: Floats | None = None
     ends: tuple[Floats, Floats] | None = None
-    """Ends of the score intervals, where they were resampled."""
+    """The ends of the score intervals, if they were bootstrapped."""
 
     @cached_property
     def slot_ptr(self) -> Int64s:
-        """The slots of every instance here."""
+        """The slots of every instance of this fit."""
         return self.observed.slot_ptr
 
     @property
     def warm_start(self) -> WarmStart:
-        """This fit as the starting point of another."""
+        """This fit as the warm start of another."""
         return WarmStart(self.score, self.advantage, self.tie)
 
     @property
@@ -94,7 +95,7 @@ class Fit:
         return self.covariance[start : start + m * m].reshape(m, m)
 
     def objective(self, q: int) -> Large:
-        """Return the objective of instance q, evaluated where its fit ended."""
+        """Return the objective of instance q, evaluated at its optimum."""
         instance = np.array([q])
         observed = self.observed if len(self.instances) == 1 else self.observed.restrict(instance)[0]
         span = slice(int(self.slot_ptr[q]), int(self.slot_ptr[q + 1]))
@@ -110,7 +111,7 @@ class Fit:
         return objective
 
     def times_inverse(self, columns: Floats) -> Floats:
-        """Return the covariance of centred scores times columns, of a fit of a single instance."""
+        """Return the covariance of centred scores times columns, for a fit of a single instance."""
         if self.covariance is not None:
             return self.block(0) @ columns
         return self.objective(0).times_inverse(columns)
@@ -128,7 +129,7 @@ class Large(Objective):
 
     @classmethod
     def of(cls, observed: Observed, prior: Prior) -> Self:
-        """Return the objective of the only instance."""
+        """Return the objective of a single instance."""
         likelihood = observed.alone()
         return cls(likelihood, prior.alone(likelihood.m, observed.n_extra, likelihood.n_coefficients))
 
@@ -158,7 +159,7 @@ class Large(Objective):
         )
 
     def log_det(self) -> float:
-        """Return the log-determinant of the negative Hessian, without the direction "all scores up by the same"."""
+        """Return the log-determinant of the negative Hessian, without the direction of equal scores."""
         raise NotImplementedError
 
     def times_inverse(self, columns: Floats) -> Floats:
@@ -182,7 +183,7 @@ class Large(Objective):
         return self.inverse(unit) if unit.shape[1] else unit
 
     def _times(self, curve: Floats, columns: Floats) -> Floats:
-        """Return the negative Hessian that other curvatures of the pairs would have, times columns."""
+        """Return the negative Hessian with other curvatures by pair, times columns."""
         assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
         changed = self.likelihood.with_curve(curve)
         side, corner = changed.border(is_exact=True)
@@ -211,25 +212,25 @@ class Large(Objective):
         return extra, covariance[first_coefficient:, first_coefficient:]
 
     def inverse(self, columns: Floats) -> Floats:
-        """Return the inverse of the negative Hessian times columns, to many digits."""
+        """Return the inverse of the negative Hessian times columns, to high precision."""
         raise NotImplementedError
 
     def _filled(self, columns: Floats) -> Floats:
-        """Add rows of zeros for the other parameters."""
+        """Append rows of zeros for the other parameters."""
         return np.concatenate([columns, np.zeros((self.likelihood.size - self.m, columns.shape[1]))])
 
 
 class Matrix(Large):
-    """With the whole matrix of second derivatives."""
+    """The objective with a dense Hessian."""
 
     factor: Floats | None = None
 
     def step(self, gradient: Floats) -> tuple[Floats, Bools]:
-        """Return the Newton step, and whether it is the exact one."""
+        """Return the Newton step, and whether it uses the exact Hessian."""
         return solved(self._factored(), gradient[0])[None], self.is_exact
 
     def _factored(self) -> Floats:
-        """Factorise the negative Hessian; where it is not positive definite a bound, then with more on the diagonal."""
+        """Factorise the negative Hessian; if it is not positive definite, a bound, then with a growing diagonal."""
         added = 0.0
         for tries in range(14):
             self.is_exact = np.array([tries == 0])
@@ -240,14 +241,14 @@ class Matrix(Large):
             self.factor = factor_of(hessian)
             if self.factor is not None:
                 return self.factor
-        raise InputError("These comparisons cannot be fitted: give the model a prior, or a larger one.")
+        raise InputError("These comparisons cannot be fitted: use a prior, or a stronger one.")
 
     def inverse(self, columns: Floats) -> Floats:
         """Return the inverse of the negative Hessian times columns."""
         return solved(self._factored(), columns)
 
     def log_det(self) -> float:
-        """Return the log-determinant from the factor of the last step: exact up to the length of that step."""
+        """Return the log-determinant from the Cholesky factor of the last step: accurate to the size of that step."""
         if self.factor is None or not self.is_exact.all():
             self._factored()
         assert self.factor is not None
@@ -259,7 +260,7 @@ class Matrix(Large):
         return np.asarray(solution - solution.mean(axis=0))
 
     def with_errors(self, fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
-        """Return the fit with its covariance: the inverse of the negative Hessian, without the mean of all scores."""
+        """Return the fit with its covariance: the inverse of the negative Hessian, for centred scores."""
         m, n = self.m, self.likelihood.size
         inverse = inverted(self._factored())
         extra, of_coefficients = self._apart(inverse[m:, m:])
@@ -278,7 +279,7 @@ class Matrix(Large):
 
 
 class Products(Large):
-    """With products by the second derivatives alone."""
+    """The objective with Hessian-vector products only."""
 
     def evaluate(self, point: Floats) -> Floats:
         """Return the value at a point; derivatives are those at the point last evaluated."""
@@ -288,7 +289,7 @@ class Products(Large):
     def step(self, gradient: Floats) -> tuple[Floats, Bools]:
         """Return a Newton step by conjugate gradients.
 
-        A Newton step of length s has an error of about s², so that a relative accuracy of s is enough.
+        A Newton step of length s has an error of about s², so a relative accuracy of s is enough.
         """
         self._prepare(is_exact=False)
         accuracy = float(np.clip(np.abs(gradient[0] / self.diagonal).max(), 1e-8, 0.1))
@@ -296,9 +297,7 @@ class Products(Large):
         return self.solve(gradient.T, accuracy).T, self.is_exact
 
     def _prepare(self, is_exact: bool) -> None:
-        """Keep the diagonal, the border of the other parameters and the weight ``level`` of the direction of equal
-        scores.
-        """
+        """Store the diagonal, the border of the other parameters and the weight ``level`` of equal scores."""
         self.side, self.corner = self.likelihood.border(is_exact)
         self.corner = self.corner + self.prior.among_others(len(self.corner))
         of_scores = self.likelihood.diagonal() + self.prior.diagonal(self.point)
@@ -307,7 +306,7 @@ class Products(Large):
 
     @property
     def diagonal(self) -> Floats:
-        """The diagonal of the negative Hessian, used to precondition; after ``step`` that of a bound of it."""
+        """The diagonal of the negative Hessian, used as preconditioner; after ``step`` that of a bound."""
         if self._diagonal is None:
             self._prepare(is_exact=True)
         assert self._diagonal is not None
@@ -326,9 +325,9 @@ class Products(Large):
     def solve(self, right: Floats, accuracy: float) -> Floats:
         """Solve for columns by conjugate gradients with a diagonal preconditioner.
 
-        The residual must also be small in the norm of the preconditioner: where an item's curvature is tiny, a small
-        residual is a large step. A direction of negative curvature ends the search (``is_exact`` is then False): the
-        solution so far, or the preconditioned gradient, is still an ascent direction.
+        The residual must also be small in the norm of the preconditioner: if an item's curvature is tiny, a small
+        residual corresponds to a large step. A direction of negative curvature ends the iteration (``is_exact`` is then
+        False): the solution so far, or the preconditioned gradient, is still an ascent direction.
         """
         diagonal = self.diagonal[:, None]
         x, r = np.zeros_like(right), right.copy()
@@ -352,15 +351,15 @@ class Products(Large):
         return x
 
     def inverse(self, columns: Floats) -> Floats:
-        """Return the inverse of the negative Hessian times columns, to many digits."""
+        """Return the inverse of the negative Hessian times columns, to high precision."""
         self._prepare(is_exact=True)
         return self.solve(columns, 1e-8)
 
     def log_det(self) -> float:
         """Estimate the log-determinant by stochastic Lanczos quadrature.
 
-        Lanczos steps from random signs give, for the matrix scaled to a diagonal of ones, weights and nodes of the
-        integral of the logarithm. The signs are the same at every call, so that estimates can be compared.
+        For the matrix scaled to a unit diagonal, Lanczos steps from random sign vectors give the nodes and weights of a
+        quadrature for the logarithm. The signs are the same in every call, so that estimates can be compared.
         """
         self._prepare(is_exact=True)
         n, root = len(self.diagonal), np.sqrt(self.diagonal)[:, None]
@@ -402,9 +401,9 @@ class Products(Large):
     def _marginal_variances(self, less: Floats | None, of_prior: float) -> tuple[Floats, Floats]:
         """Estimate the variance of every centred score, and return the draws behind it.
 
-        A variance is that given all other parameters (1 / diagonal) plus the drawn variance of the conditional mean.
-        With ``less`` the draws vary less than the curvature says; the two terms are then independent only where the
-        same share is taken off everywhere.
+        A variance is the one given all other parameters (1 / diagonal) plus the variance of the conditional mean over
+        the draws. With ``less`` the draws vary less than the negative Hessian implies; the two terms are then
+        independent only if the same share is removed everywhere.
         """
         m, rng = self.m, np.random.default_rng(0)
         assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)

@@ -1,4 +1,4 @@
-"""Fitting scores to observations: three strategies with the same optimum, of which the cheapest is chosen.
+"""Fit scores to observations by one of three strategies with the same optimum, whichever is cheapest.
 
 - batch: many small instances in one kernel call, Newton's method with small dense matrices
 - matrix: one instance, Newton's method with dense Cholesky factors (LAPACK)
@@ -35,9 +35,9 @@ def fit(
 ) -> list[Fit]:
     """Fit all instances; return a ``Fit`` per strategy: one for all small instances, one for each large instance.
 
-    ``start`` is an earlier fit of the same observations to start from; a search ends with a step below ``small_step``;
-    ``strategy`` is chosen by cost unless it is given, for all instances or each. The log-determinant is computed only
-    if ``with_log_det``.
+    ``start`` is an earlier fit of the same observations (a warm start). The search ends with a step below
+    ``small_step``. ``strategy`` is chosen by cost unless it is given, for all instances or for each. The
+    log-determinant is computed only if ``with_log_det``.
     """
     n = len(observed.slot_ptr) - 1
     if isinstance(strategy, Strategies):
@@ -77,9 +77,8 @@ def fit(
 def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], strategies: Strategies) -> list[Fit] | None:
     """Return an approximate fit of a large instance one Newton step from another, with its log-determinant.
 
-    The value at the new point is that of the quadratic model, so that nothing is evaluated there, and the determinant
-    is that of the point before. None where the step is longer than a rough fit may end with, and for the strategy
-    "batch".
+    The value at the new point comes from the quadratic model, without an evaluation, and the log-determinant from the
+    previous point. None if the step is too long for an approximate fit, and for the strategy "batch".
     """
     if len(observed.slot_ptr) != 2:
         return None
@@ -106,7 +105,7 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], strategies:
 
 
 def _joined(fits: Sequence[Fit], slot_ptr: Int64s) -> WarmStart:
-    """Return the end points of other fits as a warm start for all instances."""
+    """Return the optima of other fits as a warm start for all instances."""
     n = len(slot_ptr) - 1
     warm_start = WarmStart(np.zeros(int(slot_ptr[-1])), np.zeros(n), np.zeros(n))
     for part in fits:
@@ -116,10 +115,10 @@ def _joined(fits: Sequence[Fit], slot_ptr: Int64s) -> WarmStart:
 
 
 def with_errors(fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) -> Fit:
-    """Return a fit with the covariance of its scores, or where that is too large their variances and draws.
+    """Return a fit with the covariance of its scores, or if that is too large with their variances and draws.
 
-    ``less`` is, by pair, by how much its variance falls short of its curvature, ``of_prior`` the share of the prior's
-    curvature that counts (see ``tied.corrected``): draws account for both, covariances are corrected later.
+    ``less`` is, by pair, its curvature minus its variance, ``of_prior`` the share of the prior's negative Hessian that
+    counts (see ``tied.corrected``). Draws account for both; covariances are corrected later.
     """
     if fitted.strategy == "batch":
         batch = fitted.observed.batch(fitted.prior.belief, fitted.warm_start, SMALL_STEP, True)
@@ -134,7 +133,7 @@ def with_errors(fitted: Fit, less: Floats | None = None, of_prior: float = 1.0) 
 
 
 def _start_point(objective: Large, warm_start: WarmStart, coefficient: Floats | None) -> Floats:
-    """Return the starting point: an earlier fit, or the optimum of a sample where there are very many observations."""
+    """Return the starting point: an earlier fit, or the optimum of a sample if there are very many observations."""
     likelihood = objective.likelihood
     if len(warm_start.start):
         point = np.zeros((1, likelihood.size))

@@ -1,9 +1,9 @@
-"""Forecasts of wandering scores: every comparison predicted from those before it, for all of a long history.
+"""Rolling predictions of time-varying scores: each comparison is predicted from the earlier ones.
 
-All that happened before is fitted anew at the beginning of every stretch of time, from where the last fit ended. Within
-a stretch the beliefs about two items move with every comparison between them: their scores are normal around what was
-fitted, their variance grows with the time they did not play, and the new ones are the mode of the two given the result,
-with the curvature there. Cost: a fit per stretch, some three Newton steps each, and a constant per ballot.
+At the start of each period the model is refitted to all earlier comparisons, with a warm start. Within a period the
+normal posteriors of two items are updated after each comparison between them: their variances grow with the time since
+they last played, and the new means are the posterior mode given the result (Laplace approximation). Cost: a fit of
+about three Newton steps per period, and a constant per ballot.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def rolling(
     since: float,
     every: str | float | None,
 ) -> Floats:
-    """Return, for every ballot, the chance that its first item wins, predicted from earlier ballots; NaN where unknown.
+    """Return, for every ballot, the probability that its first item wins, given earlier ballots; NaN if unknown.
 
-    Drift and prior that are None are chosen before the first stretch. ``since`` is where predictions begin, ``every``
-    the length of the stretches after which everything is refitted.
+    Drift and prior that are None are chosen from the data before ``since``, where predictions begin. ``every`` is the
+    length of the periods between refits.
     """
     assert prefs.time is not None
     out = np.full(prefs.n_ballots, np.nan)
@@ -57,9 +57,7 @@ def rolling(
         was_past = past
         if drift is None or prior is None:
             if not len(past_nodes):
-                raise ParameterError(
-                    "Nothing happened before " + arg("since") + ", so drift and prior cannot be chosen: give them."
-                )
+                raise ParameterError("There are no comparisons before " + arg("since") + ", so give drift and prior.")
             walk = fitted(past_nodes, drift, prior, score[past])
             drift, prior = walk.drift, walk.prior
         else:
@@ -70,7 +68,7 @@ def rolling(
 
 
 def moment_of_nodes(nodes: Nodes, compared: Compared, moment: Floats, end: Floats) -> Floats:
-    """Return, for every node, the latest moment of a comparison in its period: the node is in the past after it."""
+    """Return, for every node, the time of the last comparison in its period, after which the node is in the past."""
     # A period of comparisons ends at the time of its nodes: the latest moment in it is the same for all of them.
     ends = np.unique(end)
     latest = np.full(len(ends), -np.inf)
@@ -79,7 +77,7 @@ def moment_of_nodes(nodes: Nodes, compared: Compared, moment: Floats, end: Float
 
 
 def some_nodes(nodes: Nodes, keep: Bools) -> Nodes:
-    """Return the nodes to keep with the comparisons between them, renumbered."""
+    """Return the selected nodes and the comparisons between them, renumbered."""
     new_number = (np.cumsum(keep) - 1).astype(np.int32)
     rows = keep[nodes.first]
     first, second = new_number[nodes.first[rows]], new_number[nodes.second[rows]]
@@ -93,7 +91,7 @@ def _carry(score: Floats, is_added: Bools, is_first: Bools) -> None:
 
 
 class Beliefs:
-    """What is believed of every slot: mean, variance, and when it last played (NaN: never)."""
+    """The normal posterior of every slot: mean, variance, and the time it last played (NaN: never)."""
 
     def __init__(self, walk: Walk, n_slots: int) -> None:
         nodes, last = walk.nodes, walk.nodes.is_last
@@ -114,14 +112,12 @@ class Beliefs:
         self.seen[slot] = now
 
     def chance(self, a: int, b: int) -> float:
-        """Return the chance that slot a beats slot b (MacKay's approximation for normal scores)."""
+        """Return the probability that slot a beats slot b (MacKay's approximation for normal scores)."""
         lead = self.mean[a] - self.mean[b]
         return _logistic(lead / sqrt(1 + pi / 8 * (self.variance[a] + self.variance[b])))
 
     def learn(self, a: int, b: int, result: float, weight: float) -> None:
-        """Move to the mode of the two scores given a result (1 if a won, 1/2 for a tie, 0), by Newton steps in the
-        lead.
-        """
+        """Update both scores to their posterior mode given a result (1, 1/2 or 0 for a), by Newton's method."""
         lead, total = self.mean[a] - self.mean[b], self.variance[a] + self.variance[b]
         mode = lead
         for _ in range(MODE_STEPS):
@@ -137,7 +133,7 @@ class Beliefs:
 
 
 def _followed(prefs: Preferences, beliefs: Beliefs, ballots: Int64s, now: Floats) -> list[float]:
-    """Go through some ballots in order, predicting each before learning from it; NaN where an item is new."""
+    """Predict each ballot in order before updating on it; NaN if an item is new."""
     out, start, size = [], prefs.indptr[:-1], np.diff(prefs.indptr)
     slot, tier = prefs.entry_slot, prefs.tier
     for k in ballots.tolist():

@@ -1,11 +1,11 @@
-"""Where wandering scores are at any moment, how sure that is, and what follows for the next comparison.
+"""Time-varying scores at any time: means, variances and win probabilities.
 
-Between two nodes a random walk is a Brownian bridge, before the first and after the last its variance grows with time
-while its mean stays. The chance of a win integrates over that doubt: for a lead of mean m and variance v,
-E[1 / (1 + e^-lead)] is about 1 / (1 + e^-(m / sqrt(1 + pi v / 8))). The variance of a lead is that of the difference in
-the joint posterior: two candidates that met often are known relative to each other even if neither is known relative to
-the rest. "All scores up by the same" is no doubt: scores are relative to the mean of all first scores. The intervals of
-a ranking at the end also leave out how far all have moved together since.
+Between two nodes a random walk is a Brownian bridge; before the first and after the last node its mean is constant and
+its variance grows with time. The win probability integrates over the uncertainty: for a score difference d with mean m
+and variance v, E[1 / (1 + e^-d)] is about 1 / (1 + e^-(m / sqrt(1 + pi v / 8))). The variance of a difference comes
+from the joint posterior: two candidates that met often are known relative to each other even if neither is known
+relative to the rest. Scores are relative to the mean of all first scores. The intervals of a ranking at the end also
+exclude the common movement of all scores since then.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ AT_ONCE = 4_000_000  # cells of leads times draws
 # ---- from ballots to nodes ----
 @dataclass(frozen=True)
 class Compared:
-    """All pairs that ballots compare, with when: slots of the two, ties, weights, and the period of each."""
+    """All pairs that ballots compare: their slots, ties, weights and periods."""
 
     ahead: Int64s
     behind: Int64s
@@ -57,21 +57,21 @@ class Compared:
 
 
 def end_of_slots(prefs: Preferences, end: Floats) -> Floats:
-    """Return, by slot, when the data of its instance end; ``end`` is the end of every ballot's period."""
+    """Return, by slot, the time at which the data of its instance end; ``end`` is the end of every ballot's period."""
     last = max_by(prefs.instance_of_ballot, end, prefs.n_instances, -np.inf)
     return np.asarray(np.where(np.isfinite(last), last, end.max(initial=0.0))[views.instance_of_slot(prefs)])
 
 
 def unit_of(prefs: Preferences) -> float:
-    """Return the length of the unit of time: a year where there are dates, else 1."""
+    """Return the length of the unit of time: a year for dates, else 1."""
     return YEAR if prefs.is_dated else 1.0
 
 
 def nodes_of(prefs: Preferences, compared: Compared, period: str | float) -> tuple[Nodes, Floats]:
-    """Gather who met whom in which period into nodes; also return the end of every ballot's period, in units of time.
+    """Group comparisons by candidate and period into nodes; also return the end of every ballot's period.
 
-    "auto" tries every moment (of dates, every day) and then longer periods until there are few enough nodes; "all" is a
-    single period.
+    "auto" tries each distinct time (each day for dates) and then longer periods until there are few enough nodes; "all"
+    is a single period. Ends are in units of time.
     """
     assert prefs.time is not None
     for choice in _choices(prefs, period):
@@ -90,7 +90,7 @@ def nodes_of(prefs: Preferences, compared: Compared, period: str | float) -> tup
 
 
 def _choices(prefs: Preferences, period: str | float) -> list[str | float | None]:
-    """Return the periods to try, the finest first; None is every moment."""
+    """Return the periods to try, shortest first; None stands for each distinct time."""
     if period != "auto":
         return [period]
     if prefs.is_dated:
@@ -103,9 +103,9 @@ def _choices(prefs: Preferences, period: str | float) -> list[str | float | None
 # ---- at any moment ----
 @dataclass(frozen=True, eq=False)
 class Interpolation:
-    """Moments of candidates between nodes: (1 - share) left + share right, and a variance of their own.
+    """Scores of candidates at times between nodes: (1 - share) left + share right, plus the variance of the bridge.
 
-    Candidates without nodes are not ``known``, and have no left, right and share.
+    Candidates without nodes are not ``known``; their left, right and share are undefined.
     """
 
     known: Bools
@@ -115,7 +115,7 @@ class Interpolation:
     own: Floats
 
     def mixed(self, by_node: Floats, which: Int64s) -> Floats:
-        """Return a row for each moment in ``which`` (by number), interpolated between the rows of the nodes around it.
+        """Return a row for each time in ``which`` (by number), interpolated between the rows of the adjacent nodes.
 
         Rows of candidates without nodes are 0.
         """
@@ -129,9 +129,9 @@ class Interpolation:
 
 @dataclass(frozen=True, eq=False)
 class Courses:
-    """The scores of all candidates over time, in units of time (years, or what was given).
+    """The scores of all candidates over time, in units of time (years, or the given unit).
 
-    ``end`` is by slot: when the data of its instance end.
+    ``end`` is, by slot, the time at which the data of its instance end.
     """
 
     walk: Walk
@@ -146,7 +146,7 @@ class Courses:
 
     @cached_property
     def _shift(self) -> Floats:
-        """The variance, by slot, of all scores of its instance moving together."""
+        """By slot: the variance of the common movement of all scores of its instance."""
         size = np.diff(self.slot_ptr)
         return np.repeat(1 / (np.maximum(size, 1) * self.walk.prior), size)
 
@@ -158,7 +158,7 @@ class Courses:
         return np.maximum(variance - shift, 0.0), np.where(self.walk.nodes.is_first, 0.0, covariance - shift)
 
     def at(self, slot: Int64s, time: Floats | float) -> tuple[Floats, Floats]:
-        """Return the mean and the variance of the scores of some slots, each at a moment."""
+        """Return the mean and the variance of the scores of some slots, each at a given time."""
         around = self._interpolated(slot, time)
         known, left, right, share, variance_at = around.known, around.left, around.right, around.share, around.own
         variance_at[~known] -= self._shift[slot[~known]]
@@ -170,11 +170,11 @@ class Courses:
         return around.mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0], variance_at
 
     def means(self, slot: Int64s, time: Floats | float) -> Floats:
-        """Return the mean of the scores of some slots, each at a moment."""
+        """Return the mean of the scores of some slots, each at a given time."""
         return self._interpolated(slot, time).mixed(self.walk.score[:, None], np.arange(len(slot)))[:, 0]
 
     def _interpolated(self, slot: Int64s, time: Floats | float) -> Interpolation:
-        """Return the nodes around each moment of a slot, and the variance of the walk between or beyond them.
+        """Return the nodes adjacent to each time of a slot, and the variance of the walk between or beyond them.
 
         Slots without nodes have the variance 1 / prior.
         """
@@ -197,10 +197,10 @@ class Courses:
         return Interpolation(is_known, left, right, share, variance)
 
     def lead_variances(self, first: Int64s, second: Int64s, time: Floats | float, solved: int = SOLVED) -> Floats:
-        """Return the variance of the lead of the first slot over the second of its instance, each pair at a moment.
+        """Return the variance of the score difference of each pair of slots of an instance, at a given time.
 
-        Exact where there are few distinct moments of candidates (``solved`` cells) or few nodes; else estimated from
-        draws of the posterior.
+        Exact for few distinct pairs of candidate and time (``solved`` cells) or few nodes; otherwise estimated from
+        posterior draws.
         """
         times, when = np.unique(np.broadcast_to(np.asarray(time, np.float64), first.shape), return_inverse=True)
         keys, place = np.unique(np.concatenate([first, second]) * len(times) + np.tile(when, 2), return_inverse=True)
@@ -226,9 +226,7 @@ class Courses:
         return np.asarray(variance)
 
     def _joint(self, around: Interpolation) -> Floats:
-        """Return the joint covariance of moments of candidates (a linear solve each), without their bridge
-        variances.
-        """
+        """Return the joint covariance of candidates at given times (a linear solve each), without bridge variances."""
         joint = np.zeros((len(around.own), len(around.own)))
         for row, left, right, share in zip(
             np.flatnonzero(around.known).tolist(), around.left, around.right, around.share, strict=True
@@ -241,20 +239,20 @@ class Courses:
 
     @cached_property
     def _root(self) -> Floats:
-        """A row per node such that R Rᵀ is the covariance of the nodes: exact for few nodes, else from draws."""
+        """The matrix R (a row per node) with R Rᵀ the covariance of the nodes: exact for few nodes, else from draws."""
         if len(self.walk.nodes) <= LARGEST_DENSE:
             return self.walk.root()
         return np.asarray(self.walk.conditional_means(LEAD_DRAWS)[0].T / np.sqrt(LEAD_DRAWS))
 
     def last_played(self) -> Floats:
-        """Return when every slot last played; NaN for those that never did."""
+        """Return the time at which every slot last played; NaN for those that never did."""
         out = np.full(int(self.slot_ptr[-1]), np.nan)
         is_last = self.walk.nodes.is_last
         out[self.walk.nodes.slot[is_last]] = self.walk.nodes.time[is_last]
         return out
 
     def at_end(self) -> Floats:
-        """Return the score of every slot at the end: the last that is known, 0 for those that never played."""
+        """Return the score of every slot at the end: its last score, 0 for those that never played."""
         out, nodes = np.zeros(int(self.slot_ptr[-1])), self.walk.nodes
         out[nodes.slot[nodes.is_last]] = self.walk.score[nodes.is_last]
         return out
@@ -271,7 +269,7 @@ class Courses:
     def standing(self) -> tuple[Floats, Floats]:
         """Return the score of every slot at the end, and its variance given the mean score of its instance then.
 
-        How far all scores have moved together since the beginning is uncertain, but does not affect who is ahead.
+        The common movement of all scores since the beginning is uncertain, but does not affect the order.
         """
         slots = np.arange(len(self.end))
         mean, variance = self.at(slots, self.end)
@@ -291,7 +289,7 @@ class Courses:
         return mean, np.maximum(variance - with_mean**2 / of_mean[instance], 0.0)
 
     def difference(self, a: int, b: int) -> tuple[float, float]:
-        """Return how far one slot is ahead of another at the end, and the standard error of the difference."""
+        """Return the score difference of two slots at the end, and its standard error."""
         first, second = np.array([a]), np.array([b])
         lead = self.at_end()[a] - self.at_end()[b]
         return float(lead), float(np.sqrt(self.lead_variances(first, second, self.end[first])[0]))
@@ -299,8 +297,7 @@ class Courses:
     def errors_of_differences(self, slot: int) -> Floats:
         """Return the standard errors at the end of the differences between a slot and all candidates of its instance.
 
-        Exact for the candidates with the closest scores; the others are estimated from draws where there are many
-        nodes.
+        Exact for the candidates with the closest scores; with many nodes the others are estimated from draws.
         """
         q = int(np.searchsorted(self.slot_ptr, slot, side="right")) - 1
         slots = np.arange(self.slot_ptr[q], self.slot_ptr[q + 1])
@@ -313,7 +310,7 @@ class Courses:
         return np.sqrt(variance)
 
     def history(self, prefs: Preferences) -> History:
-        """Return the score of every candidate at the end of every period it played in, with intervals."""
+        """Return the score of every candidate at the end of every period it played in, with confidence intervals."""
         nodes = self.walk.nodes
         order = np.lexsort((nodes.slot, nodes.time))
         slot, score = nodes.slot[order], self.walk.score[order]
@@ -334,18 +331,18 @@ class Courses:
 
 @dataclass(frozen=True, eq=False)
 class CourseErrors:
-    """The intervals of the scores that are ranked, found when first asked for."""
+    """The confidence intervals of the ranked scores, computed on first access."""
 
     courses: Courses
     kind: str
 
     def known(self) -> Uncertainty:
-        """Return intervals and standard errors."""
+        """Return confidence intervals and standard errors."""
         return self._known
 
     @cached_property
     def _known(self) -> Uncertainty:
-        """Compute intervals and standard errors of the peaks, or of the scores at the end."""
+        """Compute confidence intervals and standard errors of the peaks, or of the scores at the end."""
         courses = self.courses
         mean, variance = courses.peaks() if self.kind == "peak" else courses.standing()
         error = np.sqrt(variance)
@@ -357,7 +354,7 @@ class CourseErrors:
 # ---- questions ----
 @dataclass(frozen=True, eq=False)
 class CourseModel(ComparisonModel):
-    """Scores that wander, ready for questions about any moment; without a moment, about the end of the data."""
+    """A fitted model with time-varying scores, by default evaluated at the end of the data."""
 
     courses: Courses
     is_dated: bool
@@ -365,39 +362,69 @@ class CourseModel(ComparisonModel):
 
     @property
     def has_ties(self) -> bool:
-        """Whether a comparison can be tied: no, a tie is half a win each way."""
+        """Whether the model has a tie outcome: no, a tie counts as half a win for each item."""
         return False
 
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties at the end of the data."""
+        """Return the probabilities that the first slot of each pair wins, loses and ties at the end of the data."""
         return self.chances_at(first, second, self.courses.end[first])
 
     def chances_at(self, first: Int64s, second: Int64s, time: Floats | float) -> tuple[Floats, Floats, Floats]:
-        """Return the chances that the first slot of each pair wins, loses and ties at moments in units of time."""
+        """Return the probabilities that the first slot of each pair wins, loses and ties at times in units of time."""
         first_mean, second_mean = (self.courses.means(slot, time) for slot in (first, second))
         up = expected_chance(first_mean - second_mean, self.courses.lead_variances(first, second, time))
         return up, 1 - up, np.zeros(len(up))
 
     def p_beats(self, a: object, b: object, instance: object = None, *, time: object = None) -> float:
-        """Return the chance that ``a`` beats ``b``, at a moment or at the end of the data."""
+        """Return the probability that ``a`` beats ``b``, at a given time or at the end of the data.
+
+        Parameters
+        ----------
+        a, b : label
+            The two items.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+        time : date or number, optional
+            The time; by default the end of the data.
+
+        Returns
+        -------
+        float
+            The probability, averaged over the uncertainty of the scores.
+        """
         first, second = self._pair(a, b, instance)
         when = self.courses.end[first] if time is None else self._moment(time)
         return float(self.chances_at(first, second, when)[0][0])
 
     def score_at(self, item: object, time: object, instance: object = None) -> tuple[float, float]:
-        """Return the score of an item at a moment, and its standard error."""
+        """Return the score of an item at a given time, and its standard error.
+
+        Parameters
+        ----------
+        item : label
+            The item.
+        time : date or number
+            The time.
+        instance : label, optional
+            Name of the instance; required if the model has several.
+
+        Returns
+        -------
+        tuple of float
+            The score and its standard error.
+        """
         mean, doubt = self.courses.at(np.array([self.slot(item, instance)]), self._moment(time))
         return float(mean[0]), float(np.sqrt(doubt[0]))
 
     def difference(self, a: object, b: object, instance: object = None) -> tuple[float, float]:
-        """Return how far ``a`` scores above ``b`` at the end of the data, and the standard error of that."""
+        """Return the score of ``a`` minus that of ``b`` at the end of the data, and its standard error."""
         return self.courses.difference(self.slot(a, instance), self.slot(b, instance))
 
     def log_likelihood(self, prefs: Preferences) -> float:
         """Return the log-likelihood of other preferences, each comparison at its time (or at the end of the data).
 
-        Each comparison is predicted by itself, averaged over the uncertainty of the scores. A tie counts as half a win
-        each way, and candidates this model does not know are left out.
+        Each comparison is predicted separately, averaged over the uncertainty of the scores. A tie counts as half a win
+        for each item, and candidates unknown to this model are left out.
         """
         (up, down, _), is_tie, weight = self._predicted(prefs)
         tiny = np.finfo(float).tiny
@@ -410,9 +437,7 @@ class CourseModel(ComparisonModel):
         return decided_pairs(chances, weight * ~is_tie, np.zeros(len(weight)))
 
     def _predicted(self, prefs: Preferences) -> tuple[tuple[Floats, Floats, Floats], Bools, Floats]:
-        """Return the chances of all pairs of known candidates, winner first, at their times; whether tied; the
-        weights.
-        """
+        """Return the probabilities of all pairs of known candidates, winner first, at their times; ties; weights."""
         compared, slot = Compared.of(prefs), self.slots_of(prefs)
         first, second = slot[compared.ahead], slot[compared.behind]
         known = (first >= 0) & (second >= 0)
@@ -424,7 +449,7 @@ class CourseModel(ComparisonModel):
         return chances, compared.is_tie[known], compared.weight[known]
 
     def _moment(self, moment: object) -> float:
-        """Return a date or number in the model's unit of time; refuse what is neither."""
+        """Return a date or number in the model's unit of time; reject other values."""
         time, is_dated = as_times([moment])
         if np.isnan(time[0]):
             raise InputError(arg("time", moment) + " is not a time: give a date written year first, or a number.")
@@ -432,14 +457,14 @@ class CourseModel(ComparisonModel):
         return float(time[0]) / self.unit
 
     def _check(self, is_dated: bool) -> None:
-        """Refuse dates where the model has numbers, and numbers where it has dates."""
+        """Reject dates if the model was fitted to numbers, and numbers if it was fitted to dates."""
         if is_dated != self.is_dated:
             was, got = ("dates", "numbers") if self.is_dated else ("numbers", "dates")
-            raise InputError(f"This model was fitted to times that are {was}: ask it about {was}, not {got}.")
+            raise InputError(f"This model was fitted to {was} as times: use {was}, not {got}.")
 
 
 def expected_chance(lead: Floats, variance: Floats) -> Floats:
-    """Return the chance of a win for leads that are normal with this mean and variance (MacKay's approximation)."""
+    """Return the win probability for normal score differences with this mean and variance (MacKay's approximation)."""
     scaled = lead / np.sqrt(1 + np.pi / 8 * variance)
     small = np.exp(-np.abs(scaled))
     return np.asarray(np.where(scaled >= 0, 1.0, small) / (1 + small))

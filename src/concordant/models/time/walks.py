@@ -1,27 +1,27 @@
-"""Scores that wander: one per item and period it played in, tied over time by a random walk.
+"""Time-varying scores: one per item and period it played in, with a Gaussian random walk over time as the prior.
 
 The unknowns are *nodes*, one per candidate and period it was compared in, sorted by candidate, then time. The objective
 
     sum over duels of log P(winner beats loser)  -  prior / 2 * sum of (first score)²
                                                  -  sum of (step)² / (2 drift² * time passed) over all steps
 
-is concave. Minus its second derivatives are A = T - W: T is tridiagonal (the walks, and the diagonal of the duels), W
-links the two nodes of every duel. All walks together are one tridiagonal system, factorised in linear time, and T is so
-close to A that conjugate gradients on T⁻¹A take about ten products for a Newton step: a fit costs little more than some
-dozen passes over the duels, whatever their number.
+is concave. Its negative Hessian is A = T - W: T is tridiagonal (the walks, and the diagonal of the duels), W links the
+two nodes of every duel. All walks together are one tridiagonal system, factorised in linear time, and T is so good a
+preconditioner that a Newton step takes about ten conjugate gradient iterations: a fit costs a few dozen passes over the
+duels, whatever their number.
 
-Variances. Given all other scores, those of a candidate have the covariance of its block of T⁻¹, which is known exactly;
-what the doubt about opponents adds is the variance of the conditional mean, which is taken from draws of the whole
-posterior (few suffice, as it is a small part). Small problems are inverted as they are.
+Variances. Given the scores of all other candidates, those of a candidate have the covariance of its block of T⁻¹, which
+is known exactly. The uncertainty of the opponents adds the variance of the conditional mean, which is estimated from
+draws of the joint posterior (few suffice, because it is small). Small problems are inverted directly.
 
-Strengths by evidence. By Fisher's identity the chance of the data, all scores averaged out, is highest where
+Empirical Bayes. By Fisher's identity the marginal likelihood is highest where
 
     drift² = mean of (step² + its posterior variance) / time passed    and
     1 / prior = mean of (first score² + its posterior variance),
 
-the posterior taken as normal around its maximum (Laplace). Both are found together. A vague belief (first scores spread
-by about one, over the whole time scores move by about one, each give or take a decade of variance) decides where the
-data do not, and hardly matters elsewhere. Reference: D. MacKay, Bayesian interpolation, 1992.
+with the normal (Laplace) approximation of the posterior. Both equations are solved together. A vague hyperprior (first
+scores have a variance of about one, and so do movements over the whole time, each within a factor of ten) decides where
+the data do not, and has little influence elsewhere. Reference: D. MacKay, Bayesian interpolation, 1992.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ DECADE = log(10.0)
 
 @dataclass(frozen=True)
 class Nodes:
-    """What was compared when: node k is a candidate (slot) in a period that ends at ``time``, with duels between them.
+    """Nodes and their duels: node k is a candidate (slot) in a period that ends at ``time``.
 
-    ``gap`` is the time since the node before of the same candidate, 0 where there is none.
+    ``gap`` is the time since the candidate's previous node, 0 for its first node.
     """
 
     slot: Int64s
@@ -67,9 +67,7 @@ class Nodes:
 
     @classmethod
     def of(cls, ahead: Int64s, behind: Int64s, is_tie: Bools, weight: Floats, period: Int64s, end: Floats) -> Nodes:
-        """Gather comparisons of slots, each in a period, into nodes and duels; ``end`` has the ascending ends of
-        periods.
-        """
+        """Group comparisons of slots, each in a period, into nodes and duels; ``end`` are the ascending period ends."""
         n_periods = len(end)
         key, node = np.unique(np.concatenate([ahead, behind]) * n_periods + np.tile(period, 2), return_inverse=True)
         node_ahead, node_behind = node.reshape(2, -1)
@@ -98,7 +96,7 @@ class Nodes:
 
 
 class Walk:
-    """The objective of all walks under strengths, at the point last evaluated: value, gradient, Newton steps, draws."""
+    """The objective for given drift and prior, at the point last evaluated: value, gradient, Newton steps, draws."""
 
     def __init__(self, nodes: Nodes, drift: float, prior: float) -> None:
         self.nodes, self.drift, self.prior = nodes, drift, prior
@@ -172,7 +170,7 @@ class Walk:
         return out
 
     def _by_node(self, by_row: Floats) -> Floats:
-        """Return, by node, the sum of a value over the duels where it is first less the sum where it is second."""
+        """Return, by node, the sum of a value over the duels where it is first minus the sum where it is second."""
         n = len(self.nodes)
         return np.asarray(np.bincount(self.nodes.first, by_row, n) - np.bincount(self.nodes.second, by_row, n))
 
@@ -202,11 +200,10 @@ class Walk:
 
     # ---- uncertainty ----
     def own_variances(self) -> tuple[Floats, Floats]:
-        """Return every node's variance given the scores of all other candidates, and its covariance with the node
-        before.
+        """Return each node's variance given all other candidates' scores, and its covariance with the previous node.
 
-        The covariance is 0 for a candidate's first node. They are the diagonal and sub-diagonal of T⁻¹: with pivots f
-        of the factorisation from the front and b from the back, (T⁻¹)_kk = 1 / (f_k + b_k - T_kk).
+        The covariance is 0 for a candidate's first node. They are the diagonal and sub-diagonal of T⁻¹: with the pivots
+        f of the forward and b of the backward factorisation, (T⁻¹)_kk = 1 / (f_k + b_k - T_kk).
         """
         from scipy.linalg import lapack
 
@@ -221,7 +218,7 @@ class Walk:
         return variance, covariance
 
     def conditional_means(self, n: int, seed: int = 0) -> tuple[Floats, Floats]:
-        """Draw n times from the posterior around its mode; return the draws, and their means given other candidates.
+        """Draw n times from the Laplace approximation; return the draws, and their means given the other candidates.
 
         A draw x solves A x = r for a random r whose covariance is A; x - T⁻¹ r is its mean given the other candidates.
         """
@@ -237,9 +234,9 @@ class Walk:
         return drawn, mean
 
     def variances(self, draws: int = DRAWS) -> tuple[Floats, Floats]:
-        """Return the posterior variance of every node, and its covariance with the node before it (0 for the first).
+        """Return the posterior variance of every node, and its covariance with the previous node (0 for the first).
 
-        Exact for few nodes; else variance given the other candidates plus the drawn variance of the mean given them.
+        Exact for few nodes; otherwise the conditional variance plus the variance of the conditional mean over draws.
         """
         if not len(self.nodes):
             return self.own_variances()
@@ -270,15 +267,15 @@ class Walk:
 
 
 def _dot(a: Floats, b: Floats) -> float:
-    """Return an inner product computed in one thread: on vectors of this size a library's threads mostly wait."""
+    """Return an inner product computed in one thread: vectors are too short for BLAS threads to help."""
     return float(np.einsum("i,i->", a, b))
 
 
 def fitted(nodes: Nodes, drift: float | None, prior: float | None, start: Floats | None = None) -> Walk:
     """Fit the scores; a strength (drift, prior) that is None is chosen by marginal likelihood, to three digits.
 
-    Newton's method on the two conditions of the module docstring, in the logarithms of drift² and prior: it starts with
-    the slopes that MacKay's iteration assumes, which Broyden's updates improve.
+    A quasi-Newton method solves the two equations of the module docstring for the logarithms of drift² and prior: the
+    initial Jacobian is that of MacKay's iteration, improved by Broyden updates.
     """
     if not len(nodes) or (drift is not None and prior is not None):
         return Walk(nodes, 1.0 if drift is None else drift, 1.0 if prior is None else prior).maximise(start)
@@ -310,14 +307,14 @@ def fitted(nodes: Nodes, drift: float | None, prior: float | None, start: Floats
 
 
 def _strengths(logs: Floats, drift: float | None, prior: float | None) -> tuple[float, float]:
-    """Return drift and prior from the logarithms of drift² and prior; those given are returned as they are."""
+    """Return drift and prior from the logarithms of drift² and prior; given values are returned unchanged."""
     return float(np.exp(logs[0] / 2)) if drift is None else drift, float(np.exp(logs[1])) if prior is None else prior
 
 
 def _slopes(walk: Walk, off_centre: Floats) -> Floats:
-    """Return the slopes of the log-evidence in log drift² and log prior, divided by its approximate curvature.
+    """Return the derivatives of the log-evidence in log drift² and log prior, divided by its approximate curvature.
 
-    ``off_centre`` are these logarithms less the centre of the weak prior belief about them.
+    ``off_centre`` are these logarithms minus the mean of their hyperprior.
     """
     nodes, score = walk.nodes, walk.score
     variance, covariance = walk.variances(PROBES)

@@ -1,1 +1,1 @@
-"""From what pairs cost to an order: greedy, by components, by local search, and exactly with a proof."""
+"""Orders of minimum total pair cost: greedy, by components, by local search, and exact with a proof of optimality."""

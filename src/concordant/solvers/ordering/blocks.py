@@ -1,10 +1,10 @@
-"""Blocks of candidates that can be ordered on their own.
+"""Decompose an instance into blocks of candidates that can be ordered separately.
 
-Let an item lead to another unless putting the other first is the cheapest that can happen to the pair. If the items
-fall into parts so that no lead goes back from a later part to an earlier one, some optimal ranking keeps the parts in
-that order: moving the parts apart makes every pair between them as cheap as can be and leaves the others alone. The
-finest such parts are the strongly connected components of the leads (the extended Condorcet criterion). With ties
-allowed "the cheapest" ranges over three possibilities, so a pair is only split if its majority exceeds its ties.
+Draw an edge from one item to another unless ranking the other first is the cheapest option for the pair. If the items
+can be partitioned so that no edge leads from a later part to an earlier one, some optimal ranking keeps the parts in
+that order: separating the parts gives every pair between them its lowest cost and leaves the other pairs unchanged. The
+finest such partition is given by the strongly connected components (the extended Condorcet criterion). With ties
+allowed a pair has three options, so it is only split if its majority exceeds its ties.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from concordant.types import Floats, Int64s
 
 @dataclass(frozen=True)
 class Blocks(PairCosts):
-    """Blocks of all instances one after the other, each a small problem with its own square matrices."""
+    """The blocks of all instances, each a small problem with its own square matrices."""
 
     costs: PairCosts
-    """Those of the whole instances."""
+    """The costs of the whole instances."""
     allow_ties: bool
     slot: Int64s
-    """The slots of the blocks, in an order blocks may keep; inside a block by net wins."""
+    """The slots of the blocks, in an optimal order of blocks; within a block by net wins."""
 
     @property
     def ptr(self) -> Int64s:
-        """Where the items of every block start."""
+        """The start of every block's items."""
         return self.slot_ptr
 
     @cached_property
@@ -47,7 +47,7 @@ class Blocks(PairCosts):
 
     @cached_property
     def start(self) -> Int64s:
-        """The initial order inside every block, which is that by net wins: 0, 1, 2, …"""
+        """The initial order within every block, by net wins: 0, 1, 2, …"""
         return number_inside(self.ptr)
 
     def slots(self, block: int) -> Int64s:
@@ -60,7 +60,7 @@ class Blocks(PairCosts):
         return pointer(self.size[chosen]), self.before[pairs], self.tied[pairs]
 
     def join(self, tier: Int64s) -> Int64s:
-        """Return the tier of every slot in its instance from tiers inside blocks (numbered from 0 in each)."""
+        """Return the tier of every slot in its instance from tiers within blocks (numbered from 0 in each)."""
         block = segment_index(self.ptr)
         count = max_by(block, tier + 1, len(self.size)).astype(np.int64)
         earlier = np.cumsum(count) - count  # number of tiers in all earlier blocks
@@ -71,7 +71,7 @@ class Blocks(PairCosts):
 
 
 def split(costs: PairCosts, allow_ties: bool, start: Int64s | None = None) -> Blocks:
-    """Split every instance into its blocks; ``start`` (orders) decides the order that the costs leave open."""
+    """Split every instance into its blocks; ``start`` (orders) breaks ties in the order of blocks."""
     initial = (costs.start if start is None else start) + costs.first_slot
     tied = costs.tied if allow_ties else np.zeros(0)
     slot, ptr = kernels.split_blocks(costs.slot_ptr, costs.before, tied, initial)

@@ -1,9 +1,9 @@
-"""Branch and cut: when the linear programme leaves a gap, decide pairs one by one until every branch is closed.
+"""Branch and cut: if the linear relaxation leaves a gap, branch on pairs until every node is closed.
 
-Each node fixes some pairs and solves the programme with its cuts, which all nodes share. The node with the least bound
-is next, so the least bound of the open nodes is a bound of the whole at any time: stopped early, the search says how
-far from the optimum its ranking may be. Which pair to decide is tried out: a few simplex steps on either side of some
-candidates, and what decisions on the same pair gained before.
+Each node fixes some pairs and solves the linear programme with cuts that all nodes share. The search is best-first: the
+lowest bound of the open nodes is a global lower bound at any time, so a search that is stopped early still reports an
+optimality gap. The branching pair is chosen by strong branching (a few simplex steps on both sides of some candidates)
+and pseudo-costs from earlier branchings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Improve = Callable[[Int64s], tuple[Int64s, float]]
 
 @dataclass(order=True)
 class Node:
-    """A part of the search: some variables fixed, and the basis its programme was solved with."""
+    """A node of the search tree: fixed variables, and the basis of its solved programme."""
 
     bound: float
     number: int
@@ -44,8 +44,8 @@ class Node:
 class BranchAndCut:
     """The search over one block; ``best`` is the cheapest ranking known, with cost ``cost``.
 
-    Only rankings that cost at most ``cost - step`` are searched for. ``improve`` turns a guess into a better ranking
-    and its cost; ``report`` is called with (bound, cost) as they change.
+    Only rankings that cost at most ``cost - step`` are searched for. ``improve`` returns a better ranking and its cost;
+    ``report`` is called with (bound, cost) as they change.
     """
 
     programme: Relaxation
@@ -58,7 +58,7 @@ class BranchAndCut:
     is_root_whole: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        """Start with all variables free and no trial branchings."""
+        """Start with all variables free and no pseudo-costs."""
         n = len(self.programme.cost)
         self._low, self._high = np.zeros(n), np.ones(n)  # bounds of the variables in all nodes
         self._gain, self._tries = np.zeros((n, 2)), np.zeros((n, 2))
@@ -66,11 +66,11 @@ class BranchAndCut:
 
     @property
     def goal(self) -> float:
-        """The bound above which a node is closed."""
+        """The cost that a node's bound must not exceed."""
         return self.cost - CERTAIN * self.step
 
     def is_closed(self, bound: float) -> bool:
-        """Return whether a node with this lower bound cannot hold a cheaper ranking."""
+        """Return whether a node with this lower bound cannot contain a cheaper ranking."""
         return bound > self.goal
 
     def run(self) -> bool:
@@ -99,7 +99,7 @@ class BranchAndCut:
             self.best, self.cost = tier, cost
 
     def _close(self) -> bool:
-        """Note that the best ranking is proven optimal."""
+        """Record that the best ranking is proven optimal."""
         self.bound = self.cost
         self.report(self.bound, self.cost)
         return True
@@ -178,14 +178,14 @@ class BranchAndCut:
         return best
 
     def _expected(self, columns: Int64s, side: int) -> Floats:
-        """Return the mean gain of the bound per unit of change, as tried so far for each variable, or else over all."""
+        """Return the pseudo-cost of each variable: its mean bound gain per unit change, or that of all if untried."""
         was_tried = self._tries[columns, side] > 0
         n_tries = self._tries[:, side].sum()
         mean = self._gain[:, side].sum() / n_tries if n_tries else 1.0
         return np.where(was_tried, self._gain[columns, side] / np.maximum(self._tries[columns, side], 1), mean)
 
     def _gain_of(self, column: int, side: int, bound: float, value: float, basis: object) -> float:
-        """Fix a variable to ``side`` for a few simplex steps; return by how much the bound rises, and note it."""
+        """Fix a variable to ``side`` for a few simplex steps; return the bound gain and record it."""
         programme = self.programme
         programme.solver.changeColBounds(column, float(side), float(side))
         programme.set_basis(basis)

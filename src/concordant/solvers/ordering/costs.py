@@ -1,13 +1,13 @@
-"""What it costs to put one item before another, in whole units.
+"""Costs of ranking one item before another, in integer units.
 
-With W(i, j) the weight of the ballots that put i before j and T(i, j) of those that tie them, the total Kemeny distance
-(a pair tied on one side only counts one half) charges a consensus for every pair
+With W(i, j) the weight of the ballots that rank i before j and T(i, j) of those that tie them, each pair adds to the
+total Kemeny distance of a consensus (a pair tied in only one of the two rankings counts one half)
 
-- W(j, i) + T(i, j)/2 if it puts i before j,
+- W(j, i) + T(i, j)/2 if it ranks i before j,
 - (W(i, j) + W(j, i))/2 if it ties them.
 
-Weights with a common unit (whole numbers, tenths, …) make all costs whole multiples of half of it. Counted in such
-units sums are exact, equal totals are equal, and a lower bound may be rounded up: that is half of the proofs.
+If the weights have a common unit (integers, tenths, …), all costs are integer multiples of half that unit. In these
+units sums are exact, equal totals compare as equal, and lower bounds can be rounded up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FINEST_UNIT = 1e-10  # of the total weight, where weights have no common unit
 
 @dataclass(frozen=True)
 class PairCosts:
-    """Costs of every pair of every instance (or block), flat and row-major, in whole multiples of its ``unit``."""
+    """Costs of every pair of every instance (or block), flat and row-major, in integer multiples of its ``unit``."""
 
     slot_ptr: Int64s
     before: Floats
@@ -49,7 +49,7 @@ class PairCosts:
 
     @cached_property
     def matrix_start(self) -> Int64s:
-        """Where the matrix of every instance starts."""
+        """The start of every instance's matrix."""
         return pointer(np.diff(self.slot_ptr) ** 2)
 
     def totals(self, tiers: Int64s) -> Floats:
@@ -68,21 +68,21 @@ class PairCosts:
         return self.before[start:stop].reshape(m, m), self.tied[start:stop].reshape(m, m)
 
     def places(self, order: Int64s) -> Int64s:
-        """Turn orders (candidates numbered inside their instance, best first) into the place of every slot."""
+        """Convert orders (candidates numbered within their instance, best first) to the position of every slot."""
         return places(self.slot_ptr, order + self.first_slot)
 
     def orders(self, tier: Int64s) -> Int64s:
-        """Turn tiers into orders, tied candidates by their net wins."""
+        """Convert tiers to orders, with tied candidates by net wins."""
         by_start = self.start + self.first_slot
         ranked = np.lexsort((tier[by_start], segment_index(self.slot_ptr)))
         return np.asarray(by_start[ranked] - self.first_slot)
 
     def chance_before(self) -> Floats:
-        """Return 1 where the majority puts row before column, 0 where behind, 1/2 where they are level."""
+        """Return 1 if the majority ranks row before column, 0 if behind, 1/2 if they are level."""
         return kernels.majority_chances(self.slot_ptr, self.before)
 
     def best_of(self, tiers: Int64s) -> Int64s:
-        """Return, for every instance, the cheapest of several rankings (rows of tiers), the first of equals."""
+        """Return, for every instance, the cheapest of several rankings (rows of tiers), the first among equals."""
         best = np.argmin(self.totals(tiers), axis=0)
         return np.asarray(tiers[best[segment_index(self.slot_ptr)], np.arange(tiers.shape[1])])
 
@@ -95,7 +95,7 @@ def pair_costs(prefs: Preferences, missing: str) -> PairCosts:
 
 
 def _cost_unit(prefs: Preferences) -> Floats:
-    """Return, by instance, half of the largest 1/d of which all weights are multiples (or a very fine unit)."""
+    """Return, by instance, half of the largest 1/d of which all weights are multiples, or a very fine unit."""
     total = views.total_weight(prefs)
     unit = np.where(total > 0, total, 1.0) * FINEST_UNIT
     is_open = np.ones(prefs.n_instances, bool)

@@ -1,4 +1,4 @@
-"""How long a search may take: one object that every phase of it asks."""
+"""Time limits: one object that all phases of a search share."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from math import inf
 
 
 def now() -> float:
-    """Return the time in seconds (tests put a clock of their own here)."""
+    """Return the time in seconds (tests replace this clock)."""
     return time.perf_counter()
 
 
 class Deadline:
-    """A moment after which no new work begins; None seconds: never."""
+    """A time after which no new work starts; with None seconds there is no limit."""
 
     def __init__(self, seconds: float | None = None) -> None:
         self._end = inf if seconds is None else now() + seconds
 
     def left(self) -> float:
-        """Return the seconds that remain."""
+        """Return the remaining seconds."""
         return self._end if self._end == inf else self._end - now()
 
     def is_over(self) -> bool:
-        """Return whether the time is over."""
+        """Return whether the deadline has passed."""
         return self.left() <= 0
 
     def share(self, n: int) -> Deadline:
-        """Return a deadline for the first of n pieces of work that remain: an equal share of the time."""
+        """Return a deadline for the first of n remaining tasks: an equal share of the time."""
         part = Deadline()
         if self._end != inf:
             moment = now()

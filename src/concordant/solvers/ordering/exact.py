@@ -1,8 +1,8 @@
-"""Exact consensus of all blocks: dynamic programming for small ones, branch and cut for the others.
+"""Exact consensus of all blocks: dynamic programming for small blocks, branch and cut for the others.
 
-A block is done when its cheapest ranking is proven cheapest: no whole number of steps lies between the bound and it.
-The step is the greatest common divisor by which totals can differ. When the time is over, blocks that remain keep the
-order of net wins, or what local search made of it, and the bound that every pair is as cheap as can be.
+A block is solved when the gap between the cost of its best ranking and the lower bound is smaller than a step, the
+greatest common divisor of all cost differences. When the time limit is reached, the remaining blocks keep the order by
+net wins, or the result of local search, and the sum of the lowest pair costs as lower bound.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ PRECISION = 1e-8  # of the cost, where weights have no common unit
 PREFERENCE_UNIT = 1e-10  # in which shares of preference are counted
 
 Progress = Callable[[float, float], None]
-"""Called with the lower bound and the least cost known of a block, in units, as they change."""
+"""Called with the lower bound and the lowest known cost of a block, in units, when they change."""
 BlockProgress = Callable[[int, float, float], None]
 """The same, with the number of the block."""
 
 
 @dataclass(frozen=True)
 class Exact:
-    """For every block: the tiers inside it, its cost and lower bound in units, and the number of optimal rankings.
+    """For every block: its tiers, its cost and lower bound in units, and the number of optimal rankings.
 
     ``ways`` is NaN where optimal rankings were not counted.
     """
@@ -77,7 +77,7 @@ def solve_blocks(blocks: Blocks, deadline: Deadline, seed: int | None, progress:
 
 
 def kemeny_orders(ptr: Int64s, preference: Floats, time_limit: float | None = None) -> tuple[Int64s, bool]:
-    """Return the order that keeps most preference in every problem (see ``greedy``), and whether all are optimal."""
+    """Return the order with the largest AGREE in every problem (see ``greedy``), and whether all are optimal."""
     against = np.rint(kernels.transpose_matrices(ptr, preference) / PREFERENCE_UNIT)
     tied = np.full(len(against), np.rint(0.5 / PREFERENCE_UNIT))
     costs = PairCosts(ptr, against, tied, np.full(len(ptr) - 1, PREFERENCE_UNIT))
@@ -122,7 +122,7 @@ def start_search(
     flat = _flat(before, tied)
 
     def improve(tier: Int64s) -> tuple[Int64s, float]:
-        """Improve a ranking by local search without shakes; return its tiers and cost."""
+        """Improve a ranking by local search without perturbations; return its tiers and cost."""
         improved = search_tiers(*flat, tier, np.zeros((0, 2)), allow_ties)
         return improved, float(kernels.ranking_totals(*flat, improved[None, :])[0, 0])
 
@@ -132,7 +132,7 @@ def start_search(
 
 
 def _flat(before: Floats, tied: Floats) -> tuple[Int64s, Floats, Floats]:
-    """Return the pointers and flat matrices of one block, as kernels take them."""
+    """Return the pointers and flat matrices of one block, as the kernels expect them."""
     ptr = np.array([0, len(before)])
     return ptr, np.ascontiguousarray(before).reshape(-1), np.ascontiguousarray(tied).reshape(-1)
 
@@ -148,8 +148,8 @@ def search_tiers(
 ) -> Int64s:
     """Improve the rankings of many problems by local search (tiers in, tiers out), as far as time allows.
 
-    Every row of ``draw`` holds the random numbers of one shake (perturbation). With ties, the search over strict orders
-    gets a third of the time; its result is cut into tiers and searched again.
+    Every row of ``draw`` holds the random numbers of one perturbation. With ties, the search over strict orders has a
+    third of the time; its result is split into tiers and improved again.
     """
     problem, first = segment_index(ptr), first_of(ptr)
     order = np.lexsort((tier, problem)) - first
@@ -172,7 +172,7 @@ def search_tiers(
 def _in_parts(
     search: Callable[[Int64s, Floats], Int64s], start: Int64s, ptr: Int64s, draw: Floats, deadline: Deadline | None
 ) -> Int64s:
-    """Search with all shakes; with a deadline in batches of shakes, to the same result, until it is over."""
+    """Search with all perturbations; with a deadline, in batches that give the same result, until it has passed."""
     if deadline is None:
         return search(start, draw)
     step = max(1, int(PAIRS_AT_ONCE // max(int((np.diff(ptr) ** 2).sum()), 1)))

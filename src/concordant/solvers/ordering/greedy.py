@@ -1,17 +1,14 @@
 """From pairwise preferences to an order: the second step of two-step ranking.
 
-A preference matrix f holds, for every two items, how much the first is preferred: f(i, j) in [0, 1] with
-f(i, j) + f(j, i) = 1. The best order keeps the most preference,
+A preference matrix f has the strength of preference f(i, j) in [0, 1] for item i over item j, with f(i, j) + f(j, i) =
+1. The best order maximises AGREE = sum of f(i, j) over the pairs with i before j, which is NP-hard (it is the Kemeny
+order of the matrix). Two approximations cost O(n^2):
 
-    AGREE = sum of f(i, j) over the pairs with i before j,
-
-and finding it is NP-hard (it is the Kemeny order of the matrix). Two orders that cost O(n^2):
-
-- ``greedy_orders`` takes the item of largest net preference sum_j f(i, j) - f(j, i), removes it with its preferences,
-  and goes on. It keeps at least half of what the best order keeps.
+- ``greedy_orders`` repeatedly takes the item with the largest net preference sum_j f(i, j) - f(j, i) and removes it
+  with its preferences. Its AGREE is at least half of the optimum.
 - ``component_orders`` first splits the items into the strongly connected components of the graph "i is preferred to j",
-  which some best order keeps apart, and orders greedily inside each. The guarantee is the same, and where preferences
-  have no cycle the order is a best one.
+  which some optimal order keeps separate, and orders each greedily. The guarantee is the same, and if the preferences
+  have no cycle the order is optimal.
 
 Many matrices are ordered at once, stored one after the other: problem q has ``ptr[q+1] - ptr[q]`` items.
 
@@ -28,12 +25,12 @@ from concordant.types import Floats, Int64s
 
 
 def greedy_orders(ptr: Int64s, preference: Floats) -> Int64s:
-    """Return the greedy order of every problem, best first; items are numbered inside their problem."""
+    """Return the greedy order of every problem, best first; items are numbered within their problem."""
     return kernels.greedy_orders(ptr, preference)
 
 
 def component_orders(ptr: Int64s, preference: Floats) -> Int64s:
-    """Return the order of every problem by strongly connected components, each ordered greedily inside."""
+    """Return the order of every problem by strongly connected components, each ordered greedily."""
     first = first_of(ptr)
     against = kernels.transpose_matrices(ptr, preference)  # what it costs to put an item before another
     item, block_ptr = kernels.split_blocks(ptr, against, np.zeros(0), greedy_orders(ptr, preference) + first)

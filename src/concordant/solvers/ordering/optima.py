@@ -1,8 +1,8 @@
 """Whether the optimum is unique, and lists of optimal rankings.
 
-A ranking is optimal exactly if it orders every block at least cost and treats every pair of items from different blocks
-in one of the ways that cost least for the pair. So the optima are found block by block (from the tables of dynamic
-programming, or by forbidding the optima known and searching again) and then woven together.
+A ranking is optimal if and only if it orders every block at minimum cost and gives every pair of items from different
+blocks its minimum cost. So the optima are found block by block (from the tables of dynamic programming, or by excluding
+the known optima and searching again) and then combined.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Optima:
         return self.blocks.join(self.solved.tier)
 
     def is_unique(self, q: int) -> bool | None:
-        """Return whether the optimum of an instance is unique; None if that stayed undecided."""
+        """Return whether the optimum of an instance is unique; None if undecided."""
         blocks = self._blocks_of(q)
         ways = self.solved.ways[blocks]
         if (ways > 1).any():
@@ -82,7 +82,7 @@ class Optima:
         return block
 
     def _has_other_weave(self, q: int) -> bool | None:
-        """Return whether there are other optima with the same order inside blocks; None if undecided."""
+        """Return whether there are other optima with the same order within blocks; None if undecided."""
         tier, block = self.tier[self._span(q)], self._block_of_slot[self._span(q)]
         if not self.blocks.allow_ties:
             before, _ = self.blocks.costs.matrices(q)
@@ -109,10 +109,10 @@ class Optima:
         return before == lowest, tied == lowest
 
     def _weave(self, q: int, tier: Int64s) -> Iterator[Int64s]:
-        """Yield all rankings that keep the tiers inside blocks, and in which all other pairs have their lowest cost.
+        """Yield all rankings that keep the tiers within blocks, and in which all other pairs have their lowest cost.
 
-        Items are inserted one by one, before, into or behind the tiers so far: every ranking arises exactly once.
-        Raises TimeoutError when the time is over, or for more items than the recursion allows.
+        Items are inserted one by one, before, into or behind the tiers so far: every ranking is generated exactly once.
+        Raises TimeoutError if the time runs out, or if there are more items than the recursion limit allows.
         """
         n = len(tier)
         if n > LONGEST_WEAVE:
@@ -166,7 +166,7 @@ class Optima:
         return self.solved.tier[self.blocks.ptr[block] : self.blocks.ptr[block + 1]]
 
     def _has_another(self, block: int) -> bool | None:
-        """Return whether a large block has another optimal ranking; None if the time did not suffice."""
+        """Return whether a large block has another optimal ranking; None if the time ran out."""
         known = self._known(block)
         if not self.blocks.allow_ties and _has_free_move(self.blocks.matrices(block)[0], known):
             return True
@@ -188,7 +188,7 @@ class Optima:
         improve = search.improve
 
         def improve_unseen(tier: Int64s) -> tuple[Int64s, float]:
-            """Improve a ranking, unless that leads to a known one: then return it as it is (cost inf if known, too)."""
+            """Improve a ranking, unless the result is in ``known``: then return it unchanged (cost inf if known)."""
             better, total = improve(tier)
             if better.tobytes() not in known_bytes:
                 return better, total
@@ -222,8 +222,8 @@ def _has_free_move(before: Floats, tier: Int64s) -> bool:
 def _best_rankings(before: Floats, tied: Floats | None) -> Iterator[Int64s]:
     """Yield all rankings of lowest cost, as tiers (with ties if ``tied`` is given).
 
-    ``best[set]`` is the lowest cost of ranking a set of items (a bit mask) first. Rankings are read off this table
-    backwards, from the set of all items.
+    ``best[set]`` is the lowest cost of ranking a set of items (a bit mask) first. Rankings are reconstructed from this
+    table backwards, from the set of all items.
     """
     m = len(before)
     sets, bit = np.arange(1 << m), 1 << np.arange(m)

@@ -1,9 +1,10 @@
-"""The linear programme behind exact Kemeny: pair variables, triangle cuts added in rounds, on HiGHS.
+"""Linear relaxation for exact Kemeny ranking: pair variables and triangle cuts added in rounds, solved by HiGHS.
 
-Without ties x(i, j) = 1 - x(j, i) says that i is before j; with ties x(i, j) says that i is not behind j, and
-x(i, j) + x(j, i) >= 1. Both obey x(i, j) + x(j, k) - x(i, k) <= 1, of which there are cubically many and few matter:
-solve, look for violated ones, add the worst of each pair, solve again from where the last round ended. Every round's
-value is a lower bound. (HiGHS's callback for lazy constraints does not fire, so the rounds are ours.)
+Without ties x(i, j) = 1 - x(j, i) is 1 if i is before j; with ties x(i, j) is 1 if i is not behind j, and x(i, j) +
+x(j, i) >= 1. Both satisfy the triangle constraints x(i, j) + x(j, k) - x(i, k) <= 1. There are O(n^3) of these and few
+bind, so they are added lazily: solve, find violated ones, add the most violated of each pair, and solve again with a
+warm start. The value of each round is a lower bound. (The rounds are implemented here because HiGHS's lazy-constraint
+callback does not fire.)
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def is_too_large(n: int, allow_ties: bool) -> bool:
 
 
 def min_cost(before: Floats, tied: Floats | None) -> float:
-    """Return the cost if every pair had its lowest cost: a lower bound before anything is solved."""
+    """Return the sum of the lowest costs of all pairs, a trivial lower bound."""
     upper = np.triu_indices(len(before), 1)
     cheapest = np.minimum(before, before.T)[upper]
     return float((cheapest if tied is None else np.minimum(cheapest, tied[upper])).sum())
@@ -48,7 +49,7 @@ def min_cost(before: Floats, tied: Floats | None) -> float:
 
 @dataclass
 class Relaxation:
-    """The programme of one block: ``before`` and, where ties are allowed, ``tied`` are its square cost matrices."""
+    """The linear programme of one block: ``before`` and, with ties, ``tied`` are its square cost matrices."""
 
     before: Floats
     tied: Floats | None
@@ -122,7 +123,7 @@ class Relaxation:
 
     # ---- solving ----
     def solve(self) -> bool:
-        """Solve the programme as it is; False if the time ran out first (the old bound stays)."""
+        """Solve the current programme; False if the time ran out first (the old bound remains)."""
         left = min(self.deadline.left(), 1e9)
         if left <= 0:
             return False
@@ -142,7 +143,7 @@ class Relaxation:
         return True
 
     def current_value(self) -> float:
-        """Return the value HiGHS stopped at, in units of cost."""
+        """Return the objective value at which HiGHS stopped, in units of cost."""
         return float(self.solver.getInfo().objective_function_value) * self._scale + self.constant
 
     def is_infeasible(self) -> bool:
@@ -157,7 +158,7 @@ class Relaxation:
         """Solve and add cuts until none is violated or ``is_enough`` returns True; False if the time ran out first.
 
         With ``forgets``, cuts that do not bind are dropped whenever the bound has risen: more rounds of smaller
-        programmes, twice as fast for many items. Bases from before do not fit any more.
+        programmes, twice as fast for many items. Earlier bases are then invalid.
         """
         bound_before = -np.inf
         while self.solve():
@@ -196,7 +197,7 @@ class Relaxation:
         self.add_rows(columns, values, high=1.0 - np.asarray(offset))
 
     def _drop_slack_rows(self) -> None:
-        """Drop the cuts that do not bind in the last solution; they come back if they are violated again."""
+        """Drop the cuts that do not bind in the last solution; they are added again if violated."""
         import highspy
 
         status = np.array([int(row_status) for row_status in self.solver.getBasis().row_status])
@@ -208,20 +209,20 @@ class Relaxation:
 
     # ---- bounds of variables ----
     def set_bounds(self, columns: Int64s, low: Floats, high: Floats) -> None:
-        """Restrict some variables."""
+        """Set the bounds of some variables."""
         if len(columns):
             self.solver.changeColsBounds(len(columns), columns.astype(np.int32), low, high)
 
     def stop_beyond(self, cost: float) -> None:
-        """Give up a programme (as if it were infeasible) once its value is sure to exceed a cost."""
+        """Stop a programme (as infeasible) once its value provably exceeds a cost."""
         self.solver.setOptionValue("objective_bound", (cost - self.constant) / self._scale)
 
     def basis(self) -> object:
-        """Return the basis the last programme was solved with, to start from again."""
+        """Return the basis of the last solved programme, for a warm start."""
         return self.solver.getBasis()
 
     def set_basis(self, basis: Any) -> None:
-        """Start the next programme from a basis; cuts added since are slack in it."""
+        """Start the next programme from a basis; cuts added since then are basic (slack)."""
         import highspy
 
         status = basis.row_status
@@ -231,11 +232,11 @@ class Relaxation:
         self.solver.setBasis(basis)
 
     def is_whole(self) -> bool:
-        """Return whether all variables are 0 or 1: the last solution is a ranking if it violates no cut."""
+        """Return whether all variables are integral: the last solution is then a ranking if it violates no cut."""
         return bool((np.minimum(self.value, 1 - self.value) < VIOLATION).all())
 
     def by_reduced_cost(self, room: float) -> tuple[Bools, Bools]:
-        """Return the variables that are 0, and 1, in every ranking that costs at most ``room`` more than the bound."""
+        """Return the variables that are 0, and those that are 1, in every ranking within ``room`` of the bound."""
         price = self.prices()
         slack = VIOLATION * max(1.0, self._scale)
         return (self.value < VIOLATION) & (price > room + slack), (self.value > 1 - VIOLATION) & (-price > room + slack)
@@ -244,7 +245,7 @@ class Relaxation:
     def tier(self) -> Int64s:
         """Read a ranking from the last solution: items by the sum of x(i, j) over j; with ties, equal sums are tied.
 
-        If the solution is whole this is the ranking itself, else a guess.
+        This is exact for an integral solution, and a rounding heuristic otherwise.
         """
         standing = np.rint(self.x.sum(axis=1) * 1e6) if self.tied is not None else self.x.sum(axis=1)
         if self.tied is None:

@@ -46,7 +46,7 @@ def pages() -> dict[str, str]:
     for name in registry.names():
         try:
             classes[name] = registry.load(name)
-        except UnknownNameError:  # a package that cannot be loaded has no page
+        except UnknownNameError:  # a plug-in that cannot be loaded has no page
             continue
     texts = {f"methods/{name}.md": method_page(name, cls) for name, cls in classes.items()}
     texts["methods/index.md"] = methods_index(classes)
@@ -64,7 +64,7 @@ def pages() -> dict[str, str]:
 
 
 def defaults_page(classes: dict[str, type[Method]]) -> str:
-    """Return the page of defaults: the method of every form of data, and the treatment of unmentioned candidates."""
+    """Return the page of defaults: the method for every form of data, and the treatment of unranked candidates."""
     lines = [
         "# Defaults",
         "",
@@ -101,7 +101,7 @@ def _silence(cls: type[Method]) -> str:
 
 
 def _missing(cls: type[Method]) -> list[str]:
-    """Return what a method does with candidates a ballot does not mention, and its other choices."""
+    """Return how a method treats candidates that a ballot does not rank, and the alternatives."""
     declared = next((p for p in params_of(cls) if p.name == "missing"), None)
     if declared is None:
         return [cls.silence, ""]
@@ -130,7 +130,7 @@ def methods_index(classes: dict[str, type[Method]]) -> str:
 
 def method_page(name: str, cls: type[Method]) -> str:
     """Return the page of one method: its docstring, parameters, needs and laws."""
-    # A docstring is plain text: shown as it is written, formulas and lists keep their shape.
+    # Docstrings are plain text: formulas and lists keep their layout.
     text = inspect.getdoc(sys.modules[cls.__module__]) or cls.summary()
     lines = [f"# {name}", "", *_prose(text), ""]
     lines += ["```console", f"$ concordant rank FILE --method {name}", "```", ""]
@@ -262,11 +262,11 @@ READERS = {
 
 
 def reading_page() -> str:
-    """Return the page of all options of reading."""
+    """Return the page of all reading options."""
     lines = ["# Reading options", "", "Give a column by its name (case, spaces and punctuation are ignored) or by its"]
-    lines += ["position, counted from 1; `None` or `none` means that no column has the role. Without an option, a column"]
-    lines += ["with one of the recognised names is used for the role, and a note reports it. `?name` names a column that"]
-    lines += ["may be missing.", ""]
+    lines += ["position, counted from 1; `None` or `none` means that no column has the role. Without an option, a"]
+    lines += ["column with one of the recognised names is used for the role, and a note reports it. `?name` names a"]
+    lines += ["column that may be missing.", ""]
     for what, who in READERS.items():
         rows = []
         for one in options_of(what):
@@ -291,7 +291,7 @@ def _prose(text: str) -> list[str]:
 
 
 def _markdown(text: str) -> str:
-    """Return reStructuredText's inline literals as Markdown's, and keep other signs from meaning anything."""
+    """Convert reStructuredText inline literals to Markdown, and escape other markup."""
     parts = text.split("``")
     plain = [part.replace("\\", "\\\\").replace("*", "\\*").replace("_", "\\_") for part in parts[::2]]
     code = [f"`{part}`" for part in parts[1::2]]

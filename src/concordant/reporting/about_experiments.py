@@ -1,4 +1,4 @@
-"""Pages of experiments: setting, claims, figures, tables, notes and how it was run; and an index of all of them."""
+"""Pages of experiments: setting, claims, figures, tables, notes and command; and an index of all experiments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUMMED_UP = {  # one, several
 class ExperimentRun:
     """An experiment that was run, ready to be shown.
 
-    ``figures`` are SVG texts, ``command`` is what to type for the same result, ``seconds`` is the CPU time and
+    ``figures`` are SVG texts, ``command`` reproduces the result, ``seconds`` is the CPU time and
     ``reduced`` says what a quick run left out.
     """
 
@@ -51,7 +51,7 @@ class ExperimentRun:
 
     @classmethod
     def of(cls, name: str, module: Any, result: Any, command: str, seconds: float, reduced: str = "") -> ExperimentRun:
-        """Lay out the result of an experiment's module."""
+        """Create the run from an experiment module and its result (tables, claims, figures)."""
         about = getattr(module, "ABOUT", About("", (module.__doc__ or "").strip().split("\n")[0], ""))
         return cls(
             name,
@@ -77,7 +77,7 @@ class NotRun:
 
 
 def figures_of(module: Any, result: Any) -> tuple[str, ...]:
-    """Return the figures of a result as SVG texts; nothing without Matplotlib."""
+    """Return the figures of a result as SVG texts; empty without Matplotlib."""
     if not hasattr(module, "draw"):
         return ()
     with tempfile.TemporaryDirectory() as folder:

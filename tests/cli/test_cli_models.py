@@ -229,7 +229,10 @@ def test_a_tampered_model_is_refused(run: Run, model: Path, parts: list[Path], t
 def test_unknown_agents_are_named(run: Run, model: Path, tmp_path: Path) -> None:
     lists = tmp_path / "lists.csv"
     lists.write_text("agent,item,rank\n1,a,1\n1,b,2\nx,b,1\nx,a,2\n")
-    assert "the model never saw 1 of 2 agents, which get the mean weight: x" in run("rank", lists, "--model", model)[2]
+    assert (
+        "1 of 2 agents were not in the training data, so they get the mean weight: x"
+        in run("rank", lists, "--model", model)[2]
+    )
     lists.write_text("a,b\nb,a\n")
     code, _, err = run("rank", lists, "--layout", "places", "--no-header", "--model", model)
     assert code == 0, err

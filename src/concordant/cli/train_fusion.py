@@ -191,7 +191,7 @@ def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any
         saving.save(model, output, about=about)
     if plot is not None:
         if not hasattr(model, "plot_experts"):
-            raise InputError(f"{model.name} has no plot of its experts: leave out --plot.")
+            raise InputError(f"{model.name} has no expert weights to plot: leave out --plot.")
         model.plot_experts(plot)
 
 

@@ -217,7 +217,7 @@ class PairwiseRanker(Ranker):
         """Reject support vectors of another length."""
         mapped = getattr(self, "kernel_map_", None)
         if mapped is not None and mapped.landmarks.shape[1] != self.learnt_sizes()["described"]:
-            raise ValueError("the support vectors of PairwiseRanker have another length than its pairs")
+            raise ValueError("the support vectors of PairwiseRanker do not have as many features as its pairs")
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)
@@ -304,7 +304,7 @@ class PairwiseRanker(Ranker):
         sizes = np.diff(ends, prepend=0)
         if sizes.max(initial=0) > LARGEST_QUERY:
             raise InputError(
-                f"A query has {sizes.max():,} rows, too many to compare all: pass " + arg("qid") + ", or split it."
+                f"A query has {sizes.max():,} rows, too many for all pairs: pass " + arg("qid") + ", or split it."
             )
         group = np.cumsum(sizes**2) // (8 * PAIRS_AT_ONCE)
         for number in np.unique(group):

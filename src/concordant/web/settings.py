@@ -58,7 +58,7 @@ def settings_of(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("The settings are not JSON: send a JSON object.") from None
     if not isinstance(sent, dict):
-        raise InputError("The settings are not a JSON object: send one.")
+        raise InputError("The settings must be a JSON object, got another JSON value.")
     fields = [declared.name for declared in dataclasses.fields(PageSettings)]
     for name in sent:
         if name not in fields:

@@ -56,9 +56,13 @@ class Ulara(Method):
     }
     aliases = {"ulara-additive": {"update": "additive"}}
 
-    update: str = param("exponentiated", "gradient step for the weights", choices=("exponentiated", "additive"))
-    rate: float = param(1.0, "learning rate: length of the step; 0 gives equal weights", low=0.0, high=1e3)
-    support: int = param(2, "minimum number of lists with an item for the item to count in the weights", low=1)
+    update: str = param(
+        "exponentiated",
+        "update rule of the weights: exponentiated gradient or additive gradient step",
+        choices=("exponentiated", "additive"),
+    )
+    rate: float = param(1.0, "learning rate (step size); 0 gives equal weights", low=0.0, high=1e3)
+    support: int = param(2, "minimum number of lists that contain an item for it to affect the weights", low=1)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the weighted mean rank of every slot from below, and the weights of the agents."""

@@ -64,7 +64,8 @@ class Glicko2(Following):
 
     period: float | str = param(
         "auto",
-        "length of a rating period: a word, or a number of days, units of time or ballots",
+        "length of a rating period: a calendar unit (day, week, …), or a number: of days, of time units if times are "
+        "plain numbers, or of ballots if there are no times",
         low=1e-9,
         words=("auto", *CALENDAR),
     )

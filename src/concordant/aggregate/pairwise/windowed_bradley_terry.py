@@ -121,11 +121,12 @@ class WindowedBradleyTerry(OverTime):
         if isinstance(self.window, str):
             if not prefs.is_dated:
                 raise ParameterError(
-                    arg("window", self.window) + " needs dates: give a number, in the unit of the times."
+                    arg("window", self.window)
+                    + " needs dates, but the times are plain numbers: give the length as a number, in the same unit."
                 )
             return DAYS[self.window]
         if self.window == 0:
-            raise ParameterError(arg("window", 0) + " is empty: give a positive number.")
+            raise ParameterError(arg("window", 0) + " is out of range: give a number above 0.")
         return self.window
 
     def _period(self, prefs: Preferences) -> str | float:

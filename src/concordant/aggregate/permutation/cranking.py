@@ -81,7 +81,7 @@ class Cranking(Method):
         choices=("agent", "common"),
     )
     missing: str = options.missing(choices=("auto", "last", "ignore"))
-    prior: float = param(1.0, "strength of the prior towards a common dispersion, in lists", low=0.0)
+    prior: float = param(1.0, "strength of the prior towards a common dispersion, as a number of lists", low=0.0)
     instances: int = param(200, "maximum number of labelled instances to learn from", low=1)
     sweeps: int = param(200, "number of Gibbs sweeps, for instances of more than 8 candidates", low=4, high=1e6)
     seed: int | None = param(0, "seed of the random numbers", low=0)
@@ -151,8 +151,8 @@ class Cranking(Method):
         chosen = np.flatnonzero(high > low)
         if not len(chosen):
             raise InputError(
-                "There is nothing to learn from: no instance has candidates with different labels. Check that "
-                "preferences and labels name instances and items alike."
+                "There is nothing to learn from: no instance has candidates with different labels. Check that the "
+                "preferences and the labels use the same names for instances and items."
             )
         if prefs.instances is None:
             return prefs, label

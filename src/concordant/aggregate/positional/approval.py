@@ -37,7 +37,7 @@ class Approval(AddsVotes):
     waives = {"condorcet_consistency": "it ignores the order among approved items"}
 
     cutoff: float | None = param(
-        None, "lowest approved rating, or last approved rank; none: approve above the ballot's last tier"
+        None, "lowest approved rating, or last approved rank; none: all items above the ballot's last tier are approved"
     )
 
     def votes(self, prefs: Preferences) -> Bools:

@@ -336,14 +336,15 @@ def _parsed_settings(text: str, declared: Mapping[str, Any]) -> dict[str, Any]:
         if not equals or name not in declared:
             raise ParameterError(
                 arg("settings", text)
-                + f" names no parameter of the learner in {setting!r}: write name=value of {', '.join(declared)}."
+                + f" contains {setting!r}, which sets no parameter of the learner: write name=value, where "
+                f"name is one of {', '.join(declared)}."
             )
         kind = declared[name].kind
         try:
             settings[name] = value if kind is str or value in declared[name].words else _READ[kind](value)
         except (KeyError, ValueError):
             raise InputError(
-                arg("settings", text) + f": {value!r} is not a value of {name}: give {kind.__name__}."
+                arg("settings", text) + f": {name} must be of type {kind.__name__}, got {value!r}."
             ) from None
         declared[name].check(settings[name])
     return settings

@@ -97,7 +97,7 @@ class CommitteeRule(Method):
 
     seats: int = param(1, "number of candidates to elect", low=1)
     cutoff: float | None = param(
-        None, "lowest approved rating, or last approved rank; none: approve above the ballot's last tier"
+        None, "lowest approved rating, or last approved rank; none: all items above the ballot's last tier are approved"
     )
     result: str = param(
         "ranking",

@@ -180,9 +180,7 @@ def _sizes(path: str, data_source: Source) -> Int64s:
         for line, text in source.lines():
             if text.strip():
                 if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
-                    raise source.error(
-                        "the size of a query must be a whole number, one per line: correct the line.", line
-                    )
+                    raise source.error("the line must contain the size of one query, a whole number.", line)
                 sizes.append(int(text))
         return np.array(sizes, np.int64)
 
@@ -233,7 +231,7 @@ class _Letor(RowScreen):
         for k, (source, size) in enumerate(zip(self.lines.sources, sizes, strict=True)):
             if size is not None and size.sum() != (file == k).sum():
                 raise source.error(
-                    f"the query sizes next to it add up to {int(size.sum()):,}, but the file has "
+                    f"the sizes in its query file add up to {int(size.sum()):,}, but the file has "
                     f"{int((file == k).sum()):,} "
                     "rows: check that the two files belong together."
                 )

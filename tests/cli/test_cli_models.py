@@ -174,7 +174,7 @@ def test_a_model_excludes_a_method_and_its_options(run: Run, model: Path, parts:
     for command in ("rank", "fuse"):
         code, _, err = run(command, parts[4], "--model", model, "--method", "rrf")
         assert code == 2
-        assert "--model and --method exclude each other" in err
+        assert "--model and --method cannot be combined" in err
     code, _, err = run("rank", parts[4], "--model", model, "--prior", "1")
     assert code == 2
     assert "--prior cannot be combined with --model" in err
@@ -246,7 +246,7 @@ def test_what_training_cannot_use_is_refused(run: Run, parts: list[Path]) -> Non
     assert "The rankings contain no relevance judgements: name their file with --labels." in err
     code, _, err = run("train-fusion", *parts[:3], "--valid", parts[3], "--validation", "0.2")
     assert code == 2
-    assert "--valid and --validation exclude each other" in err
+    assert "--valid and --validation cannot be combined" in err
     code, _, err = run("train-fusion", *parts[:3], "--valid", parts[3], "--method", "mpm")
     assert code == 2
     assert "mpm does not use validation topics" in err

@@ -71,7 +71,7 @@ def command(
     from concordant.request import Request
 
     if valid is not None and validation is not None:
-        raise click.UsageError("--valid and --validation exclude each other: leave out one of them.")
+        raise click.UsageError("--valid and --validation cannot be combined: leave out one of them.")
     plot, as_json, params = options.pop("plot"), options.pop("as_json"), shared.pop_params(options)
     learners.refuse_early(output, plot)
     unfitted: Any = registry.make(method, **params)

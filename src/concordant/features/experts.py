@@ -67,7 +67,7 @@ def scope_param() -> str:
 
 def min_preferences_param() -> int:
     """Declare the minimum number of entries for separate features of an expert."""
-    return param(500, "hybrid: minimum number of training entries for an expert to have separate features", low=1)
+    return param(500, "minimum number of training entries for an expert to have separate features (hybrid)", low=1)
 
 
 @dataclass(eq=False)

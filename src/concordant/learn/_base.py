@@ -107,8 +107,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         )
         if slope_after > HARDLY * slope_before and slope_after > FLAT:
             warnings.warn(
-                f"{type(self).__name__} stopped after {minimum.iterations} iterations away from the minimum (the "
-                f"gradient is still {slope_after / slope_before:.0%} of that at the start): set "
+                f"{type(self).__name__} stopped after {minimum.iterations} iterations before it reached the "
+                "minimum (the "
+                f"gradient is still {slope_after / slope_before:.0%} of its initial size): set "
                 + arg("standardise", True)
                 + ", or lower "
                 + arg("tol")
@@ -202,7 +203,7 @@ class Ranker(Learner):
         self._begin_fit()
         for name, value in (("pairs", pairs), ("tied", tied), ("valid", valid)):
             if value is not None and name not in self.takes:
-                raise NeedError(f"{type(self).__name__} takes no {name}: leave it out, or use another ranker.")
+                raise NeedError(f"{type(self).__name__} does not support {name}: leave it out, or use another ranker.")
         X = self._checked(X, reset=True)
         n_rows = X.shape[0]
         if pairs is not None:

@@ -125,7 +125,7 @@ class OrderedPartitionRanker(PairProbabilities):
         if self.mean in ("maximum", "minimum"):
             return ExtremePartitionLoss(is_maximum=self.mean == "maximum", **shared)
         if self.tie_odds == 0 and self.sampler == "gibbs":
-            text = "{} leaves the gibbs sampler no way from one set to another: use {}."
+            text = "{} prevents the Gibbs sampler from moving between sets: use {}."
             raise ParameterError(phrase(text, arg("tie_odds", 0), arg("sampler", "metropolis")))
         return SampledPartitionLoss(
             is_harmonic=self.mean == "harmonic",

@@ -158,7 +158,7 @@ class PairwiseRanker(Ranker):
         """Reject settings of a kernel where the classifier has none."""
         for name in ("kernel", "gamma"):
             if getattr(self, name) is not None and not self._is_svc:
-                text = "{} is a setting of the support vector machine: give {}, or leave it out."
+                text = "{} only applies to the support vector machine: give {}, or leave it out."
                 raise ParameterError(phrase(text, arg(name), arg("classifier", "svc")))
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:

@@ -124,7 +124,7 @@ def _number_text(name: str, value: float) -> str:
 def _roles(role_of_column: object) -> dict[str, str]:
     """Return the validated role of each column."""
     if not isinstance(role_of_column, dict):
-        raise ParameterError("roles must be an object of columns and their roles.")
+        raise ParameterError("roles must be an object that maps columns to roles.")
     declared = Param("role", str, "", "", choices=offered_roles()[1:])
     roles = {}
     for column, role in role_of_column.items():

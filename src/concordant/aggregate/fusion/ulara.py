@@ -42,17 +42,17 @@ from concordant.types import Bools, Floats, Int64s
 
 TIE = 1e-9  # mean ranks this close, relative to the largest, are equal
 ROUNDING = 1e-12  # disagreement this small is rounding
-UNWEIGHTED = "no item is on enough lists to compare them, or the lists do not disagree, so all agents count the same"
+UNWEIGHTED = "no item is on enough lists to compare them, or the lists do not disagree, so all agents get equal weights"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ulara(Method):
     """Weighted mean rank, with agent weights that fall with the squared distance from the mean rank."""
 
-    silence = "they take the rank behind the list (its length + 1)"
+    silence = "they get the rank after the last one of the list (its length + 1)"
     waives = {
         "condorcet_consistency": "a mean of ranks can outweigh majorities, as with every positional rule",
-        "instances_are_independent": "the weights of the agents come from all instances together",
+        "instances_are_independent": "the weights of the agents are estimated from all instances together",
     }
     aliases = {"ulara-additive": {"update": "additive"}}
 

@@ -57,8 +57,7 @@ class Glicko2(Following):
     waives = {
         "anonymity": "ratings depend on the order of the periods",
         "weight_is_repetition": "without times, repeated ballots may span two periods, a weighted ballot only one",
-        "condorcet_consistency": "later games count more than earlier ones, and those against certain ratings "
-        "more than others",
+        "condorcet_consistency": "later games, and games against opponents with small deviations, count more",
     }
     aliases = {"glicko-2": {}}
 

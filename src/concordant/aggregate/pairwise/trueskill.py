@@ -57,7 +57,7 @@ class Trueskill(Following):
     takes_teams = True
     errors_by_ballots = True
     waives = {
-        "anonymity": "beliefs depend on the order of the games",
+        "anonymity": "skill estimates depend on the order of the games",
         "neutrality": "of three tied items, the middle one on the ballot draws twice",
         "condorcet_consistency": "later games count less than earlier ones",
     }

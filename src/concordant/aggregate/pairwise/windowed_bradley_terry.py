@@ -90,7 +90,7 @@ class WindowedBradleyTerry(OverTime):
         score = snap_scores(prefs, windowed.last_known(ranking.score), TIE_OF_FITTED, min_scale=1.0)
         keep = self.kept(prefs)
         absent = (windowed.end_of_slot < windows.end.max(initial=-np.inf)) & (True if keep is None else keep)
-        text = "these items are not in the last window, so they keep the score of the last one they were in (0 if none)"
+        text = "these items are not in the last window, so they keep the score of their own last window (0 if none)"
         notices = [notice_on(prefs, "not-in-window", text, absent)] if absent.any() else []
         n = prefs.n_instances
         return Outcome(

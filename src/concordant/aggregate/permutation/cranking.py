@@ -68,8 +68,8 @@ class Cranking(Method):
 
     matrices = 6
     waives = {
-        "condorcet_consistency": "a mean rank looks at all places, and agents count differently",
-        "instances_are_independent": "the dispersions of the agents come from all instances together",
+        "condorcet_consistency": "a mean rank depends on all positions, and agents have different weights",
+        "instances_are_independent": "the dispersions of the agents are estimated from all instances together",
     }
     aliases = {"cranking-mode": {"consensus": "mode"}}
     learns = {"theta": ByLabel(low=0, high=LARGEST_WEIGHT)}
@@ -128,7 +128,7 @@ class Cranking(Method):
         known = self.learnt.get("theta")
         if known is not None:
             if prefs.agents is None or prefs.agent is None:
-                raise NeedError(f"{self.name} weighs agents, but " + NEEDS["agents"] + ".")
+                raise NeedError(f"{self.name} weights agents, but " + NEEDS["agents"] + ".")
             usual = float(np.mean(list(known.values())))
             by_agent = {agent: float(known.get(agent, usual)) for agent in prefs.agents.labels}
             return np.array(list(by_agent.values()))[prefs.agent], by_agent

@@ -81,10 +81,10 @@ class ExpertRanker(SupervisedMethod):
     methods: str = fusion.methods_param()
     learner: str = param("lambdarank", "name of the learner")
     settings: str = param("", 'parameters of the learner, like "trees=500,leaves=8"')
-    target: str = param("ndcg", "lambdarank: metric whose change weights the pairs", choices=("ndcg", "err", "ap"))
+    target: str = param("ndcg", "metric whose change weights the pairs (lambdarank)", choices=("ndcg", "err", "ap"))
     metric: str = param("ndcg@10", "metric monitored on the validation queries")
-    passes: int = param(200, "lambdarank: number of passes over the training queries", low=1)
-    learning_rate: float = param(0.01, "lambdarank: learning rate", low=0.0)
+    passes: int = param(200, "number of passes over the training queries (lambdarank)", low=1)
+    learning_rate: float = param(0.01, "learning rate (lambdarank)", low=0.0)
 
     # ---- learning ----
     def fit(self, prefs: Preferences, labels: Labels, *, validation: Validation = None, ranker: object = None) -> Self:

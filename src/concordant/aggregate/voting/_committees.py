@@ -86,7 +86,7 @@ class CommitteeRule(Method):
     title: ClassVar[str]
     principle: ClassVar[str]
     """A sentence on how seats are allocated."""
-    silence = "they are not approved of"
+    silence = "they are not approved"
     unmentioned = "last"
     waives = {
         "neutrality": "ties in approvals and Borda points go to the first in the list of candidates",

@@ -123,7 +123,7 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
         bad_row = int(row[np.argmax(rows.index)])
         raise rows.lines.error(
             bad_row,
-            f"feature {width - 1 + base} is beyond the {n_features} that are expected"
+            f"feature {width - 1 + base} exceeds the expected number of features ({n_features})"
             + clause(": raise ", arg("n_features"))
             + ".",
         )

@@ -523,7 +523,12 @@ SIMULATORS: Kind[Any] = Kind(
     "model", "simulate", "simulators", what="models to draw preferences from", entry_kind="function"
 )
 EXPERIMENTS: Kind[ModuleType] = Kind(
-    "experiment", "experiments", "experiments", what="published experiments", entry_kind="module"
+    "experiment",
+    "experiments",
+    "experiments",
+    what="published experiments",
+    entry_kind="module",
+    excluded=("claims", "frame"),
 )
 READERS: Kind[Format] = Kind(
     "format",

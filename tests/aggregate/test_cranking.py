@@ -208,6 +208,13 @@ def test_ballots_without_agents_share_one_dispersion() -> None:
     assert ranking.items == ["a", "b", "c"]
 
 
+def test_agents_that_the_model_never_saw_are_reported() -> None:
+    prefs, _ = some_lists(7)
+    ranking = Cranking().with_learnt(theta={"a0": 1.0, "a1": 0.5}).rank(prefs)
+    assert (ranking.agents or {})["a2"] == pytest.approx(0.75)
+    assert [notice.name for notice in ranking.warnings] == ["unknown-agents"]
+
+
 def test_what_cannot_be_learnt_is_rejected_with_a_reason() -> None:
     prefs, _ = some_lists(6)
     same = Labels(["q0", "q0"], ["i0", "i1"], [0.0, 0.0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from concordant.experiments import _claims as claims
-from concordant.experiments._claims import Claim, Difference
+from concordant.experiments import claims
+from concordant.experiments.claims import Claim, Difference
 
 
 @pytest.mark.parametrize(

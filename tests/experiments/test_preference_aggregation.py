@@ -12,12 +12,12 @@ from tests.cases import output_of as run
 import concordant as cc
 from concordant.cli.__main__ import main
 from concordant.experiments import (
-    _frame,
     _metasearch_claims,
     _metasearch_methods,
     _movielens_descent,
     adherence,
     calibrated_fusion,
+    frame,
     metasearch,
     movielens_consensus,
     specialisation,
@@ -371,7 +371,7 @@ def test_metasearch_and_calibrated_fusion_are_drawn(letor, tmp_path):
     pytest.importorskip("matplotlib")
     result = metasearch.run(letor, ["MQ2008-agg"], ["rrf", "theta-mpm", "borda"])
     (path,) = metasearch.draw(result, tmp_path)
-    assert "hollow circles are the published figures" in _frame.caption_of(Path(path).read_text())
+    assert "hollow circles are the published figures" in frame.caption_of(Path(path).read_text())
     assert [row["learnt"] for row in result["times"]] == ["scores", "scores and variances"]
     (path,) = calibrated_fusion.draw(calibrated_fusion.run(letor, ["MQ2008-agg"], [5, 10]), tmp_path)
     assert Path(path).stat().st_size > 1000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from concordant.experiments._claims import Claim, claims_table, untestable
-from concordant.experiments._frame import About, ResultTable
+from concordant.experiments.claims import Claim, claims_table, untestable
+from concordant.experiments.frame import About, ResultTable
 from concordant.reporting import about_experiments as pages
 
 CLAIMS = (

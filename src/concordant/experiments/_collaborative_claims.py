@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from concordant.experiments._claims import Claim, Difference, untestable
 from concordant.experiments._collaborative_models import AS_PUBLISHED, METRICS
-from concordant.experiments._frame import LEVEL
+from concordant.experiments.claims import Claim, Difference, untestable
+from concordant.experiments.frame import LEVEL
 
 SOURCE = "Tran, Phung and Venkatesh 2016, section 5.2.2"
 COFI = ("cofi-regression", "cofi-ordinal", "cofi-ndcg")

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from concordant.experiments._claims import Claim, Difference, is_above, untestable
-from concordant.experiments._frame import LEVEL, Row, published
+from concordant.experiments.claims import Claim, Difference, is_above, untestable
+from concordant.experiments.frame import LEVEL, Row, published
 from concordant.metrics import holm, paired_t_test
 from concordant.types import Floats
 

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.experiments._frame import DataFolder, data_folder
+from concordant.experiments.frame import DataFolder, data_folder
 from concordant.io import read_features
 from concordant.types import AnyArray, Bools, Floats, Int64s
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from concordant.experiments._claims import Claim, untestable
-from concordant.experiments._frame import Row
+from concordant.experiments.claims import Claim, untestable
+from concordant.experiments.frame import Row
 
 PAPER = "Li, Mazumdar and Milenkovic 2017, section 5"
 CODES = ("lehmer-mode", "lehmer-median")

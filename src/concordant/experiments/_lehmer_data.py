@@ -9,7 +9,7 @@ import zipfile
 
 import numpy as np
 
-from concordant.experiments._frame import DataFolder, data_folder, existing
+from concordant.experiments.frame import DataFolder, data_folder, existing
 from concordant.io import read
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s

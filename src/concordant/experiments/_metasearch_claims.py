@@ -13,9 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import Claim, Difference, in_direction, is_above, is_level
-from concordant.experiments._frame import Row
+from concordant.experiments import frame
 from concordant.experiments._metasearch_methods import (
     BASELINES,
     COLUMNS,
@@ -23,6 +21,8 @@ from concordant.experiments._metasearch_methods import (
     PUBLISHED_BASELINES,
     PUBLISHED_BASELINES_WITH_FUSION,
 )
+from concordant.experiments.claims import Claim, Difference, in_direction, is_above, is_level
+from concordant.experiments.frame import Row
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.types import Floats
 

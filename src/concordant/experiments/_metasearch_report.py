@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import claims_table
-from concordant.experiments._frame import COLOURS, About, ResultTable, Row
+from concordant.experiments import frame
 from concordant.experiments._metasearch_methods import COLUMNS
+from concordant.experiments.claims import claims_table
+from concordant.experiments.frame import COLOURS, About, ResultTable, Row
 from concordant.support.text import format_p
 
 TITLE = "Metasearch on the LETOR 4.0 aggregation sets"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant.experiments._claims import Claim, shown_p
-from concordant.experiments._frame import LEVEL
+from concordant.experiments.claims import Claim, shown_p
+from concordant.experiments.frame import LEVEL
 from concordant.types import Floats
 
 SECTION = "Volkovs and Zemel 2012, section 6"

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from concordant import registry
-from concordant.experiments._claims import Claim, as_rows, claims_table, shown_p
-from concordant.experiments._frame import (
+from concordant.experiments.claims import Claim, as_rows, claims_table, shown_p
+from concordant.experiments.frame import (
     LEVEL,
     About,
     DataFolder,

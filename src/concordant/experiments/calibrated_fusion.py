@@ -19,10 +19,9 @@ import numpy as np
 from concordant import registry
 from concordant.errors import InputError
 from concordant.evaluation import evaluate
-from concordant.experiments import _frame as frame
-from concordant.experiments import metasearch
-from concordant.experiments._claims import OWN, OWN_TITLE, Claim, Difference, as_rows, claims_table, is_above, is_below
-from concordant.experiments._frame import LEVEL, About, DataFolder, Progress, ResultTable, Row, silent
+from concordant.experiments import frame, metasearch
+from concordant.experiments.claims import OWN, OWN_TITLE, Claim, Difference, as_rows, claims_table, is_above, is_below
+from concordant.experiments.frame import LEVEL, About, DataFolder, Progress, ResultTable, Row, silent
 from concordant.io import read, read_labels
 from concordant.labels import Labels
 from concordant.metrics.significance import paired_t_test

@@ -25,8 +25,7 @@ import numpy as np
 
 from concordant import datasets, kernels, metrics
 from concordant.errors import InputError
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import as_rows, claims_table
+from concordant.experiments import frame
 from concordant.experiments._collaborative_claims import COFI, claims
 from concordant.experiments._collaborative_models import (
     AS_PUBLISHED,
@@ -40,7 +39,8 @@ from concordant.experiments._collaborative_models import (
     run_other,
     run_ours,
 )
-from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, silent
+from concordant.experiments.claims import as_rows, claims_table
+from concordant.experiments.frame import About, DataFolder, Progress, ResultTable, silent
 from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.metrics.significance import holm, paired_t_test

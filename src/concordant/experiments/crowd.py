@@ -34,8 +34,8 @@ import numpy as np
 from concordant import datasets, views
 from concordant.analysis import crowd
 from concordant.evaluation import evaluate
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import (
+from concordant.experiments import frame
+from concordant.experiments.claims import (
     Claim,
     Difference,
     as_rows,
@@ -43,7 +43,7 @@ from concordant.experiments._claims import (
     is_above,
     untestable,
 )
-from concordant.experiments._frame import (
+from concordant.experiments.frame import (
     LEVEL,
     About,
     DataFolder,

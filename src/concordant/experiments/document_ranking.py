@@ -19,13 +19,13 @@ import numpy as np
 
 from concordant import learn, metrics
 from concordant.errors import InputError, UnknownNameError, suggest
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import as_rows, claims_table
+from concordant.experiments import frame
 from concordant.experiments._document_ranking_claims import ORDERS as ORDERS
 from concordant.experiments._document_ranking_claims import PUBLISHED, TESTED, claims, comparisons
 from concordant.experiments._document_ranking_data import DataSet, Fold, Rows, find
 from concordant.experiments._document_ranking_models import MODELS, standardiser
-from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, Row, silent
+from concordant.experiments.claims import as_rows, claims_table
+from concordant.experiments.frame import About, DataFolder, Progress, ResultTable, Row, silent
 from concordant.types import AnyArray, Floats
 
 TITLE = "Document ranking from features"

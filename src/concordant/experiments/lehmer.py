@@ -33,11 +33,11 @@ from typing import Any
 import numpy as np
 
 from concordant import kernels, registry, simulate
-from concordant.experiments import _frame as frame
 from concordant.experiments import _lehmer_data as source
-from concordant.experiments._claims import as_rows, claims_table
-from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, Row, Settings, silent
+from concordant.experiments import frame
 from concordant.experiments._lehmer_claims import claims
+from concordant.experiments.claims import as_rows, claims_table
+from concordant.experiments.frame import About, DataFolder, Progress, ResultTable, Row, Settings, silent
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking

@@ -33,9 +33,7 @@ import numpy as np
 
 from concordant import registry
 from concordant.evaluation import evaluate
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import Claim, as_rows
-from concordant.experiments._frame import DataFolder, Progress, Row, Settings, silent
+from concordant.experiments import frame
 from concordant.experiments._metasearch_claims import Evidence, claims_of
 from concordant.experiments._metasearch_methods import (
     BASELINES,
@@ -47,6 +45,8 @@ from concordant.experiments._metasearch_methods import (
     Contestant,
 )
 from concordant.experiments._metasearch_report import ABOUT, NOTES, TITLE, draw, tables, to_markdown
+from concordant.experiments.claims import Claim, as_rows
+from concordant.experiments.frame import DataFolder, Progress, Row, Settings, silent
 from concordant.io import read, read_labels
 from concordant.labels import Labels
 from concordant.method import Method

@@ -24,12 +24,12 @@ from typing import Any
 import numpy as np
 
 from concordant import registry, views
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import Claim, as_rows, claims_table
-from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, silent
+from concordant.experiments import frame
 from concordant.experiments._movielens_claims import MIDDLE_FILMS
 from concordant.experiments._movielens_claims import claims as claims_of
 from concordant.experiments._movielens_descent import descend, net_shares
+from concordant.experiments.claims import Claim, as_rows, claims_table
+from concordant.experiments.frame import About, DataFolder, Progress, ResultTable, silent
 from concordant.io import read
 from concordant.metrics.significance import paired_t_test
 from concordant.preferences import Preferences

@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 
 from concordant import registry, views
-from concordant.experiments import _frame as frame
-from concordant.experiments import metasearch
-from concordant.experiments._claims import Claim, Difference, as_rows, claims_table, is_above, is_level
-from concordant.experiments._frame import COLOURS, About, DataFolder, Progress, ResultTable, silent
+from concordant.experiments import frame, metasearch
 from concordant.experiments._metasearch_methods import COLUMNS, CONTESTANTS
+from concordant.experiments.claims import Claim, Difference, as_rows, claims_table, is_above, is_level
+from concordant.experiments.frame import COLOURS, About, DataFolder, Progress, ResultTable, silent
 from concordant.labels import Labels
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences

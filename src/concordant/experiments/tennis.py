@@ -24,9 +24,9 @@ import numpy as np
 
 from concordant import datasets, registry
 from concordant.errors import UnknownNameError
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import OWN, OWN_TITLE, Claim, Difference, as_rows, claims_table, is_above, is_below
-from concordant.experiments._frame import LEVEL, About, DataFolder, Progress, ResultTable, Row, Settings, silent
+from concordant.experiments import frame
+from concordant.experiments.claims import OWN, OWN_TITLE, Claim, Difference, as_rows, claims_table, is_above, is_below
+from concordant.experiments.frame import LEVEL, About, DataFolder, Progress, ResultTable, Row, Settings, silent
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences
 from concordant.results.histories import History

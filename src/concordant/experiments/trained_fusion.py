@@ -25,10 +25,10 @@ import numpy as np
 
 from concordant import registry
 from concordant.evaluation import evaluate
-from concordant.experiments import _frame as frame
-from concordant.experiments._claims import OWN, OWN_TITLE, Claim, Difference, as_rows, claims_table, is_above
-from concordant.experiments._frame import About, DataFolder, Progress, ResultTable, Settings, silent
+from concordant.experiments import frame
 from concordant.experiments.calibrated_fusion import read_set
+from concordant.experiments.claims import OWN, OWN_TITLE, Claim, Difference, as_rows, claims_table, is_above
+from concordant.experiments.frame import About, DataFolder, Progress, ResultTable, Settings, silent
 from concordant.labels import Labels
 from concordant.metrics.significance import holm, paired_t_test
 from concordant.preferences import Preferences

@@ -68,13 +68,7 @@ LARGEST_QUERY = 10_000  # rows: the matrix of their preferences takes 0.8 GB, an
 
 @dataclass(eq=False, repr=False)
 class PairwiseRanker(Ranker):
-    """Binary classifier of pairs, and an order derived from its predictions.
-
-    Parameters
-    ----------
-    classifier : estimator, default None
-        Any scikit-learn classifier; logistic regression if None.
-    """
+    """Binary classifier of pairs, and an order derived from its predictions."""
 
     aliases: ClassVar = ("cohen",)
 

@@ -13,20 +13,20 @@ from pathlib import Path
 from typing import Any
 
 from concordant.errors import ConcordantError
-from concordant.experiments import _claims
-from concordant.experiments._claims import Claim
-from concordant.experiments._frame import About, ResultTable, caption_of
+from concordant.experiments import claims as verdicts
+from concordant.experiments.claims import Claim
+from concordant.experiments.frame import About, ResultTable, caption_of
 from concordant.reporting.reports import Report
 from concordant.reporting.sections import Code, Facts, Message, Messages, Part, Picture, ReportTable, Section, Text
 
-TONES = {_claims.HOLDS: "fine", _claims.PARTLY: "attention", _claims.FAILS: "warning"}
+TONES = {verdicts.HOLDS: "fine", verdicts.PARTLY: "attention", verdicts.FAILS: "warning"}
 INDEX = "index.html"
 SUMMED_UP = {  # one, several
-    _claims.HOLDS: ("holds", "hold"),
-    _claims.PARTLY: ("holds in part", "hold in part"),
-    _claims.FAILS: ("does not hold", "do not hold"),
-    _claims.UNTESTABLE: ("cannot be tested with the data available",) * 2,
-    _claims.NOT_RUN: ("was not run", "were not run"),
+    verdicts.HOLDS: ("holds", "hold"),
+    verdicts.PARTLY: ("holds in part", "hold in part"),
+    verdicts.FAILS: ("does not hold", "do not hold"),
+    verdicts.UNTESTABLE: ("cannot be tested with the data available",) * 2,
+    verdicts.NOT_RUN: ("was not run", "were not run"),
 }
 
 
@@ -90,7 +90,7 @@ def figures_of(module: Any, result: Any) -> tuple[str, ...]:
 # ---- the page of an experiment ----
 def experiment_page(run: ExperimentRun) -> Report:
     """Return the page of an experiment."""
-    claims_title = run.tables[-1].title if run.tables else _claims.TITLE
+    claims_title = run.tables[-1].title if run.tables else verdicts.TITLE
     sections = [
         Section("setting", "Setting and data", _setting(run)),
         Section("claims", claims_title, (Text(summary(run.claims), "lead"), claim_messages(run.claims))),
@@ -130,7 +130,7 @@ def claim_messages(claims: Iterable[Claim]) -> Messages:
 
 def _details(claim: Claim) -> str:
     """Return the numbers, the rule and the source of a claim in sentences."""
-    rule = f"Rule: {claim.test}" if claim.verdict != _claims.UNTESTABLE else _upper(claim.test)
+    rule = f"Rule: {claim.test}" if claim.verdict != verdicts.UNTESTABLE else _upper(claim.test)
     parts = (claim.numbers, rule if claim.test else "", f"Source: {claim.source}" if claim.source else "")
     return " ".join(f"{_upper(part).rstrip('.')}." for part in parts if part)
 
@@ -208,8 +208,8 @@ def index_page(runs: Sequence[ExperimentRun], others: Sequence[NotRun]) -> Repor
 
 def _overview(runs: Sequence[ExperimentRun]) -> ReportTable:
     """Return a row per experiment: its claims by verdict and its CPU time."""
-    known = [verdict for verdict in _claims.VERDICTS if any(c.verdict == verdict for run in runs for c in run.claims)]
-    short = {_claims.UNTESTABLE: "cannot be tested"}
+    known = [verdict for verdict in verdicts.VERDICTS if any(c.verdict == verdict for run in runs for c in run.claims)]
+    short = {verdicts.UNTESTABLE: "cannot be tested"}
     header = ("experiment", *(short.get(verdict, verdict) for verdict in known), "CPU time")
     rows = []
     for run in runs:

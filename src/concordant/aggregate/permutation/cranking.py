@@ -50,6 +50,7 @@ from concordant.aggregate.permutation._pair_energies import EXACT, mean_ranks
 from concordant.errors import InputError, NeedError
 from concordant.labels import Labels
 from concordant.method import NEEDS, Method, Outcome
+from concordant.models.notices import unknown_agents
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -113,7 +114,8 @@ class Cranking(Method):
         else:
             rank = mean_ranks(prefs.slot_ptr, cost, self.sweeps, self.seed)
         score = snap_scores(prefs, size - rank, TIE, min_scale=1.0)
-        return Outcome(score, agents=by_agent)
+        strangers = unknown_agents(prefs, self.learnt["theta"]) if "theta" in self.learnt else ()
+        return Outcome(score, agents=by_agent, warnings=strangers)
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Explain the lead, and list the dispersions of the agents."""

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from concordant.experiments._frame import LEVEL, ResultTable
+from concordant.experiments.frame import LEVEL, ResultTable
 
 HOLDS = "holds"
 FAILS = "does not hold"

@@ -197,8 +197,9 @@ def evaluate(
         return Evaluation(values, ranking.instances, warnings=tuple(tie_notices))
     if len(unranked_instances) == labels.n_instances:
         raise InputError(
-            f"No ranked instance (such as {shorten(ranking.instances[0])!r}) is judged (the labels have "
-            f"{shorten(labels.instances[0])!r}, for example): use the same instance names in ranking and labels."
+            "The ranking and the labels have no instance in common (for example, "
+            f"{shorten(ranking.instances[0])!r} is ranked and {shorten(labels.instances[0])!r} is labelled): "
+            "use the same instance names in both."
         )
     is_counted = np.concatenate([instance_of_labels >= 0, np.full(len(unranked_instances), queries == "judged")])
     missing = labels.instances.take(unranked_instances)
@@ -221,7 +222,9 @@ def on_shared_instances(results: Mapping[str, Evaluation]) -> dict[str, Evaluati
     first = next(result.instances for result in results.values() if result.instances is not None)
     shared = [label for label in first.labels if all(label in labels for labels in labels_of_system)]
     if not shared:
-        raise InputError("The systems share no judged instance, so they cannot be compared.")
+        raise InputError(
+            "The systems have no judged instance in common, so they cannot be compared: check their instance names."
+        )
     return {name: result.over(shared) for name, result in results.items()}
 
 
@@ -318,7 +321,9 @@ def _columns(nested_scores: Mapping[Any, Any], what: str, number: str) -> tuple[
     """Return the columns instance (None if not nested), item and number of ``{query: {item: number}}``."""
     is_nested = [isinstance(value, Mapping) for value in nested_scores.values()]
     if any(is_nested) != all(is_nested):
-        raise InputError(f"The {what} mix {{document: {number}}} with {{query: {{document: {number}}}}}: use one.")
+        raise InputError(
+            f"The {what} mix {{document: {number}}} with {{query: {{document: {number}}}}}: use one of these forms."
+        )
     if not any(is_nested):
         return None, list(nested_scores), list(nested_scores.values())
     rows = [(query, item, value) for query, scored in nested_scores.items() for item, value in scored.items()]
@@ -377,4 +382,4 @@ def _some(labels: Sequence[str]) -> str:
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
     if value not in choices:
-        raise InputError(arg(name, value) + f" is not a choice: use {' or '.join(map(repr, choices))}.")
+        raise InputError(arg(name, value) + f" is not valid: use {' or '.join(map(repr, choices))}.")

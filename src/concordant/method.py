@@ -414,7 +414,7 @@ class Method(Settings):
             If there are no items.
         """
         if not prefs.n_slots:
-            raise InputError("There is nothing to rank: the preferences name no items.")
+            raise InputError("There is nothing to rank: the preferences contain no items.")
         lacking = {
             "agents": prefs.agents is None,
             "instances": prefs.instances is None,

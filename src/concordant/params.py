@@ -52,7 +52,7 @@ class Param:
             if value not in self.choices:
                 hint = suggest(str(value), list(self.choices))
                 raise ParameterError(
-                    arg(self.name, value) + f" is not a choice: use one of {', '.join(self.choices)}.{hint}"
+                    arg(self.name, value) + f" is not valid: use one of {', '.join(self.choices)}.{hint}"
                 )
             return
         if isinstance(value, str) and value in self.words:

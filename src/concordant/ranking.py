@@ -192,11 +192,12 @@ class Ranking(FrozenParts):
             If the method has no intervals.
         """
         if end not in SORTED_BY:
-            raise InputError(arg("by", end, of="sort") + f" is not a choice: use one of {', '.join(SORTED_BY)}.")
+            raise InputError(arg("by", end, of="sort") + f" is not valid: use one of {', '.join(SORTED_BY)}.")
         if end != "score" and (self.slot_low is None or self.slot_high is None):
             raise InputError(
-                f"{self.method or 'This method'} computes no intervals here, so its items cannot be sorted by their "
-                f"{end} end: use a method with intervals, such as bradley-terry, plackett-luce or mpm."
+                f"{self.method or 'This method'} computes no intervals here, so "
+                + arg("by", end, of="sort")
+                + " is not available: use a method with intervals, such as bradley-terry, plackett-luce or mpm."
             )
         return replace(self, sorted_by=end)
 
@@ -238,7 +239,7 @@ class Ranking(FrozenParts):
                 f"There are {self.n_instances} instances"
                 + action(
                     "one_instance",
-                    f", so the ranking has no single .{name}: take one with ranking[{example!r}], or iterate.",
+                    f", so the ranking has no single .{name}: select one with ranking[{example!r}], or iterate.",
                 )
             )
 
@@ -504,8 +505,8 @@ class Ranking(FrozenParts):
         """Scores over time, for methods that follow items over time (elo, glicko2, …); computed on first access."""
         if self.past is None:
             raise ConcordantError(
-                f"{self.method or 'This method'} gives one score for all time, so it has no history: use a method that "
-                "follows items over time, such as elo, glicko2 or trueskill."
+                f"{self.method or 'This method'} computes a single score per item, so it has no history: use a method "
+                "that follows items over time, such as elo, glicko2 or trueskill."
             )
         history, level = self.past(), self.params.get("level")
         return replace(history, level=level) if isinstance(level, float) else history

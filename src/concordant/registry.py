@@ -216,7 +216,7 @@ class Kind(Generic[Entry]):
             matching = [value for value in matching if isinstance(value, type) == (self.entry_kind == "class")]
             entry = next((value for value in matching if getattr(value, "__module__", "") == module.__name__), None)
         if entry is None:
-            what = f"no {self.entry_kind} with the name of its file: rename the {self.entry_kind} or the file"
+            what = f"no {self.entry_kind} with the same name as its file: rename the {self.entry_kind} or the file"
             raise UnknownNameError(f"{module.__name__} defines {what}.")
         return entry  # type: ignore[no-any-return]
 

@@ -229,7 +229,9 @@ def _check_method(method: Any) -> None:
     if method is None or isinstance(method, str) or (hasattr(method, "of_everybody") and not isinstance(method, type)):
         return
     shown = f"the class {method.__name__}" if isinstance(method, type) else repr(method)
-    raise ParameterError(arg("method", shown=shown) + " is not a method: give its name, or an object of its class.")
+    raise ParameterError(
+        arg("method", shown=shown) + " is not a method: give the name of a method, or a method object."
+    )
 
 
 def _fitting(data: Preferences | Summed) -> Choice:

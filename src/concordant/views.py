@@ -183,7 +183,7 @@ def order_of(prefs: Preferences, ranking: Ranking) -> Int64s:
     """
     slots = slots_of(prefs, ranking)
     if slots is None:
-        raise InputError("The preferences are not those the ranking was made of: give the same ones.")
+        raise InputError("These are not the preferences that were ranked: give the same ones.")
     ranked_slots = slots[ranking.order]
     all_slots = np.concatenate([ranked_slots, np.setdiff1d(np.arange(prefs.n_slots), ranked_slots)])
     return np.asarray(all_slots[np.argsort(instance_of_slot(prefs)[all_slots], kind="stable")])
@@ -299,7 +299,7 @@ def resolve_missing(prefs: Preferences, missing: str) -> str:
     if missing == "auto":
         return "last" if prefs.form in ("rankings", "approvals") else "ignore"
     if missing not in MISSING:
-        raise ParameterError(arg("missing", missing) + f" is not a choice: use auto, {', '.join(MISSING)}.")
+        raise ParameterError(arg("missing", missing) + f" is not valid: use auto, {', '.join(MISSING)}.")
     return missing
 
 

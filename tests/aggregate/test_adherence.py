@@ -119,7 +119,9 @@ def test_every_worker_but_those_who_always_answer_alike_has_an_adherence():
         assert max(ranking.agents.values()) == 1
         (notice,) = [notice for notice in ranking.warnings if notice.name == "no-preference"]
         assert set(notice.items) == set(constant)
-        assert notice.text.startswith("12 of 60 agents have no strict preference, so they have no adherence")
+        assert notice.text.startswith(
+            "12 of 60 agents rank no item above another, so their adherence cannot be estimated"
+        )
         assert {row["agent"] for row in ranking.to_dict()["agents"]}.isdisjoint(constant)
     assert ranking.explain()
 

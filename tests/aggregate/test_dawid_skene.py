@@ -162,7 +162,7 @@ def test_the_likelihood_of_answers_is_that_of_all_categories_and_sums_to_one():
     assert chances == pytest.approx(model.shares @ model.confusion("w0"), abs=1e-6)
     with pytest.raises(cc.InputError, match="not one of the categories"):
         model.log_likelihood(cc.Preferences.from_ratings(["w0"], ["d0"], [17]))
-    with pytest.raises(cc.NeedError, match="from_ratings, and the agents with agent="):
+    with pytest.raises(cc.NeedError, match="from_ratings, and give the agents with agent="):
         model.log_likelihood(cc.Preferences.from_rankings([["d0", "d1"]]))
 
 

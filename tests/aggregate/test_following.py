@@ -115,7 +115,7 @@ def test_the_home_advantage_is_part_of_the_forecast():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_ballots_that_are_not_in_order_are_refused(games, method):
-    with pytest.raises(cc.InputError, match="older than the one before"):
+    with pytest.raises(cc.InputError, match="older than the ballot before"):
         cc.rank(games.replace(time=games.time[::-1]), method)
 
 

@@ -268,7 +268,7 @@ def test_ballots_are_counted_by_weight_and_by_instance():
 
 
 def test_asking_for_more_ballots_than_there_are_says_how_many_there_are():
-    with pytest.raises(cc.InputError, match="most any item is on is 40"):
+    with pytest.raises(cc.InputError, match="the maximum is 40"):
         cc.rank(FILMS, "borda", min_ballots=41)
 
 

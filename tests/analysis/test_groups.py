@@ -380,7 +380,7 @@ def test_whoever_sorts_by_the_old_name_hears_the_new_one(run: Run) -> None:
     for path in (ARENA, ROOT / "examples" / "election.soc"):
         code, _, err = run("rank", path, "--by", "low")
         assert code == 2
-        assert "There is no column 'low' of groups; to sort by it, use --sort low." in err
+        assert "There is no column 'low' to group by; to sort by low, use --sort low." in err
     code, _, _ = run("rank", ARENA, "--by", "language", "--sort", "low", "--csv")
     assert code == 0
 

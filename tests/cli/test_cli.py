@@ -107,7 +107,7 @@ def test_items_on_few_ballots_are_left_out_and_counted(run: Run, tmp_path: Path)
     assert "left out 1 of 3 items" in err
     code, _, err = run("rank", ratings, "--min-ballots", "7")
     assert code != 0
-    assert "the most any item is on is 6" in err
+    assert "the maximum is 6" in err
 
 
 def test_output_goes_to_a_file(run: Run, votes: Path, tmp_path: Path) -> None:

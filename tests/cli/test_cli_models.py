@@ -174,7 +174,7 @@ def test_a_model_excludes_a_method_and_its_options(run: Run, model: Path, parts:
     for command in ("rank", "fuse"):
         code, _, err = run(command, parts[4], "--model", model, "--method", "rrf")
         assert code == 2
-        assert "--model and --method exclude each other" in err
+        assert "--model and --method cannot be combined" in err
     code, _, err = run("rank", parts[4], "--model", model, "--prior", "1")
     assert code == 2
     assert "--prior cannot be combined with --model" in err
@@ -229,7 +229,10 @@ def test_a_tampered_model_is_refused(run: Run, model: Path, parts: list[Path], t
 def test_unknown_agents_are_named(run: Run, model: Path, tmp_path: Path) -> None:
     lists = tmp_path / "lists.csv"
     lists.write_text("agent,item,rank\n1,a,1\n1,b,2\nx,b,1\nx,a,2\n")
-    assert "the model never saw 1 of 2 agents, which get the mean weight: x" in run("rank", lists, "--model", model)[2]
+    assert (
+        "1 of 2 agents were not in the training data, so they get the mean weight: x"
+        in run("rank", lists, "--model", model)[2]
+    )
     lists.write_text("a,b\nb,a\n")
     code, _, err = run("rank", lists, "--layout", "places", "--no-header", "--model", model)
     assert code == 0, err
@@ -243,7 +246,7 @@ def test_what_training_cannot_use_is_refused(run: Run, parts: list[Path]) -> Non
     assert "The rankings contain no relevance judgements: name their file with --labels." in err
     code, _, err = run("train-fusion", *parts[:3], "--valid", parts[3], "--validation", "0.2")
     assert code == 2
-    assert "--valid and --validation exclude each other" in err
+    assert "--valid and --validation cannot be combined" in err
     code, _, err = run("train-fusion", *parts[:3], "--valid", parts[3], "--method", "mpm")
     assert code == 2
     assert "mpm does not use validation topics" in err

@@ -81,7 +81,7 @@ def test_what_cannot_be_done_is_said(run: Run, tmp_path: Path, model: Path) -> N
     assert "have no common topic" in err
     code, _, err = run("fuse", *RUNS, "--model", model, "--method", "rrf")
     assert code == 2
-    assert "--model and --method exclude each other" in err
+    assert "--model and --method cannot be combined" in err
     stranger = tmp_path / "stranger.run"
     stranger.write_text("1 Q0 d1 1 2.0 stranger\n1 Q0 d2 2 1.0 stranger\n")
     code, _, err = run("fuse", stranger, "--model", model)

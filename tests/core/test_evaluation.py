@@ -102,7 +102,7 @@ def test_several_systems_are_compared_on_the_instances_they_share() -> None:
 
 @pytest.mark.parametrize("choice", [{"queries": "some"}, {"ties": "drop"}, {"unjudged": "no"}])
 def test_an_unknown_choice_is_refused(choice: dict[str, str]) -> None:
-    with pytest.raises(cc.InputError, match="is not a choice"):
+    with pytest.raises(cc.InputError, match="is not valid"):
         cc.evaluate(RUNS, LABELS, "map", **choice)
 
 

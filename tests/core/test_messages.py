@@ -149,9 +149,9 @@ def test_an_error_says_where_and_which_parameter_mends_it(tmp_path: Path) -> Non
 def test_what_is_no_method_is_refused() -> None:
     prefs = cc.Preferences.from_rankings([["a", "b"]])
     for odd in (5, cc.Borda):
-        with pytest.raises(cc.ParameterError, match="is not a method: give its name"):
+        with pytest.raises(cc.ParameterError, match="is not a method: give the name of a method"):
             cc.rank(prefs, odd)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="give a list of names"):
+    with pytest.raises(InputError, match="must be a list of methods, not text"):
         cc.compare(prefs, "borda")
 
 

@@ -320,7 +320,8 @@ def test_a_row_of_thousands_of_fields_is_named_at_once(make: Any) -> None:
     path = make('winner,loser\n"' + "a," * 500 + '",b\na' + ",b" * 50_000 + "\n")
     for options in ({}, {"skip_bad_rows": True}):
         assert complaint(path, **options) == (
-            "votes.csv, line 3: the row has 50,001 fields, but the table has 2 columns: correct the row."
+            "votes.csv, line 3: the row has 50,001 fields, but the table has 2 columns: remove the extra fields, "
+            "or quote fields that contain the delimiter."
         )
 
 
@@ -370,7 +371,7 @@ def test_one_place_may_be_named_by_its_position(make: Any) -> None:
     [
         ("x.score", "\n \n", "the file contains no scores"),
         ("x.order", "99999999999999999999 1\n0 2 1 2\n", "line 1: the line is not '0 length item item …'"),
-        ("x.order", "999999999 1\n0 2 1 2\n", "the header gives 999,999,999 items"),
+        ("x.order", "999999999 1\n0 2 1 2\n", "the header declares 999,999,999 items"),
         ("x.order", f"0 1 {'9' * 5000}\n", "line 1: the line is not '0 length item item …'"),
         ("x.letor", "1 qid:1 2000000000:1 #docid = a\n", "line 1: there is a list numbered 2,000,000,000"),
         ("x.soc", f"{'9' * 5000}\n1,a\n1,1,1\n", "line 1"),

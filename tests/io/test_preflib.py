@@ -170,7 +170,7 @@ def test_edges_are_ratings_of_vertices_by_vertices(make: MakeFile) -> None:
     assert ballots(prefs) == [[["Cy"], ["Ben"]], [["Ada"]]]
     assert prefs.value.tolist() == [2.0, 0.5, 1.0]
     for bad, said in (
-        ("1, 9, 1", "the header does not name"),
+        ("1, 9, 1", "both vertices must be in the header"),
         ("1, 2", "is not 'vertex"),
         ("1, 2, 7", "already occurs"),
     ):
@@ -209,7 +209,7 @@ def test_what_does_not_fit_its_type_is_noted_and_strict_refuses_it(make: MakeFil
     for kind, order, said in (
         ("soc", "1: 1,2", "an incomplete order in a soc file"),
         ("soi", "1: {1,2}", "an order with ties in a soi file"),
-        ("toi", "1: 1", "the header counts 9 voters, but the orders count 1"),
+        ("toi", "1: 1", "the header declares 9 voters, but the orders have 1 in total"),
     ):
         path = make(text(kind, order, voters=9 if kind == "toi" else 1), f"vote.{kind}")
         assert any(said in note for note in cc.read(path).notes)
@@ -250,7 +250,7 @@ def test_absurd_numbers_of_alternatives_cost_no_memory(make: MakeFile) -> None:
     content = text("soc", "1: 1,2,2000000001").replace("NAME 3:", "NAME 2000000001:")
     assert len(cc.read(make(content, "far.soc")).items) == 3
     content = text("soc", "1: 1,2,3").replace("NUMBER ALTERNATIVES: 3", "NUMBER ALTERNATIVES: 999999999999")
-    with pytest.raises(FormatError, match="counts 999,999,999,999 alternatives and names 3"):
+    with pytest.raises(FormatError, match="declares 999,999,999,999 alternatives but names only 3"):
         cc.read(make(content, "many.soc"))
 
 

@@ -129,7 +129,7 @@ def test_bad_sushi_lines_are_named(make: MakeFile) -> None:
     for line, said in (
         ("0 3 1 2", "the line is not '0 length"),
         ("0 2 1 1", "an item occurs twice"),
-        ("0 2 1 9", "the header gives 6 items"),
+        ("0 2 1 9", "the header declares 6 items"),
     ):
         path = make(f"6 1\n0 2 1 4\n{line}\n", "x.order")
         with pytest.raises(FormatError, match=f"line 3: .*{said}"):
@@ -162,7 +162,7 @@ def test_sizes_that_do_not_add_up_are_refused(make: MakeFile) -> None:
     with pytest.raises(FormatError, match="add up to 3, but the file has 2 rows"):
         cc.read_features(path)
     make("1\nmany\n", "rank.train.query")
-    with pytest.raises(FormatError, match=r"rank\.train\.query, line 2: the size of a query"):
+    with pytest.raises(FormatError, match=r"rank\.train\.query, line 2: the line must contain the size of one query"):
         cc.read_features(path)
 
 

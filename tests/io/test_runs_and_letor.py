@@ -147,7 +147,7 @@ def test_features_can_have_a_fixed_width_and_type(make: Any) -> None:
     path = make("1 1:0.5\n0 2:1\n", "train.txt")
     X, _, query = cc.read_features(path, n_features=5, dtype="float32")
     assert (X.shape, X.dtype, query.tolist()) == ((2, 5), np.float32, [0, 0])
-    with pytest.raises(FormatError, match="line 2: feature 2 is beyond the 1 that are expected"):
+    with pytest.raises(FormatError, match=r"line 2: feature 2 exceeds the expected number of features \(1\)"):
         cc.read_features(path, n_features=1)
     with pytest.raises(FormatError, match="line 1: feature 2000000000 makes the dense matrix too large"):
         cc.read_features(make("1 2000000000:1\n0 1:1\n0 1:1\n", "train.txt"))

@@ -126,7 +126,7 @@ def test_moments_of_parts_are_those_of_all():
 
 def test_an_end_away_from_the_minimum_is_warned_about():
     X, y, qid = rows()
-    with pytest.warns(ConvergenceWarning, match="away from the minimum .* set standardise=True"):
+    with pytest.warns(ConvergenceWarning, match="before it reached the minimum .* set standardise=True"):
         learn.RankNet(standardise=False).fit(X * UNITS, y, qid=qid)
 
 

@@ -85,7 +85,7 @@ def test_a_wheel_is_built_without_a_compiler(tmp_path: Path) -> None:
 def test_the_kernel_switch_refuses_a_back_end_nobody_knows() -> None:
     done = run(sys.executable, "-c", "import concordant.kernels", CONCORDANT_KERNELS="fortran")
     assert done.returncode == 1
-    assert "use 'auto', 'numpy', 'compiled' or 'checked'" in done.stderr
+    assert "must be 'auto', 'numpy', 'compiled' or 'checked'" in done.stderr
 
 
 def test_the_numpy_kernels_can_be_forced() -> None:

@@ -194,7 +194,7 @@ def test_rank_says_who_led_and_who_was_ever_best(run):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["-m", "borda", "--peaks"], "borda gives one score for all time"),
+        (["-m", "borda", "--peaks"], "borda computes a single score per item"),
         (["-m", "elo", "--best-of", "year"], "The times are not dates"),
         (["-m", "elo", "--peaks", "--csv"], "cannot be combined with --csv"),
         (["-m", "elo", "--history-items", "x"], "add one of them"),

@@ -130,7 +130,7 @@ def test_a_model_that_unpacks_into_too_much_is_refused(tmp_path, monkeypatch):
     learnt = {"theta": {"kind": "array"}}
     path = write(tmp_path / "model.zip", described(learnt=learnt), packed.getvalue())
     monkeypatch.setenv("CONCORDANT_MEMORY", "100MB")
-    with pytest.raises(cc.FormatError, match=r"it would unpack into 152\.6 MB"):
+    with pytest.raises(cc.FormatError, match=r"it is too large: it would unpack into 152\.6 MB"):
         cc.load(path)
 
 

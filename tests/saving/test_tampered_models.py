@@ -92,8 +92,8 @@ def test_every_class_that_can_be_saved_declares_its_state() -> None:
     ("change", "reason"),
     [
         (entry("root_", 1, 2**40), "'root_' of forest-ranker"),
-        (entry("root_", 0, 1), "do not follow each other"),
-        (instead("root_", np.zeros(0, np.int64)), "do not follow each other"),
+        (entry("root_", 0, 1), "does not start at 0 and increase"),
+        (instead("root_", np.zeros(0, np.int64)), "does not start at 0 and increase"),
         (entry("left_", 0, 0), "not below it"),
         (entry("right_", 0, 2**30), "'right_'"),
         (entry("feature_", 0, 99), "'feature_'"),
@@ -123,7 +123,7 @@ def test_the_rounds_of_rank_boost_go_together(name: str) -> None:
 
 def test_parts_that_do_not_fit_together_are_refused() -> None:
     pairwise = PairwiseRanker().fit(X, Y, qid=QID)
-    with pytest.raises(cc.FormatError, match="fails for ordinary rows"):
+    with pytest.raises(cc.FormatError, match="fails on test rows"):
         cc.load(tampered(pairwise, instead("classifier_.classes_", [0, 2])))
     with pytest.raises(cc.FormatError, match="rows of coefficients for"):
         cc.load(tampered(pairwise, instead("classifier_.classes_", [0, 1, 2])))
@@ -152,11 +152,11 @@ def test_recommenders_check_vocabularies_factors_and_what_was_seen() -> None:
     [
         ("left_child=-1", "left_child=0", "not a tree"),
         ("left_child=-1", "left_child=7", "does not exist"),
-        ("left_child=-1", "left_child=-2", "each of its leaves once"),
+        ("left_child=-1", "left_child=-2", "each leaf must have exactly one parent"),
         ("split_feature=", "split_feature=9", "splits a feature"),
         ("leaf_value=", "leaf_value=nan ", "not a number"),
         ("shrinkage=0.05", "shrinkage=1e999", "not finite"),
-        ("tree_sizes=", "tree_sizes=9", "not where it should be"),
+        ("tree_sizes=", "tree_sizes=9", "does not start or end where tree_sizes says"),
         ("num_leaves=3", "num_leaves=3000000", "another kind"),
         ("num_cat=0", "num_cat=1", "another kind"),
         ("max_feature_idx=2", "max_feature_idx=99", "3 features"),

@@ -291,7 +291,7 @@ def test_covariates_are_written_and_read_again(tmp_path: Any) -> None:
     )
     cc.write(ranks, tmp_path / "ranks.csv")
     assert cc.read(tmp_path / "ranks.csv", covariate="p") == ranks
-    with pytest.raises(InputError, match="A covariate has the name of another column"):
+    with pytest.raises(InputError, match="A covariate has the same name as another column"):
         cc.write(ranks.replace(covariates=["rank"]), tmp_path / "ranks.csv")
 
 

@@ -156,7 +156,7 @@ def test_options_without_a_meaning_are_refused(read: Any) -> None:
         read(PEOPLE_IN_COLUMNS, layout="rank-matrix", weight="ann")
     with pytest.raises(InputError, match="question= only applies to forms"):
         read("winner,loser\na,b\n", question="x")
-    with pytest.raises(InputError, match="sheet= only applies to workbooks, and this is csv"):
+    with pytest.raises(InputError, match="sheet= only applies to workbooks, but the format is csv"):
         read("winner,loser\na,b\n", sheet="x")
     with pytest.raises(InputError, match=r"categories= only applies to .* but the layout is rank-matrix"):
         read(PEOPLE_IN_COLUMNS, layout="rank-matrix", categories=["a"])

@@ -24,7 +24,7 @@ def result(default: str = "permutation") -> str:
     return param(default, "whether the consensus may contain ties", choices=("permutation", "weak"))
 
 
-def counts(default: str = "difference", doc: str = "strength of a ballot's preference between two items") -> str:
+def counts(default: str = "difference", doc: str = "weight of a ballot's preference between two items") -> str:
     """Declare how the strength of a ballot's preference is measured (``levels`` has the formulas)."""
     return param(default, doc, choices=COUNTS)
 

@@ -254,7 +254,9 @@ def compare(
     ('borda', 'copeland')
     """
     if isinstance(methods, str):
-        raise InputError(arg("methods", methods) + f" is text: give a list of names, for example [{methods!r}].")
+        raise InputError(
+            arg("methods", methods) + f" must be a list of methods, not text: give [{methods!r}], for example."
+        )
     if not methods:
         raise InputError("There is nothing to compare: give at least one method.")
     request = Request.of(prefs, None, reading, min_ballots=min_ballots)
@@ -291,7 +293,7 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
     """Cross-validate every method: predict each fold of the ballots from the others."""
     if not 2 <= folds <= prefs.n_ballots:
         raise InputError(
-            arg("folds", shown=str(folds)) + f" is invalid for {prefs.n_ballots} ballots: give 2 to {prefs.n_ballots}."
+            arg("folds", shown=str(folds)) + f" is out of range: give 2 to {prefs.n_ballots} (the number of ballots)."
         )
     fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
     distance, n_pairs = np.zeros((folds, len(methods))), np.zeros(folds)

@@ -102,7 +102,7 @@ def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Prefere
     """
     columns = [encode(column, name)[0] for column, name in ((agent, "agent"), (topic, "topic"), (document, "document"))]
     if len({len(column) for column in columns}) > 1:
-        raise InputError("agent, topic and document have different lengths: give one of each per judgement.")
+        raise InputError("agent, topic and document have different lengths: give one value of each per judgement.")
     _, first = np.unique(np.stack(columns), axis=1, return_index=True)
     first.sort()
     kept = [np.asarray(column)[first] for column in (agent, document, judgement, topic)]

@@ -155,7 +155,7 @@ def _weights(weights: Sequence[float] | None, n: int) -> Floats:
     if weight.shape != (n,):
         raise InputError(f"There are {weight.size} weights for {n} lists: give one number per list.")
     if bad_weights(weight).any() or not weight.any():
-        raise InputError(f"A weight is not {WEIGHTS}, or all weights are 0: give one number per list.")
+        raise InputError(f"Each weight must be {WEIGHTS}, and at least one weight must be above 0.")
     return weight
 
 
@@ -172,7 +172,7 @@ def _scores(row: int, result_list: object) -> dict[Any, float] | None:
         if len(scored) < len(result_list):
             labels = [label for label, _ in result_list]
             twice = next(label for k, label in enumerate(labels) if label in labels[:k])
-            raise InputError(f"List {row} names {shorten(str(twice))!r} twice: a list may contain each item only once.")
+            raise InputError(f"List {row} contains {shorten(str(twice))!r} twice: list each item only once.")
     else:
         raise InputError(f"List {row} is {shorten(repr(result_list))}, which is not a result list: {_HOW}.")
     values, first_bad = kernels.list_numbers(list(scored.values()))
@@ -230,7 +230,7 @@ def _ranked(lists: list[Any], weight: Floats) -> Preferences:
     ballot, entry = kernels.find_repeated(indptr, codes, len(labels))
     if ballot >= 0:
         twice = shorten(labels[codes[entry]])
-        raise InputError(f"List {ballot + 1} names {twice!r} twice: a list may contain each item only once.")
+        raise InputError(f"List {ballot + 1} contains {twice!r} twice: list each item only once.")
     if not (weight == 1.0).all():
         return Preferences(Vocabulary(labels), indptr, codes, tier, weight=weight, form="rankings")
     return Preferences.unchecked(Vocabulary(labels), indptr, codes, tier)

@@ -137,7 +137,9 @@ def sorted_by_time(parts: Parts, time: object, n: int) -> Parts:
         raise InputError(f"The time column has {moment.size} values for {n} rows: give one per row.")
     if not np.isfinite(moment).all():
         row = int(np.flatnonzero(~np.isfinite(moment))[0])
-        raise InputError(f"The time in row {row + 1} is neither a number nor a date like 2024-05-31: correct it.")
+        raise InputError(
+            f"The time in row {row + 1} is missing or invalid: give a number or a date such as 2024-05-31."
+        )
     return in_order_of_time(parts | {"time": moment, "is_dated": is_dated})
 
 
@@ -332,7 +334,7 @@ def gather_matrix(
         raise InputError(f"A {scale} is infinite: use NaN for missing values.")
     _, vocabulary = _same_length(encode(range(n_items) if items is None else items), n_items, "item")
     if len(vocabulary) != n_items:
-        raise InputError(f"The {n_items} item labels are not distinct: name each row once.")
+        raise InputError(f"The {n_items} item labels are not unique: give each row a different label.")
     column, row = np.nonzero(~np.isnan(values.T))
     parts = gather_rows((row, vocabulary), values[row, column], scale=scale, agent=(column, _unnamed(n_agents)))
     if instance is None:
@@ -470,7 +472,8 @@ def _weight_of_ballots(weights: Floats, order: Int64s, indptr: Int64s) -> Floats
         entry = int(np.flatnonzero(differs)[0])
         row = int(order[entry]) if len(order) else entry
         raise InputError(
-            f"The weight in row {row + 1} differs from that of the other rows of its ballot: give a ballot one weight."
+            f"The weight in row {row + 1} differs from that of the other rows of its ballot: give all rows of a ballot "
+            "the same weight."
         )
     return per_ballot
 

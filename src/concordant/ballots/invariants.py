@@ -66,7 +66,9 @@ def checked(parts: Parts) -> Parts:
         parts |= {"weight": np.ones(len(parts["indptr"]) - 1), "has_unit_weights": True}
         freeze(parts["weight"])
     if (parts["slot_ptr"] is None) != (parts["slot_item"] is None):
-        raise InputError("slot_ptr and slot_item describe the candidates together: give both or neither.")
+        raise InputError(
+            "slot_ptr and slot_item, which list the candidates, must be given together: give both or neither."
+        )
     _check_sizes(parts)
     _check_meaning(parts)
     _check_labels(parts)
@@ -101,7 +103,7 @@ def find_slots(parts: Mapping[str, Any]) -> Slots:
 def check_codes(codes: Int32s, size: int, name: str) -> None:
     """Reject codes outside 0..size - 1."""
     if len(codes) and (codes.min() < 0 or codes.max() >= size):
-        raise InputError(f"An {name} code lies outside 0..{size - 1}: codes index the vocabulary.")
+        raise InputError(f"An {name} code is outside 0..{size - 1}: codes must be positions in the vocabulary.")
 
 
 def _vocabulary(labels: Vocabulary | Iterable[str] | None) -> Vocabulary | None:
@@ -121,7 +123,7 @@ def _check_sizes(parts: Parts) -> None:
     for names, size in ((PER_ENTRY, n_entries), (PER_BALLOT, n_ballots)):
         for name in names:
             if parts[name] is not None and len(parts[name]) != size:
-                raise InputError(f"The {name} array has {len(parts[name])} values, not {size}: give one for each.")
+                raise InputError(f"The {name} array must have {size} values, got {len(parts[name])}.")
 
 
 def _check_pointer(pointer: Int64s, n_entries: int, name: str) -> None:
@@ -135,7 +137,7 @@ def _check_meaning(parts: Parts) -> None:
     """Reject a form or scale that does not match the arrays."""
     form, scale, value = parts["said_form"], parts["scale"], parts["value"]
     if form is not None and form not in FORMS:
-        raise InputError(arg("form", form) + f" is not a form: use {', '.join(FORMS)}, or leave it out.")
+        raise InputError(arg("form", form) + f" is not a valid form: use {', '.join(FORMS)}, or leave it out.")
     if form == "pairs" and (np.diff(parts["indptr"]) != 2).any():
         raise InputError(arg("form", "pairs") + " only applies to ballots of two items each: leave it out.")
     if scale not in SCALES or (scale is None) != (value is None):
@@ -143,7 +145,7 @@ def _check_meaning(parts: Parts) -> None:
             arg("scale", scale) + " is not valid: use 'rank' or 'rating' if values are given, and no scale otherwise."
         )
     if value is not None and not are_numbers(value):
-        raise InputError(f"A value is not {NUMBERS}: leave the item out of the ballot, or change the unit.")
+        raise InputError(f"A value is not {NUMBERS}: leave the item out of the ballot, or rescale the values.")
     if parts["time"] is not None and not are_numbers(parts["time"]):
         raise InputError(f"A time is not {NUMBERS}: leave out the ballot or all times.")
     _check_covariates(parts["covariate"], parts["covariates"])
@@ -155,9 +157,14 @@ def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> Non
     if covariate is None and not names:
         return
     if covariate is None or covariate.ndim != 2 or covariate.shape[1] != len(names) or len(set(names)) != len(names):
-        raise InputError("covariate holds a row per entry with a number for each of covariates, distinct names.")
+        raise InputError(
+            "covariate must be a matrix with one row per entry and one column for each name in covariates, and these "
+            "names must be distinct."
+        )
     if not are_numbers(covariate):
-        raise InputError(f"A covariate is not {NUMBERS}: fill it in, change its unit, or leave the ballot out.")
+        raise InputError(
+            f"A covariate is not {NUMBERS}: impute the value, rescale the covariate, or leave the ballot out."
+        )
 
 
 def _check_teams(parts: Parts) -> None:
@@ -182,13 +189,13 @@ def _check_labels(parts: Parts) -> None:
     for name in ("agent", "instance"):
         codes, vocabulary = parts[name], parts[f"{name}s"]
         if (codes is None) != (vocabulary is None):
-            raise InputError(f"{name} codes and {name}s labels belong together: give both or neither.")
+            raise InputError(f"{name} (codes) and {name}s (labels) must be given together: give both or neither.")
         if codes is not None:
             check_codes(codes, len(vocabulary), name)
     ballot, entry = kernels.find_repeated(parts["indptr"], parts["item"], len(items))
     if ballot >= 0:
         label = shorten(items[parts["item"][entry]])
-        raise InputError(f"Ballot {ballot + 1} names {label!r} twice: a ballot lists each item at most once.")
+        raise InputError(f"Ballot {ballot + 1} contains {label!r} twice: list each item at most once per ballot.")
 
 
 def _sort_tiers(parts: Parts) -> None:

@@ -170,5 +170,7 @@ def often_named(prefs: Preferences, n: float) -> Bools:
     weight_of_slot = sum_by(prefs.entry_slot, np.repeat(prefs.weight, np.diff(prefs.indptr)), prefs.n_slots)
     if not (weight_of_slot >= n).any():
         largest = f"{weight_of_slot.max(initial=0.0):g}"
-        raise InputError(f"No item is on {n:g} ballots: the most any item is on is {largest}, so ask for fewer.")
+        raise InputError(
+            f"No item is on at least {n:g} ballots (the maximum is {largest}): lower the minimum number of ballots."
+        )
     return np.asarray(weight_of_slot >= n)

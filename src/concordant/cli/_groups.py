@@ -28,7 +28,9 @@ def read_groups(request: Request) -> Preferences:
         return grouped_preferences(request, by)
     except ConcordantError as problem:
         if by in SORTED_BY and (problem.column == by or problem.parameter == "by"):
-            raise click.UsageError(f"There is no column {by!r} of groups; to sort by it, use --sort {by}.") from None
+            raise click.UsageError(
+                f"There is no column {by!r} to group by; to sort by {by}, use --sort {by}."
+            ) from None
         raise
 
 

@@ -17,7 +17,7 @@ def history_options(command: Any) -> Any:
             *("--history", "history_file"),
             metavar="FILE",
             heading="time",
-            help="Table of the ratings over time (csv, …).",
+            help="Write the rating history to this file (csv, …).",
         ),
         option(
             *("--plot-history", "history_plot"),
@@ -31,7 +31,7 @@ def history_options(command: Any) -> Any:
             metavar="A,B,…",
             heading="time",
             rare=True,
-            help="Items to include; by default all, the best in the plot.",
+            help="Items in the history; by default all (in a plot, the best).",
         ),
         option(
             *("--best-of", "history_best_of"),

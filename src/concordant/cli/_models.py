@@ -38,7 +38,7 @@ def model_method(path: str, params: Iterable[str] = ()) -> Any:
     source = click.get_current_context().get_parameter_source("method")
     if source is not None and source.name != "DEFAULT":
         raise click.UsageError(
-            "--model and --method exclude each other: a saved model contains its method. Leave out one of them."
+            "--model and --method cannot be combined: a saved model contains its method. Leave out one of them."
         )
     for name in params:
         raise click.UsageError(

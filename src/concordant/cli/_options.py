@@ -87,13 +87,13 @@ def labels(*names: str, required: bool = False, multiple: bool = False) -> Calla
 
 def model() -> Callable[[F], F]:
     """Declare the option for the saved model to rank with."""
-    text = 'Model of "concordant train-fusion" to apply.'
+    text = 'Model saved by "concordant train-fusion".'
     return option("--model", metavar="FILE", heading="method", help=text)
 
 
 def validation(default: float | None = None, shown: bool | str = True) -> Callable[[F], F]:
     """Declare the option for the held-out share."""
-    text = "Share held out (0: none)."
+    text = "Validation share (0: none)."
     share = click.FloatRange(0, 1, max_open=True)
     return option(
         "--validation", type=share, default=default, show_default=shown, metavar="SHARE", heading="method", help=text

@@ -26,7 +26,8 @@ Examples:
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @_options.labels()
 @option("--relevant", type=float, metavar="X", heading="method", help="Minimum judgement or label that "
-        "counts as relevant; by default the larger of two values; more than two values are classes.")  # fmt: skip
+        "counts as relevant. Default: the larger value if there are two; with more values, each value is a "
+        "separate class.")  # fmt: skip
 @shared.output_options("json", "csv", "output")
 @shared.reading_options("preferences", hidden={*UNRATED, "rank", "ranking"})
 def command(

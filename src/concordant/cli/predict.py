@@ -84,7 +84,9 @@ def _loaded(path: str) -> Any:
 
     ranker = load_model(path, "ranker")
     if not hasattr(ranker, "predict"):
-        raise FormatError(f"{type(ranker).__name__} does not score rows: train a ranker.", path=path)
+        raise FormatError(
+            f"{type(ranker).__name__} does not score rows: use a model saved by `concordant train`.", path=path
+        )
     if not hasattr(ranker, "n_features_in_"):
         raise FormatError("the model is not fitted: train it first.", path=path)
     return ranker
@@ -98,9 +100,13 @@ def _saved_columns(about: dict[str, Any], n_features: int, path: str) -> tuple[d
     features = about.get("features") or [str(k + 1) for k in range(n_features)]
     are_texts = isinstance(columns, dict) and isinstance(features, list)
     if not are_texts or not all(isinstance(name, str) for name in (*columns.values(), *features)):
-        raise FormatError("the column or feature names in the file are not text: train the model again.", path=path)
+        raise FormatError(
+            "the column or feature names in the model file are not text: train the model again.", path=path
+        )
     if len(features) != n_features or len(set(features)) < n_features:
-        raise FormatError(f"the file has no names for its {n_features} features: train the model again.", path=path)
+        raise FormatError(
+            f"the model file does not name each of its {n_features} features: train the model again.", path=path
+        )
     return columns, features
 
 
@@ -178,7 +184,7 @@ def _write_run(scores: Floats, features: Features, output: str, tag: str) -> Non
     if len(np.unique(key)) < len(key):
         ordered = np.sort(key)
         twice = vocabulary[int(ordered[1:][ordered[1:] == ordered[:-1]][0]) % len(vocabulary)]
-        raise InputError(f"The document {shorten(twice)!r} occurs twice in its query: keep it once.")
+        raise InputError(f"The document {shorten(twice)!r} occurs twice in its query: remove one of the rows.")
     ptr = np.searchsorted(features.query[order], np.arange(features.n_queries + 1)).astype(np.int64)
     names = features.queries if features.queries is not None else Vocabulary(["1"])
     ranking = Ranking(

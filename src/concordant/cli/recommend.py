@@ -78,7 +78,7 @@ def command() -> None:
 @_options.method("recommenders", DEFAULT)
 @_options.validation(0.1)
 @_options.metrics("ndcg@10,err")
-@option("--resume", metavar="MODEL", heading="input", help="Model to continue training.")
+@option("--resume", metavar="MODEL", heading="input", help="Saved model to resume training from.")
 @_options.model_output
 @_options.json
 @shared.reading_options("preferences", hidden=UNRATED)

@@ -239,7 +239,7 @@ def _draw(trained: Trained, path: str) -> None:
     from concordant.narrative.plots import plot_learning_curve
 
     if not getattr(trained.ranker, "history_", None):
-        raise InputError(f"{trained.name} keeps no learning curve: leave out --plot.")
+        raise InputError(f"{trained.name} has no learning curve to plot: leave out --plot.")
     plot_learning_curve(
         trained.ranker.history_, path, title=trained.name, metric=getattr(trained.ranker, "metric", "metric")
     )

@@ -71,7 +71,7 @@ def command(
     from concordant.request import Request
 
     if valid is not None and validation is not None:
-        raise click.UsageError("--valid and --validation exclude each other: leave out one of them.")
+        raise click.UsageError("--valid and --validation cannot be combined: leave out one of them.")
     plot, as_json, params = options.pop("plot"), options.pop("as_json"), shared.pop_params(options)
     learners.refuse_early(output, plot)
     unfitted: Any = registry.make(method, **params)
@@ -191,7 +191,7 @@ def _keep(model: Any, output: str | None, plot: str | None, about: dict[str, Any
         saving.save(model, output, about=about)
     if plot is not None:
         if not hasattr(model, "plot_experts"):
-            raise InputError(f"{model.name} has no plot of its experts: leave out --plot.")
+            raise InputError(f"{model.name} has no expert weights to plot: leave out --plot.")
         model.plot_experts(plot)
 
 

@@ -79,7 +79,7 @@ def describe(name: str) -> Dataset:
     plain = name.strip().lower().replace("_", "-")
     if plain not in KNOWN:
         raise UnknownNameError(
-            f"There is no data set {name!r}.{suggest(plain, names())} They are {', '.join(names())}."
+            f"There is no data set {name!r}.{suggest(plain, names())} The data sets are {', '.join(names())}."
         )
     return KNOWN[plain]
 
@@ -152,7 +152,7 @@ def load_labels(name: str, folder: Folder = None, *, part: str | None = None) ->
 
     known = describe(name)
     if known.labels is None:
-        raise InputError(f"The data set {known.name} comes without labels: use load.")
+        raise InputError(f"The data set {known.name} has no labels: read its preferences with load().")
     wanted = _part(known, part)
     files = _all_of(known, known.label_files or known.files, folder, wanted)
     return _loaders.LABELS[known.labels](known, files, wanted)

@@ -343,7 +343,7 @@ class Cluster(Executor):
             return future.result()
         except (KilledWorker, CancelledError, TimeoutError) as problem:
             raise WorkerError(
-                f"The cluster lost the workers ({type(problem).__name__}): look at their logs, give them more memory, "
+                f"The cluster lost its workers ({type(problem).__name__}): check their logs, give them more memory, "
                 "or run without a cluster."
             ) from None
         except KeyboardInterrupt:

@@ -117,7 +117,7 @@ def filtered(prefs: Preferences) -> Preferences:
     count = np.bincount(observed.agent[is_kept], minlength=len(observed.agents))
     is_kept &= count[observed.agent] >= N_LEAST
     if not is_kept.any():
-        raise InputError(f"No user has {N_LEAST} ratings of the films that are left: use a larger set.")
+        raise InputError(f"No user has {N_LEAST} ratings of the remaining films: use a larger data set.")
     return Preferences.from_ratings(
         np.array(observed.agents.labels)[observed.agent[is_kept]],
         np.array(observed.items.labels)[observed.item[is_kept]],

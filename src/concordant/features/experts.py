@@ -47,7 +47,7 @@ OTHERS = "others"
 
 def counts_param() -> str:
     """Declare the conversion of ranks to pairwise preferences."""
-    return param("log", "strength of a ballot's preference between two items", choices=COUNTS)
+    return param("log", "weight of a ballot's preference between two items", choices=COUNTS)
 
 
 def components_param() -> int:
@@ -58,13 +58,16 @@ def components_param() -> int:
 def scope_param() -> str:
     """Declare which experts have separate features."""
     return param(
-        "individual", "experts with separate features: each, only their sum, or those with enough data", choices=SCOPES
+        "individual",
+        "features per expert (individual), one set for all experts together (combined), or per expert where there is "
+        "enough data (hybrid)",
+        choices=SCOPES,
     )
 
 
 def min_preferences_param() -> int:
     """Declare the minimum number of entries for separate features of an expert."""
-    return param(500, "hybrid: minimum number of training entries for an expert to have separate features", low=1)
+    return param(500, "minimum number of training entries for an expert to have separate features (hybrid)", low=1)
 
 
 @dataclass(eq=False)

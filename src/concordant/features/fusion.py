@@ -37,7 +37,7 @@ OF_DOCUMENT = ("support", "best", "mean", "net wins")
 
 def methods_param() -> str:
     """Declare the fusion methods whose scores are features."""
-    return param("rrf,borda", "fusion: methods whose scores are features, separated by commas")
+    return param("rrf,borda", "methods whose scores are features, separated by commas (fusion)")
 
 
 @dataclass(eq=False)

@@ -399,9 +399,11 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
         raise sources[0].error(holds + ": " + instead + ".")
     if options.categories is not None and kind.name != "preflib" and not kind.is_table:
         what = arg("categories") + " only applies to PrefLib cat files and tables"
-        raise sources[0].error(what + f", and this is {kind.name}: leave it out.")
+        raise sources[0].error(what + f", but the format is {kind.name}: leave it out.")
     if options.sheet is not None and kind.name not in WORKBOOKS:
-        raise sources[0].error(arg("sheet") + f" only applies to workbooks, and this is {kind.name}: leave it out.")
+        raise sources[0].error(
+            arg("sheet") + f" only applies to workbooks, but the format is {kind.name}: leave it out."
+        )
     if kind.is_table:  # all kinds of tables have one reader
         options = replace(options, format=kind.name)
     result = kind.function(FUNCTIONS[what])(sources, options)

@@ -156,7 +156,8 @@ def _ratings(prefs: Preferences) -> Columns:
     """Return one row per item with its rating; reject ratings that contradict the order."""
     if prefs.scale != "rating" or not _values_order(prefs, -1.0):
         raise InputError(
-            "These preferences have no ratings that imply their order: use " + arg("layout", "ranks", of="write") + "."
+            "These preferences have no ratings, or ratings that contradict the order of "
+            "the items: use " + arg("layout", "ranks", of="write") + "."
         )
     return _long(prefs, {"rating": prefs.value})
 
@@ -174,7 +175,9 @@ def _long(prefs: Preferences, values: Columns) -> Columns:
     if prefs.covariate is not None:
         clashing = [name for name in prefs.covariates if name in {*table, *values, "weight"}]
         if clashing:
-            raise InputError(f"A covariate has the name of another column ({clashing[0]!r}): rename it before writing.")
+            raise InputError(
+                f"A covariate has the same name as another column ({clashing[0]!r}): rename it before writing."
+            )
         values = values | dict(zip(prefs.covariates, prefs.covariate.T, strict=True))
     return _with_weight(prefs, table | values, ballot)
 

@@ -90,7 +90,9 @@ def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
     strict, complete = kind in ("soc", "soi"), kind in ("soc", "toc")
     if (strict and not _is_strict(prefs)) or (complete and not _is_complete(prefs)):
         fits = _fitting(prefs) if CATEGORIES not in prefs.meta else "cat"
-        raise InputError(f"A {kind} file holds {_WHAT[kind]}, but these ballots are not: use the file ending .{fits}.")
+        raise InputError(
+            f"A {kind} file can only contain {_WHAT[kind]}: use the file ending .{fits} for these ballots."
+        )
 
 
 def _numbers(prefs: Preferences) -> dict[str, int]:
@@ -191,6 +193,7 @@ def _edges(prefs: Preferences, number: Mapping[str, int]) -> tuple[dict[str, obj
         raise InputError(
             "In a wmd file, every agent is a vertex and therefore also an item, and ballots have no weights: "
             + ELSEWHERE
+            + "."
         )
     if len(set(prefs.agent.tolist())) != prefs.n_ballots:
         raise InputError(f"In a wmd file, each agent has one ballot, but here an agent has several: {ELSEWHERE}.")

@@ -56,7 +56,7 @@ def sniff(source: Source, options: Options) -> Dialect:
     parsed = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = [row for row in islice(parsed, 200) if any(row)]
     if not rows:
-        raise source.error("the first rows are empty: there is nothing to read.")
+        raise source.error("the first rows are empty: remove the empty rows, or check that this is the right file.")
     if len(source.head) >= HEAD and len(rows) > 1:
         rows.pop()  # the head may cut the last line
     is_named = has_header(rows, options.given_columns()) if options.header is None else options.header

@@ -247,7 +247,9 @@ class CsvTable(DuckTable):
         if self.skip:
             if wide_row := _csv.wide_row(self.source.plain_path(), self.dialect):
                 what = f"the row has {wide_row[1]:,} fields, but the table has {len(self.columns)} columns"
-                raise self.source.error(f"{what}: correct the row.", wide_row[0])
+                raise self.source.error(
+                    f"{what}: remove the extra fields, or quote fields that contain the delimiter.", wide_row[0]
+                )
             options["store_rejects"] = "true"
         return f"read_csv({quoted(self.path())}, {', '.join(f'{k}={v}' for k, v in options.items())})"
 
@@ -397,12 +399,16 @@ class JsonTable(DuckTable):
                     return self.source.not_utf_8(number)
                 try:
                     if text.strip() and not isinstance(json.loads(text), dict):
-                        return self.source.error("the line is not a JSON object with named fields: correct it.", number)
+                        return self.source.error(
+                            "the line is not a JSON object: write each row as an object with named fields.", number
+                        )
                 except ValueError as problem:
                     why = str(problem).split(":")[0]
-                    return self.source.error(f"the line is not valid JSON ({why}): correct it.", number)
+                    return self.source.error(
+                        f"the line is not valid JSON ({why}): write one JSON object per line.", number
+                    )
                 except RecursionError:
-                    return self.source.error("the JSON is nested too deeply: correct the line.", number)
+                    return self.source.error("the JSON is nested too deeply: write one flat object per row.", number)
         return None
 
     def line(self, row: int) -> int | None:

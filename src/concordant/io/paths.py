@@ -28,7 +28,9 @@ def expand(path: Any) -> list[Any]:
         if not files:
             is_folder = os.path.isdir(path_or_pattern)
             what = (
-                "the folder contains no files: name another" if is_folder else "no file matches this pattern: check it"
+                "the folder contains no files: name another folder"
+                if is_folder
+                else "no file matches this pattern: check the pattern"
             )
             raise FormatError(f"{what}.", path=os.fspath(path_or_pattern))
         files_found += files

@@ -28,9 +28,7 @@ def _choose() -> ModuleType:
     """Return the module of the back end that ``CONCORDANT_KERNELS`` selects."""
     choice = os.environ.get("CONCORDANT_KERNELS", "auto").lower() or "auto"
     if choice not in ("auto", "numpy", "compiled", "checked"):
-        raise ConcordantError(
-            f"CONCORDANT_KERNELS is {choice!r}, which is not a back end: use 'auto', 'numpy', 'compiled' or 'checked'."
-        )
+        raise ConcordantError(f"CONCORDANT_KERNELS must be 'auto', 'numpy', 'compiled' or 'checked', got {choice!r}.")
     if choice != "numpy":
         try:
             from concordant.kernels import _compiled

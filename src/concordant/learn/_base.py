@@ -70,7 +70,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             ensure_all_finite="allow-nan" if self._takes_missing else True,
         )
         if has_beyond(checked if isinstance(checked, np.ndarray) else checked.data):
-            raise InputError(f"A feature in X is not {NUMBERS}: correct it, or standardise its column.")
+            raise InputError(f"A value in X is not {NUMBERS}: remove or impute the value, or rescale its column.")
         return checked
 
     def _labels(self, y: ArrayLike | None) -> ArrayLike:
@@ -83,8 +83,8 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         """Return scores, or raise InputError if some are not finite."""
         if not np.isfinite(scores).all():
             raise InputError(
-                f"Some scores of this {type(self).__name__} are not finite: X holds numbers far larger than those it "
-                "learnt from. Scale the features as in training."
+                f"Some scores of this {type(self).__name__} are not finite: X contains much larger numbers than the "
+                "training data. Scale the features as in training."
             )
         return scores
 
@@ -107,8 +107,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         )
         if slope_after > HARDLY * slope_before and slope_after > FLAT:
             warnings.warn(
-                f"{type(self).__name__} stopped after {minimum.iterations} iterations away from the minimum (the "
-                f"gradient is still {slope_after / slope_before:.0%} of that at the start): set "
+                f"{type(self).__name__} stopped after {minimum.iterations} iterations before it reached the "
+                "minimum (the "
+                f"gradient is still {slope_after / slope_before:.0%} of its initial size): set "
                 + arg("standardise", True)
                 + ", or lower "
                 + arg("tol")
@@ -202,14 +203,14 @@ class Ranker(Learner):
         self._begin_fit()
         for name, value in (("pairs", pairs), ("tied", tied), ("valid", valid)):
             if value is not None and name not in self.takes:
-                raise NeedError(f"{type(self).__name__} takes no {name}: leave it out, or use another ranker.")
+                raise NeedError(f"{type(self).__name__} does not support {name}: leave it out, or use another ranker.")
         X = self._checked(X, reset=True)
         n_rows = X.shape[0]
         if pairs is not None:
             _data.refuse_labels_beside_pairs(y, qid, group, getattr(self, "weighting", ""))
             rows = Rows(X, pairs=_data.explicit_pairs(pairs, sample_weight, tied, n_rows))
         elif tied is not None:
-            raise InputError("tied was given without pairs: rows of equal label are tied anyway, leave it out.")
+            raise InputError("tied was given without pairs: leave it out (rows with equal labels are always tied).")
         else:
             rows = self._rows(X, y, self._query_codes(n_rows, qid, group), sample_weight)
         self._fit_rows(rows, valid)

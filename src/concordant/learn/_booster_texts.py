@@ -26,25 +26,25 @@ def check_tree(left: Int64s, right: Int64s) -> None:
     was_reached, level = np.zeros(len(left), bool), np.zeros(1, np.int64)
     while len(level):
         if was_reached[level].any() or len(np.unique(level)) < len(level):
-            raise ValueError("a tree of the booster is not a tree")
+            raise ValueError("a tree of the booster is malformed: a node is reached twice (cycle or shared child)")
         was_reached[level] = True
         children = np.concatenate([left[level], right[level]])
         level = children[children >= 0]
         if (level >= len(left)).any():
-            raise ValueError("a tree of the booster has a child that does not exist")
+            raise ValueError("a tree of the booster is malformed: a child node does not exist")
     if not was_reached.all():
-        raise ValueError("a tree of the booster has nodes that are not reached")
+        raise ValueError("a tree of the booster is malformed: some nodes cannot be reached from the root")
 
 
 def _numbers(text: str, size: int, what: str, largest: float = LARGEST) -> Floats:
     """Return the ``size`` numbers of a line, at most ``largest``, or raise ValueError with the name ``what``."""
     if not (OR_INFINITE if largest == np.inf else NUMBERS).fullmatch(text):
-        raise ValueError(f"{what} of the booster holds something that is not a number")
+        raise ValueError(f"{what} of the booster contains a value that is not a number")
     numbers = np.array(text.split(" ") if text else [], np.float64)
     if numbers.shape != (size,):
-        raise ValueError(f"{what} of the booster has {len(numbers)} numbers, not {size}")
+        raise ValueError(f"{what} of the booster must have {size} numbers, got {len(numbers)}")
     if not (np.abs(numbers) <= largest).all():
-        raise ValueError(f"{what} of the booster holds a number that is not finite")
+        raise ValueError(f"{what} of the booster contains a number that is not finite")
     return numbers
 
 
@@ -52,7 +52,7 @@ def _whole(text: str, size: int, what: str) -> Int64s:
     """Return the ``size`` integers of a line, or raise ValueError."""
     numbers = _numbers(text, size, what, 2**31 - 1)
     if (numbers != np.rint(numbers)).any():
-        raise ValueError(f"{what} of the booster holds a number that is not whole")
+        raise ValueError(f"{what} of the booster contains a number that is not an integer")
     return numbers.astype(np.int64)
 
 
@@ -85,7 +85,7 @@ def lightgbm_text(text: str, n_features: int) -> str:
         _check_tree(body[offset : offset + size], number, n_features)
         offset += size
     if not body.startswith(END, offset):
-        raise ValueError("the booster does not end after its trees")
+        raise ValueError("the booster has unexpected text after its trees")
     return f"tree\n{head}{blank}{body[:offset]}{END}{TAIL}"
 
 
@@ -93,7 +93,7 @@ def _fields(text: str, names: tuple[str, ...]) -> dict[str, str]:
     """Return the lines "name=value" as a dictionary, or raise ValueError unless they have these names in this order."""
     pairs = [line.partition("=") for line in text.split("\n")]
     if tuple(name for name, _, _ in pairs) != names:
-        raise ValueError("the booster lacks a line, or has one too many")
+        raise ValueError("the booster has missing, unknown or misplaced lines")
     return {name: value for name, _, value in pairs}
 
 
@@ -102,16 +102,16 @@ def _header(fields: Mapping[str, str], n_features: int) -> list[int]:
     names, infos = fields["feature_names"].split(" "), fields["feature_infos"].split(" ")
     are_default_names = len(names) == n_features and all(name == f"Column_{k}" for k, name in enumerate(names))
     if not are_default_names or fields["max_feature_idx"] != str(n_features - 1):
-        raise ValueError(f"the booster does not take rows of {n_features} features")
+        raise ValueError(f"the booster was not trained on {n_features} features")
     if len(infos) != n_features or not all(INFO.fullmatch(info) for info in infos):
-        raise ValueError("the booster does not say the range of every feature")
+        raise ValueError("feature_infos of the booster is missing or invalid for some features")
     fixed = (fields["num_class"], fields["num_tree_per_iteration"], fields["label_index"])
     if fixed != ("1", "1", "0") or not re.fullmatch(r"v[0-9]", fields["version"]):
-        raise ValueError("the booster is not a ranker")
+        raise ValueError("the booster is not a LightGBM ranker")
     if not OBJECTIVE.fullmatch(fields["objective"]):
         raise ValueError("the booster has an unknown objective")
     if not re.fullmatch(r"[1-9][0-9]{0,11}( [1-9][0-9]{0,11})*", fields["tree_sizes"]):
-        raise ValueError("the booster does not say how long its trees are")
+        raise ValueError("tree_sizes of the booster is missing or invalid")
     return [int(size) for size in fields["tree_sizes"].split(" ")]
 
 
@@ -119,11 +119,14 @@ def _check_tree(text: str, number: int, n_features: int) -> None:
     """Check the text of one LightGBM tree: its fields, features, splits and leaves."""
     opening, closing = f"Tree={number}\n", "\n\n\n"
     if not text.startswith(opening) or not text.endswith(closing):
-        raise ValueError(f"tree {number} of the booster is not where it should be")
+        raise ValueError(f"tree {number} of the booster does not start or end where tree_sizes says")
     fields = _fields(text[len(opening) : -len(closing)], TREE)
     leaves = int(_whole(fields["num_leaves"], 1, "num_leaves")[0])
     if not 1 <= leaves < 2**20 or (fields["num_cat"], fields["is_linear"]) != ("0", "0"):
-        raise ValueError(f"tree {number} of the booster is of another kind")
+        raise ValueError(
+            f"tree {number} of the booster is of an unsupported type (categorical splits, linear leaves or too "
+            "many leaves)"
+        )
     splits = leaves - 1
     feature = _whole(fields["split_feature"], splits, "split_feature")
     decision = _whole(fields["decision_type"], splits, "decision_type")
@@ -135,9 +138,9 @@ def _check_tree(text: str, number: int, n_features: int) -> None:
             _numbers(fields[name], leaves, name)
     _numbers(fields["shrinkage"], 1, "shrinkage")
     if ((feature < 0) | (feature >= n_features)).any():
-        raise ValueError(f"tree {number} of the booster splits a feature that does not exist")
+        raise ValueError(f"tree {number} of the booster splits on a feature that does not exist")
     if ((decision < 0) | (decision > HIGHEST_DECISION) | (decision & CATEGORICAL > 0)).any():
-        raise ValueError(f"tree {number} of the booster splits in an unknown way")
+        raise ValueError(f"tree {number} of the booster has an unsupported decision_type")
     children = [_whole(fields[name], splits, name) for name in ("left_child", "right_child")]
     if splits:
         check_tree(*children)
@@ -148,7 +151,7 @@ def _check_leaves(children: list[Int64s], leaves: int, number: int) -> None:
     """Check that every leaf is the child of exactly one split; child -1 - k is leaf k."""
     child = np.concatenate(children)
     if leaves > 1 and np.sort(~child[child < 0]).tolist() != list(range(leaves)):
-        raise ValueError(f"tree {number} of the booster does not reach each of its leaves once")
+        raise ValueError(f"tree {number} of the booster is malformed: each leaf must have exactly one parent")
 
 
 # ---- XGBoost ----
@@ -170,15 +173,15 @@ def xgboost_text(text: str, n_features: int) -> str:
     except (KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("the booster is not an XGBoost model") from None
     if not trees or not BASE_SCORE.fullmatch(base) or not abs(float(base.strip("[]"))) <= LARGEST_SINGLE:
-        raise ValueError("the booster has no trees, or no finite score to begin with")
+        raise ValueError("the booster has no trees, or its base_score is not a finite number")
     if len(version) != 3 or not all(type(component) is int and 0 <= component < 1000 for component in version):
-        raise ValueError("the booster does not say its version")
+        raise ValueError("the version of the booster is missing or invalid")
     return json.dumps({"learner": _learner(trees, base, _words(objective), n_features), "version": version})
 
 
 def _no_number(word: str) -> float:
     """Raise ValueError for NaN and Infinity, which are not valid JSON."""
-    raise ValueError(f"the booster holds {word}")
+    raise ValueError(f"the booster contains {word}")
 
 
 def _learner(trees: list[dict[str, Any]], base: str, objective: Any, n_features: int) -> dict[str, Any]:
@@ -216,13 +219,15 @@ def _checked_tree(tree: Any, number: int, n_features: int) -> dict[str, Any]:
     nodes = {name: _node_values(tree[name], name, size, name in FLOATS) for name in NODES}
     left, right = nodes["left_children"], nodes["right_children"]
     if not size or ((left < 0) != (right < 0)).any() or (left < -1).any() or (right < -1).any():
-        raise ValueError(f"tree {number} of the booster is not a tree")
+        raise ValueError(
+            f"tree {number} of the booster is malformed: a node has an invalid child, or the tree is empty"
+        )
     check_tree(left, right)
     feature = nodes["split_indices"]
     if ((feature < 0) | (feature >= n_features)).any() or nodes["split_type"].any() or any(map(tree.get, CATEGORIES)):
-        raise ValueError(f"tree {number} of the booster splits a feature that does not exist")
+        raise ValueError(f"tree {number} of the booster splits on a feature that does not exist")
     if not np.isin(nodes["default_left"], (0, 1)).all():
-        raise ValueError(f"tree {number} of the booster does not say where missing values go")
+        raise ValueError(f"tree {number} of the booster has an invalid default_left (0 or 1 expected)")
     params = {"num_deleted": "0", "num_feature": str(n_features), "num_nodes": str(size), "size_leaf_vector": "1"}
     values: dict[str, Any] = {name: values.tolist() for name, values in nodes.items()}
     values |= {name: [] for name in CATEGORIES}
@@ -240,9 +245,9 @@ def _parents(left: Int64s, right: Int64s) -> Int64s:
 def _node_values(values: object, what: str, size: int, are_floats: bool) -> AnyArray:
     """Return one number per node, an integer or (``are_floats``) any finite number, or raise ValueError."""
     if not isinstance(values, list) or len(values) != size:
-        raise ValueError(f"{what} of the booster does not have {size} numbers")
+        raise ValueError(f"{what} of the booster must be a list of {size} numbers")
     if not all(type(value) is int or (are_floats and type(value) is float) for value in values):
-        raise ValueError(f"{what} of the booster holds something that is not a number")
+        raise ValueError(f"{what} of the booster contains a value that is not a number")
     if not all(abs(value) <= (LARGEST_SINGLE if are_floats else 2**31) for value in values):
-        raise ValueError(f"{what} of the booster holds a number that is out of range")
+        raise ValueError(f"{what} of the booster contains a number that is out of range")
     return np.array(values, np.float64 if are_floats else np.int64)

@@ -21,7 +21,7 @@ from concordant.types import AnyArray, Floats, Int64s
 
 # Hardly any query has more documents to rank; whoever has more rows has queries.
 MANY_ROWS = 500
-MISSING_QUERY = "qid holds missing values: give every row its query."
+MISSING_QUERY = "qid contains missing values: give the query of each row."
 
 
 def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> Int64s:
@@ -32,7 +32,8 @@ def query_codes(n_rows: int, qid: ArrayLike | None, group: ArrayLike | None) -> 
         size = _array(group, "group")
         if size.ndim != 1 or size.dtype.kind not in "iu" or (size < 0).any() or size.sum() != n_rows:
             raise InputError(
-                f"group must hold the sizes of the queries in row order, adding up to the {n_rows:,} rows: correct it."
+                "group must contain the query sizes in row order, whole numbers that sum to the number of "
+                f"rows ({n_rows:,})."
             )
         return np.repeat(np.arange(int((size > 0).sum())), size[size > 0])
     if qid is None:
@@ -79,7 +80,7 @@ def _codes_of_objects(query: AnyArray) -> Int64s:
     try:
         codes = np.fromiter((code.setdefault(name, len(code)) for name in query.tolist()), np.int64, len(query))
     except TypeError:
-        raise InputError("qid must hold names or numbers: give every row its query.") from None
+        raise InputError("qid must contain names or numbers: give the query of each row.") from None
     if any(_is_missing(name) for name in code):
         raise InputError(MISSING_QUERY)
     return codes
@@ -98,7 +99,9 @@ def _array(values: ArrayLike, name: str) -> AnyArray:
     try:
         return np.asarray(values)
     except ValueError:
-        raise InputError(f"{name} is not an array: its rows differ in length; correct it.") from None
+        raise InputError(
+            f"{name} must be an array, but its rows differ in length: give rows of equal length."
+        ) from None
 
 
 def _numbers(values: ArrayLike, name: str) -> Floats:
@@ -109,7 +112,7 @@ def _numbers(values: ArrayLike, name: str) -> Floats:
             return array.astype(np.float64)
         except (TypeError, ValueError):
             pass
-    raise InputError(f"{name} must hold numbers: correct it.")
+    raise InputError(f"{name} must contain only numbers, got {array.dtype}.")
 
 
 def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | None:
@@ -124,7 +127,7 @@ def query_weights(sample_weight: ArrayLike | None, query: Int64s) -> Floats | No
             f"sample_weight has shape {weight.shape}, but there are {len(query):,} rows: give one per row."
         )
     if bad_weights(weight).any():
-        raise InputError(f"A number in sample_weight is not {WEIGHTS}: correct the weights.")
+        raise InputError(f"Each value in sample_weight must be {WEIGHTS}.")
     if not weight.any():
         raise InputError(
             "All weights in sample_weight are zero, so there is nothing to learn from: give positive weights."
@@ -152,18 +155,18 @@ def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike |
     if not rows.size:
         raise InputError("pairs is empty, so there is nothing to learn from: give at least one pair.")
     if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu":
-        raise InputError("pairs must be whole numbers in two columns: the preferred row of X, then the other row.")
+        raise InputError("pairs must have two columns of whole numbers: the preferred row of X, then the other row.")
     outside = rows[(rows < 0) | (rows >= n_rows)]
     if len(outside):
-        raise InputError(f"pairs names row {int(outside[0])}, but X has rows 0 to {n_rows - 1}: correct the pairs.")
+        raise InputError(f"pairs must contain rows of X, 0 to {n_rows - 1}, got {int(outside[0])}.")
     if (rows[:, 0] == rows[:, 1]).any():
         raise InputError("pairs compares a row with itself: leave such pairs out.")
     weight_by_pair = np.ones(len(rows)) if weight is None else _numbers(weight, "sample_weight")
     if weight_by_pair.shape != (len(rows),) or bad_weights(weight_by_pair).any():
-        raise InputError(f"Each weight of a pair must be {WEIGHTS}, one per pair: pass them as sample_weight.")
+        raise InputError(f"sample_weight must have one value per pair ({len(rows):,}), each {WEIGHTS}.")
     is_tied = np.zeros(len(rows), bool) if tied is None else _array(tied, "tied")
     if is_tied.shape != (len(rows),) or is_tied.dtype.kind != "b":
-        raise InputError(f"tied must be True or False for each of the {len(rows):,} pairs: correct it.")
+        raise InputError(f"tied must be an array with one boolean per pair ({len(rows):,}).")
     if not weight_by_pair[~is_tied].any():
         raise InputError(
             "There is nothing to learn: every pair is tied or has weight zero. Check tied and sample_weight."
@@ -175,10 +178,10 @@ def named_rows(first: ArrayLike, second: ArrayLike, n_rows: int) -> tuple[Int64s
     """Validate two lists of row indices, which are compared elementwise."""
     first_row, second_row = (np.atleast_1d(_array(rows, "first or second")) for rows in (first, second))
     if first_row.shape != second_row.shape or first_row.ndim != 1:
-        raise InputError("first and second must have the same length: give one row of each per pair.")
+        raise InputError("first and second must have the same length: give one row number in each per pair.")
     both = np.concatenate([first_row, second_row])
     if len(both) and (both.dtype.kind not in "iu" or both.min() < 0 or both.max() >= n_rows):
-        raise InputError(f"first and second must be rows of X, whole numbers from 0 to {n_rows - 1}: correct them.")
+        raise InputError(f"first and second must contain rows of X, whole numbers from 0 to {n_rows - 1}.")
     return first_row.astype(np.int64), second_row.astype(np.int64)
 
 
@@ -192,9 +195,11 @@ def labels_only(y: ArrayLike, n_rows: int) -> Floats:
     try:
         label = _numbers(label, "y")
     except InputError:
-        raise InputError("y must hold numbers, higher for better: turn the categories into grades.") from None
+        raise InputError("y must contain numbers, higher is better: convert the categories to grades.") from None
     if not are_numbers(label):
-        raise InputError(f"y holds NaN or a label that is not {NUMBERS}: give every row a label, or leave the row out.")
+        raise InputError(
+            f"y contains NaN or a label that is not {NUMBERS}: give every row a label, or leave the row out."
+        )
     return label
 
 
@@ -210,7 +215,7 @@ def refuse_labels_beside_pairs(y: object, qid: object, group: object, weighting:
     if y is not None or qid is not None or group is not None:
         raise InputError("pairs cannot be combined with y, qid or group: give labels or pairs, not both.")
     if weighting == "queries":
-        raise ParameterError(arg("weighting", "queries") + " means nothing for pairs: weigh them by sample_weight.")
+        raise ParameterError(arg("weighting", "queries") + " does not apply to pairs: weight them by sample_weight.")
 
 
 def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_by_row: Floats | None = None) -> float:
@@ -226,7 +231,7 @@ def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_
         weight[query] = weight_by_row
     counts = np.isfinite(values) & (weight > 0)  # a metric may leave queries out
     if not counts.any():
-        raise InputError(f"{metric} counts none of the queries: check their labels and weights.")
+        raise InputError(f"{metric} is undefined for all queries with positive weight: check their labels and weights.")
     return float(np.average(values[counts], weights=weight[counts]))
 
 

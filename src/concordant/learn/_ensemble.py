@@ -37,14 +37,16 @@ class MeanRanker(Ranker):
 def fresh_copy(estimator: Any, name: str, *methods: str) -> Any:
     """Return an unfitted copy of an estimator, or raise an error for the parameter ``name`` if it lacks a method."""
     if isinstance(estimator, type) or not all(hasattr(estimator, method) for method in ("fit", "get_params", *methods)):
-        raise ParameterError(arg(name, estimator) + " is not an estimator: give an instance of one, unfitted.")
+        raise ParameterError(arg(name, estimator) + " is not an estimator: give an unfitted instance of one.")
     return clone(estimator)
 
 
 def refuse_places(ranker: Any, remedy: str) -> None:
     """Raise an error for a ranker that predicts positions within a query, which cannot be averaged like scores."""
     if "qid" in inspect.signature(ranker.predict).parameters:
-        raise NeedError(f"{type(ranker).__name__} orders whole queries and has no scores to average: {remedy}.")
+        raise NeedError(
+            f"{type(ranker).__name__} predicts an order per query, so it has no scores to average: {remedy}."
+        )
 
 
 def watching(ranker: Any, valid: tuple[Any, ...] | None) -> Mapping[str, Any]:

@@ -249,7 +249,7 @@ class GradientRanker(Ranker):
         """
         mapped = getattr(self, "kernel_map_", None)
         if (mapped is None) != (self.kernel is None):
-            raise ValueError("does not go with the parameter kernel")
+            raise ValueError("does not match the parameter kernel")
         width = self.n_features_in_ if mapped is None else mapped.n_columns
         return {"weights": self._scorer(width).size, "own": len(self._loss().own_start)}
 
@@ -257,7 +257,7 @@ class GradientRanker(Ranker):
         """Raise ValueError if the kernel map expects another number of features."""
         mapped = getattr(self, "kernel_map_", None)
         if mapped is not None and mapped.landmarks.shape[1] != self.n_features_in_:
-            raise ValueError(f"the kernel of {type(self).__name__} takes rows of another length")
+            raise ValueError(f"the kernel of {type(self).__name__} expects another number of features")
 
     # ---- what a ranker may say otherwise ----
     def _loss(self) -> Loss:

@@ -28,14 +28,16 @@ class LabelRanks(NamedTuple):
             rank = np.asarray(y, np.float64)
         except (TypeError, ValueError):
             raise InputError(
-                "y must hold ranks as numbers, 1 for the best label and NaN where none is known."
+                "y must contain ranks as numbers: 1 for the best label, and NaN for labels without a rank."
             ) from None
         if rank.ndim != 2 or len(rank) != n_rows:
-            raise InputError(f"y has shape {rank.shape}: give ranks for {n_rows:,} rows (as in X) x labels.")
+            raise InputError(
+                f"y must have one row per row of X ({n_rows:,}) and one column per label, got shape {rank.shape}."
+            )
         if np.isinf(rank).any():
-            raise InputError("y holds infinity: give finite ranks, or NaN where a label is not ranked.")
+            raise InputError("y contains infinity: give finite ranks, or NaN for labels that are not ranked.")
         if not rank.size or np.isnan(rank).all():
-            raise InputError("y ranks no label at all: give the ranks of at least some labels.")
+            raise InputError("y contains no ranks: give the rank of at least one label.")
         return cls(rank, names or list(range(rank.shape[1])), None)
 
     def refuse_nothing_to_learn(self, weight: Floats) -> None:
@@ -51,12 +53,13 @@ class LabelRanks(NamedTuple):
         if without_names in (self.labels, labels):
             if len(self.labels) != len(labels):
                 raise InputError(
-                    f"y ranks {len(self.labels)} labels, but {len(labels)} were learnt: give the same labels as in fit."
+                    f"y has {len(self.labels)} labels, but the model was fitted to {len(labels)}: give the "
+                    "same labels as in fit."
                 )
             return self.rank
         place = {label: k for k, label in enumerate(labels)}
         for unknown in (label for label in self.labels if label not in place):
-            raise InputError(f"y ranks the label {unknown!r}, which was not learnt: leave it out.")
+            raise InputError(f"y ranks the label {unknown!r}, which was not in the training data: leave it out.")
         aligned = np.full((len(self.rank), len(labels)), np.nan)
         aligned[:, [place[label] for label in self.labels]] = self.rank
         return aligned

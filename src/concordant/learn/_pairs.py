@@ -39,7 +39,7 @@ def fitted_classifier(classifier: Any, X: Matrix, target: Int64s, weight: Floats
     if weight is None:
         return fresh.fit(X, target)
     if not has_fit_parameter(fresh, "sample_weight"):
-        raise NeedError(f"{type(fresh).__name__} takes no weights: leave sample_weight out.")
+        raise NeedError(f"{type(fresh).__name__} does not support weights: leave sample_weight out.")
     return fresh.fit(X, target, sample_weight=weight)
 
 

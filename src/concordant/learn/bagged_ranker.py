@@ -99,7 +99,10 @@ class BaggedRanker(MeanRanker):
         if self.out_of_bag:
             has_score = count > 0
             if not has_score.any():
-                raise NeedError("Every query was drawn for every ranker: raise n_rankers or lower fraction.")
+                raise NeedError(
+                    "Every query was drawn for every ranker, so there is no out-of-bag score: raise n_rankers or "
+                    "lower fraction."
+                )
             self.out_of_bag_score_ = measure(
                 self.metric, sums[has_score] / count[has_score], rows.label[has_score], rows.query[has_score]
             )
@@ -150,7 +153,7 @@ def _fit_sample(ranker: Any, rows: Rows, drawn: Int64s, fit_arguments: dict[str,
         by_row = times[used] * (1.0 if weight is None else weight[used])
         return ranker.fit(X[used], label[used], qid=query[used], sample_weight=by_row, **fit_arguments)
     if weight is not None or fit_arguments:
-        raise NeedError(f"{type(ranker).__name__} takes no sample_weight and no valid here: leave them out.")
+        raise NeedError(f"{type(ranker).__name__} supports neither sample_weight nor valid here: leave them out.")
     copies = [np.flatnonzero(times > again) for again in range(int(times.max()))]
     names = np.concatenate([query[used] + again * len(drawn) for again, used in enumerate(copies)])
     every = np.concatenate(copies)

@@ -134,7 +134,7 @@ class BlendedRanker(MeanRanker):
             target = "ap" if has_both else "ndcg"
             base = [RankNet(), OrderedPartitionRanker(), LambdaRank(target=target), ForestRanker()]
         if not isinstance(base, Sequence) or isinstance(base, str) or not base:
-            raise InputError("rankers must be a list of at least one ranker: correct it.")
+            raise InputError("rankers must be a list that contains at least one ranker.")
         for ranker in base:
             refuse_places(ranker, "leave it out")
             fresh = clone(ranker)

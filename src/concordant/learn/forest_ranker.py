@@ -87,10 +87,10 @@ class ForestRanker(Ranker):
         inner = np.flatnonzero(self.feature_ >= 0)
         tree = np.searchsorted(self.root_, np.arange(len(self.feature_)), side="right")
         if not len(self.root_) or self.root_[0] != 0 or (self.root_[1:] <= self.root_[:-1]).any():
-            raise ValueError("the trees of ForestRanker do not follow each other")
+            raise ValueError("root_ of ForestRanker does not start at 0 and increase")
         for child in (self.left_[inner], self.right_[inner]):
             if (child <= inner).any() or (tree[child] != tree[inner]).any():
-                raise ValueError("a node of ForestRanker has a child that is not below it")
+                raise ValueError("a node of ForestRanker has a child that precedes it or belongs to another tree")
 
     def _keep(self, trees: list[Any]) -> None:
         """Store the nodes of all trees consecutively, with global child indices; feature -1 marks a leaf."""

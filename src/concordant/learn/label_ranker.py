@@ -186,7 +186,7 @@ class LabelRanker(Learner):
             if not hasattr(self, name):
                 raise ValueError(f"LabelRanker lacks {name!r}")
         if hasattr(self, "coef_") != (self.scoring == "plackett-luce"):
-            raise ValueError("LabelRanker learnt by another method")
+            raise ValueError("the learnt values of LabelRanker do not match the parameter scoring")
 
     def _fit_plackett_luce(self, X: Matrix, rank: Floats, weight: Floats) -> None:
         """Fit the weights and intercepts of all labels by penalised maximum likelihood, in original feature units."""

@@ -53,11 +53,12 @@ class OrderedPartitionRanker(PairProbabilities):
         "factor on the worth of a set per additional row; 0 excludes ties; no effect with the arithmetic mean",
         low=0,
     )
-    sampler: str = param("gibbs", "sampler of sets (geometric, harmonic)", choices=SAMPLERS)
-    samples: int = param(1, "number of sampled sets per level (geometric, harmonic)", low=1)
-    steps: int = param(1, "number of sampler steps before a set is used (geometric, harmonic)", low=1)
+    sampler: str = param("gibbs", "MCMC sampler of sets (for the geometric and harmonic means)", choices=SAMPLERS)
+    samples: int = param(1, "number of sampled sets per level (for the geometric and harmonic means)", low=1)
+    steps: int = param(1, "number of sampler steps before a set is used (for the geometric and harmonic means)", low=1)
     persistent: bool = param(
-        False, "continue sampling from the last sets instead of the observed ones (geometric, harmonic)"
+        False,
+        "continue sampling from the last sets instead of the observed ones (for the geometric and harmonic means)",
     )
 
     def log_likelihood(
@@ -124,7 +125,7 @@ class OrderedPartitionRanker(PairProbabilities):
         if self.mean in ("maximum", "minimum"):
             return ExtremePartitionLoss(is_maximum=self.mean == "maximum", **shared)
         if self.tie_odds == 0 and self.sampler == "gibbs":
-            text = "{} leaves the gibbs sampler no way from one set to another: use {}."
+            text = "{} prevents the Gibbs sampler from moving between sets: use {}."
             raise ParameterError(phrase(text, arg("tie_odds", 0), arg("sampler", "metropolis")))
         return SampledPartitionLoss(
             is_harmonic=self.mean == "harmonic",

@@ -152,7 +152,7 @@ class PairwiseRanker(Ranker):
         """Reject kernel settings if the classifier has no kernel."""
         for name in ("kernel", "gamma"):
             if getattr(self, name) is not None and not self._is_svc:
-                text = "{} is a setting of the support vector machine: give {}, or leave it out."
+                text = "{} only applies to the support vector machine: give {}, or leave it out."
                 raise ParameterError(phrase(text, arg(name), arg("classifier", "svc")))
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
@@ -211,7 +211,7 @@ class PairwiseRanker(Ranker):
         """Reject support vectors of another length."""
         mapped = getattr(self, "kernel_map_", None)
         if mapped is not None and mapped.landmarks.shape[1] != self.learnt_sizes()["described"]:
-            raise ValueError("the support vectors of PairwiseRanker have another length than its pairs")
+            raise ValueError("the support vectors of PairwiseRanker do not have as many features as its pairs")
 
     def _predicted(self, X: Any, qid: ArrayLike | None) -> Floats:
         return self.predict(X, qid=qid)
@@ -298,7 +298,7 @@ class PairwiseRanker(Ranker):
         sizes = np.diff(ends, prepend=0)
         if sizes.max(initial=0) > LARGEST_QUERY:
             raise InputError(
-                f"A query has {sizes.max():,} rows, too many to compare all: pass " + arg("qid") + ", or split it."
+                f"A query has {sizes.max():,} rows, too many for all pairs: pass " + arg("qid") + ", or split it."
             )
         group = np.cumsum(sizes**2) // (8 * PAIRS_AT_ONCE)
         for number in np.unique(group):

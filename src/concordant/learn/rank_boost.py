@@ -58,7 +58,7 @@ class RankBoost(Ranker):
 
     rounds: int = param(300, "maximum number of boosting rounds", low=1)
     smoothing: float | None = param(
-        None, "share of the pairs added to the correct and the incorrect ones; half a pair if not given", low=0
+        None, "constant added to the shares of correct and incorrect pairs (smoothing); half a pair if not given", low=0
     )
     bins: int | None = param(255, "maximum number of bins per feature; None tries every distinct value", low=2)
     weighting: str = param(

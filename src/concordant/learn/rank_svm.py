@@ -127,7 +127,7 @@ class RankSVM(GradientRanker):
     def _by_dual(self, objective: Objective, watch: Watch, rng: np.random.Generator) -> Minimum:
         """Minimise by coordinate descent on the dual, with features or inner products."""
         if self.loss != "hinge" or self.hidden:
-            text = "{} is for the hinge loss without hidden units: use {}."
+            text = "{} only supports the hinge loss without hidden units: use {}."
             raise NeedError(phrase(text, arg("solver", "dual"), arg("solver", "auto")))
         X, to_weights, pairs = objective.X, None, objective.data
         if isinstance(pairs, Pairs):

@@ -57,7 +57,7 @@ class LambdaRankLoss(Loss):
         """Reject invalid settings."""
         if self.target not in _TARGETS:
             raise ParameterError(
-                arg("target", self.target) + f" is not a target of lambdarank: use one of {', '.join(_TARGETS)}."
+                arg("target", self.target) + f" is not valid for lambdarank: use one of {', '.join(_TARGETS)}."
             )
         if self.cutoff is not None and self.cutoff < 1:
             raise ParameterError(

@@ -194,7 +194,7 @@ def _by_name(
         for metric in chosen:
             if average and isinstance(metric, ListMetric):
                 raise ParameterError(
-                    f"{metric} is not known for tied scores: evaluate it with "
+                    f"{metric} cannot be averaged over the orders of tied scores: evaluate it with "
                     + arg("ties", "order", of="evaluate")
                     + "."
                 )
@@ -206,7 +206,7 @@ def _by_name(
 def _chosen(name: str, choice: str, usual: str, other: str) -> bool:
     """Return whether ``other`` is chosen; raise ParameterError if the choice is neither ``usual`` nor ``other``."""
     if choice not in (usual, other):
-        raise ParameterError(arg(name, choice) + f" is not a choice: use {usual!r} or {other!r}.")
+        raise ParameterError(arg(name, choice) + f" is not valid: use {usual!r} or {other!r}.")
     return choice == other
 
 
@@ -242,7 +242,9 @@ def _floats(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.ascontiguousarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is not a number: give an array of numbers.") from None
+        raise InputError(
+            f"{name} must be an array of numbers: it contains another value, or rows of different lengths."
+        ) from None
     if np.ndim(values) != 1:
         raise InputError(f"{name} has {np.ndim(values)} dimensions: give a one-dimensional array.")
     return array

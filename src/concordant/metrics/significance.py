@@ -259,7 +259,7 @@ def _per_query(name: str, raw: ArrayLike) -> Floats:
 def _check_test(test: str, alpha: float, rounds: int) -> None:
     """Raise ParameterError if the test, the level or the number of rounds is invalid."""
     if test not in ("t", "randomisation"):
-        raise ParameterError(arg("test", test) + " is not a choice: use 't' or 'randomisation'.")
+        raise ParameterError(arg("test", test) + " is not valid: use 't' or 'randomisation'.")
     if not 0 < alpha < 1:
         raise ParameterError(arg("alpha", alpha) + " is out of range: give a number between 0 and 1.")
     if rounds < 1:

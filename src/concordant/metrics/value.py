@@ -265,7 +265,7 @@ def _read_option(cls: type[Metric], declared: dict[str, Param], word: str) -> tu
             return key, text
         if param.kind is bool:
             if text not in ("true", "false"):
-                raise ParameterError(f"{key}={text} of {cls.name} is neither true nor false: write one of them.")
+                raise ParameterError(f"{key} of {cls.name} must be true or false, got {text!r}.")
             return key, text == "true"
         return key, _number(cls, param, text)
     words = _option_words(declared)
@@ -279,7 +279,7 @@ def _number(cls: type[Metric], declared: Param, text: str) -> int | float:
         return int(text) if declared.kind is int else float(text)
     except ValueError:
         expected = "a whole number" if declared.kind is int else "a number"
-        raise ParameterError(f"{declared.name} {text!r} of {cls.name} is not a number: give {expected}.") from None
+        raise ParameterError(f"{declared.name} of {cls.name} must be {expected}, got {text!r}.") from None
 
 
 def _option_words(declared: dict[str, Param]) -> list[str]:

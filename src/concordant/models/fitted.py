@@ -255,7 +255,8 @@ class FittedModel:
         if n < 0 or len(slots) < 2:
             raise InputError(
                 arg("n", shown=str(n))
-                + f" ballots over {len(slots)} candidates cannot be drawn: give n >= 0 and two items."
+                + f" ballots over {len(slots)} candidates cannot be drawn: give n >= 0, and an instance with at "
+                "least two items."
             )
         rows, tier = self.drawn(n, slots, np.random.default_rng(seed))
         instance_name = None if self.instances is None else [self.instances[self._instance(instance)]]
@@ -282,7 +283,9 @@ class FittedModel:
         slots = self.slots(instance)
         place = np.flatnonzero(self.slot_item[slots] == self.items.code(item, "item"))
         if not len(place):
-            raise InputError(f"{item!r} is not a candidate of this instance.")
+            raise InputError(
+                f"{item!r} is not a candidate of this instance: give one of its candidates, or another instance."
+            )
         return int(slots[place[0]])
 
     def slots_of(self, prefs: Preferences) -> Int64s:
@@ -344,7 +347,7 @@ def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance:
     """Return the number of the named instance; the name is required if there are several."""
     if instance is None:
         if n_instances > 1:
-            raise InputError("This model has several instances: name one with " + arg("instance") + " to say which.")
+            raise InputError("This model has several instances: name one with " + arg("instance") + ".")
         return 0
     if instances is None:
         raise InputError("This model has a single, unnamed instance: leave " + arg("instance") + " out.")
@@ -469,7 +472,7 @@ class PairModel(ComparisonModel):
     def _between(self, a: object, b: object, instance: object, first: object) -> tuple[float, float, float]:
         """Return the probabilities that ``a`` wins, loses and ties against ``b``; ``first`` is the item shown first."""
         if first is not None and str(first) not in (str(a), str(b)):
-            raise InputError(arg("first", first) + " is neither of the two items compared.")
+            raise InputError(arg("first", first) + " must be one of the two items compared.")
         order = 0.0 if first is None else (1.0 if str(first) == str(a) else -1.0)
         up, down, even = self.chances(*self._pair(a, b, instance), order)
         return float(up[0]), float(down[0]), float(even[0])

@@ -59,11 +59,13 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
 def unknown_agents(prefs: Preferences, known: Mapping[str, float]) -> tuple[Notice, ...]:
     """Return a notice on agents that are not in the training data; each counts as an average known agent."""
     if prefs.agents is None:
-        return (Notice("unknown-agents", "the ballots name no agents, so the model's weights of agents are not used"),)
+        return (Notice("unknown-agents", "the ballots name no agents, so the agent weights of the model are not used"),)
     unknown = tuple(label for label in prefs.agents.labels if label not in known)
     if not unknown:
         return ()
-    text = f"the model never saw {len(unknown):,} of {len(prefs.agents):,} agents, which get the mean weight"
+    text = (
+        f"{len(unknown):,} of {len(prefs.agents):,} agents were not in the training data, so they get the mean weight"
+    )
     return (Notice("unknown-agents", f"{text}: {named(unknown)}", unknown),)
 
 

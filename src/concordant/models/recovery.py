@@ -94,11 +94,11 @@ def lehmer_recovery(
         Range of phi, sufficient number of ballots, and whether these data satisfy both; prints as a sentence.
     """
     if statistic not in STATISTICS:
-        raise ParameterError(arg("statistic", statistic) + " is not a choice: use one of mode, median.")
+        raise ParameterError(arg("statistic", statistic) + " is not valid: use 'mode' or 'median'.")
     if not (n_items >= 1 and n_ballots >= 0 and 0 <= phi <= 1 and 0 < delta < 1):
         raise ParameterError(
-            "Out of range: give at least one item, no negative number of ballots, phi between 0 and 1, and delta "
-            "between 0 and 1."
+            "n_items must be at least 1, n_ballots at least 0, phi between 0 and 1, and delta above 0 and below 1, got "
+            f"{n_items}, {n_ballots}, {phi:g} and {delta:g}."
         )
     largest = 0.5 if statistic == "median" else max_mode_phi(n_items)
     needed = _needed(n_items, phi, statistic, delta) if phi < largest else math.inf

@@ -84,7 +84,10 @@ class Recommender(Settings):
             If the recommender needs ratings and ``prefs`` has only rankings.
         """
         if start is not None and (type(start) is not type(self) or not start.learnt):
-            raise InputError(f"Fitting {self.name} can only continue from a fitted {self.name}: give another model.")
+            raise InputError(
+                f"Training of {self.name} can only continue from a fitted {self.name} model: give one, or "
+                "train from scratch."
+            )
         observed = Observed.of(prefs)
         fitted = self._of(observed)
         quality = None if validation is None else Watched(fitted, Observed.of(validation), (metric,))
@@ -143,7 +146,9 @@ class Recommender(Settings):
         columns = [[column] if isinstance(column, str) else column for column in (agent, item)]
         codes = [_codes(*pair) for pair in zip((self.agents, self.items), columns, strict=True)]
         if len(codes[0]) != len(codes[1]):
-            raise InputError(f"There are {len(codes[0])} agents for {len(codes[1])} items: give one of each per row.")
+            raise InputError(
+                f"There are {len(codes[0])} agents for {len(codes[1])} items: give one agent and one item per row."
+            )
         return self._pair_scores(*codes)
 
     def recommend(
@@ -181,7 +186,7 @@ class Recommender(Settings):
         ['z']
         """
         if n < 1:
-            raise InputError(arg("n", shown=str(n)) + " items cannot be recommended: give a number of at least 1.")
+            raise InputError(arg("n", shown=str(n)) + " is out of range: give a whole number of at least 1.")
         single = isinstance(agent, str) or (agent is not None and not isinstance(agent, Iterable))
         names = [agent] if single else None if agent is None else list(dict.fromkeys(agent))  # type: ignore[call-overload]
         if names is None:

@@ -68,7 +68,7 @@ class FactorRecommender(Recommender):
             Similar items with their cosines.
         """
         if n < 1:
-            raise InputError(arg("n", shown=str(n)) + " items cannot be listed: give a number of at least 1.")
+            raise InputError(arg("n", shown=str(n)) + " is out of range: give a whole number of at least 1.")
         code = self.items.code(item, "item")
         cosine = cosines(self._known("of_item")[:, :-1].astype(np.float64), code)
         cosine[code] = -np.inf

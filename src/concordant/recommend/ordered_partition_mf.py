@@ -49,7 +49,9 @@ class OrderedPartitionMF(AlternatingRecommender):
     aliases: ClassVar = {"pmop": {}}
     is_strict: ClassVar[bool] = False  # whether items are chosen one by one, whatever ties there are
 
-    beta: float = param(0.2, "weight of the likelihood of tiers; the rest is squared error", low=0.0, high=1.0)
+    beta: float = param(
+        0.2, "weight of the likelihood of tiers; the squared error has weight 1 - beta", low=0.0, high=1.0
+    )
 
     centred: bool = param(True, "subtract the mean rating first")
     initial: str = param(

@@ -25,4 +25,6 @@ class PlackettLuceMF(OrderedPartitionMF):
     aliases: ClassVar = {"list-rank": {}, "listrank-mf": {}}
     is_strict: ClassVar[bool] = True
 
-    beta: float = param(1.0, "weight of the likelihood of orders; the rest is squared error", low=0.0, high=1.0)
+    beta: float = param(
+        1.0, "weight of the likelihood of orders; the squared error has weight 1 - beta", low=0.0, high=1.0
+    )

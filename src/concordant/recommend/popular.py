@@ -24,7 +24,9 @@ class Popular(CommonRecommender):
     """Items on the most ballots, or with the highest mean rating."""
 
     by: str = param("count", "measure of popularity", choices=("count", "rating"))
-    doubt: float = param(5.0, "number of pseudo-ratings at the overall mean per item, if by rating", low=0.0)
+    doubt: float = param(
+        5.0, "number of pseudo-ratings at the overall mean per item, if popularity is measured by rating", low=0.0
+    )
 
     def _item_score(self, observed: Observed) -> Floats:
         """Return the number of ballots of every item, or its mean rating shrunk towards the mean of all ratings."""

@@ -96,7 +96,7 @@ class History(FrozenParts):
     def __getitem__(self, instance: object) -> History:
         """Return the history of one instance."""
         if self.instances is None or self.instance is None:
-            raise ConcordantError("This history has a single, unnamed instance: do not select one.")
+            raise ConcordantError("This history has a single, unnamed instance: use it directly, without [instance].")
         code = self.instances.code(instance, "instance")
         part = self.take(self.instance == code)
         return replace(part, instances=Vocabulary([self.instances[code]]), instance=np.zeros(len(part), np.int32))
@@ -175,7 +175,7 @@ class History(FrozenParts):
             ``top`` rows per period.
         """
         if by not in WITHIN:
-            raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(WITHIN)}.")
+            raise InputError(arg("by", by, of="sort") + f" is not valid: use one of {', '.join(WITHIN)}.")
         if isinstance(period, str) and not self.is_dated:
             raise InputError(
                 f"The times are not dates, so {period!r} is not a valid period: name the column of dates when reading "
@@ -248,7 +248,7 @@ class History(FrozenParts):
     def _values(self, by: str) -> Floats:
         """Return the column "score", "low" or "high"; reject others and those the method does not have."""
         if by not in BY:
-            raise InputError(arg("by", by, of="sort") + f" is not a choice: use one of {', '.join(BY)}.")
+            raise InputError(arg("by", by, of="sort") + f" is not valid: use one of {', '.join(BY)}.")
         values: Floats | None = getattr(self, by)
         if values is None:
             text = "This method has no confidence intervals, so {} is not available: use {}."

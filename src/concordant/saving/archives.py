@@ -44,17 +44,17 @@ def _refuse_too_large(archive: zipfile.ZipFile) -> None:
     """Reject an archive whose declared sizes are too large; unpacking stops at these sizes."""
     members = archive.infolist()
     if any(member.compress_type not in KNOWN for member in members):
-        raise ValueError("it uses a compression method that save() does not")
+        raise ValueError("it uses a compression method that save() does not use")
     size = sum(member.file_size for member in members)
     if size > LARGEST or not memory.fits(size):
-        raise ValueError(f"it would unpack into {memory.shown(size)}")
+        raise ValueError(f"it is too large: it would unpack into {memory.shown(size)}")
 
 
 # ---- plain data ----
 def from_json(content: bytes) -> Any:
     """Return plain data; every number in it is finite, and integers have at most 64 bits."""
     if len(content) > LARGEST_JSON:
-        raise ValueError(f"model.json has a size of {memory.shown(len(content))}")
+        raise ValueError(f"model.json is too large ({memory.shown(len(content))})")
     text = content.decode("utf-8")
     data = json.loads(text, parse_int=_whole, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_object)
     if "\\ud" in text.lower():  # a lone surrogate raises here, when it is encoded
@@ -108,7 +108,7 @@ def array(content: bytes) -> AnyArray:
         raise ValueError(f"an array of {dtype} does not consist of numbers or text (allow_pickle is never used)")
     size = math.prod(shape)
     if min(shape, default=0) < 0 or len(content) - stream.tell() != size * dtype.itemsize:
-        raise ValueError("an array is shorter or longer than its header says")
+        raise ValueError("an array is shorter or longer than its header declares")
     raw = np.frombuffer(content, dtype, size, stream.tell()) if size * dtype.itemsize else np.zeros(size, dtype)
     _check_bits(raw)
     native = np.array(raw, dtype.newbyteorder("="), copy=True)

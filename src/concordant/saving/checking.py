@@ -111,7 +111,9 @@ class Comparison:
         if known.size and (known.max() > high or known.min() < low):
             raise ValueError(f"contains a number outside of {low:g} … {high:g}")
         if kind.below is not None and known.size and known.max() >= self.sizes.of(kind.below):
-            raise ValueError(f"contains {known.max()}, but there are {self.sizes.of(kind.below)} of {kind.below}")
+            raise ValueError(
+                f"contains {known.max()}, but must be below {self.sizes.of(kind.below)}, the number of {kind.below}"
+            )
         if kind.is_sorted and array.ndim and (array[1:] < array[:-1]).any():
             raise ValueError("is not in ascending order")
 
@@ -291,7 +293,7 @@ def _array(value: object, dtypes: tuple[str, ...]) -> AnyArray:
 def _check_number(value: object, low: float, high: float, where: str = "") -> None:
     """Raise an error if a value is not a finite number from ``low`` to ``high``; ``where`` is part of the message."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ValueError(f"contains {where}something that is not a number")
+        raise ValueError(f"contains {where}a value that is not a number")
     if not math.isfinite(value):
         raise ValueError(f"contains {where}a number that is not finite")
     if not low <= value <= high:
@@ -337,7 +339,7 @@ def _check_answer(answer: Callable[[AnyArray], Any], rows: AnyArray, name: str) 
         try:
             result = answer(rows)
         except Exception as problem:
-            raise ValueError(f"{name} fails for ordinary rows ({problem})") from None
+            raise ValueError(f"{name} fails on test rows ({problem})") from None
     numbers = np.asarray(getattr(result, "data", result) if hasattr(result, "nnz") else result)
     if numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-        raise ValueError(f"{name} is not finite for ordinary rows")
+        raise ValueError(f"{name} predicts values that are not finite for test rows")

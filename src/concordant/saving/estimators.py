@@ -206,7 +206,7 @@ def class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
     if library == "scikit-learn" and name in SKLEARN:
         module, private = SKLEARN[name]
         return getattr(importlib.import_module(module), name), private
-    raise ValueError(f"there is no estimator {name!r} of {library!r} that may be loaded")
+    raise ValueError(f"the estimator {name!r} of {library!r} is not one that can be loaded")
 
 
 def _state(estimator: Any, name: str, private: tuple[str, ...], params: Mapping[str, object]) -> dict[str, object]:

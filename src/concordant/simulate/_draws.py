@@ -21,11 +21,11 @@ def labels_of(items: Items) -> list[str]:
     """Return item names: the given ones, or "item 1", "item 2", …"""
     if isinstance(items, int):
         if items < 1:
-            raise ParameterError(arg("items", shown=str(items)) + " is not enough: give at least one item.")
+            raise ParameterError(arg("items", shown=str(items)) + " is out of range: give at least one item.")
         return [f"item {k + 1}" for k in range(items)]
     labels = [str(item) for item in items]
     if len(set(labels)) != len(labels) or not labels:
-        raise ParameterError("The items must be distinct labels, at least one.")
+        raise ParameterError("The item labels must be distinct, and there must be at least one.")
     return labels
 
 
@@ -50,12 +50,14 @@ def centre_of(labels: list[str], centre: Sequence[object] | str | None, rng: np.
         return np.arange(len(labels))
     if isinstance(centre, str):
         if centre != "random":
-            raise ParameterError(arg("centre", centre) + " is not a choice: give labels best first, or 'random'.")
+            raise ParameterError(
+                arg("centre", centre) + " is not valid: give the item labels, best first, or 'random'."
+            )
         return rng.permutation(len(labels))
     number = {label: k for k, label in enumerate(labels)}
     order = [number.get(str(label), -1) for label in centre]
     if sorted(order) != list(range(len(labels))):
-        raise ParameterError("The centre must contain every item once, best first.")
+        raise ParameterError("The centre must contain every item exactly once, best first.")
     return np.array(order, np.int64)
 
 
@@ -73,7 +75,7 @@ def scored(items: Items, scores: Scores, spread: float, seed: Seed) -> Scored:
     n = len(labels)
     values = rng.normal(0.0, spread, n) if scores is None else np.asarray(scores, np.float64)
     if scores is not None and (values.shape != (n,) or not np.isfinite(values).all()):
-        raise ParameterError(f"There are {n} items: give one finite score for each.")
+        raise ParameterError(f"scores must contain one finite number per item ({n}).")
     return Scored(labels, values, rng)
 
 

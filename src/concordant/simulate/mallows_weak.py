@@ -103,10 +103,13 @@ def _centre_tiers(labels: list[str], centre: Sequence[object] | None) -> Int64s:
     for level, group in enumerate(centre):
         for label in group if isinstance(group, (list, tuple, set, frozenset)) else [group]:
             if str(label) not in number or tier[number[str(label)]] >= 0:
-                raise ParameterError(f"The centre names {label!r} twice, or it is not an item: name every item once.")
+                raise ParameterError(
+                    f"The centre contains {label!r}, which is not an item or occurs twice: list every item "
+                    "exactly once."
+                )
             tier[number[str(label)]] = level
     if (tier < 0).any():
-        raise ParameterError(f"The centre leaves out {labels[int(np.argmin(tier))]!r}: name every item once.")
+        raise ParameterError(f"The centre lacks {labels[int(np.argmin(tier))]!r}: list every item exactly once.")
     return np.asarray(np.unique(tier, return_inverse=True)[1].reshape(-1), np.int64)
 
 

@@ -62,7 +62,7 @@ def mpm(
     width = np.full(m, 0.5) if variances is None else np.asarray(variances, np.float64)
     theta = np.atleast_1d(np.asarray(adherence, np.float64))
     if width.shape != (m,) or not (width > 0).all():
-        raise ParameterError(f"There are {m} items: give one variance above 0 for each.")
+        raise ParameterError(f"variances must contain one number above 0 per item ({m}).")
     i, j = np.nonzero(~np.eye(m, dtype=bool))
     exponent = (score[i] - score[j]) / (width[i] + width[j])
     drawn = []

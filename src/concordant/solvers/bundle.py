@@ -55,7 +55,7 @@ def minimise_bundle(
     The tolerance is relative to at least a millionth of the initial value.
     """
     if not objective.scorer.is_linear or not objective.loss.is_convex or objective.loss.own_start:
-        raise NeedError("The bundle method needs a convex loss of a linear model or kernel: use another solver.")
+        raise NeedError("The bundle method needs a convex loss and a linear model or kernel: use another solver.")
     if objective.alpha <= 0:
         raise NeedError("The bundle method needs a ridge penalty: give alpha (or a finite C) above 0.")
     search = _Search(objective, tolerance, watch)

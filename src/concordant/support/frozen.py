@@ -19,10 +19,10 @@ class Frozen:
     """What to do instead of setting an attribute."""
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{type(self).__name__} cannot be changed, so {name!r} is not set: {self.change}.")
+        raise AttributeError(f"{type(self).__name__} is immutable, so {name!r} cannot be set: {self.change}.")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"{type(self).__name__} cannot be changed, so {name!r} is not deleted: {self.change}.")
+        raise AttributeError(f"{type(self).__name__} is immutable, so {name!r} cannot be deleted: {self.change}.")
 
 
 def freeze(*arrays: AnyArray) -> None:

@@ -12,7 +12,7 @@ from concordant.errors import InputError, arg, clause
 from concordant.tables.options import Options
 from concordant.types import AnyArray, Bools
 
-STRICT_HINT = ", which " + arg("strict", True) + " does not allow: correct it, or leave that out."
+STRICT_HINT = ", which " + arg("strict", True) + " rejects: correct the data, or leave out " + arg("strict") + "."
 SKIP_HINT = ": correct the row" + clause(", or use ", arg("skip_bad_rows", True), " to leave such rows out") + "."
 
 

@@ -115,7 +115,7 @@ def _side_by_words(rows: Rows) -> Floats:
     side = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), names)
     rows.refuse(
         np.isnan(side),
-        "the outcome names neither side nor a tie",
+        "the outcome is neither one of the two items nor a tie",
         rows.explain("outcome", f"which is neither {names[0]} nor {names[1]} nor a tie"),
     )
     return side

@@ -123,7 +123,7 @@ COLUMNS = (
     _of_ballots("time", "of dates or numbers, oldest first", heading="time", common=True),
     _of_ballots("team", "of teams, whose items win and lose together on a ballot"),
     Option(
-        *("covariate", str, None, "covariate of the items compared: a column per side, or one of differences"),
+        *("covariate", str, None, "covariate of the items compared: one column per side, or one column of differences"),
         reads=BALLOTS, metavar="COLUMN[,COLUMN]", typed="Sequence[str] | str | None", many=True, heading="columns",
     ),
     _of_ballots("ballot", "that identifies the ballot: match, race, list", "ballot, match, race, game"),
@@ -179,7 +179,7 @@ class Options:
         None, "separator of team members in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
     sheet: str | int | None = option(
-        None, "sheet name or number; else the first with data", metavar="NAME", common=True
+        None, "sheet name or number; default: first with data", metavar="NAME", common=True
     )
     question: str | None = option(None, "question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
@@ -199,7 +199,7 @@ class Options:
         None, "number of worker processes", low=1, metavar="N", reads=(PREFERENCES,), heading="scale", common=True
     )
     cluster: object = option(
-        None, "Dask scheduler to distribute the work", metavar="ADDRESS", reads=(PREFERENCES,), heading="scale"
+        None, "address of the Dask scheduler", metavar="ADDRESS", reads=(PREFERENCES,), heading="scale"
     )
     memory_limit: str | None = option(
         None,

@@ -421,9 +421,8 @@ def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
     if unread:
         raise table.error(
             -1,
-            f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove what is not needed"
-            + clause(", or leave out ", arg("strict"))
-            + ".",
+            f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove the columns that "
+            "you do not need" + clause(", or leave out ", arg("strict")) + ".",
         )
 
 

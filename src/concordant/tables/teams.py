@@ -142,9 +142,15 @@ def split_teams(parts: Parts, separator: str | None) -> Parts:
     sides = Sides(parts["items"], separator)
     if sides.is_nameless.any():
         label = parts["items"][int(np.argmax(sides.is_nameless))]
-        raise InputError(f"The side {shown_side(label)} has a player without a name: correct it, or the separator.")
+        raise InputError(
+            f"The team {shown_side(label)} contains an empty player name: correct the name, or check "
+            + arg("team_separator")
+            + "."
+        )
     if sides.are_all_single:
-        raise InputError("No name contains " + arg("team_separator", separator) + ": check it, or leave it out.")
+        raise InputError(
+            "No name contains " + arg("team_separator", separator) + ": check the separator, or leave it out."
+        )
     n_entries = len(parts["item"])
     indptr = parts.get("indptr")
     if indptr is None:  # pairs

@@ -58,7 +58,7 @@ def settings_of(content: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         raise InputError("The settings are not JSON: send a JSON object.") from None
     if not isinstance(sent, dict):
-        raise InputError("The settings are not a JSON object: send one.")
+        raise InputError("The settings must be a JSON object, got another JSON value.")
     fields = [declared.name for declared in dataclasses.fields(PageSettings)]
     for name in sent:
         if name not in fields:
@@ -124,7 +124,7 @@ def _number_text(name: str, value: float) -> str:
 def _roles(role_of_column: object) -> dict[str, str]:
     """Return the validated role of each column."""
     if not isinstance(role_of_column, dict):
-        raise ParameterError("roles must be an object of columns and their roles.")
+        raise ParameterError("roles must be an object that maps columns to roles.")
     declared = Param("role", str, "", "", choices=offered_roles()[1:])
     roles = {}
     for column, role in role_of_column.items():

@@ -43,7 +43,7 @@ from concordant.types import Bools, Floats, Int64s
 SHUN = 3.0  # how fast a vote is lost to lists that name what others do not: gone at a correlation of -1/3
 AGENTS = 10  # that an explanation lists
 FLAT = 1e-9  # a spread this small, relative to the sums it is left from, is rounding
-UNKNOWN = "the agents of the lists are unknown, so all lists count as in rrf"
+UNKNOWN = "the agents of the lists are unknown, so all lists get the same weights as in rrf"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,7 +187,7 @@ def _notices(prefs: Preferences, is_calibrated: Bools, has_enough: Bools, min_in
         why = f"they have fewer than {min_instances} instances, or all their items have the same support"
     else:
         why = f"they have fewer than {min_instances} instances"
-    return (Notice("not-calibrated", f"{why}, so the lists of {shown} count as in rrf"),)
+    return (Notice("not-calibrated", f"{why}, so the lists of {shown} get the same weights as in rrf"),)
 
 
 def _mean_by(group: Int64s, values: Floats, n: int) -> Floats:

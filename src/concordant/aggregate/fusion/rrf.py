@@ -76,9 +76,9 @@ def reciprocal_ranks(prefs: Preferences, k: float, name: str) -> Floats:
         ranks = views.competition_ranks(prefs)
     elif len(ranks) and k + ranks.min() <= 0:
         raise InputError(
-            f"{name} divides by k + rank, but with "
+            f"{name} divides by k + rank, which must be positive, but with "
             + arg("k", shown=f"{k:g}")
-            + f" the rank {ranks.min():g} makes that {k + ranks.min():g}: give a larger k, or ranks that start at 1."
+            + f" and rank {ranks.min():g} it is {k + ranks.min():g}: give a larger k, or ranks that start at 1."
         )
     gain = k + ranks
     np.divide(1.0, gain, out=gain)

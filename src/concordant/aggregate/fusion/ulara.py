@@ -42,23 +42,27 @@ from concordant.types import Bools, Floats, Int64s
 
 TIE = 1e-9  # mean ranks this close, relative to the largest, are equal
 ROUNDING = 1e-12  # disagreement this small is rounding
-UNWEIGHTED = "no item is on enough lists to compare them, or the lists do not disagree, so all agents count the same"
+UNWEIGHTED = "no item is on enough lists to compare them, or the lists do not disagree, so all agents get equal weights"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ulara(Method):
     """Weighted mean rank, with agent weights that fall with the squared distance from the mean rank."""
 
-    silence = "they take the rank behind the list (its length + 1)"
+    silence = "they get the rank after the last one of the list (its length + 1)"
     waives = {
         "condorcet_consistency": "a mean of ranks can outweigh majorities, as with every positional rule",
-        "instances_are_independent": "the weights of the agents come from all instances together",
+        "instances_are_independent": "the weights of the agents are estimated from all instances together",
     }
     aliases = {"ulara-additive": {"update": "additive"}}
 
-    update: str = param("exponentiated", "gradient step for the weights", choices=("exponentiated", "additive"))
-    rate: float = param(1.0, "learning rate: length of the step; 0 gives equal weights", low=0.0, high=1e3)
-    support: int = param(2, "minimum number of lists with an item for the item to count in the weights", low=1)
+    update: str = param(
+        "exponentiated",
+        "update rule of the weights: exponentiated gradient or additive gradient step",
+        choices=("exponentiated", "additive"),
+    )
+    rate: float = param(1.0, "learning rate (step size); 0 gives equal weights", low=0.0, high=1e3)
+    support: int = param(2, "minimum number of lists that contain an item for it to affect the weights", low=1)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return candidates + 1 - the weighted mean rank of every slot, and the weights of the agents."""

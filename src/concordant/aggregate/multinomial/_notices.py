@@ -38,8 +38,10 @@ def notices(
     if theta is not None:
         silent = tuple(agent for agent in corpus.prefs.agents or () if agent not in theta)
         if silent:
-            text = f"{len(silent):,} of {len(silent) + len(theta):,} agents have no strict preference"
-            warnings.append(Notice("no-preference", f"{text}, so they have no adherence: {named(silent)}", silent))
+            text = f"{len(silent):,} of {len(silent) + len(theta):,} agents rank no item above another"
+            warnings.append(
+                Notice("no-preference", f"{text}, so their adherence cannot be estimated: {named(silent)}", silent)
+            )
         outliers = tuple(agent for agent, value in theta.items() if value < OUTLIER)
         if outliers:
             text = f"{len(outliers)} of {len(theta)} agents hardly follow the consensus (theta below {OUTLIER:g})"

@@ -175,9 +175,9 @@ class _Answers:
     def __init__(self, prefs: Preferences, categories: Floats | None = None) -> None:
         if prefs.value is None or prefs.agent is None or prefs.agents is None:
             raise NeedError(
-                "dawid-skene needs the answers of agents: "
+                "dawid-skene needs the rating that each agent gave: "
                 + action("values", "build the preferences with from_ratings")
-                + ", and the agents with "
+                + ", and give the agents with "
                 + arg("agent")
                 + "."
             )
@@ -186,7 +186,10 @@ class _Answers:
         code = np.minimum(np.searchsorted(self.categories, value), len(self.categories) - 1)
         if (self.categories[code] != value).any():
             stranger = value[self.categories[code] != value][0]
-            raise InputError(f"The value {stranger:g} is not one of the categories of this model: remove it.")
+            raise InputError(
+                f"The value {stranger:g} is not one of the categories of this model: remove the ratings "
+                "with this value."
+            )
         if len(self.categories) > MAX_CATEGORIES:
             raise InputError(
                 f"The values take {len(self.categories):,} different levels, too many for categories: round "

@@ -89,7 +89,7 @@ class MPM(Method):
     adherence: bool = param(False, "estimate each agent's adherence to the consensus")
     adherence_prior: str = param(
         "auto",
-        "prior on adherence: strength chosen by marginal likelihood (auto), or none, the published setting",
+        "prior on adherence: strength chosen by marginal likelihood (auto), or no prior, as published (none)",
         choices=("auto", "none"),
     )
     normalise: bool = param(True, "rescale the adherence estimated by fit to [0, 1]")
@@ -111,7 +111,7 @@ class MPM(Method):
         """Return a copy with these fixed variances; other items get 1/2."""
         bad = next((item for item, value in variance.items() if not (np.isfinite(value) and value > 0)), None)
         if bad is not None:
-            raise InputError(f"The variance of {bad!r} is {variance[bad]!r}: give a positive number.")
+            raise InputError(f"The variance of {bad!r} must be a positive number, got {variance[bad]!r}.")
         return self.with_learnt(variance=dict(variance))
 
     def scores(self, prefs: Preferences) -> Outcome:

@@ -62,7 +62,10 @@ class MPMMixture(Method):
     most_components: int = param(5, "maximum number of components that BIC may choose", low=1, high=1000)
     starts: int = param(2, "number of poorly fitted agents tried as the start of a new component", low=1, high=1000)
     evidence: str = param(
-        "items", "number of independent preferences per agent: from its items or counts", choices=("items", "counts")
+        "items",
+        "number of independent preferences per agent: the number of ranked items minus one per ballot (items), or all "
+        "pairwise counts (counts)",
+        choices=("items", "counts"),
     )
     prior: float = param(0.1, "precision of the prior, relative to the evidence of a component", low=0.0)
 

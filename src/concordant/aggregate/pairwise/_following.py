@@ -62,8 +62,8 @@ def in_order(prefs: Preferences) -> Preferences:
         late = np.flatnonzero((np.diff(prefs.time) < 0) & (instance[1:] == instance[:-1]))
         if len(late):
             raise InputError(
-                f"Ballot {int(late[0]) + 2} is older than the one before it, but ratings follow the order of ballots: "
-                "sort them by time (" + arg("time") + " does)."
+                f"Ballot {int(late[0]) + 2} is older than the ballot before it, but ratings are updated in "
+                "ballot order: sort the ballots by time, or build the preferences with " + arg("time") + "."
             )
     return prefs
 

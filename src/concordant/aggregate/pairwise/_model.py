@@ -77,9 +77,11 @@ class ScoreModel(Method):
         choices=("total", "mean"),
     )
     counts: str = param(
-        "binary", "weight of a pair: 1, the difference of ranks or ratings, or that of log ranks", choices=COUNTS
+        "binary",
+        "weight of a pair: 1, the difference of ranks or ratings, or the difference of log ranks",
+        choices=COUNTS,
     )
-    normalise: bool = param(False, "divide differences by the ballot's largest rank or range of ratings")
+    normalise: bool = param(False, "divide differences by the ballot's largest rank or its range of ratings")
     missing: str = options.missing("ignore", choices=("ignore", "last", "last-free"))
     order_effect: bool = param(False, "estimate position bias (home advantage) of the item shown first")
     style_control: bool = options.style_control()
@@ -110,7 +112,7 @@ class ScoreModel(Method):
             table[str(item)] = {str(name): float(value) for name, value in named.items()}
         names = [list(row) for row in table.values()]
         if not names or any(row != names[0] for row in names) or not names[0]:
-            raise InputError("Covariates need the same numbers for every item: give one row of equal length per item.")
+            raise InputError("The items do not have the same covariates: give every item a row with the same columns.")
         if not all(np.isfinite(value) for row in table.values() for value in row.values()):
             raise InputError("A covariate is not a finite number: impute the value or drop the covariate.")
         return self.with_learnt(covariates=table)

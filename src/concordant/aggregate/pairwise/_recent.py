@@ -51,7 +51,7 @@ class OverTime(Method):
         """Return a copy that ranks every item, for comparisons with other rankings."""
         if self.since is not None:
             raise ParameterError(
-                arg("since", self.since) + " excludes items, but all items must be ranked here: remove it."
+                arg("since", self.since) + " excludes items, but all items must be ranked here: leave it out."
             )
         return replace(self, all_items=True).with_learnt(**self.learnt)
 
@@ -64,7 +64,9 @@ class OverTime(Method):
             keep = seen(prefs, played(prefs)) >= moment_of(prefs, self.since, "since")
             if not keep.any():
                 since = arg("since", shown=str(self.since))
-                raise InputError("No item played after " + since + ": use an earlier time, or remove it.")
+                raise InputError(
+                    "No item has a result since the time given by " + since + ": give an earlier time, or leave it out."
+                )
             return keep
         length = None if self.all_items or prefs.time is None else self.recent(prefs)
         return None if length is None else _is_recent(prefs, self.moments(prefs), length)

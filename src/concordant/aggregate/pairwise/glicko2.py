@@ -57,14 +57,14 @@ class Glicko2(Following):
     waives = {
         "anonymity": "ratings depend on the order of the periods",
         "weight_is_repetition": "without times, repeated ballots may span two periods, a weighted ballot only one",
-        "condorcet_consistency": "later games count more than earlier ones, and those against certain ratings "
-        "more than others",
+        "condorcet_consistency": "later games, and games against opponents with small deviations, count more",
     }
     aliases = {"glicko-2": {}}
 
     period: float | str = param(
         "auto",
-        "length of a rating period: a word, or a number of days, units of time or ballots",
+        "length of a rating period: a calendar unit (day, week, …), or a number: of days, of time units if times are "
+        "plain numbers, or of ballots if there are no times",
         low=1e-9,
         words=("auto", *CALENDAR),
     )

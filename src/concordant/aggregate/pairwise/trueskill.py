@@ -57,7 +57,7 @@ class Trueskill(Following):
     takes_teams = True
     errors_by_ballots = True
     waives = {
-        "anonymity": "beliefs depend on the order of the games",
+        "anonymity": "skill estimates depend on the order of the games",
         "neutrality": "of three tied items, the middle one on the ballot draws twice",
         "condorcet_consistency": "later games count less than earlier ones",
     }
@@ -67,7 +67,9 @@ class Trueskill(Following):
     beta: float = param(25.0 / 6, "standard deviation of a performance around the skill", low=1e-9)
     drift: float = param(25.0 / 300, "standard deviation of the change in skill before each game", low=0.0)
     draw: float = param(0.1, "probability of a draw between equal items", low=0.0, high=0.99)
-    ties: str = param("chain", "pairs that draw in a tie: neighbours on the ballot, or all", choices=("chain", "pairs"))
+    ties: str = param(
+        "chain", "pairs of tied items that count as draws: neighbours on the ballot, or all", choices=("chain", "pairs")
+    )
     score: str = param("mean", "rank by the mean or by mean - 3 sigma", choices=("mean", "conservative"))
     level: float = options.level()
 

@@ -90,7 +90,7 @@ class WindowedBradleyTerry(OverTime):
         score = snap_scores(prefs, windowed.last_known(ranking.score), TIE_OF_FITTED, min_scale=1.0)
         keep = self.kept(prefs)
         absent = (windowed.end_of_slot < windows.end.max(initial=-np.inf)) & (True if keep is None else keep)
-        text = "these items are not in the last window, so they keep the score of the last one they were in (0 if none)"
+        text = "these items are not in the last window, so they keep the score of their own last window (0 if none)"
         notices = [notice_on(prefs, "not-in-window", text, absent)] if absent.any() else []
         n = prefs.n_instances
         return Outcome(
@@ -121,11 +121,12 @@ class WindowedBradleyTerry(OverTime):
         if isinstance(self.window, str):
             if not prefs.is_dated:
                 raise ParameterError(
-                    arg("window", self.window) + " needs dates: give a number, in the unit of the times."
+                    arg("window", self.window)
+                    + " needs dates, but the times are plain numbers: give the length as a number, in the same unit."
                 )
             return DAYS[self.window]
         if self.window == 0:
-            raise ParameterError(arg("window", 0) + " is empty: give a positive number.")
+            raise ParameterError(arg("window", 0) + " is out of range: give a number above 0.")
         return self.window
 
     def _period(self, prefs: Preferences) -> str | float:

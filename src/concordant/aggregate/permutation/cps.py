@@ -76,7 +76,7 @@ class CPS(Method):
         if known is None:
             return np.ones(prefs.n_ballots), None
         if prefs.agents is None or prefs.agent is None:
-            raise NeedError(f"{self.name} weighs agents, but " + NEEDS["agents"] + ".")
+            raise NeedError(f"{self.name} weights agents, but " + NEEDS["agents"] + ".")
         usual = float(np.mean(list(known.values())))
         by_agent = {agent: float(known.get(agent, usual)) for agent in prefs.agents.labels}
         return np.array(list(by_agent.values()))[prefs.agent], by_agent

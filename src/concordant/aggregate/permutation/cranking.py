@@ -69,8 +69,8 @@ class Cranking(Method):
 
     matrices = 6
     waives = {
-        "condorcet_consistency": "a mean rank looks at all places, and agents count differently",
-        "instances_are_independent": "the dispersions of the agents come from all instances together",
+        "condorcet_consistency": "a mean rank depends on all positions, and agents have different weights",
+        "instances_are_independent": "the dispersions of the agents are estimated from all instances together",
     }
     aliases = {"cranking-mode": {"consensus": "mode"}}
     learns = {"theta": ByLabel(low=0, high=LARGEST_WEIGHT)}
@@ -82,7 +82,7 @@ class Cranking(Method):
         choices=("agent", "common"),
     )
     missing: str = options.missing(choices=("auto", "last", "ignore"))
-    prior: float = param(1.0, "strength of the prior towards a common dispersion, in lists", low=0.0)
+    prior: float = param(1.0, "strength of the prior towards a common dispersion, as a number of lists", low=0.0)
     instances: int = param(200, "maximum number of labelled instances to learn from", low=1)
     sweeps: int = param(200, "number of Gibbs sweeps, for instances of more than 8 candidates", low=4, high=1e6)
     seed: int | None = param(0, "seed of the random numbers", low=0)
@@ -130,7 +130,7 @@ class Cranking(Method):
         known = self.learnt.get("theta")
         if known is not None:
             if prefs.agents is None or prefs.agent is None:
-                raise NeedError(f"{self.name} weighs agents, but " + NEEDS["agents"] + ".")
+                raise NeedError(f"{self.name} weights agents, but " + NEEDS["agents"] + ".")
             usual = float(np.mean(list(known.values())))
             by_agent = {agent: float(known.get(agent, usual)) for agent in prefs.agents.labels}
             return np.array(list(by_agent.values()))[prefs.agent], by_agent
@@ -153,8 +153,8 @@ class Cranking(Method):
         chosen = np.flatnonzero(high > low)
         if not len(chosen):
             raise InputError(
-                "There is nothing to learn from: no instance has candidates with different labels. Check that "
-                "preferences and labels name instances and items alike."
+                "There is nothing to learn from: no instance has candidates with different labels. Check that the "
+                "preferences and the labels use the same names for instances and items."
             )
         if prefs.instances is None:
             return prefs, label

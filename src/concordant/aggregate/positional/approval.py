@@ -32,12 +32,12 @@ from concordant.types import Bools
 class Approval(AddsVotes):
     """Weight of the ballots that approve of the item."""
 
-    silence = "they are not approved of"
+    silence = "they are not approved"
     unmentioned = "last"
     waives = {"condorcet_consistency": "it ignores the order among approved items"}
 
     cutoff: float | None = param(
-        None, "lowest approved rating, or last approved rank; none: approve above the ballot's last tier"
+        None, "lowest approved rating, or last approved rank; none: all items above the ballot's last tier are approved"
     )
 
     def votes(self, prefs: Preferences) -> Bools:

@@ -22,7 +22,7 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.types import Floats
 
-CUTOFF = "lowest rating, or last rank, that is a vote for; none: a vote for every ranked item"
+CUTOFF = "lowest rating, or last rank, that counts as a yes vote (approval); none: every ranked item gets a yes vote"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -46,7 +46,7 @@ class Labelled:
         if not is_labelled.any():
             raise InputError(
                 "There is nothing to learn from: no candidate has a label. Check that preferences and labels "
-                "use the same names of instances and items."
+                "use the same names for instances and items."
             )
         if not is_labelled.all():
             assert prefs.instances is not None
@@ -81,7 +81,9 @@ class Labelled:
         n = self.prefs.n_instances
         if n < 2:
             raise InputError(
-                "There is only one labelled instance: give " + arg("validation", shown="(prefs, labels)") + ", or none."
+                "There is only one labelled instance, so none can be held out for validation: give "
+                + arg("validation", shown="(prefs, labels)")
+                + ", or train without validation."
             )
         drawn = np.random.default_rng(seed).permutation(n)
         count = min(max(1, round(share * n)), n - 1)

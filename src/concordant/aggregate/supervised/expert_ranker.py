@@ -81,10 +81,10 @@ class ExpertRanker(SupervisedMethod):
     methods: str = fusion.methods_param()
     learner: str = param("lambdarank", "name of the learner")
     settings: str = param("", 'parameters of the learner, like "trees=500,leaves=8"')
-    target: str = param("ndcg", "lambdarank: metric whose change weights the pairs", choices=("ndcg", "err", "ap"))
+    target: str = param("ndcg", "metric whose change weights the pairs (lambdarank)", choices=("ndcg", "err", "ap"))
     metric: str = param("ndcg@10", "metric monitored on the validation queries")
-    passes: int = param(200, "lambdarank: number of passes over the training queries", low=1)
-    learning_rate: float = param(0.01, "lambdarank: learning rate", low=0.0)
+    passes: int = param(200, "number of passes over the training queries (lambdarank)", low=1)
+    learning_rate: float = param(0.01, "learning rate (lambdarank)", low=0.0)
 
     # ---- learning ----
     def fit(self, prefs: Preferences, labels: Labels, *, validation: Validation = None, ranker: object = None) -> Self:
@@ -336,14 +336,15 @@ def _parsed_settings(text: str, declared: Mapping[str, Any]) -> dict[str, Any]:
         if not equals or name not in declared:
             raise ParameterError(
                 arg("settings", text)
-                + f" names no parameter of the learner in {setting!r}: write name=value of {', '.join(declared)}."
+                + f" contains {setting!r}, which sets no parameter of the learner: write name=value, where "
+                f"name is one of {', '.join(declared)}."
             )
         kind = declared[name].kind
         try:
             settings[name] = value if kind is str or value in declared[name].words else _READ[kind](value)
         except (KeyError, ValueError):
             raise InputError(
-                arg("settings", text) + f": {value!r} is not a value of {name}: give {kind.__name__}."
+                arg("settings", text) + f": {name} must be of type {kind.__name__}, got {value!r}."
             ) from None
         declared[name].check(settings[name])
     return settings

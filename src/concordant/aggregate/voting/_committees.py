@@ -86,7 +86,7 @@ class CommitteeRule(Method):
     title: ClassVar[str]
     principle: ClassVar[str]
     """A sentence on how seats are allocated."""
-    silence = "they are not approved of"
+    silence = "they are not approved"
     unmentioned = "last"
     waives = {
         "neutrality": "ties in approvals and Borda points go to the first in the list of candidates",
@@ -97,7 +97,7 @@ class CommitteeRule(Method):
 
     seats: int = param(1, "number of candidates to elect", low=1)
     cutoff: float | None = param(
-        None, "lowest approved rating, or last approved rank; none: approve above the ballot's last tier"
+        None, "lowest approved rating, or last approved rank; none: all items above the ballot's last tier are approved"
     )
     result: str = param(
         "ranking",

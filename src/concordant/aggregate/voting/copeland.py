@@ -40,7 +40,10 @@ class Copeland(Method):
 
     ties: float = param(0.5, "points for a tie with an opponent", low=0.0, high=1.0)
     missing: str = options.missing()
-    counts: str = options.counts("binary", "strength of a ballot's preference: who wins, or by how much")
+    counts: str = options.counts(
+        "binary",
+        "weight of a ballot's preference: 1, the difference of ranks or ratings, or the difference of log ranks",
+    )
 
     def scores(self, prefs: Preferences) -> Floats:
         """Return the points of every slot."""

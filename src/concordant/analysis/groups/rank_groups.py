@@ -224,7 +224,7 @@ def grouped_preferences(request: Request, by: By) -> Preferences:
     """Return the preferences of a request with the groups as their instances."""
     if request.has_columns:
         if not isinstance(by, (str, int)):
-            raise InputError("Name the column of groups: " + arg("by", "language") + ", for example.")
+            raise InputError("No column of groups was given: name one, for example " + arg("by", "language") + ".")
         return _checked(replace(request, reading={**request.reading, "by": by}, min_ballots=None).read())
     prefs: Preferences = replace(request, min_ballots=None).read()
     if by is None or (isinstance(by, str) and by == "instance"):
@@ -240,7 +240,7 @@ def grouped_preferences(request: Request, by: By) -> Preferences:
     if prefs.n_instances > 1:
         raise InputError(
             f"These preferences have {prefs.n_instances:,} instances, but groups are compared within one"
-            + action("select_one", ": take one with select(instances=…)")
+            + action("select_one", ": select one with select(instances=…)")
             + "."
         )
     if isinstance(by, (str, int)):
@@ -273,7 +273,9 @@ def _labels(prefs: Preferences, by: Iterable[object] | Mapping[Any, object]) -> 
         return [of_agent[k] for k in prefs.agent.tolist()]
     listed = list(by)
     if len(listed) != prefs.n_ballots:
-        raise InputError(arg("by") + f" has {len(listed):,} groups for {prefs.n_ballots:,} ballots: give one for each.")
+        raise InputError(
+            arg("by") + f" has {len(listed):,} groups for {prefs.n_ballots:,} ballots: give one per ballot."
+        )
     return listed
 
 
@@ -324,6 +326,6 @@ def _check(alpha: float, test: str, permutations: int | None) -> None:
     if not 0 < alpha < 1:
         raise ParameterError(arg("alpha", alpha) + " is out of range: give a number between 0 and 1.")
     if test not in TESTS:
-        raise ParameterError(arg("test", test) + f" is not a choice: use one of {', '.join(TESTS)}.")
+        raise ParameterError(arg("test", test) + f" is not valid: use one of {', '.join(TESTS)}.")
     if permutations is not None and permutations < 1:
         raise ParameterError(arg("permutations", permutations) + " is out of range: give a whole number of at least 1.")

@@ -63,7 +63,9 @@ def features_of_table(table: InputTable, options: Options) -> Features:
     plan = plan_columns(table, options, FEATURES)
     X, kept, words = _matrix(table, plan.places, options)
     if not kept:
-        raise table.error(-1, f"no column contains numeric features (columns: {listed(table.columns)}).")
+        raise table.error(
+            -1, f"no column contains numeric features (columns: {listed(table.columns)}): add at least one."
+        )
     if options.n_features is not None and len(kept) != options.n_features:
         raise table.error(
             -1, f"it has {len(kept)} features, not {options.n_features}: name the columns with " + arg("features") + "."

@@ -123,7 +123,7 @@ def read_features(sources: Sequence[Source], options: Options) -> Features:
         bad_row = int(row[np.argmax(rows.index)])
         raise rows.lines.error(
             bad_row,
-            f"feature {width - 1 + base} is beyond the {n_features} that are expected"
+            f"feature {width - 1 + base} exceeds the expected number of features ({n_features})"
             + clause(": raise ", arg("n_features"))
             + ".",
         )
@@ -180,9 +180,7 @@ def _sizes(path: str, data_source: Source) -> Int64s:
         for line, text in source.lines():
             if text.strip():
                 if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
-                    raise source.error(
-                        "the size of a query must be a whole number, one per line: correct the line.", line
-                    )
+                    raise source.error("the line must contain the size of one query, a whole number.", line)
                 sizes.append(int(text))
         return np.array(sizes, np.int64)
 
@@ -233,7 +231,7 @@ class _Letor(RowScreen):
         for k, (source, size) in enumerate(zip(self.lines.sources, sizes, strict=True)):
             if size is not None and size.sum() != (file == k).sum():
                 raise source.error(
-                    f"the query sizes next to it add up to {int(size.sum()):,}, but the file has "
+                    f"the sizes in its query file add up to {int(size.sum()):,}, but the file has "
                     f"{int((file == k).sum()):,} "
                     "rows: check that the two files belong together."
                 )

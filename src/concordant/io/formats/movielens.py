@@ -47,5 +47,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     delimiter = "::" if b"::" in first else "\t"
     width = len(first.rstrip(b"\r").split(delimiter.encode()))
     if not 3 <= width <= 4:
-        raise sources[0].error("a MovieLens line is 'user, movie, rating' with an optional time: check the file.", 1)
+        raise sources[0].error(
+            "a MovieLens line has the fields user, movie, rating and optionally time: check the file.", 1
+        )
     return read_as(sources, options, Dialect(delimiter, False, COLUMNS[:width]), ROLES)

@@ -156,7 +156,9 @@ class _File(RowScreen):
         for k, line in enumerate(lines[1 : n + 1], 2):
             number, comma, name = line.partition(b",")
             if not comma or not number.strip().isdigit():
-                raise self.source.error("the line does not name an alternative as 'number,name': correct it.", k)
+                raise self.source.error(
+                    "the line must give the number and the name of an alternative, as in '1,Smith'.", k
+                )
             head.append(b"# ALTERNATIVE NAME %s: %s" % (number.strip(), name.strip()))
         if self.source.ending.removeprefix(".") not in TYPES:
             head.append(b"# DATA TYPE: toi")
@@ -178,7 +180,9 @@ class _File(RowScreen):
         if declared is not None and declared > len(self.number):
             return self._with_unnamed(declared)
         if not self.summary.is_numbered and len(np.unique(self.number)) != len(self.number):
-            raise self.source.error("the header gives two alternatives the same number: correct it.")
+            raise self.source.error(
+                "two alternatives in the header have the same number: give each a different number."
+            )
         if self.summary.is_named:
             return Vocabulary.lazy(len(self.number), partial(_spelled, self.data, self._spans))
         return self._distinct(_spelled(self.data, self._spans))
@@ -187,7 +191,9 @@ class _File(RowScreen):
         """Name alternatives by their number if the header counts but does not name them."""
         if declared > MAX_UNNAMED:
             raise self.source.error(
-                f"the header counts {declared:,} alternatives and names {len(self.number):,}: name them, or correct it."
+                f"the header declares {declared:,} alternatives but names only {len(self.number):,}: name "
+                "the others, or "
+                "change NUMBER ALTERNATIVES."
             )
         names = _spelled(self.data, self._spans)
         taken = set(self.number.tolist())
@@ -276,7 +282,9 @@ class _File(RowScreen):
         parts["weight"] = self.count_of_order
         voters = self.summary.voters
         if voters == MAX_VOTERS:
-            raise self.source.error("the orders count more than 2^63 voters: correct the numbers before the colons.")
+            raise self.source.error(
+                "the orders have more than 2^63 voters in total: check the numbers before the colons."
+            )
         if self._reasons:
             keep = np.repeat(self.good, np.diff(self.ptr))
             ptr = np.concatenate([[0], np.cumsum(np.diff(self.ptr)[self.good])])
@@ -284,7 +292,7 @@ class _File(RowScreen):
             voters = int(parts["weight"].sum())
         declared = self._declared("number voters")
         if declared is not None and declared != voters:
-            self._disagree(f"the header counts {declared:,} voters, but the orders count {voters:,}")
+            self._disagree(f"the header declares {declared:,} voters, but the orders have {voters:,} in total")
         meta = self._meta(items)
         if self.type == "cat":
             self._name_categories(parts, meta)
@@ -346,7 +354,7 @@ class _File(RowScreen):
         listed = [named[k] for k in sorted(named)]
         listed += [f"category {k}" for k in range(len(listed) + 1, self.summary.max_tiers + 1)]
         if len(set(listed)) != len(listed):
-            raise self.source.error("two categories have the same name: correct the header.")
+            raise self.source.error("two categories in the header have the same name: rename one of them.")
         return listed
 
 
@@ -419,10 +427,10 @@ def _edges(file: _File) -> Preferences:
         try:
             first, second, weight = int(fields[0]), int(fields[1]), float(fields[2])
         except (ValueError, IndexError):
-            raise file.source.error("the line is not 'vertex, vertex, weight': correct it.", line) from None
+            raise file.source.error("the line must have the form 'vertex, vertex, weight'.", line) from None
         if first not in code_of or second not in code_of or len(fields) != 3 or bad_numbers(weight):
             raise file.source.error(
-                "the edge has a vertex that the header does not name, or a weight out of range: correct it.", line
+                "the edge is invalid: both vertices must be in the header, and the weight must be in range.", line
             )
         rows.append((code_of[first], code_of[second], weight))
         lines.append(line)

@@ -70,7 +70,9 @@ def _orders(source: Source, options: Options) -> Preferences:
             size = int(fields[0])
             if size > MAX_ITEMS:
                 raise source.error(
-                    f"the header gives {size:,} items, more than {MAX_ITEMS:,}: correct the number.", line
+                    f"the header declares {size:,} items, but the limit is {MAX_ITEMS:,}: check that this is "
+                    "the right file.",
+                    line,
                 )
             continue
         respondent = str(position + (size is None))
@@ -81,7 +83,9 @@ def _orders(source: Source, options: Options) -> Preferences:
         if len(set(order)) < len(order):
             bad.setdefault("an item occurs twice in the order", []).append(line)
         elif size is not None and max(order) >= size:
-            what = f"the header gives {size} items, numbered from 0, but the order contains a number outside this range"
+            what = (
+                f"the header declares {size} items, numbered from 0, but the order contains a number outside this range"
+            )
             bad.setdefault(what, []).append(line)
         else:
             orders.append(order)

@@ -167,7 +167,7 @@ def _file_names(sources: Sequence[Source]) -> list[str]:
         return stems
     names = [source.name for source in sources]
     if len(set(names)) != len(names):
-        raise InputError(f"The file {names[0]} is given twice: name each run once.")
+        raise InputError(f"The file {names[0]} is given twice: give each run only once.")
     shared = os.path.commonpath([os.path.dirname(os.path.abspath(name)) for name in names])
     return [os.path.relpath(name, shared) for name in names]
 
@@ -225,7 +225,7 @@ def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str
     ballot, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
     if not has_one_ballot_each(prefs):
         raise InputError(
-            "A run has one ballot per agent and instance, but there are more: name the agents, or write csv."
+            "A run has one ballot per agent and instance, but here some have several: name the agents, or write csv."
         )
     if (prefs.weight != 1).any():
         raise InputError(

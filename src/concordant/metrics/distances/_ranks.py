@@ -39,7 +39,9 @@ def floats(values: ArrayLike | tuple[ArrayLike, ...], name: str) -> Floats:
     try:
         return np.asarray(values, np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"{name} holds something that is not a number: give an array of numbers.") from None
+        raise InputError(
+            f"{name} must be an array of numbers: it contains another value, or rows of different lengths."
+        ) from None
 
 
 def vector(values: ArrayLike, name: str) -> Floats:
@@ -63,7 +65,8 @@ def two(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
     first, second = vector(reference, "reference"), vector(ranks, "ranks")
     if len(first) != len(second):
         raise InputError(
-            f"The rankings have {len(first)} and {len(second)} items: rank the same items, NaN if unranked."
+            f"The rankings have {len(first)} and {len(second)} items: give both the same items, with NaN for "
+            "unranked ones."
         )
     if not len(first):
         raise InputError("The rankings are empty: rank at least one item.")

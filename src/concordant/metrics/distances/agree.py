@@ -40,18 +40,22 @@ def agree(preferences: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike], ranks
         before, after = (np.asarray(side, np.int64) for side in preferences[:2])
         amount = vector(preferences[2], "preferences")
         if not (before.shape == after.shape == amount.shape):
-            raise InputError("The arrays i, j and f of the preferences differ in length: give one of each per pair.")
+            raise InputError(
+                "The arrays i, j and f of the preferences differ in length: give one value of each per pair."
+            )
         if len(before) and (min(before.min(), after.min()) < 0 or max(before.max(), after.max()) >= len(rank)):
-            raise InputError(f"A preference names an item outside 0..{len(rank) - 1}: check i and j.")
+            raise InputError(f"An item number in i or j is outside 0..{len(rank) - 1}: give positions in the ranking.")
         kept = rank[before] < rank[after]
     else:
         amount = floats(preferences, "preferences")
         if amount.shape != (len(rank), len(rank)):
-            raise InputError(f"The preferences have shape {amount.shape}: give {len(rank)} x {len(rank)}, as items.")
+            raise InputError(
+                f"The preferences must have shape {(len(rank), len(rank))} (items x items), got {amount.shape}."
+            )
         kept = rank[:, None] < rank
     amounts = amount[kept]
     if not np.isfinite(amounts).all():
-        raise InputError("A preference is NaN or infinite: give finite numbers, 0 where nothing is preferred.")
+        raise InputError("A preference is NaN or infinite: give finite numbers, 0 for no preference.")
     return float(amounts.sum())
 
 

@@ -39,7 +39,7 @@ def footrule(reference: ArrayLike, ranks: ArrayLike, *, missing: str = "ignore")
     4.0
     """
     if missing not in ("ignore", "last"):
-        raise ParameterError(arg("missing", missing) + " is not a choice of footrule: use 'ignore' or 'last'.")
+        raise ParameterError(arg("missing", missing) + " is not valid for footrule: use 'ignore' or 'last'.")
     first, second = common(reference, ranks) if missing == "ignore" else two(reference, ranks)
     return float(np.abs(positions(first) - positions(second)).sum())
 

@@ -34,7 +34,7 @@ def position_error(truth: ArrayLike, predicted: ArrayLike) -> float:
     known_to_either = ~(np.isnan(true_rank) & np.isnan(predicted_rank))
     true_rank, predicted_rank = true_rank[known_to_either], predicted_rank[known_to_either]
     if np.isnan(true_rank).all():
-        raise InputError("The true ranking ranks nothing: give at least one true rank.")
+        raise InputError("The true ranking ranks no item: give at least one true rank.")
     best = true_rank == np.nanmin(true_rank)
     return float(positions(predicted_rank)[best].min() - 1)
 

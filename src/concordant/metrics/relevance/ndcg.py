@@ -26,10 +26,12 @@ class NDCG(CutMetric):
     explicit = ("gain",)
     discount: str = param(
         "log2",
-        "log2(i+1) at rank i, or as in the LETOR script: 0 if there are too few documents",
+        "discount: log2(i+1) at rank i, or as in the LETOR script, which gives 0 to queries with too few documents",
         choices=("log2", "letor"),
     )
-    gain: str = param("exponential", "2^label - 1, or the label itself", choices=("exponential", "linear"))
+    gain: str = param(
+        "exponential", "gain function: 2^label - 1, or the label itself", choices=("exponential", "linear")
+    )
 
     def row(self, largest_label: float) -> list[float]:
         """Return the metric in the form that the kernels take."""

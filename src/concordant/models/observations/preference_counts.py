@@ -32,7 +32,7 @@ def levels(prefs: Preferences, counts: str) -> Floats:
         rank = prefs.value if prefs.value is not None and prefs.scale == "rank" else views.positions(prefs)
         if len(rank) and rank.min() <= 0:
             raise InputError(
-                f"A rank is {rank.min():g}, which has no logarithm: ranks start at 1, or use "
+                f"The rank {rank.min():g} has no logarithm: number the ranks from 1, or use "
                 + arg("counts", "difference")
                 + "."
             )

@@ -241,7 +241,9 @@ class Matrix(Large):
             self.factor = factor_of(hessian)
             if self.factor is not None:
                 return self.factor
-        raise InputError("These comparisons cannot be fitted: use a prior, or a stronger one.")
+        raise InputError(
+            "The model cannot be fitted to these comparisons (its Hessian is singular): use a prior, or a stronger one."
+        )
 
     def inverse(self, columns: Floats) -> Floats:
         """Return the inverse of the negative Hessian times columns."""

@@ -143,7 +143,7 @@ def test_what_is_no_ranking_is_refused_with_a_reason() -> None:
         LabelRanker().fit(X, ranks[:-1])
     with pytest.raises(InputError, match="infinity"):
         LabelRanker().fit(X, np.where(ranks == 3, np.inf, ranks))
-    with pytest.raises(InputError, match="ranks no label"):
+    with pytest.raises(InputError, match="contains no ranks"):
         LabelRanker().fit(X, np.full_like(ranks, np.nan))
     with pytest.raises(InputError, match="numbers"):
         LabelRanker().fit(X, [["a", "b", "c"]] * 10)
@@ -151,5 +151,5 @@ def test_what_is_no_ranking_is_refused_with_a_reason() -> None:
         LabelRanker().fit(X, Preferences.from_rankings([["a", "b"]]))
     with pytest.raises(InputError, match="labels, but the model was fitted to 3"):
         LabelRanker().fit(X, ranks).score(X, ranks[:, :2])
-    with pytest.raises(NeedError, match="takes no weights"):
+    with pytest.raises(NeedError, match="does not support weights"):
         LabelRanker(scoring="pairwise", classifier=KNeighborsClassifier()).fit(X, ranks, sample_weight=np.ones(10))

@@ -223,7 +223,7 @@ def test_strangers_are_left_out_and_named(model: Any) -> None:
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"learner": "lambdarank", "settings": "leaves=3"}, "names no parameter"),
+        ({"learner": "lambdarank", "settings": "leaves=3"}, "sets no parameter"),
         ({"learner": "lambdarank", "settings": "max_iter=many"}, "max_iter must be of type int"),
         ({"learner": "lambdarank", "settings": "max_iter=0"}, "out of range"),
         ({"learner": "no-such-ranker"}, "There is no learner"),

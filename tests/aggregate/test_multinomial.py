@@ -307,7 +307,7 @@ def test_pairwise_probabilities_come_out():
 
 def test_questions_about_many_instances_name_one(corpus_of_ranks):
     model = cc.rank(corpus_of_ranks, "mpm").model
-    with pytest.raises(cc.InputError, match="say which"):
+    with pytest.raises(cc.InputError, match="name one with"):
         model.p_beats("d0", "d1")
     assert model.matrix("q1").shape == (7, 7) or len(model.matrix("q1")) > 1
     with pytest.raises(cc.InputError, match="not a candidate"):

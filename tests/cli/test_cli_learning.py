@@ -154,7 +154,7 @@ def test_the_learning_curve_is_drawn(run: Run, tmp_path: Path) -> None:
         assert picture.read_bytes().startswith(b"<?xml")
     code, _, err = run("train", LETOR / "train.txt", "--method", "ordinal-ranker", "--bag", "2", "--plot", picture)
     assert code == 1
-    assert "keeps no learning curve" in err
+    assert "has no learning curve" in err
 
 
 def test_a_curve_shows_what_there_is(tmp_path: Path) -> None:

@@ -232,7 +232,7 @@ def test_a_duel_stays_a_duel_through_every_change(tmp_path: Path) -> None:
 def test_pairs_have_two_items_each() -> None:
     with pytest.raises(cc.InputError, match="two items each"):
         cc.Preferences(["a", "b", "c"], [0, 3], [0, 1, 2], [0, 1, 2], form="pairs")
-    with pytest.raises(cc.InputError, match="is not a form"):
+    with pytest.raises(cc.InputError, match="is not a valid form"):
         cc.Preferences(["a", "b"], [0, 2], [0, 1], [0, 1], form="duels")
 
 

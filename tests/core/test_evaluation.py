@@ -96,7 +96,7 @@ def test_several_systems_are_compared_on_the_instances_they_share() -> None:
     shared = on_shared_instances({"one": one, "two": two})
     assert [result.instances.labels for result in shared.values() if result.instances] == [["q2"], ["q2"]]
     assert [result["mrr"] for result in shared.values()] == [1.0, 0.0]
-    with pytest.raises(cc.InputError, match="share no judged instance"):
+    with pytest.raises(cc.InputError, match="no judged instance in common"):
         on_shared_instances({"one": one.over(["q1"]), "two": two})
 
 

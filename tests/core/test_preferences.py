@@ -79,8 +79,8 @@ def test_slots_follow_first_appearance_inside_each_instance(backend: str) -> Non
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: cc.Preferences.from_rankings([["a", "b", "a"]]), "Ballot 1 names 'a' twice"),
-        (lambda: cc.Preferences.from_pairs(["a"], ["a"]), "names 'a' twice"),
+        (lambda: cc.Preferences.from_rankings([["a", "b", "a"]]), "Ballot 1 contains 'a' twice"),
+        (lambda: cc.Preferences.from_pairs(["a"], ["a"]), "contains 'a' twice"),
         (lambda: cc.Preferences.from_rankings([["a"]], weight=[-1]), "weight in row 1 is -1"),
         (lambda: cc.Preferences.from_rankings([["a"]], weight=[np.nan]), "weight in row 1 is nan"),
         (lambda: cc.Preferences.from_rankings([["a"]], weight=[np.inf]), "weight in row 1 is inf"),
@@ -92,11 +92,11 @@ def test_slots_follow_first_appearance_inside_each_instance(backend: str) -> Non
         (lambda: cc.Preferences.from_pairs(["a"], ["b", "c"]), "same length"),
         (lambda: cc.Preferences.from_pairs(["a"], ["b"], tie=[3]), "true/false"),
         (lambda: cc.Preferences.from_ratings(["u"], ["x"], [np.nan]), "rating in row 1"),
-        (lambda: cc.Preferences.from_ratings(["u", "u"], ["x", "x"], [1, 2]), "names 'x' twice"),
+        (lambda: cc.Preferences.from_ratings(["u", "u"], ["x", "x"], [1, 2]), "contains 'x' twice"),
         (lambda: cc.Preferences.from_rank_matrix([1, 2]), "two dimensions"),
-        (lambda: cc.Preferences.from_rank_matrix([[1], [2]], items=["x", "x"]), "not distinct"),
+        (lambda: cc.Preferences.from_rank_matrix([[1], [2]], items=["x", "x"]), "not unique"),
         (lambda: cc.Preferences(["a", "a"], [0], [], []), "lists a label twice"),
-        (lambda: cc.Preferences(["a"], [0, 1], [3], [0]), "code lies outside"),
+        (lambda: cc.Preferences(["a"], [0, 1], [3], [0]), "code is outside"),
         (lambda: cc.Preferences(["a"], [0, 2], [0], [0]), "must increase from 0"),
     ],
 )
@@ -220,7 +220,7 @@ def test_nobody_can_write_into_preferences() -> None:
 def test_nobody_can_set_attributes_of_preferences_and_labels() -> None:
     prefs, labels = cc.Preferences.from_rankings([["a", "b"]]), cc.Labels(None, ["a"], [1])
     for frozen, name in ((prefs, "weight"), (prefs, "notes"), (prefs, "_slots"), (labels, "label")):
-        with pytest.raises(AttributeError, match="cannot be changed"):
+        with pytest.raises(AttributeError, match="is immutable"):
             setattr(frozen, name, np.ones(1))
     with pytest.raises(AttributeError, match=r"use replace\(…\)"):
         del prefs.weight

@@ -109,7 +109,7 @@ def test_fusing_lists_equals_ranking_them() -> None:
     [
         ([], "nothing to fuse"),
         ([[]], "nothing to fuse"),
-        ([["a", "a"]], "List 1 names 'a' twice"),
+        ([["a", "a"]], "List 1 contains 'a' twice"),
         (["ab"], "List 1"),
     ],
 )

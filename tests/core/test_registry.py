@@ -79,7 +79,7 @@ def test_parameters_are_declared_once() -> None:
         ({"depth": True}, "a whole number"),
         ({"share": -1.0}, "of at least 0"),
         ({"share": float("nan")}, "out of range"),
-        ({"kind": "c"}, "not a choice"),
+        ({"kind": "c"}, "is not valid"),
         ({"loud": 1}, "True or False"),
     ],
 )

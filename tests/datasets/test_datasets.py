@@ -173,7 +173,7 @@ def test_unknown_names_and_parts_are_refused(tmp_path: Path) -> None:
         datasets.load("lightgbm-lambdarank", tmp_path, part="dev")
     with pytest.raises(InputError, match="has only one part"):
         datasets.load("ml-100k", tmp_path, part="x")
-    with pytest.raises(InputError, match="comes without labels"):
+    with pytest.raises(InputError, match="has no labels"):
         datasets.load_labels("gifgif", tmp_path)
 
 

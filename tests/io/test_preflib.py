@@ -171,7 +171,7 @@ def test_edges_are_ratings_of_vertices_by_vertices(make: MakeFile) -> None:
     assert prefs.value.tolist() == [2.0, 0.5, 1.0]
     for bad, said in (
         ("1, 9, 1", "both vertices must be in the header"),
-        ("1, 2", "is not 'vertex"),
+        ("1, 2", "must have the form 'vertex"),
         ("1, 2, 7", "already occurs"),
     ):
         with pytest.raises(FormatError, match=rf"line 10: .*{said}"):
@@ -331,7 +331,7 @@ def test_what_preflib_cannot_say_is_refused(tmp_path: Path) -> None:
     split = cc.Preferences.from_rankings([["a\nb", "c"]])
     open_ended = cc.Preferences(["a", "b", "c"], [0, 3], [0, 1, 2], [0, 1, 1], open=[True])
     for prefs, kind, said in (
-        (tied, "soi", "a soi file holds orders without ties"),
+        (tied, "soi", "a soi file can only contain orders without ties"),
         (short, "soc", "use the file ending .soi"),
         (several, "soc", "one election"),
         (half, "soc", "not whole numbers"),

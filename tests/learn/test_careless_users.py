@@ -50,13 +50,13 @@ class TestQueries:
         ],
     )
     def test_missing_ones_are_refused_whatever_their_type(self, qid: Any) -> None:
-        with pytest.raises(InputError, match="qid holds missing values"):
+        with pytest.raises(InputError, match="qid contains missing values"):
             RankNet().fit(X, Y, qid=qid)
 
     def test_what_pandas_calls_missing_is_missing(self) -> None:
         pandas = pytest.importorskip("pandas")
         qid = pandas.array([None if q > 3 else str(q) for q in QID], dtype="string")
-        with pytest.raises(InputError, match="qid holds missing values"):
+        with pytest.raises(InputError, match="qid contains missing values"):
             RankNet().fit(X, Y, qid=qid)
 
     def test_names_and_numbers_may_be_mixed(self) -> None:
@@ -78,7 +78,7 @@ class TestQueries:
 class TestLabels:
     @pytest.mark.parametrize("y", [Y + 1j, np.arange(40).astype("datetime64[D]"), ["good", "bad"] * 20])
     def test_only_numbers_are_labels(self, y: Any) -> None:
-        with pytest.raises(InputError, match="y must hold numbers"):
+        with pytest.raises(InputError, match="y must contain numbers"):
             RankNet().fit(X, y, qid=QID)
 
     @pytest.mark.parametrize(
@@ -110,15 +110,15 @@ class TestPairs:
         [
             ({"pairs": []}, "pairs is empty"),
             ({"pairs": np.zeros((0, 2))}, "pairs is empty"),
-            ({"pairs": [[0, -1]]}, "names row -1"),
-            ({"pairs": [[0, 99]]}, "names row 99"),
+            ({"pairs": [[0, -1]]}, "rows of X.* got -1"),
+            ({"pairs": [[0, 99]]}, "rows of X.* got 99"),
             ({"pairs": [[0.0, 1.0]]}, "whole numbers"),
             ({"pairs": [[0, 1], [2]]}, "differ in length"),
-            ({"pairs": PAIRS, "tied": [True, False]}, "each of the 3 pairs"),
-            ({"pairs": PAIRS, "tied": ["no"] * 3}, "True or False"),
+            ({"pairs": PAIRS, "tied": [True, False]}, "one boolean per pair"),
+            ({"pairs": PAIRS, "tied": ["no"] * 3}, "one boolean per pair"),
             ({"pairs": PAIRS, "tied": [True] * 3}, "nothing to learn"),
             ({"pairs": PAIRS, "sample_weight": [0, 0, 0]}, "nothing to learn"),
-            ({"pairs": PAIRS, "sample_weight": ["a", "b", "c"]}, "must hold numbers"),
+            ({"pairs": PAIRS, "sample_weight": ["a", "b", "c"]}, "must contain only numbers"),
             ({"pairs": PAIRS, "y": Y}, "labels or pairs"),
             ({"y": Y, "qid": QID, "tied": [True] * 40}, "without pairs"),
         ],

@@ -139,17 +139,17 @@ def test_tau_of_every_row_is_scipys() -> None:
 
 def test_what_is_no_ranking_is_refused_with_a_reason() -> None:
     X, ranks = ranked(12, n=10, k=3)
-    with pytest.raises(InputError, match="y has shape"):
+    with pytest.raises(InputError, match="got shape"):
         LabelRanker().fit(X, ranks[:-1])
     with pytest.raises(InputError, match="infinity"):
         LabelRanker().fit(X, np.where(ranks == 3, np.inf, ranks))
-    with pytest.raises(InputError, match="ranks no label"):
+    with pytest.raises(InputError, match="contains no ranks"):
         LabelRanker().fit(X, np.full_like(ranks, np.nan))
     with pytest.raises(InputError, match="numbers"):
         LabelRanker().fit(X, [["a", "b", "c"]] * 10)
     with pytest.raises(InputError, match="one ballot per row"):
         LabelRanker().fit(X, Preferences.from_rankings([["a", "b"]]))
-    with pytest.raises(InputError, match="labels, but 3 were learnt"):
+    with pytest.raises(InputError, match="labels, but the model was fitted to 3"):
         LabelRanker().fit(X, ranks).score(X, ranks[:, :2])
-    with pytest.raises(NeedError, match="takes no weights"):
+    with pytest.raises(NeedError, match="does not support weights"):
         LabelRanker(scoring="pairwise", classifier=KNeighborsClassifier()).fit(X, ranks, sample_weight=np.ones(10))

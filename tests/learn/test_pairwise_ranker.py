@@ -171,7 +171,7 @@ def test_fewer_pairs_still_teach() -> None:
 
 def test_what_cannot_be_done_is_refused_with_a_reason() -> None:
     X, y, qid = graded(10)
-    with pytest.raises(NeedError, match="takes no weights"):
+    with pytest.raises(NeedError, match="does not support weights"):
         PairwiseRanker(KNeighborsClassifier()).fit(X, y, qid=qid, sample_weight=np.ones(len(y)))
     model = PairwiseRanker().fit(X, y, qid=qid)
     with pytest.raises(InputError, match="from 0 to"):

@@ -198,11 +198,11 @@ def described(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("description", "reason"),
     [
-        (described(name="os"), "no estimator 'os'"),
-        (described(name="_base"), "no estimator '_base'"),
-        (described(name="../rank_net"), "no estimator"),
-        (described(library="scikit-learn", name="RandomForestClassifier"), "no estimator 'RandomForestClassifier'"),
-        (described(library="subprocess", name="Popen"), "no estimator 'Popen'"),
+        (described(name="os"), "the estimator 'os'"),
+        (described(name="_base"), "the estimator '_base'"),
+        (described(name="../rank_net"), "is not one that can be loaded"),
+        (described(library="scikit-learn", name="RandomForestClassifier"), "the estimator 'RandomForestClassifier'"),
+        (described(library="subprocess", name="Popen"), "the estimator 'Popen'"),
         (described(params={"colour": 1}), "no parameter 'colour'"),
         (described(params={"alpha": -1.0}), "out of range"),
         (described(params={"alpha": {"kind": "eval", "value": "1"}}), "unknown kind, 'eval'"),

@@ -155,7 +155,7 @@ def test_position_error_counts_what_stands_before_the_best():
     assert metrics.position_error([1, 2, 3], [1, 1, 1]) == 1  # in the middle of one bucket
     assert metrics.position_error([1, 2, 3], [NAN, 1, 2]) == 2  # not predicted: last
     assert metrics.position_error([1, 1, 3], [3, 2, 1]) == 1  # the better placed of two best
-    with pytest.raises(InputError, match="ranks nothing"):
+    with pytest.raises(InputError, match="ranks no item"):
         metrics.position_error([NAN], [1])
 
 
@@ -198,11 +198,11 @@ def test_every_distance_metric_compares_a_ranking_with_itself(name):
         (lambda: metrics.kendall_matrix([1, 2]), "rankings x items"),
         (lambda: metrics.kendall_matrix(np.empty((0, 3))), "rankings x items"),
         (lambda: metrics.kendall_to_each([1, 2], [[1, 2, 3]]), "same items"),
-        (lambda: metrics.agree(np.zeros((2, 3)), [1, 2]), "2 x 2"),
+        (lambda: metrics.agree(np.zeros((2, 3)), [1, 2]), r"must have shape \(2, 2\)"),
         (lambda: metrics.agree(np.full((2, 2), NAN), [1, 2]), "NaN or infinite"),
         (lambda: metrics.agree(([0], [2], [1.0]), [1, 2]), "outside 0..1"),
         (lambda: metrics.agree(([0], [1, 0], [1.0]), [1, 2]), "differ in length"),
-        (lambda: metrics.kendall(["a"], ["b"]), "not a number"),
+        (lambda: metrics.kendall(["a"], ["b"]), "must be an array of numbers"),
     ],
 )
 def test_bad_rankings_are_refused_in_one_sentence(call, words):

@@ -283,7 +283,7 @@ def test_text_groups_and_integer_groups_agree():
         ([], [], [], "nothing to evaluate"),
         ([1.0], [2000], [0], "overflows"),
         ([1.0, 2.0], [1.7e308, -1.7e308], [0, 0], "A label is 1.7e.308 and 2.label overflows"),
-        (["x"], [1], [0], "not a number"),
+        (["x"], [1], [0], "must be an array of numbers"),
         ([[1.0]], [[1]], [0], "one-dimensional"),
         (1.0, 1.0, 0, "one-dimensional"),
     ],

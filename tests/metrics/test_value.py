@@ -106,7 +106,7 @@ def test_an_unknown_name_gets_a_suggestion(text, hint):
         ("err:lmax=-1", "between"),
         ("kemeny:p=2", "between 0 and 1"),
         ("kemeny:missing=first", "last"),
-        ("kendall:normalised=maybe", "true nor false"),
+        ("kendall:normalised=maybe", "must be true or false"),
         ("tau-b:x", "takes none"),
     ],
 )

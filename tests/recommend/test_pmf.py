@@ -283,7 +283,7 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(cc.ParameterError):
         PMF(ridge="strong")
     fitted = PMF(factors=1, sweeps=1).fit(cc.Preferences.from_ratings(["u", "v"], ["a", "b"], [1, 2]))
-    with pytest.raises(cc.InputError, match="one of each"):
+    with pytest.raises(cc.InputError, match="one agent and one item per row"):
         fitted.predict(["u"], ["a", "b"])
 
 

@@ -143,7 +143,7 @@ def test_an_unknown_agent_is_named(fitted: PMF) -> None:
 
 
 def test_no_items_cannot_be_recommended(fitted: PMF) -> None:
-    with pytest.raises(cc.InputError, match="n=0 items"):
+    with pytest.raises(cc.InputError, match="n=0 is out of range"):
         fitted.recommend("u1", n=0)
 
 

@@ -74,7 +74,7 @@ def test_a_team_stands_in_one_tier():
 
 
 def test_bad_times_and_covariates_are_refused():
-    with pytest.raises(InputError, match="neither a number nor a date"):
+    with pytest.raises(InputError, match="is missing or invalid"):
         cc.Preferences.from_pairs(["a", "b"], ["b", "a"], time=["2024-01-01", "soon"])
     with pytest.raises(InputError, match="one per row"):
         cc.Preferences.from_pairs(["a", "b"], ["b", "a"], time=[1])

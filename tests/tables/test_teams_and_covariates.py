@@ -179,7 +179,7 @@ def test_teams_in_lists() -> None:
         (([[["a"], ["b"]]], [[1]]), r"The ranks of match 1 are \[1\]: give a number for each of its 2 teams"),
         (([[["a"], ["b"]]], [["x", "y"]]), "The ranks of match 1"),
         (([[["a"], ["b"]]], [None, None]), "There are 2 ranks for 1 matches"),
-        (([[["a", "b"], ["b"]]],), "names 'b' twice"),
+        (([[["a", "b"], ["b"]]],), "contains 'b' twice"),
     ],
 )
 def test_lists_that_are_no_matches_are_refused(given: Any, said: str) -> None:

@@ -70,7 +70,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
             ensure_all_finite="allow-nan" if self._takes_missing else True,
         )
         if has_beyond(checked if isinstance(checked, np.ndarray) else checked.data):
-            raise InputError(f"A value in X is not {NUMBERS}: remove or impute the value, or rescale its column.")
+            raise InputError(f"A value in X is not {NUMBERS}: impute the value, or standardise its column.")
         return checked
 
     def _labels(self, y: ArrayLike | None) -> ArrayLike:

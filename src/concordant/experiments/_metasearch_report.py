@@ -146,7 +146,7 @@ def to_markdown(result: Mapping[str, Any]) -> str:
 
 # ---- figures ----
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
-    """Draw N@5 and MAP of every method next to the published values; return the files."""
+    """Draw N@5 and MAP of every method alongside the published values; return the files."""
     return [
         _draw_set(result["rows"], dataset, folder)
         for dataset in dict.fromkeys(row["dataset"] for row in result["rows"])

@@ -1,4 +1,4 @@
-"""concordant: turn preferences of any form into rankings that people can trust.
+"""concordant: preferences of any form into rankings people can trust.
 
 >>> import concordant as cc
 >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])

@@ -107,7 +107,7 @@ class Description:
         return self.to_text()
 
     def to_text(self, words: Words = str) -> str:
-        """Return the description as text; ``words`` says how parameters are named."""
+        """Return the description as text; ``words`` sets how parameters are named."""
         findings_shown = [
             (f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings
         ]

@@ -189,8 +189,7 @@ class Processes(Executor):
         return [pid for pool in self._pools if pool is not None for pid in (pool._processes or {})]
 
     def reduce(self, merge: Callable[[list[T]], T], futures: Sequence[Held]) -> T:
-        """Merge the results of each worker in that worker, then the partial results in this process: each is sent
-        once."""
+        """Merge the results of each worker in that worker, then the partial results here: each is sent once."""
         by_worker: dict[int, list[Held]] = {}
         for future in futures:
             by_worker.setdefault(future.worker, []).append(future)

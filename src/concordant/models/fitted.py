@@ -313,7 +313,7 @@ class FittedModel:
         return np.where(is_known, order[place], -1)
 
     def known_part(self, prefs: Preferences) -> tuple[Preferences, Int64s]:
-        """Return the preferences restricted to candidates this model knows, and this model's slot of each slot."""
+        """Return the preferences restricted to candidates that this model knows, and the model's slot for each slot."""
         slot = self.slots_of(prefs)
         if (slot < 0).any():
             prefs = Preferences(**parts_of_subset(prefs, np.ones(prefs.n_ballots, bool), slot >= 0))

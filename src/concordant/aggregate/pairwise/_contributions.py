@@ -42,7 +42,7 @@ FORMULA = (
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """The games of one item by opponent: records, points won and expected, weights and contributions."""
+    """The games of one item, by opponent: records, points won and expected, weights, and contributions."""
 
     opponent: Int64s
     won: Floats

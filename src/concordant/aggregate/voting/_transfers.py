@@ -57,7 +57,7 @@ class Tally:
     history: list[AnyArray] = field(default_factory=list)
     stages: list[CountStage] = field(default_factory=list)
     elected: list[list[int]] = field(default_factory=list)
-    """Groups of candidates in the order of election; the members of a group are tied in every respect."""
+    """Groups of candidates in order of election; ties within a group cannot be broken."""
     excluded: list[list[int]] = field(default_factory=list)
     undecided: list[int] = field(default_factory=list)
 

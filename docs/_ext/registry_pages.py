@@ -13,7 +13,7 @@ from typing import Any
 
 from concordant import api, io, laws, learn, metrics, registry
 from concordant.errors import UnknownNameError
-from concordant.method import NEEDS, Method
+from concordant.method import Method
 from concordant.params import Param, params_of, written_doc
 from concordant.support.memory import shown
 from concordant.tables.options import FEATURES, FRAME, LABELS, PREFERENCES, options_of
@@ -29,6 +29,15 @@ FAMILIES = {
     "distance": "Minimum distance to the ballots",
     "spectral": "Spectral methods",
 }
+NEEDED = {
+    "agents": "the data must say who cast each ballot",
+    "instances": "the data must have more than one instance",
+    "values": "the data must contain ranks or ratings, not only an order",
+    "order": "the data must keep the order of ballots, so equal ballots must not be merged",
+    "time": "the data must say when each ballot was cast",
+    "whole weights": "weights must be whole numbers of votes",
+    "labels": "the method must be trained on labels first",
+}
 
 
 def pages() -> dict[str, str]:
@@ -37,7 +46,7 @@ def pages() -> dict[str, str]:
     for name in registry.names():
         try:
             classes[name] = registry.load(name)
-        except UnknownNameError:  # a package that cannot be loaded has no page
+        except UnknownNameError:  # a plug-in that cannot be loaded has no page
             continue
     texts = {f"methods/{name}.md": method_page(name, cls) for name, cls in classes.items()}
     texts["methods/index.md"] = methods_index(classes)
@@ -55,22 +64,22 @@ def pages() -> dict[str, str]:
 
 
 def defaults_page(classes: dict[str, type[Method]]) -> str:
-    """Return the page of defaults: the method of every form of data, and the treatment of unmentioned candidates."""
+    """Return the page of defaults: the method for every form of data, and the treatment of unranked candidates."""
     lines = [
         "# Defaults",
         "",
-        "`cc.rank(prefs)` and `concordant rank FILE` choose a method by the form of the data and its",
+        "`cc.rank(prefs)` and `concordant rank FILE` choose a method by the form of the data and the conditions",
     ]
-    lines += ["instances, and report the choice. `concordant describe FILE` shows the form.", ""]
+    lines += ["below, and report the choice. `concordant describe FILE` shows the form.", ""]
     rows = []
     for row in api.DEFAULTS:
         declared = {p.name: p for p in params_of(registry.load(registry.resolve(row.method)[0]))}
         prior = f"`{declared['prior'].default}`" if "prior" in declared else ""
         method = f"[{row.method}](methods/{row.method}.md)"
         rows.append([row.form, row.when, method, prior, _silence(registry.load(registry.resolve(row.method)[0]))])
-    lines += [*_table(["form", "when", "method", "prior", "candidates a ballot does not mention"], rows), ""]
+    lines += [*_table(["form", "condition", "method", "prior", "unranked candidates"], rows), ""]
     lines += [
-        "## Candidates a ballot does not mention",
+        "## Candidates that a ballot does not rank",
         "",
         "The parameter `missing` has the same values for all methods:",
         "",
@@ -83,7 +92,7 @@ def defaults_page(classes: dict[str, type[Method]]) -> str:
     ]
     lines += ["  top-k ballots (whose last tier is open) and ratings. `describe` shows which applies.", ""]
     rows = [[f"[{name}](methods/{name}.md)", *_missing(cls)] for name, cls in classes.items()]
-    lines += [*_table(["method", "by default", "also"], rows), ""]
+    lines += [*_table(["method", "default", "alternatives"], rows), ""]
     return "\n".join(lines)
 
 
@@ -92,7 +101,7 @@ def _silence(cls: type[Method]) -> str:
 
 
 def _missing(cls: type[Method]) -> list[str]:
-    """Return what a method does with candidates a ballot does not mention, and its other choices."""
+    """Return how a method treats candidates that a ballot does not rank, and the alternatives."""
     declared = next((p for p in params_of(cls) if p.name == "missing"), None)
     if declared is None:
         return [cls.silence, ""]
@@ -121,7 +130,7 @@ def methods_index(classes: dict[str, type[Method]]) -> str:
 
 def method_page(name: str, cls: type[Method]) -> str:
     """Return the page of one method: its docstring, parameters, needs and laws."""
-    # A docstring is plain text: shown as it is written, formulas and lists keep their shape.
+    # Docstrings are plain text: formulas and lists keep their layout.
     text = inspect.getdoc(sys.modules[cls.__module__]) or cls.summary()
     lines = [f"# {name}", "", *_prose(text), ""]
     lines += ["```console", f"$ concordant rank FILE --method {name}", "```", ""]
@@ -133,7 +142,7 @@ def method_page(name: str, cls: type[Method]) -> str:
         lines += ["## Other names", "", *_table(["name", "meaning"], rows), ""]
     if cls.needs:
         lines += ["## Needs", ""]
-        lines += [f"- **{need}**: it rejects data if {NEEDS[need].partition(':')[0]}." for need in sorted(cls.needs)]
+        lines += [f"- **{need}**: {NEEDED.get(need, 'required')}." for need in sorted(cls.needs)]
         lines += [""]
     if cls.matrices:
         lines += ["## Memory", "", *_memory(cls), ""]
@@ -143,15 +152,16 @@ def method_page(name: str, cls: type[Method]) -> str:
 
 def _memory(cls: type[Method]) -> list[str]:
     parts = (
-        "If the matrices of all instances do not fit into memory together, instances are ranked in parts. "
+        "If the matrices of all instances do not fit into memory together, instances are ranked in batches. "
         if cls.by_parts
         else ""
     )
     return [
-        f"It builds matrices of all pairs of items: about {8 * cls.matrices} bytes × items² per instance at its peak, "
-        f"which is {shown(cls.memory_of(1_000))} for 1,000 items and {shown(cls.memory_of(10_000))} for 10,000. {parts}"
+        "The method builds matrices of all pairs of items. "
+        f"Peak memory is about {8 * cls.matrices} bytes × items² per instance: "
+        f"{shown(cls.memory_of(1_000))} for 1,000 items and {shown(cls.memory_of(10_000))} for 10,000. {parts}"
         "A ranking that needs more than half of the free memory, or more than the environment variable "
-        "`CONCORDANT_MEMORY` allows (`4GB`), is rejected before it starts."
+        "`CONCORDANT_MEMORY` allows (for example `4GB`), is rejected before it starts."
     ]
 
 
@@ -185,9 +195,9 @@ def recommenders_index(classes: dict[str, type]) -> str:
     lines = [
         "# Recommenders",
         "",
-        "Recommender systems. The [guide](../../guide/recommending.md) compares",
+        "Recommender systems, trained on ratings or implicit feedback. The [guide](../../guide/recommending.md)",
     ]
-    lines += ["them; `concordant recommenders` prints this list.", ""]
+    lines += ["compares them; `concordant recommenders` prints this list.", ""]
     rows = [[f"[{name}]({name}.md)", f"`{cls.__name__}`", _cell(_first_line(cls))] for name, cls in classes.items()]
     table = _table(["recommender", "class", "description"], rows)
     return "\n".join([*lines, *table, "", "```{toctree}", ":hidden:", "", *classes, "```", ""])
@@ -228,8 +238,8 @@ def metrics_page() -> str:
 
 def formats_page() -> str:
     """Return the page of all formats."""
-    lines = ["# Formats", "", "The format is recognised by content and ending; `--format` and `format=` name it."]
-    lines += ["`concordant convert --formats` prints this list.", ""]
+    lines = ["# Formats", "", "The format is detected from the content and the file extension, or set by `--format` or"]
+    lines += ["`format=`. `concordant convert --formats` prints this list.", ""]
     rows = [
         [
             f"`{f.name}`",
@@ -240,7 +250,7 @@ def formats_page() -> str:
         ]
         for f in io.list_formats()
     ]
-    return "\n".join([*lines, *_table(["format", "endings", "reads", "writes", "description"], rows), ""])
+    return "\n".join([*lines, *_table(["format", "extensions", "reads", "writes", "description"], rows), ""])
 
 
 READERS = {
@@ -252,11 +262,11 @@ READERS = {
 
 
 def reading_page() -> str:
-    """Return the page of all options of reading."""
-    lines = ["# Options of reading", "", "Give a column by its name in any spelling, or by its position from 1;"]
-    lines += ["`None`, or the word `none`, means that no column has the role. Without an option, a column is used"]
-    lines += ["for a role if its name is one of those listed, which the notes report. `?name` gives a column that may"]
-    lines += ["be missing.", ""]
+    """Return the page of all reading options."""
+    lines = ["# Reading options", "", "Give a column by its name (case, spaces and punctuation are ignored) or by its"]
+    lines += ["position, counted from 1; `None` or `none` means that no column has the role. Without an option, a"]
+    lines += ["column with one of the recognised names is used for the role, and a note reports it. `?name` names a"]
+    lines += ["column that may be missing.", ""]
     for what, who in READERS.items():
         rows = []
         for one in options_of(what):
@@ -281,7 +291,7 @@ def _prose(text: str) -> list[str]:
 
 
 def _markdown(text: str) -> str:
-    """Return reStructuredText's inline literals as Markdown's, and keep other signs from meaning anything."""
+    """Convert reStructuredText inline literals to Markdown, and escape other markup."""
     parts = text.split("``")
     plain = [part.replace("\\", "\\\\").replace("*", "\\*").replace("_", "\\_") for part in parts[::2]]
     code = [f"`{part}`" for part in parts[1::2]]
@@ -291,13 +301,13 @@ def _markdown(text: str) -> str:
 def _options(declared: tuple[Param, ...]) -> list[str]:
     """Return the command-line options of the parameters, which the docstring of the class describes."""
     if not declared:
-        return ["It has no parameters."]
+        return ["There are no parameters."]
     return ["On the command line, the parameters are the options " + ", ".join(f"`{p.option}`" for p in declared) + "."]
 
 
 def _parameters(declared: tuple[Param, ...]) -> list[str]:
     if not declared:
-        return ["It has no options."]
+        return ["There are no options."]
     return _table(["option", "type", "default", "description"], [_parameter(p) for p in declared])
 
 
@@ -307,12 +317,12 @@ def _parameter(p: Param) -> list[str]:
 
 def _laws(cls: type[Method]) -> list[str]:
     kept = [name for name in laws.WAIVABLE if name not in cls.waives]
-    lines = [f"Keeps {', '.join(name.replace('_', ' ') for name in kept)}."] if kept else []
-    lines += ["", *(f"- Does not keep **{name.replace('_', ' ')}**: {reason}." for name, reason in cls.waives.items())]
+    lines = [f"Satisfies {', '.join(name.replace('_', ' ') for name in kept)}."] if kept else []
+    lines += ["", *(f"- Does not satisfy **{law.replace('_', ' ')}**: {reason}." for law, reason in cls.waives.items())]
     return [
         *lines,
         "",
-        "The laws and their tests: [how accuracy is proven](../../develop/accuracy.md).",
+        "[How accuracy is tested](../../develop/accuracy.md) defines the laws.",
     ]
 
 

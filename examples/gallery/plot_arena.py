@@ -2,9 +2,9 @@
 Leaderboard with 95% confidence intervals
 =========================================
 
-240 votes between eight language models; one in five is a tie. Davidson's model gives scores with 95% confidence
+240 votes compare eight language models; one in five is a tie. Davidson's model gives scores with 95% confidence
 intervals. Neighbouring intervals overlap, so the order in the leaderboard is uncertain. Confidence intervals of ranks
-show which ranks each model could have, with a simultaneous confidence of 95%.
+show which ranks are plausible for each model, with a simultaneous confidence of 95%.
 """
 
 import sys

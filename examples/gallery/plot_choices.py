@@ -2,8 +2,8 @@
 Discrete choice: market shares from choices
 ===========================================
 
-Shoppers choose one of four teas, drawn from eight. The Plackett-Luce model estimates the worth of each tea from choices
-in small sets. It predicts the share of each tea if all eight are on the shelf, and if one of them is sold out.
+Each shopper is shown four of eight teas and chooses one. The Plackett-Luce model estimates the worth of each tea from
+these choices. It predicts the share of each tea if all eight are on the shelf, and if one of them is sold out.
 """
 
 import matplotlib.pyplot as plt
@@ -26,7 +26,7 @@ share = model.p_first(teas)
 without = model.p_first([tea for tea in teas if tea != "assam"])
 
 # %%
-# Predicted shares of all eight, and the gain of each if assam is sold out.
+# Predicted shares of all eight teas, and how much each gains if assam is sold out.
 order = np.argsort(-share)
 rest = dict(zip([tea for tea in teas if tea != "assam"], without, strict=True))
 figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")

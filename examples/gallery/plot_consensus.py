@@ -3,7 +3,7 @@ Kemeny consensus of an expert panel
 ===================================
 
 The Kemeny consensus minimises the number of discordant pairs over all ballots. Here ten experts rank twelve proposals.
-The ranking found is proven optimal among 479,001,600 orders. The picture compares it with simpler rules.
+The result is proven optimal among all 479,001,600 orders. The picture compares it with simpler rules.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Annotator reliability with Dawid-Skene
 ======================================
 
-Forty annotators assign 200 pages to three grades; some are careful, some guess. The Dawid-Skene model estimates the
-accuracy of each annotator from their agreement alone, and recovers the true grades better than the mean answer.
+Forty annotators grade 200 pages on a scale of three grades; some are careful, some guess. The Dawid-Skene model
+estimates the accuracy of each annotator from their agreement alone, and recovers the true grades better than the mean
+answer.
 """
 
 import matplotlib.pyplot as plt

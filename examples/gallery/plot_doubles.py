@@ -2,8 +2,8 @@
 Team games: strength of each doubles player
 ===========================================
 
-Seventy doubles matches with changing partners. The win rate depends on partners and opponents. A model in which the
-strength of a team is the sum of its members' strengths accounts for both.
+The data are seventy doubles matches with changing partners. A player's win rate depends on partners and opponents. A
+model in which the strength of a team is the sum of its members' strengths accounts for both.
 """
 
 import sys

@@ -2,8 +2,8 @@
 Pairwise win matrix of a leaderboard
 ====================================
 
-The pairwise win rates between language models, in the order of the ranking. Above the diagonal, blue means that the
-ranking agrees with the votes, and red marks a duel that contradicts it.
+The matrix shows the pairwise win rates between language models, in the order of the ranking. Above the diagonal, blue
+means that the ranking agrees with the votes, and red marks a pairwise result that contradicts it.
 """
 
 import sys

@@ -2,8 +2,8 @@
 How many votes are enough? A power study
 ========================================
 
-Simulate votes with known scores, rank them, and compare the estimates with the true scores. The error decreases with
-the square root of the number of votes, and the confidence intervals are close to their nominal coverage.
+Simulate votes with known scores, rank them, and compare the estimates with the true scores. The error is inversely
+proportional to the square root of the number of votes, and the coverage of the confidence intervals is close to 95%.
 """
 
 import matplotlib.pyplot as plt

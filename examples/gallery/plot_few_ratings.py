@@ -25,7 +25,7 @@ count = seen.sum(axis=0)
 
 
 def raters(ranking):
-    """Return the number of ratings of each of the first ten."""
+    """Return the number of ratings of each film in the top ten."""
     return [int(count[int(label.split()[1])]) for label in ranking.items[:10]]
 
 
@@ -33,7 +33,7 @@ print("ratings of the top ten by mean:", raters(mean))
 print("ratings of the top ten by lower CI end:", raters(careful))
 
 # %%
-# One dot per film, the top ten in red. Few ratings give extreme means, but low confidence limits.
+# One dot per film, the top ten in red. Films with few ratings have extreme means, but low lower confidence limits.
 figure, panels = plt.subplots(1, 2, figsize=(8.5, 3.4), sharex=True, layout="constrained")
 for axes, ranking, values, label in (
     (panels[0], mean, mean.scores, "mean stars"),

@@ -2,8 +2,8 @@
 Rank fusion of four search engines
 ==================================
 
-Four search engines, twelve topics. On average the fused runs are better than the best single engine, although one of
-the four is hardly better than random.
+Four search engines answer twelve topics. On average the fused runs are better than the best single engine, although one
+of the four is hardly better than random.
 """
 
 import sys

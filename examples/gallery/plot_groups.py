@@ -2,7 +2,7 @@
 Differences between groups, tested for significance
 ===================================================
 
-600 votes in five languages, ranked separately by language. Most differences between languages are not significant.
+600 votes in five languages are ranked separately by language. Most differences between languages are not significant.
 Tested against all other languages, with Holm's correction for 40 comparisons, one difference is significant: the one
 built into the simulated votes.
 """

@@ -2,8 +2,9 @@
 Elo and Glicko-2 ratings over time
 ==================================
 
-Eight players compete for ten years while their strengths drift; two of them pause for three years. Elo is updated after
-every game, Glicko-2 at the end of every month. Glicko-2 has confidence intervals, which are wider after a pause.
+Eight players compete for ten years while their strengths drift; two of them take a break of three years. Elo ratings
+are updated after every game, Glicko-2 ratings at the end of every month. Glicko-2 has confidence intervals, which are
+wider after a break.
 """
 
 import matplotlib.pyplot as plt

@@ -3,7 +3,7 @@ Recommender systems: matrix factorisation against popularity
 ============================================================
 
 Popularity is a reasonable baseline for every user. With a few ratings per user, latent factors predict better. Users
-and films are simulated, and ten ratings per user on average are held out for evaluation.
+and films are simulated, and an average of ten ratings per user is held out for evaluation.
 """
 
 import matplotlib.pyplot as plt

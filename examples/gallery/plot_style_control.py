@@ -2,8 +2,9 @@
 Style control: the best answers, or the longest?
 ================================================
 
-Voters of an arena prefer long answers. With the lengths of both answers as a covariate, the model separates the effect
-of length from the strength of the language models. Verbose models fall in the ranking, concise models rise.
+Voters in an arena prefer long answers. With the difference in length of the two answers as a covariate, the model
+separates the effect of length from the strength of the language models. Verbose models fall in the ranking, concise
+models rise.
 """
 
 import sys

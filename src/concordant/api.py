@@ -50,7 +50,7 @@ DEFAULTS = (
     Default("ratings", "all ratings are equal", "approval", "ratings that are all equal", lambda prefs: _equal(prefs)),
     Default("ratings", "", "mpm", "ratings"),
     Default(
-        *("teams", "more than two in a match", "plackett-luce", "matches between teams"),
+        *("teams", "a match has more than two teams", "plackett-luce", "matches between teams"),
         lambda prefs: prefs.team is not None and prefs.team.max() > 1,
     ),
     Default("teams", "", "bradley-terry", "matches between two teams"),

@@ -262,7 +262,7 @@ def ready(method: Method) -> Method:
 
 # ---- random preferences ----
 def random_labelled(rng: np.random.Generator, n_instances: int = 12) -> tuple[Preferences, Labels]:
-    """Return labelled instances by the agents of ``random_preferences``, who agree more or less with the labels."""
+    """Return labelled instances; the agents of ``random_preferences`` agree with the labels to varying degrees."""
     n_agents, n_items = 9, 6
     label = rng.integers(0, 3, (n_instances, n_items))
     rows = []

@@ -417,7 +417,7 @@ class Ranking(FrozenParts):
 
     @property
     def instance(self) -> str | None:
-        """The name of the only instance, None if it has no name."""
+        """The name of the instance, for a ranking of a single instance; None if it has no name."""
         self._single("instance")
         return None if self.instances is None else self.instances[0]
 

@@ -57,7 +57,7 @@ class Request:
     """How to read the source, and where the work runs."""
     min_ballots: float | None = None
     all_items: bool = False
-    """Whether methods also rank items that have been inactive for long."""
+    """Whether methods also rank items that have been inactive for a long time."""
     needs_ballots: bool = False
     """Whether the ballots are used for more than the ranking, so that sums do not suffice."""
     watch: Watch | None = None
@@ -140,7 +140,7 @@ class Request:
 
     @property
     def asks_for_counts(self) -> bool:
-        """Whether files are reduced to counts if possible, which may take long."""
+        """Whether files are reduced to counts if possible, which may take a long time."""
         if not self._are_files:
             return False
         from concordant.io.paths import asks_for_counts

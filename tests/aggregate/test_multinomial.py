@@ -484,7 +484,7 @@ def test_theta_mpm_reaches_the_published_rows(dataset, backend):
         pytest.skip("once is enough: the laws compare the back ends")
     from concordant.experiments import metasearch
 
-    (row,) = metasearch.run(data_root(), [dataset], ["theta-mpm"])
+    (row,) = metasearch.run(data_root(), [dataset], ["theta-mpm"])["rows"]
     obtained = np.array([row[column] for column in metasearch.COLUMNS])
     assert (obtained - PUBLISHED[dataset]).min() > -0.5
     if dataset == "MQ2008-agg":  # the prototype's figures

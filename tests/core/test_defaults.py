@@ -89,7 +89,7 @@ A_FILE_OF_EACH_KIND = [
     ("teams", "", "ballot,team,item,rank", TWO_TEAMS),
     (
         "teams",
-        "more than two in a match",
+        "a match has more than two teams",
         "ballot,team,item,rank",
         [*TWO_TEAMS, (99, 1, "a", 1), (99, 2, "b", 2), (99, 3, "c", 3)],
     ),

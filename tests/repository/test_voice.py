@@ -128,6 +128,7 @@ def test_an_entry_of_the_changelog_is_one_line() -> None:
     lines = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if line.startswith((" ", "\t"))] == []
     assert sum(line.startswith("- ") for line in lines) > 50
+    assert sum(len(line.split()) for line in lines) <= 1000
 
 
 def test_every_guide_page_starts_with_a_picture() -> None:

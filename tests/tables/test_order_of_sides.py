@@ -124,9 +124,9 @@ def test_the_command_line_tells_the_order_effect(tmp_path: Path, capsys: pytest.
             main(["rank", str(path), "--method", "bradley-terry", *options])
         assert done.value.code == 0
         told[bool(options)] = capsys.readouterr()
-    assert "note: order effect 0." in told[True].err
+    assert "note: position bias 0." in told[True].err
     assert "(standard error 0." in told[True].err
-    assert "order effect" not in told[False].err
+    assert "position bias" not in told[False].err
     assert told[True].out != told[False].out
 
 

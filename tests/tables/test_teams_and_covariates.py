@@ -306,4 +306,4 @@ def test_the_command_line_reads_teams_and_covariates(make: Any, capsys: pytest.C
     said = capsys.readouterr().out
     assert not stopped.value.code
     assert "teams             of 2" in said
-    assert "length, d: models of comparisons" in said
+    assert "length, d: used by models of comparisons" in said

@@ -40,7 +40,7 @@ class CountStage:
     flows: Mapping[tuple[str, str], float]
     """Votes transferred between candidates at this stage; to "non-transferable" if no preference was left."""
     over: float
-    """Non-transferable votes so far: their ballots name no continuing candidate."""
+    """Non-transferable votes so far: their ballots rank no continuing candidate."""
     rounding: float
     """Votes lost to rounding so far: decimals after the fifth are truncated."""
     quota: float
@@ -90,7 +90,7 @@ class Count:
         return tuple(label for stage in self.stages for label in stage.excluded)
 
     def rows(self) -> list[dict[str, Any]]:
-        """Return one row per stage and candidate, for a CSV file or a DataFrame."""
+        """Return the count as a table with one row per stage and candidate, for a CSV file or a DataFrame."""
         rows = []
         for stage in self.stages:
             for label in self.candidates:
@@ -141,17 +141,17 @@ class CountModel:
 
     @property
     def stages(self) -> tuple[CountStage, ...]:
-        """The stages of the only election."""
+        """The stages of the count, if there is a single election; otherwise use ``count(instance)``."""
         return self.count().stages
 
     @property
     def elected(self) -> tuple[str, ...]:
-        """The elected candidates of the only election, in the order of election."""
+        """The elected candidates in order, if there is a single election; otherwise use ``count(instance)``."""
         return self.count().elected
 
     @property
     def quota(self) -> float:
-        """The quota of the only election."""
+        """The quota, if there is a single election; otherwise use ``count(instance)``."""
         return self.count().quota
 
 

@@ -40,7 +40,7 @@ def team_strength() -> str:
 
 
 def since(default: str = "the last 365 days") -> str | None:
-    """Declare the date since which an item must have a result to be ranked."""
+    """Declare the start of the period in which an item must have a result to be ranked."""
     return param(None, f"rank only items with a result since this date (or number); default: {default}")
 
 

@@ -154,7 +154,7 @@ class Comparison:
         }
 
     def explain(self) -> Explanation:
-        """Explain where the methods differ and why, for the only instance or for those where they differ most."""
+        """Explain where and why the methods differ, for a single instance or for those with the largest differences."""
         from concordant.analysis.disagreeing import differences
 
         prefs = self.prefs

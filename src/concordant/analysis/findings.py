@@ -12,9 +12,9 @@ Definitions:
   *other* agents. With p the mean agreement (no agent counts for more than 10 comparisons, outliers left out), an agent
   with n >= 5 independent comparisons (length - 1 per ballot) is tested by P(X <= n agreement), X binomial(n / v, p); v
   >= 1 is the overdispersion of the agents (the squared, scaled median absolute deviation). It is an outlier if p < 0.05
-  after Holm's correction over all tested agents, and its agreement at least 0.1 below p. At least four agents.
-- *recovery*: for complete rankings without ties, the dispersion phi of a Mallows model around the Borda order, and
-  whether it is in the range in which Lehmer codes recover the centre (``lehmer_recovery``).
+  after Holm's correction over all tested agents, and its agreement at least 0.1 below p. The test needs at least four
+  agents. - *recovery*: for complete rankings without ties, the dispersion phi of a Mallows model around the Borda
+  order, and whether it is in the range in which Lehmer codes recover the centre (``lehmer_recovery``).
 - *top two*: whether the first item of the default method (Borda for more than 500 items) is significantly ahead of the
   runner-up, as in ``ranking.certainty``.
 

@@ -239,7 +239,7 @@ def _check_weights(parts: Parts) -> None:
 
 
 def _check_slots(parts: Parts) -> None:
-    """Validate given candidates (slot_ptr, slot_item): sizes, codes, repeats, and that every ranked item is one."""
+    """Validate given candidates (slot_ptr, slot_item): sizes, codes, repeats; every ranked item must be one of them."""
     slot_ptr, slot_item, items = parts["slot_ptr"], parts["slot_item"], parts["items"]
     n_instances = 1 if parts["instances"] is None else len(parts["instances"])
     if len(slot_ptr) != n_instances + 1:

@@ -99,7 +99,7 @@ class Vocabulary(Sequence[str]):
         return f"Vocabulary([{shown}{', …' if len(self) > 5 else ''}], size {len(self)})"
 
     def code(self, label: object, what: str = "label") -> int:
-        """Return the code of a label, or raise UnknownNameError with the nearest labels."""
+        """Return the code of a label, or raise UnknownNameError with the closest labels."""
         text = str(label)
         try:
             return self._lookup()[text]
@@ -374,7 +374,7 @@ def read_arrow(column: Any, what: str) -> tuple[str, Any]:
 
 
 def _as_texts(values: list[Any], what: str) -> list[str]:
-    """Convert a column of mixed Python objects to labels, or raise an error with the row that cannot be one."""
+    """Convert a column of mixed Python objects to labels, or raise an error with the row that cannot be converted."""
     texts: list[str] = []
     is_text: dict[str, bool] = {}
     for row, value in enumerate(values):

@@ -141,7 +141,7 @@ def cli() -> None:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """Run the command line; errors that the user can fix have no traceback."""
+    """Run the command line; errors that the user can fix are printed without a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a label the terminal cannot show is no reason to stop

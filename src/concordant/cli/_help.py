@@ -74,7 +74,7 @@ class Command(click.Command):
                 _write_end(formatter, rare, self.hints.get(heading, ()))
 
     def _groups(self, ctx: click.Context) -> dict[str, list[tuple[click.Parameter, tuple[str, str]]]]:
-        """Return the visible options by heading, with their help records; headings of only rare options join "help"."""
+        """Return visible options with help records by heading; headings with only rare options merge into "help"."""
         groups: dict[str, list[tuple[click.Parameter, tuple[str, str]]]] = {heading: [] for heading in HEADINGS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
@@ -106,7 +106,7 @@ class Command(click.Command):
 
 
 class Group(click.Group):
-    """A group of such commands."""
+    """A group of commands with grouped help."""
 
     command_class = Command
 
@@ -129,7 +129,7 @@ def _show_all(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 
 def _write_end(formatter: click.HelpFormatter, rare: Sequence[str], hints: Sequence[str]) -> None:
-    """Write which options ``--help-all`` adds to a heading, and its hints."""
+    """Write the options that ``--help-all`` adds under a heading, and the hints of the heading."""
     text = "; ".join([*([f"--help-all adds {', '.join(rare)}"] if rare else []), *hints])
     indent = " " * formatter.current_indent
     how: Any = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}

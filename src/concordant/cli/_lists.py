@@ -52,7 +52,7 @@ class ListCommand(Command):
         return KINDS[self.plural]
 
     def show(self, name: str | None, as_json: bool) -> None:
-        """Print the list, or the page of one."""
+        """Print the list, or the page of one entry."""
         if name is not None:
             entry = self.kind.listed(self.kind.resolve(name).name)
             text = shared.to_json(self._facts(entry)) if as_json else self._page(entry)
@@ -117,7 +117,7 @@ class ListCommand(Command):
 
 
 class Methods(ListCommand):
-    """Aggregation methods; ``--learners`` is an old way to list learners."""
+    """Aggregation methods; the older option ``--learners`` lists learners."""
 
     plural = "methods"
     text = 'Methods aggregate preferences ("concordant rank"); learners rank rows of features ("concordant train").'
@@ -146,7 +146,7 @@ class Methods(ListCommand):
         return [*super()._before(listed), *needs]
 
     def _after(self, entry: Any) -> list[str]:
-        """Return the laws that a method waives, and its memory use."""
+        """Return the properties that a method does not guarantee, with reasons, and its memory use."""
         from concordant.support.memory import shown
 
         lines = [f"Waives {law}: {reason}" for law, reason in entry.waives.items()]
@@ -164,7 +164,7 @@ class Learners(ListCommand):
     examples = ("", "rank-svm", "--json")
 
     def show(self, name: str | None, as_json: bool) -> None:
-        """Print the list, or the page of one."""
+        """Print the list, or the page of one entry."""
         from contextlib import nullcontext
 
         from concordant.cli._postponed import lean_scikit_learn
@@ -193,7 +193,7 @@ class Losses(ListCommand):
 
 
 class Recommenders(ListCommand):
-    """Recommenders."""
+    """Recommenders for ratings and rankings by agents."""
 
     plural = "recommenders"
     text = '"concordant recommend train --method NAME" trains one.'
@@ -276,7 +276,7 @@ class Simulators(ListCommand):
 
 
 class Experiments(ListCommand):
-    """Published experiments; "reproduce" has their options."""
+    """Published experiments; ``concordant reproduce`` shows their options."""
 
     plural = "experiments"
     text = '"concordant reproduce NAME" runs one.'

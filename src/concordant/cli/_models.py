@@ -1,4 +1,4 @@
-"""Saved models on the command line: the commands that use each kind, and one way to load them."""
+"""Saved models on the command line: the commands that use each kind, and a common function to load them."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def parse_metrics(_: click.Context, __: click.Parameter, text: str) -> list[str]
 
 
 def method(plural: str = "methods", default: str | None = None) -> Callable[[F], F]:
-    """Declare the option for the method; the default fits the data."""
+    """Declare the option for the method; the default depends on the data."""
     return option(
         *("--method", "-m"),
         default=default,
@@ -86,7 +86,7 @@ def labels(*names: str, required: bool = False, multiple: bool = False) -> Calla
 
 
 def model() -> Callable[[F], F]:
-    """Declare the saved model to rank with."""
+    """Declare the option for the saved model to rank with."""
     text = 'Model saved by "concordant train-fusion".'
     return option("--model", metavar="FILE", heading="method", help=text)
 
@@ -101,7 +101,7 @@ def validation(default: float | None = None, shown: bool | str = True) -> Callab
 
 
 def seed(default: int | None = None) -> Callable[[F], F]:
-    """Declare the option for the seed."""
+    """Declare the option for the random seed."""
     text = "Seed of the random numbers."
     more: Any = {"default": default, "show_default": default is not None, "rare": default is None}
     return option("--seed", type=int, metavar="N", heading="method", help=text, **more)
@@ -113,7 +113,7 @@ def plot(what: str) -> Callable[[F], F]:
 
 
 def to(*formats: str) -> Callable[[F], F]:
-    """Declare the option for the output format, one of some or any known one."""
+    """Declare the option for the output format: one of the given formats, or any known format."""
     text = "Format to write; by default from the name of the file."
     kind = click.Choice(formats) if formats else None
     return option("--to", type=kind, metavar="NAME", heading="output", help=text)

@@ -96,7 +96,7 @@ class Output(NamedTuple):
         text: Callable[[], str],
         columns: Callable[[], Mapping[str, Sequence[object]]] = dict,
     ) -> None:
-        """Write the result in the output's format; the other forms are not computed."""
+        """Write the result in the output's format; the other formats are not computed."""
         if self.format == "json":
             self.write(to_json(data()))
         else:
@@ -260,8 +260,8 @@ def table(
 ) -> str:
     """Return a table: drawn with rich on a terminal, otherwise aligned plain text with one line per row.
 
-    If the terminal is too narrow, columns of numbers (``right``) are dropped from the last on and listed below the
-    table; text wraps at words.
+    If the terminal is too narrow, columns of numbers (``right``) are dropped, starting with the last, and listed below
+    the table; text wraps at words.
     """
     from concordant.support.text import align, fitting_columns, text_width
 

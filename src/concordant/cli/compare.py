@@ -1,4 +1,4 @@
-"""``concordant compare``: several methods on the same preferences."""
+"""``concordant compare``: compare several methods on the same preferences."""
 
 from __future__ import annotations
 

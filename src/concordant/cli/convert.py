@@ -1,4 +1,4 @@
-"""``concordant convert``: one format into another."""
+"""``concordant convert``: convert preferences between file formats."""
 
 from __future__ import annotations
 

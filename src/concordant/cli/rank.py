@@ -258,7 +258,7 @@ def _data(ranking: Any, explanations: list[Any] | None) -> dict[str, Any]:
 
 
 def _text(ranking: Any, explanations: list[Any], output: shared.Output) -> str:
-    """Return one table per instance, covariate effects, explanations if requested, and the verdict."""
+    """Return a table per instance, covariate effects, explanations if requested, and the ranking's ``verdict``."""
     from concordant.results.coefficients import header_of, rows_of
 
     texts = []

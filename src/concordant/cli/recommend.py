@@ -1,4 +1,4 @@
-"""``concordant recommend``: train recommenders, recommend items to known and new users, evaluate."""
+"""``concordant recommend``: train and evaluate recommenders, and recommend items to known and new users."""
 
 from __future__ import annotations
 

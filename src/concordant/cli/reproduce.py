@@ -56,7 +56,7 @@ class Declared:
         return self.quick_text if quick and not any(map(given, self.quick)) else ""
 
     def missing(self, root: str | None) -> list[str]:
-        """Return the data folders that are not there."""
+        """Return the data folders that do not exist."""
         return [name for name in self.folders if not os.path.isdir(os.path.join(root or ".", name))]
 
 

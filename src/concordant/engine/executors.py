@@ -1,7 +1,7 @@
 """Executors that run work in this process, in threads, in processes, or on a Dask cluster, with one interface.
 
 An executor takes a function and its arguments (``submit``) and returns a future, like ``concurrent.futures``. Arguments
-may be futures of the same executor: their results are passed on where the work is done, so that the workers merge parts
+may be futures of the same executor: their results are passed between workers, so that the workers can merge parts
 (``reduce``). ``hold`` creates an object that stays on a worker, such as a part of the data, for use in later calls.
 
 Functions are pure, so the work of a lost worker can be repeated. Dask does this itself; worker processes are restarted

@@ -1,7 +1,7 @@
 """Rank by methods that need only sums, from a tally instead of all ballots.
 
 - mean-rating needs the number of times each item got each level: a histogram
-- borda needs the number of items better, worse and equal to each item, over all ballots
+- borda needs the numbers of items ranked above, below and level with each item, over all ballots
 - mpm with equal variances needs each item's net wins and the total count: its log-likelihood is linear in them
 
 The scores equal those computed from the ballots. Results that require ballots are missing: the confidence intervals of
@@ -73,7 +73,7 @@ def _ballots_of_levels(tally: Tally) -> Preferences:
 
 
 def _instances(tally: Tally) -> dict[str, Any]:
-    """Return the arguments ``instances`` and ``instance`` of preferences; none if the only instance is unnamed."""
+    """Return the arguments ``instances`` and ``instance`` of preferences; empty for a single unnamed instance."""
     is_named = list(tally.labels["instance"]) != [""]
     return {"instances": tally.labels["instance"], "instance": tally.keys["instance"]} if is_named else {}
 

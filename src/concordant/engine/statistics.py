@@ -217,7 +217,7 @@ PLACED = """WITH placed AS (
 
 
 def _beside(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
-    """Return, for each entry, how many items of its ballot are better, worse and tied with it."""
+    """Return, for each entry, the numbers of items that its ballot ranks above, below and level with it."""
     groups = views.tiers(prefs)
     start, end = prefs.indptr[groups.ballot], prefs.indptr[groups.ballot + 1]
     better, worse = (groups.ptr[:-1] - start)[groups.of_entry], (end - groups.ptr[1:])[groups.of_entry]
@@ -225,7 +225,7 @@ def _beside(prefs: Preferences) -> tuple[Floats, Floats, Floats]:
 
 
 def _count_positions(prefs: Preferences) -> Tally:
-    """Sum, by item, how many items are better, worse and tied in its ballots; rows with item -1 count the ballots."""
+    """Sum, by item, the numbers of items above, below and level with it on its ballots; item -1 counts the ballots."""
     keys, labels = _slots(prefs)
     better, worse, tied = _beside(prefs)
     weight = views.weight_of_entry(prefs)

@@ -68,7 +68,7 @@ def _fine(test: Difference) -> str:
 
 
 def _of_order(result: Mapping[str, Any]) -> Claim:
-    """Return the order of the variants of CoFiRank, by NDCG@5."""
+    """Return the claim on the order of the CoFiRank variants by NDCG@5."""
     known = {name: of_set["means"] for name, of_set in result.items() if set(COFI) <= set(of_set["means"])}
     values = {
         name: [sum(means[model]["ndcg@5"]) / len(means[model]["ndcg@5"]) for model in COFI]

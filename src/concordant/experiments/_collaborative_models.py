@@ -1,7 +1,7 @@
-"""The recommenders of the collaborative experiment, each with the settings tried on validation ratings.
+"""The recommenders of the collaborative experiment, each with the settings to try on validation ratings.
 
-Libraries of others take part where they are installed (cornac, scikit-surprise, lenskit): they get the same ratings,
-the same validation ratings to choose their settings on, and the same test.
+Third-party libraries (cornac, scikit-surprise, lenskit) are included if they are installed, with the same training,
+validation and test ratings.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ DESCRIBED = {
     "pmop": "pmop (as published)",
     "ordered-partition-mf": "ordered-partition-mf (variational)",
 }
-"""How tables name the models that differ from others of the same name, or from the published ones."""
+"""Row labels for models that differ from others of the same name, or from the published ones."""
 
 
 class Outcome(NamedTuple):
-    """The metrics of every agent on the test ratings, the settings chosen, and the fitted model where it is ours."""
+    """The metrics of every agent on the test ratings, the chosen settings, and the fitted concordant model, if any."""
 
     values: dict[str, Floats]
     settings: Settings
@@ -76,7 +76,7 @@ class Outcome(NamedTuple):
 
 
 def run_ours(name: str, train: Preferences, valid: Preferences, whole: Preferences, test: Preferences) -> Outcome:
-    """Choose settings and number of sweeps on validation ratings, refit on both, and test."""
+    """Choose settings and number of sweeps on validation ratings, refit with these ratings included, and test."""
     method, tried = OURS[name]
     best: tuple[float, Settings] = (-np.inf, {})
     for settings in tried:
@@ -108,9 +108,7 @@ def _cornac(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predic
 
 
 def _of_factors(mean: float, sides: Sequence[tuple[Any, Any]], codes: Sequence[Mapping[int, int]]) -> Predict:
-    """Return the function mean + b_u + b_i + p_u · q_i over rows that a library numbers in its own way; 0
-    for unknown rows.
-    """
+    """Return the function mean + b_u + b_i + p_u · q_i of a library's row numbers; unknown rows contribute 0."""
     rows = [
         np.vstack([np.column_stack([factors, bias]), np.zeros((1, factors.shape[1] + 1))]) for factors, bias in sides
     ]  # the row of strangers is the last one, where -1 points
@@ -124,7 +122,7 @@ def _of_factors(mean: float, sides: Sequence[tuple[Any, Any]], codes: Sequence[M
 
 
 def _lookup(codes: Mapping[int, int]) -> Callable[[Any], Any]:
-    """Return a function from our codes to a library's, -1 for those it does not know."""
+    """Return a function that maps concordant codes to the codes of a library, -1 if unknown."""
     table = np.full(max(codes) + 2, -1)
     table[list(codes)] = list(codes.values())
     return lambda ours: table[np.minimum(ours, len(table) - 1)]
@@ -182,12 +180,12 @@ OTHERS: Mapping[str, tuple[str, Callable[..., Predict], list[dict[str, object]]]
 
 
 def others_here() -> list[str]:
-    """List the libraries of others that are installed."""
+    """List the installed third-party libraries."""
     return [name for name, (module, _, _) in OTHERS.items() if importlib.util.find_spec(module)]
 
 
 def run_other(name: str, train: Preferences, valid: Preferences, whole: Preferences, test: Preferences) -> Outcome:
-    """Choose the settings of another library on validation ratings, refit on both, and test."""
+    """Choose a library's settings on validation ratings, refit with these ratings included, and test."""
     _, fit, tried = OTHERS[name]
     ours = registry.RECOMMENDERS.make("popular").fit(whole)  # only to know agents and items by the same codes
     on_validation, on_test = Watched(ours, Observed.of(valid), (CHOSEN_BY,)), Watched(ours, Observed.of(test), METRICS)

@@ -76,7 +76,7 @@ Values = Mapping[tuple[str, str], Mapping[str, Floats]]
 
 
 def comparisons(values: Values) -> list[Row]:
-    """Test models with ties against models without, second against first order, exact against sampled, the blend."""
+    """Test models with ties, second-order features, exact models and the blend, each against its alternatives."""
     rows: list[Row] = []
     for order in ORDERS:
         for family, without_ties, with_ties in FAMILIES:
@@ -100,7 +100,7 @@ def _best(values: Values, names: Sequence[str], column: str) -> str:
 
 
 def _pairs(values: Values, order: str, models: Sequence[str], against: str) -> list[_Pair]:
-    """Return the models that were run, each against another one; nothing if that was not run."""
+    """Return a pair of each model that was run and the model ``against``; empty if the latter was not run."""
     if (order, against) not in values:
         return []
     known = [name for name in models if (order, name) in values and name != against]
@@ -219,7 +219,7 @@ def _of_competition(rows: Sequence[Row]) -> Claim:
 
 
 def _of_speed(rows: Sequence[Row]) -> list[Claim]:
-    """Return the claims on training time: exact models are the fastest, pairwise models grow with the query."""
+    """Return the claims that exact models train fastest and that the time of pairwise models grows with query size."""
     seconds = {row["model"]: {k: v for k, v in row.items() if k != "model"} for row in rows}
     sizes = list(next(iter(seconds.values()), {}))
     last = sizes[-1] if sizes else ""

@@ -132,7 +132,7 @@ def _fit(name: str, settings: Settings, is_watched: bool, train: Rows, valid: Ro
 
 
 def _best(fits: Sequence[tuple[Settings, Fit]], train: Rows, valid: Rows) -> tuple[Predict, Settings]:
-    """Fit with every setting; return the model with the highest MAP on the validation rows, the first of ties."""
+    """Fit with every setting; return the model with the highest MAP on the validation rows (the first if tied)."""
     results = []
     for chosen, fit in fits:
         predict = fit(train, valid)

@@ -41,7 +41,7 @@ ByMethod = Mapping[str, Floats]
 
 
 class Evidence(NamedTuple):
-    """What the claims look at: per-query metrics by set and method, and what was measured besides."""
+    """The results that the claims are tested on: per-query metrics by set and method, and further measurements."""
 
     values: Mapping[str, ByMethod]
     times: Sequence[Row] = ()
@@ -72,7 +72,7 @@ def _wins(
 
 
 def _counted(label: str, tests: Mapping[str, Difference] | None) -> str:
-    """Return in how many columns a method is significantly above, and the extreme differences."""
+    """Return the number of columns in which a method is significantly better, and the extreme differences."""
     if tests is None:
         return ""
     won = sum(bool(is_above(test)) for test in tests.values())

@@ -104,7 +104,7 @@ def _off_table(rows: Sequence[Row]) -> list[ResultTable]:
 
 
 def _contest_table(rows: Sequence[Row]) -> list[ResultTable]:
-    """Return the differences of trained methods from the strongest others; nothing without any."""
+    """Return the table of differences of trained methods from the strongest others; empty if there are none."""
     contests = [(row, opponent, contest) for row in rows for opponent, contest in row.get("against", {}).items()]
     if not contests:
         return []
@@ -122,7 +122,7 @@ def _contest_table(rows: Sequence[Row]) -> list[ResultTable]:
 
 
 def _time_table(result: Mapping[str, Any]) -> list[ResultTable]:
-    """Return the time of the multinomial model per query; nothing if it was not measured."""
+    """Return the table of the multinomial model's time per query; empty if it was not measured."""
     lines = [
         [
             row["dataset"],

@@ -20,7 +20,7 @@ FITS = ("mpm", "mpm-variances", "mpm-descent")  # equal variances, learnt varian
 
 
 def claims(result: Mapping[str, Any], published: Mapping[str, Any]) -> list[Claim]:
-    """Return the claims of section 6; ``published`` has the counts and the ends of the paper."""
+    """Return the claims of section 6; ``published`` has the paper's counts and its best and worst films."""
     return [
         *_of_table_3(result, published),
         *[_of_table_2(reading, result) for reading in result["ndcg"]],
@@ -33,7 +33,7 @@ def claims(result: Mapping[str, Any], published: Mapping[str, Any]) -> list[Clai
 
 # ---- table 3 ----
 def _of_table_3(result: Mapping[str, Any], published: Mapping[str, Any]) -> list[Claim]:
-    """Return the claims on counts, on the films at both ends, and on how many users rated them."""
+    """Return the claims on counts, on the best and worst films, and on how many users rated them."""
     source = f"{SECTION}.1, table 3"
     equal = [tuple(counts) == published["counts"][film] for film, counts in result["counts"].items()]
     same = {
@@ -87,7 +87,7 @@ def _of_table_3(result: Mapping[str, Any], published: Mapping[str, Any]) -> list
 
 
 def _matches(ends: Mapping[str, Sequence[Sequence[Any]]], published: Sequence[Sequence[str]]) -> list[bool]:
-    """Return, for every place, whether the film is the published one, by the first word of its (shortened) title."""
+    """Return, for every rank, whether the film is the published one, by the first word of its (shortened) title."""
     films = [film for end in ("top", "bottom") for film, *_ in ends[end]]
     printed = [film for end in published for film in end]
     return [ours.split()[0].rstrip(",") == theirs.split()[0] for ours, theirs in zip(films, printed, strict=True)]
@@ -194,7 +194,7 @@ def _of_figure_5(variances: Mapping[str, Any]) -> list[Claim]:
 
 # ---- convergence and data ----
 def _of_steps(ends: Mapping[str, Any]) -> Claim:
-    """Return the claim that 100 gradient steps are enough, by the ends of plain descent and of the optimum."""
+    """Return the claim that 100 gradient steps are enough: best and worst films of plain descent and of the optimum."""
     same = {
         end: [
             steps[0] == best[0]

@@ -1,18 +1,19 @@
 """Film recommendation by ordered partitions (Tran, Phung and Venkatesh 2016: table 3, figure 2).
 
-The protocol of the paper: ratings rounded to whole numbers; the half of the films whose ratings have the least entropy
-left out; of every user with at least 60 ratings 50 drawn for training, the rest for testing. Settings and sweeps are
-chosen on 10 of the 50 (NDCG@5), then everything is fitted again to all 50. Table 3 compares ERR, NDCG@1 and NDCG@5 on
-the test ratings; figure 2 the log-likelihood of M films drawn from them, under ordered partitions and, ties broken by
-the sort, under Plackett and Luce.
+The protocol is that of the paper. Ratings are rounded to whole numbers, and the half of the films with the lowest
+rating entropy is left out. For every user with at least 60 ratings, 50 are drawn for training and the rest are used for
+testing. Settings and the number of sweeps are chosen on 10 of the 50 (NDCG@5); then all models are refitted to all 50.
+Table 3 compares ERR, NDCG@1 and NDCG@5 on the test ratings. Figure 2 compares the log-likelihood of M films drawn from
+them under ordered partitions and under Plackett-Luce, with ties broken by the sort order.
 
 The row ``pmop`` is the paper's own model: f = p · q without mean and biases, a point estimate of 100 factors with beta
-0.01 from a uniform start. Its two regularisers, which the paper does not state, are one here (only their product
-matters), chosen on validation ratings. ``ordered-partition-mf`` is the same likelihood with the defaults of this
-package (variational Bayes), and has no published figures. The CoFiRank rows have 100 factors, as published.
+0.01 from a uniform start. The paper does not state its two regularisation parameters; only their product matters, so
+there is one parameter here, chosen on validation ratings. ``ordered-partition-mf`` is the same likelihood with the
+defaults of this package (variational Bayes), and has no published figures. The CoFiRank rows have 100 factors, as
+published.
 
-The paper uses MovieLens 10M (21,649 users, 5,247 films); it is run if its files are present. Next to the results on
-other sets, the published figures are for orientation only.
+The paper uses MovieLens 10M (21,649 users, 5,247 films); this data set is included if its files are present. For other
+data sets, the published figures are shown for orientation only.
 """
 
 from __future__ import annotations
@@ -73,12 +74,12 @@ PUBLISHED = frame.published(
 
 
 def default_models() -> list[str]:
-    """List our models and the libraries of others that are installed."""
+    """List the concordant models and the installed third-party libraries."""
     return [*OURS, *others_here()]
 
 
 def n_steps(sets: Sequence[str], models: Sequence[str], seeds: int) -> int:
-    """Return how many steps are reported."""
+    """Return how many times ``run`` reports progress."""
     return len(sets) * seeds * (len(models) + 1)
 
 
@@ -89,7 +90,7 @@ def run(
     seeds: int = 5,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Return, by set, the metrics of every model and split, what was chosen, tests, and log-likelihoods."""
+    """Return, by data set, the metrics of every model and split, the chosen settings, tests, and log-likelihoods."""
     frame.check_sets(sets, SETS)
     wanted = list(models or default_models())
     for name in wanted:
@@ -160,7 +161,7 @@ def _one_split(prefs: Preferences, models: Sequence[str], seed: int, progress: P
 def figure_2(main: Outcome, parts: Mapping[str, Preferences], seed: int) -> dict[int, dict[str, float]]:
     """Return, by number of films, the mean log-likelihood per agent of ordered partitions and of Plackett-Luce.
 
-    Both models have the settings chosen for ordered partitions (the published model, or the default one where only
+    Both models have the settings chosen for ordered partitions (of the published model, or of the default one if only
     that was run); only the likelihood they are fitted to differs.
     """
     plain: Any = PlackettLuceMF(**{key: value for key, value in main.settings.items() if key != "loss"})  # type: ignore[arg-type]
@@ -193,7 +194,7 @@ def figure_2(main: Outcome, parts: Mapping[str, Preferences], seed: int) -> dict
 
 
 def drawn_of_each(prefs: Preferences, count: int, seed: int) -> Preferences | None:
-    """Draw ``count`` ratings of every agent that has as many; None where no agent has."""
+    """Draw ``count`` ratings of every agent that has at least that many; None if no agent has."""
     observed = Observed.of(prefs)
     size = np.diff(observed.by_agent.ptr)
     order = np.lexsort((np.random.default_rng([seed, count]).random(len(observed.item)), observed.agent))
@@ -341,7 +342,7 @@ def plain(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def to_markdown(result: Mapping[str, Any]) -> str:
-    """Return all tables."""
+    """Return all tables as a Markdown page."""
     return frame.markdown_page(TITLE, tables(result), "## Notes", NOTES)
 
 

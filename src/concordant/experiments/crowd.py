@@ -406,7 +406,7 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
 
 
 def _workers_table(workers: Row) -> ResultTable:
-    """Return the accuracy of workers and of decisions on gold documents, and how many workers have own features."""
+    """Return the accuracy of workers and decisions on gold labels, and the number of workers with separate features."""
     rows = [
         ["accuracy of single judgements", f"{workers['right']:.1%}"],
         ["accuracy of majority vote", f"{workers['majority-vote']:.1%}"],

@@ -51,7 +51,7 @@ def data_folder(root_given: DataFolder, *parts: str) -> Path:
 
 
 def existing(folder: Path, *names: str, otherwise: str = "put it there, or give another " + _DATA) -> Path:
-    """Return the first of these files that exists; else raise an error with what to do."""
+    """Return the first of these files that exists; otherwise raise an error that says what to do."""
     for name in names:
         if (folder / name).is_file():
             return folder / name
@@ -108,7 +108,8 @@ def with_published(
 ) -> list[list[str]]:
     """Return table rows with two decimals, each followed by the published figures and the differences from them.
 
-    Columns listed in ``significant`` get a star. Without ``differences`` (published on other data) there are none.
+    Columns listed in ``significant`` get a star. Differences are omitted without ``differences`` (for figures published
+    on other data).
     """
     lines = []
     for row in rows:
@@ -123,7 +124,7 @@ def with_published(
 
 
 def _signed(difference: float) -> str:
-    """Return a difference with two decimals and its sign; none for 0.00."""
+    """Return a difference with two decimals and its sign (no sign for 0.00)."""
     text = f"{difference:+.2f}"
     return "0.00" if text in ("+0.00", "-0.00") else text
 

@@ -199,8 +199,8 @@ def _is_in_theorem(phi: float, statistic: str) -> bool:
 def is_recovered_in_the_end(phi: float, statistic: str) -> bool:
     """Return whether, with infinitely many rankings, every coordinate of the code is right for any reference order.
 
-    All rankings with ties are listed. A coordinate belongs to an item and the set of items before it; of each kind of
-    set (how many of its items stand in each tier of the centre) one is checked.
+    All rankings with ties are listed. A coordinate belongs to an item and the set of items before it; one set of each
+    kind (by the number of its items in each tier of the centre) is checked.
     """
     centre = np.arange(2 * PAIRS_RECOVERY) // 2
     rankings = weak_orders(len(centre))
@@ -299,7 +299,7 @@ def _measured(names: Sequence[str], prefs: Preferences, is_weak: bool, seed: int
 
 
 def _method(name: str, missing: str, seed: int) -> Method:
-    """Return the method of a name of this experiment, with its settings."""
+    """Return the method that this experiment calls ``name``, with its settings."""
     method_name, params = {**METHODS, **WITH_TIES}.get(name, (name, {"time_limit": 20.0}))
     extra = {"seed": seed} if name in SEEDED else {}
     return registry.make(

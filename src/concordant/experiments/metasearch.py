@@ -126,7 +126,7 @@ def run(
 
 
 def _time(dataset: str, fold: Fold, variances: str) -> Row:
-    """Measure the CPU time that theta-MPM, its adherence fitted, takes for the test queries of a fold."""
+    """Measure the CPU time of theta-MPM, with adherence already fitted, for the test queries of a fold."""
     prefs, seconds = fold.test[0], []
     fitting: Any = registry.make("mpm", prior=0.1, variances=variances)
     method = fitting.fit(*fold.train)
@@ -145,7 +145,7 @@ def _time(dataset: str, fold: Fold, variances: str) -> Row:
 
 
 def _readings(dataset: str, folds: Sequence[Fold]) -> list[Row]:
-    """Return P@1 and MAP of rrf with labels of at least 1, and with labels of 2 alone, as relevant."""
+    """Return P@1 and MAP of rrf if labels of at least 1 count as relevant, and if only labels of 2 do."""
     method, by_level = registry.make("rrf"), {}
     for level in (1, 2):
         specs = [f"p@1:threshold={level}", f"map:threshold={level}"]
@@ -184,7 +184,7 @@ class Measured(NamedTuple):
 def measure_all(
     data: DataFolder, dataset: str, methods: Sequence[str], seeds: int, progress: Progress = silent
 ) -> dict[str, Measured]:
-    """Run methods, by the names of this experiment, on the five folds of a set."""
+    """Run methods, given by their names in this experiment, on the five folds of a data set."""
     contestants = {name: contestant(name) for name in methods}
     methods_of = {
         name: [_make(declared, choice) for choice in declared.choices or ({},)]
@@ -205,7 +205,7 @@ def measure_all(
 
 
 def contestant(name: str) -> Contestant:
-    """Return the contestant of a name of this experiment, or a method with its defaults."""
+    """Return the contestant that this experiment calls ``name``, or the method of that name with its defaults."""
     return CONTESTANTS.get(name, Contestant(name))
 
 
@@ -298,7 +298,7 @@ def half_interval(values: Floats) -> Floats:
 
 
 def _evaluate(method: Method, declared: Contestant, fold: Fold) -> Floats:
-    """Fit (where it learns) and evaluate a method on the test queries of a fold: metric x query."""
+    """Fit (if it learns from labels) and evaluate a method on the test queries of a fold: metric x query."""
     oriented = reversed_lists if declared.is_upside_down else lambda prefs: prefs
     if declared.learns:
         prefs, labels = fold.train

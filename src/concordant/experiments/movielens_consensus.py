@@ -1,10 +1,10 @@
 """Consensus of the MovieLens 100K users (Volkovs and Zemel 2012: tables 2 and 3, figures 4 and 5).
 
-943 users rate 1,682 films. Each method makes one ranking of the films from all ratings. Table 3 lists the films at both
-ends with the number of users who rated them and of pairwise contests won and lost: Bradley-Terry and Plackett-Luce put
-rarely rated films at the ends, the multinomial preference model does not. Table 2 evaluates the rankings by NDCG (log2
-discount) per user, with missing ratings imputed by matrix factorisation; figure 4 imputes a constant. Figure 5 shows
-the learnt variances against the number of ratings and the rank.
+943 users rate 1,682 films. Each method makes one ranking of the films from all ratings. Table 3 lists the best and
+worst films with the number of users who rated them and of pairwise contests won and lost: Bradley-Terry and
+Plackett-Luce put rarely rated films at both ends, the multinomial preference model does not. Table 2 evaluates the
+rankings by NDCG (log2 discount) per user, with missing ratings imputed by matrix factorisation; figure 4 imputes a
+constant. Figure 5 shows the learnt variances against the number of ratings and the rank.
 
 Conventions inferred from the figures: Plackett-Luce sees the ratings sorted, ties by film number. The published table 2
 falls so steeply with depth that ranks 2, 3, … must have half weight in the ranking and full weight in the ideal ranking
@@ -136,7 +136,7 @@ PUBLISHED_ENDS = {
 
 
 def run(data: DataFolder, progress: Progress = silent, pmf: PMF | None = None) -> dict[str, Any]:
-    """Return the counts, the ends of every ranking, the NDCG tables and the variances."""
+    """Return the counts, the best and worst films of every ranking, the NDCG tables and the variances."""
     folder = frame.data_folder(data, "ml-100k")
     prefs, titles = read_ratings(folder), read_titles(folder)
     progress("read")
@@ -259,7 +259,7 @@ def _ends(prefs: Preferences, titles: Mapping[str, str], order: Int64s) -> dict[
 def ndcg(ratings: Floats, order: Any, depths: Sequence[int], later: float = 1.0) -> Floats:
     """Return NDCG of one order of films for every user (users x depths); every film has a (real) rating.
 
-    Places after the first count ``later`` times in the ranking; in the ideal one they always count in full.
+    Gains at ranks after the first are multiplied by ``later`` in the ranking, but not in the ideal ranking.
     """
     deepest = max(depths)
     discount = 1 / np.log2(np.arange(deepest) + 2)
@@ -292,7 +292,7 @@ def _constant_tests(values: Mapping[str, Floats]) -> list[float]:
 
 
 def _variances(prefs: Preferences, titles: Mapping[str, str], ranking: Ranking) -> dict[str, Any]:
-    """Return the learnt variances with numbers of ratings and ranks, their correlation, and some films' places."""
+    """Return the learnt variances with numbers of ratings and ranks, their correlation, and the ranks of some films."""
     from scipy.stats import spearmanr
 
     variance = np.asarray(ranking.details["variance"])
@@ -311,7 +311,7 @@ def _variances(prefs: Preferences, titles: Mapping[str, str], ranking: Ranking) 
 def _standing(
     prefs: Preferences, titles: Mapping[str, str], title: str, rank: Any, variance: Floats, users: Any
 ) -> dict[str, float]:
-    """Return the rank and the variance of a film as shares of all films; of equal titles the most rated one."""
+    """Return the rank and the variance of a film as shares of all films; of equal titles, the one with most ratings."""
     slots = [s for s, code in enumerate(prefs.slot_item) if titles[prefs.items[code]].rpartition(" (")[0] == title]
     slot = max(slots, key=lambda s: int(users[s]))
     return {"rank": float(rank[slot] / len(rank)), "variance": float((variance < variance[slot]).mean())}

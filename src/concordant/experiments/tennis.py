@@ -207,9 +207,7 @@ def _by_year(chances: Mapping[str, Floats], time: Floats, is_compared: Bools) ->
 
 # ---- over time ----
 def _over_time(matches: Preferences, chosen: Mapping[str, Settings]) -> dict[str, Any]:
-    """Return the leader at the end of every year, and the highest ratings (by the lower bound of the interval
-    where there is one).
-    """
+    """Return the leader at the end of every year, and the highest ratings (by lower confidence bound if available)."""
     leaders, peaks, rankings = {}, {}, {}
     for name, settings in chosen.items():
         ranking = registry.make(name, **settings).rank(matches)

@@ -164,7 +164,7 @@ class PreferenceFeatures:
 
 
 def experts_of(prefs: Preferences, known: Sequence[str], *, unknown_agents: int = -1) -> Int64s:
-    """Return the number of the known expert of each ballot, ``unknown_agents`` for any other."""
+    """Return the index of the known expert of each ballot, ``unknown_agents`` for any other."""
     if prefs.agents is None or prefs.agent is None:
         from concordant.method import NEEDS
 

@@ -4,8 +4,8 @@ Columns, all on scales that are comparable between queries, 0 if missing:
 
 - per expert: ``height``, which decreases with the rank from 1 for the first to just above 0; ``log height``, the same
   for the logarithm of the rank; ``agreement``, the correlation of its reciprocal ranks with the sum of the others',
-  over the documents it names (the same for all documents of the query)
-- of the document: ``support``, the share of the query's lists that name it; the ``best`` and the ``mean`` log height
+  over the documents it ranks (the same for all documents of the query)
+- of the document: ``support``, the share of the query's lists that contain it; the ``best`` and the ``mean`` log height
   it has in them; ``net wins`` per list and other document
 - per fusion method of ``methods``: its score, standardised within the query, and its rank scaled from 1 (best) to 0
 
@@ -148,19 +148,19 @@ class _Entries:
         self.lists = np.unique(self.expert * np.int64(prefs.n_instances) + self.instance)
 
     def support(self) -> Floats:
-        """Return the share of an instance's lists that name each slot."""
+        """Return the share of an instance's lists that contain each slot."""
         lists = np.bincount(self.lists % self.prefs.n_instances, minlength=self.prefs.n_instances)
         named = np.bincount(self.slot, minlength=self.prefs.n_slots)
         return np.asarray(named / np.maximum(lists, 1)[views.instance_of_slot(self.prefs)])
 
     def best_and_mean(self) -> tuple[Floats, Floats]:
-        """Return the best and the mean log height of each slot in the lists that name it."""
+        """Return the best and the mean log height of each slot in the lists that contain it."""
         n = self.prefs.n_slots
         named = np.maximum(np.bincount(self.slot, minlength=n), 1)
         return max_by(self.slot, self.log_height, n), np.asarray(sum_by(self.slot, self.log_height, n) / named)
 
     def net_wins(self) -> Floats:
-        """Return wins minus losses of each slot, per list and other candidate; candidates that are not named lose."""
+        """Return wins minus losses of each slot, per list and other candidate; unlisted candidates lose."""
         size = np.maximum(np.diff(self.prefs.slot_ptr) - 1, 1) * np.maximum(views.total_weight(self.prefs), 1e-300)
         return np.asarray(views.net_wins(self.prefs, "last") / size[views.instance_of_slot(self.prefs)])
 

@@ -67,7 +67,7 @@ def level_of_lists(indptr: Int64s, tier: Int32s, counts: str) -> Floats:
 def pair_lists(prefs: Preferences, entry_levels: Levels, group: Int64s, n_groups: int) -> tuple[PairLists, Int64s]:
     """Sort ballots by group (-1: ignored); return them, and the original slot of every slot of a group.
 
-    A group has only the slots its ballots name: other candidates of the instance cost nothing.
+    A group contains only the slots on its ballots: other candidates of the instance cost nothing.
     """
     order = np.argsort(group, kind="stable")
     order = order[np.searchsorted(group[order], 0) :]
@@ -90,8 +90,8 @@ def pair_lists(prefs: Preferences, entry_levels: Levels, group: Int64s, n_groups
 def factors(prefs: Preferences, counts: str, rank: int, group: Int64s, n_groups: int) -> Factors:
     """Return the leading ``rank`` singular pairs of every group of ballots, with fixed signs.
 
-    A single pair is non-negative. Of several, each left vector is signed so that its positive entries have the larger
-    sum of squares, and its right vector with it.
+    A single pair is non-negative. If there are several, the sign of each is chosen so that the positive entries of its
+    left vector have the larger sum of squares.
     """
     entry_levels = levels(prefs, counts)
     lists, named = pair_lists(prefs, entry_levels, group, n_groups)

@@ -1,12 +1,12 @@
 """Five features per expert from its rank of a document, for linear rankers and trees.
 
-With r the rank that an expert gives a document, in a query with n candidates of which the expert names m:
+With r the rank that an expert gives a document, in a query with n candidates of which the expert ranks m:
 
-- ``top``: 10 / (10 + r), 0 if it does not name it; sensitive to the first ranks
-- ``log place``: 1 at the top, decreasing with log r to 0 at rank 1,000; 0 if it does not name it
-- ``ahead``: the share of the other candidates ranked below it; those not named share the ranks after the named
+- ``top``: 10 / (10 + r), 0 if unranked; sensitive to the first ranks
+- ``log place``: 1 at the top, decreasing with log r to 0 at rank 1,000; 0 if unranked
+- ``ahead``: the share of the other candidates ranked below it; unranked ones share the remaining ranks
 - ``coverage``: m / n, the same for all documents of the query
-- ``unranked``: 1 if the expert does not name it
+- ``unranked``: 1 if the expert does not rank it
 
 The first two depend on the rank in the expert's whole list, the third only on the candidates: trees need both to
 distinguish a low-ranked document of a good list from one that all lists rank low. Ranks are the values of the

@@ -113,7 +113,7 @@ def read(path: Paths, **options: Any) -> Preferences:
 
 @takes_options(LABELS)
 def read_labels(path: Paths, **options: Any) -> Labels:
-    """Read relevance judgements: qrels, the labels of LETOR files, or a table with item, label and optionally instance.
+    """Read relevance judgements: qrels, LETOR labels, or a table with an item, a label and optionally an instance.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def write(
     data : Preferences, Ranking or Labels
         Data to write.
     path : str, path or open file
-        Destination; ``"-"`` is standard output. Its ending determines the format and the compression.
+        Destination; ``"-"`` is standard output. The file ending determines the format and the compression.
     format : str, optional
         Name of the format, if the ending does not determine it.
     layout : str, optional

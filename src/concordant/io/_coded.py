@@ -74,7 +74,7 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
 def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32s, Vocabulary]:
     """Create the dictionary ``d{k}`` of a column (codes from 1, 0 for missing).
 
-    Return our code for each entry, and the labels.
+    Return the vocabulary code for each entry (-1 for missing), and the labels.
     """
     connection.execute(
         f"CREATE TEMP TABLE d{k} AS SELECT x, row_number() OVER (ORDER BY x) AS code "

@@ -65,7 +65,7 @@ def _layout(prefs: Preferences) -> str:
 
 
 def _asked(layout: str) -> str:
-    """Return the requested layout; reject unknown ones."""
+    """Return the requested layout; reject unknown layouts."""
     plain = layout.strip().lower()
     if plain not in LAYOUTS:
         raise InputError(f"The layout {layout!r} cannot be written: choose one of {', '.join(LAYOUTS)}.")
@@ -282,7 +282,7 @@ def _unwritten_labels(prefs: Preferences, layout: str) -> list[str]:
 
 
 def left_behind(prefs: Preferences, layout: str) -> list[str]:
-    """Return notes on what a table, or a run (layout "run"), cannot hold."""
+    """Return notes on what a table, or a run (layout "run"), cannot represent."""
     notes = _unwritten_labels(prefs, layout)
     if prefs.value is not None and layout not in ("ranks", "ratings", "run"):
         notes.append(f"the {prefs.scale}s that imply the order are not written")

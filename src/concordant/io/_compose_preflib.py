@@ -28,7 +28,7 @@ Tiers = list[list[int]]
 def write(data: object, how: Writing) -> tuple[bytes, list[str]]:
     """Return the content of a PrefLib file and notes on what it cannot represent.
 
-    The name or the format may request a type.
+    The file name or the format may determine the type.
     """
     if not isinstance(data, Preferences):
         raise InputError(f"Only preferences can be written as PrefLib, not a {type(data).__name__}: use csv.")

@@ -1,7 +1,7 @@
 """Infer the dialect of a csv file from its first lines: delimiter, header, column names.
 
 Only the head of the file is inspected, to decide how DuckDB reads the file (or ``_plain_csv``, if there is only one way
-to read it). The lines of records are counted again only if a message has to name one.
+to read it). The line numbers of records are computed only if a message has to name one.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Dialect:
 
 
 def sniff(source: Source, options: Options) -> Dialect:
-    """Recognise delimiter, header and columns from the head of a csv file and the user's options."""
+    """Recognise the delimiter, the header and the columns from the head of a csv file and the user's options."""
     delimiter = options.delimiter or ("\t" if options.format == "tsv" else None)
     text = _head_text(source)
     lines = [line for line in re.split("\r?\n|\r", text) if line.strip()]
@@ -110,7 +110,7 @@ def _head_text(source: Source) -> str:
 
 
 def _delimiter(lines: Sequence[str], source: Source) -> str:
-    """Return the delimiter that splits the first lines into the same number of fields; more fields win a tie."""
+    """Return the delimiter that splits the first lines into equally many fields, preferring more fields."""
     if source.ending in (".tsv", ".tab") and "\t" in lines[0]:
         return "\t"
     best_delimiter, best_score = ",", 0.0

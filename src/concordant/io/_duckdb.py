@@ -1,9 +1,9 @@
 """Read csv, json and parquet tables through DuckDB.
 
 Every csv and json column is read as text. Numbers are parsed by TRY_CAST, so that a cell that is not a number leads to
-a message with its line and never to a guess. Results leave DuckDB as an Arrow stream, and the kernels encode the labels
-without creating Python strings. A connection can read only the named files. It has no network access, loads no
-extensions, and no query can change that.
+an error message with its line number and is never guessed. Results leave DuckDB as an Arrow stream, and the kernels
+encode the labels without creating Python strings. A connection can read only the named files. It has no network access,
+loads no extensions, and no query can change that.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class DuckTable:
         return self.problem(connection, error) if known_error is error else known_error
 
     def path(self) -> str:
-        """Return the only file that a query may read; wildcard characters in its name would match other files."""
+        """Return the path of the file to read; if it contains wildcards, an alias that DuckDB does not expand."""
         path = self.source.plain_path()
         return self.source.alias() if re.search(r"[*?\[\]{}]", path) else path
 
@@ -267,7 +267,7 @@ class CsvTable(DuckTable):
         return f"TRY_CAST({text} AS DOUBLE)"
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
-        """Run a query, again if line endings differ, and note which rows DuckDB left out."""
+        """Run a query (again if line endings differ), and note which rows DuckDB left out."""
         import duckdb
 
         try:
@@ -457,7 +457,7 @@ class ParquetTable(DuckTable):
 
 
 def _rejection(kind: str, message: str) -> str:
-    """Return a sentence for a row that DuckDB rejected."""
+    """Return a sentence that explains why DuckDB rejected a row."""
     if match := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message):
         return f"the row has {match[2]} field{'s' * (match[2] != '1')}, but the table has {match[1]} columns"
     return {

@@ -42,12 +42,12 @@ class Format:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The endings, which are also names of the format."""
+        """The file endings, which are also accepted as names of the format."""
         return tuple(ending.removeprefix(".") for ending in self.endings)
 
     @property
     def kind(self) -> str:
-        """What can be read from the format, in words."""
+        """Description of the data that can be read from the format."""
         return ", ".join(self.reads)
 
     @property

@@ -2,7 +2,7 @@
 
 DuckDB reduces each file to a tally within bounded memory, so memory use grows with the number of distinct rows and not
 with the number of rows. Files may be reduced in this process, by several processes or on a cluster; the counts are
-identical bit by bit.
+bit-identical.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
 
 
 def count_table(path: Any, options: Options, limit: str | None, count: Callable[[InputTable], Counted]) -> Counted:
-    """Count something in one file; if bad files are skipped, return the problem instead of raising it."""
+    """Apply ``count`` to one file; if bad files are skipped, return the error instead of raising it."""
     try:
         with memory.limited(limit), Source(path, options) as source:
             return count(open_table(source, options))
@@ -115,7 +115,7 @@ def open_table(source: Source, options: Options) -> InputTable:
 
 
 def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
-    """Count the pairs of a table, by DuckDB where possible."""
+    """Count the pairs of a table, with DuckDB if possible."""
     if "time" in plan.column:
         what = "Counts of pairs do not keep the order of events"
         raise InputError(what + ": leave out " + arg("time") + ", or read the table without reduction.")
@@ -184,7 +184,7 @@ def count_files(
 
 
 def named_for(paths: Sequence[Any], executor: Executor) -> list[Any]:
-    """Return the files by names that are valid for all workers of an executor."""
+    """Return the files as paths that are valid for all workers of an executor."""
     return list(paths) if isinstance(executor, Serial) else [_absolute(path) for path in paths]
 
 
@@ -210,7 +210,7 @@ def _rows_of(counted: Counted) -> int:
 
 
 def _count_here(parts: Sequence[Any], options: Options, task: Any, watch: Watch | None) -> Counted:
-    """Count part by part in this process, keeping one tally."""
+    """Count the parts one after another in this process, merging each into one tally."""
     start, rows = time.perf_counter(), 0
     total: Counted | None = None
     for done, part in enumerate(parts, 1):
@@ -234,7 +234,7 @@ def _absolute(path: Any) -> Any:
 
 
 def _share_of_limit(limit: str | None, executor: Executor) -> str | None:
-    """Divide the memory limit among the processes of this machine; a worker of a cluster has its own."""
+    """Divide the memory limit among the processes of this machine; a worker of a cluster has its own limit."""
     if limit is None or not isinstance(executor, Processes):
         return limit
     with memory.limited(limit):

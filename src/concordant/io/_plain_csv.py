@@ -1,10 +1,10 @@
 """Read plain csv files by splitting at delimiters, without loading DuckDB.
 
-For a small file, loading DuckDB takes as long as all the rest of a ranking. For a large file, a kernel that encodes
+For a small file, loading DuckDB takes as long as reading and ranking together. For a large file, a kernel that encodes
 labels in place takes a third of DuckDB's time. A file is *plain* if there is only one way to read it: UTF-8, no
 quotation marks, the same line ending throughout, and as many fields per line as there are columns. Its cells are the
 text between delimiters; an empty cell is missing, and numbers are digits with a decimal point. DuckDB reads all other
-files, and all numeric columns with a cell that may or may not be a number. Both ways give the same result, and tests
+files, and all numeric columns with a cell that may or may not be a number. Both readers give the same result, and tests
 compare them.
 """
 
@@ -133,7 +133,7 @@ class PlainCsvTable(CsvTable):
 
 
 class LargeCsvTable(CsvTable):
-    """A large csv file, split at delimiters as long as it proves to be plain; DuckDB writes all messages."""
+    """A large csv file, split at delimiters if it is plain; DuckDB is used otherwise, and for all error messages."""
 
     _is_plain = True
 

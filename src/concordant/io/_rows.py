@@ -90,7 +90,7 @@ def count_files(
 
 # ---- tasks for an executor ----
 def scan_file(path: Any, options: Options, limit: str | None, plan: Plan, alone: bool) -> Counted:
-    """Scan one file: number of rows, whether all can be used, and hashes of its ballots, unless it is alone."""
+    """Scan one file: number of rows, whether all can be used, and hashes of its ballots, unless it is the only file."""
     return _many.count_table(path, options, limit, lambda table: _seen(table, options, plan, alone))
 
 

@@ -219,8 +219,8 @@ class _Extent:
     """Number of cells between the first and the last one that a part of a workbook refers to.
 
     Text that is not well-formed XML is rejected, because the reader might never terminate. The number of cells cannot
-    be measured if the workbook has parts that are not XML (cells of xlsb, macros) or if its texts look like cells.
-    Other parts that are not XML (pictures, printer settings) are never read.
+    be measured if the workbook has parts that are not XML (cells of xlsb, macros) or if its texts look like cell
+    references. Other parts that are not XML (pictures, printer settings) are never read.
     """
 
     def __init__(self, name: str) -> None:
@@ -266,7 +266,7 @@ class _Extent:
         self.is_measured &= not (self.is_shared and self.rows * self.columns > MAX_CELLS)
 
     def _add_ods(self, text: bytes) -> None:
-        """Follow rows and cells of an OpenDocument sheet, including repeated ones."""
+        """Count the rows and cells of an OpenDocument sheet, including repeated ones."""
         for match in _ODS_CELL.finditer(text):
             attributes = match[2] or b""
             repeated = _REPEATED.search(attributes)

@@ -385,7 +385,7 @@ def _open_zip(source: Source) -> IO[bytes]:
 
 
 def _unpacking_errors() -> tuple[type[Exception], ...]:
-    """Return the exceptions that the unpackers loaded so far may raise."""
+    """Return the exceptions that the decompression modules loaded so far may raise."""
     names = {"zlib": "error", "gzip": "BadGzipFile", "lzma": "LZMAError", "zipfile": "BadZipFile", ZSTD: "ZstdError"}
     errors = [getattr(sys.modules[module], name) for module, name in names.items() if module in sys.modules]
     return (*errors, OSError, ValueError)

@@ -1,4 +1,4 @@
-"""Expand names, folders and patterns into files, and decide whether files are many, large or bad."""
+"""Expand names, folders and patterns into files, and detect many, large or unreadable files."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def is_pattern(path: Any) -> bool:
 
 
 def is_read_once(path: Any) -> bool:
-    """Return whether something can be read only once: standard input, an open file, a pipe."""
+    """Return whether an input can be read only once: standard input, an open file, a pipe."""
     if not isinstance(path, (str, os.PathLike)) or os.fspath(path) == "-":
         return True
     return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
@@ -99,7 +99,7 @@ def is_big(paths: Sequence[Any]) -> bool:
 
 
 def asks_for_counts(path: Any, options: Options) -> bool:
-    """Return whether files should be reduced if possible: by request, or because they are many or large."""
+    """Return whether files should be reduced if possible: on request, or because there are many or they are large."""
     return any(getattr(options, name) for name in HOW) or is_pattern(path) or is_big(expand(path))
 
 

@@ -1,7 +1,7 @@
 """Reduce files of any size to the statistics that a method needs: counts of pairs, or sums of rows.
 
 Files are reduced if an option requests it (reduce, workers, a cluster, a memory limit), if a folder or a pattern is
-named, or if they are large. The notes and ``ran``, which becomes ``ranking.ran``, report how.
+named, or if they are large. The notes and ``ran``, which becomes ``ranking.ran``, report how the files were reduced.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Reduced(NamedTuple):
 
 
 class Needs(NamedTuple):
-    """What the caller does with the files."""
+    """How the caller uses the files."""
 
     method: Method | None
     """The named method, if any."""
@@ -48,7 +48,7 @@ class Needs(NamedTuple):
 
 
 def reduce_files(path: Any, options: Options, needs: Needs, watch: Watch | None = None) -> Reduced | None:
-    """Reduce files to what a method needs; None if it needs all ballots."""
+    """Reduce files to the statistics that a method needs; None if it needs all ballots."""
     paths = expand(path)
     # A file is opened twice, to plan and to count.
     if any(map(is_read_once, paths)):
@@ -82,7 +82,7 @@ def _reduced(
 
 
 def _ballots(paths: list[Any], options: Options) -> Reduced:
-    """Read all ballots of rows that could be reduced, because sums do not suffice."""
+    """Read all ballots of ranks or ratings, because their sums do not suffice for the method."""
     from concordant.io import read_whole
 
     prefs = read_whole(paths, replace(options, reduce=False))

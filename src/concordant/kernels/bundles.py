@@ -143,7 +143,7 @@ class PrefLibOrders(NamedTuple):
 
 
 class DuelTerms(NamedTuple):
-    """The log-likelihood of duels at given scores: value, gradient by slot, and derivatives by row.
+    """The log-likelihood of pairwise comparisons at given scores: value, gradient by slot, and derivatives by row.
 
     ``diagonal`` is the diagonal of the negative Hessian by slot, ``side`` its column for the tie parameter. ``slope``
     and ``curve`` are the first and the negative second derivative in the score difference (``slope`` is empty if

@@ -84,7 +84,7 @@ class Prior:
 
     @property
     def along(self) -> Floats:
-        """Its curvature along the direction of equal scores, per instance."""
+        """Curvature of the prior along the direction of equal scores, per instance."""
         return np.zeros(len(self.strength)) if self.is_gamma else self.strength[:, 0]
 
     def relative(self, score: Floats) -> Floats:

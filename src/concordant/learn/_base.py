@@ -89,7 +89,7 @@ class Learner(BaseEstimator):  # type: ignore[misc]
         return scores
 
     def _minimised(self, problem: Function, start: Floats, tolerance: float, max_iterations: int) -> Minimum:
-        """Minimise a smooth function by L-BFGS, store iterations and loss, and warn if it did not converge."""
+        """Minimise a smooth function by L-BFGS, store the iteration count and loss, and warn if it did not converge."""
         minimum = minimise(
             problem, start, tolerance=tolerance, max_iterations=max_iterations, watch=lambda _k, _point, _value: True
         )

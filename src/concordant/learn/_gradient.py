@@ -1,4 +1,4 @@
-"""Rankers that minimise a loss: any loss, with any scorer, by any solver. Most subclasses only name their loss."""
+"""Rankers that minimise a loss: any loss, with any scorer, by any solver. Most subclasses only declare their loss."""
 
 from __future__ import annotations
 

@@ -82,9 +82,9 @@ class LabelRanks(NamedTuple):
 
 
 def tau_by_row(truth: Floats, predicted: Floats) -> Floats:
-    """Return Kendall's tau-b of every row over the labels that both rank; NaN if the truth orders nothing.
+    """Return Kendall's tau-b of every row over the labels that both rank; NaN if the true ranks are all tied.
 
-    If only the prediction orders nothing, tau is 0.
+    If only the predicted ranks are all tied, tau is 0.
     """
     n, k = truth.shape
     together, in_truth, in_prediction = np.zeros(n), np.zeros(n), np.zeros(n)

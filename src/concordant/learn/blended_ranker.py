@@ -4,9 +4,9 @@ Models with different errors correct each other. The ranks of the features withi
 (``QueryRanks``), all columns are standardised, and every ranker is fitted. Each ranker's scores are divided by their
 standard deviation within queries (of the validation set, if given) and averaged. The default rankers are
 
-    RankNet, OrderedPartitionRanker, LambdaRank(target="ap")    linear, three views of the same labels ("ndcg" if labels
-                                                                do not tell relevant rows, from 1 on, from others)
-    ForestRanker                                                what no line can tell
+    RankNet, OrderedPartitionRanker, LambdaRank(target="ap")    linear models with different losses (target="ndcg" if
+                                                                all labels, or none, are at least 1)
+    ForestRanker                                                non-linear effects
 
 On MQ2008 (LETOR 4.0, five folds) the blend is more than a point of NDCG@5 and of MAP above the best linear model; see
 ``concordant reproduce document-ranking``. With ``alphas``, every ranker with a ridge penalty chooses it by ``metric``
@@ -162,5 +162,5 @@ class BlendedRanker(MeanRanker):
 
 
 def _is_watched(ranker: Any) -> bool:
-    """Return whether a ranker needs the validation set to stop, because its gradient belongs to no function."""
+    """Return whether a ranker needs the validation set to stop, because its gradient is not that of any function."""
     return not ranker._loss().is_exact if hasattr(ranker, "_loss") else True

@@ -3,7 +3,7 @@
 Ranking depends on how much better a row is than the others of its query, not on its absolute grade. Labels are
 therefore centred and scaled by the mean and standard deviation of their query (0 if all labels of a query are equal),
 and extremely randomised trees are fitted to the result. The model needs little tuning and rarely overfits. It does well
-with some ten thousand rows, where boosted trees need careful tuning. On MQ2008 (LETOR 4.0), standardising the labels
+with about ten thousand rows, where boosted trees need careful tuning. On MQ2008 (LETOR 4.0), standardising the labels
 improves MAP by 0.6 points.
 
 The trees are grown by scikit-learn and kept as plain arrays, so that a saved model needs no pickle. Cost:

@@ -1,10 +1,11 @@
 """Gradient-boosted trees by LightGBM, with the interface of the other rankers.
 
-``objective="lambdarank"`` is LambdaMART: trees fitted to the gradients of logistic pairs weighted by how much swapping
-the two would change NDCG. ``"rank_xendcg"`` is a listwise cross entropy that bounds NDCG. Use trees if the label
-depends non-linearly on the features and there are at least a few thousand rows; linear rankers are faster and often as
-good on small data. NaN marks missing features, queries may come in any order, and ``valid=`` enables early stopping on
-any metric of concordant. The defaults (small trees, half of the features each) suit data of some ten thousand rows.
+``objective="lambdarank"`` is LambdaMART: trees fitted to the gradients of a pairwise logistic loss in which each pair
+is weighted by the change of NDCG if its rows were swapped. ``"rank_xendcg"`` is a listwise cross entropy that bounds
+NDCG. Use trees if the label depends non-linearly on the features and there are at least a few thousand rows; linear
+rankers are faster and often as good on small data. NaN marks missing features, queries may come in any order, and
+``valid=`` enables early stopping on any metric of concordant. The defaults (small trees, half of the features each)
+suit data sets of about ten thousand rows.
 
 Integer labels from 0 to 30 have gains 2^label - 1; other labels are numbered in increasing order and have linear gains.
 The fitted model is stored in LightGBM's text format in ``booster_text_``.

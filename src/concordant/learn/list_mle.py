@@ -1,11 +1,11 @@
 """ListMLE: maximum likelihood of whole rankings.
 
 Minimise the negative Plackett-Luce log-likelihood of every query's order, sum_i [log sum_{j >= i} exp(f_j) - f_i] over
-the rows from the best label to the worst, f = w'x. Rows with equal labels have no order of their own: they are taken in
-a random order (seeded), in input order or, with ``ties="best"``, in the currently most likely order. Use it for data
-without many ties; if most labels are equal, ``OrderedPartitionRanker`` does not spend effort on the order of tied rows.
-One evaluation takes linear time. Reference: F. Xia et al., Listwise approach to learning to rank: theory and algorithm,
-ICML 2008.
+the rows from the best label to the worst, f = w'x. The order of rows with equal labels is not given by the data: they
+are placed in a random order (seeded), in input order or, with ``ties="best"``, in the currently most likely order. Use
+it for data without many ties; if most labels are equal, ``OrderedPartitionRanker`` does not spend effort on the order
+of tied rows. One evaluation takes linear time. Reference: F. Xia et al., Listwise approach to learning to rank: theory
+and algorithm, ICML 2008.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ probability Phi(X_k) / sum of Phi(S) over all non-empty sets S in R_k. Phi is a 
 
     arithmetic             linear time; loss sum_k [logsumexp(f, R_k) - logsumexp(f, X_k)]
     maximum, minimum       a set is as good as its best (worst) row; exact, one sort and a pass per level
-    geometric, harmonic    no closed normaliser: sets are sampled and the steps are stochastic (adam), the gradient
+    geometric, harmonic    no closed-form normaliser: sets are sampled and the steps are stochastic (adam), the gradient
                            by contrastive divergence
 
 Use it for graded labels, where most rows are tied: tied rows are not ordered and pairs are not enumerated, so a query

@@ -149,7 +149,7 @@ class PairwiseRanker(Ranker):
         return self.max_pairs
 
     def _refuse_idle_settings(self) -> None:
-        """Reject settings of a kernel where the classifier has none."""
+        """Reject kernel settings if the classifier has no kernel."""
         for name in ("kernel", "gamma"):
             if getattr(self, name) is not None and not self._is_svc:
                 text = "{} only applies to the support vector machine: give {}, or leave it out."

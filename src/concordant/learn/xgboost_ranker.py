@@ -1,7 +1,7 @@
 """Gradient-boosted trees by XGBoost, with the interface of the other rankers.
 
-``objective`` is "rank:ndcg" (LambdaMART: logistic pairs weighted by the change of NDCG when the two swap),
-"rank:pairwise" (the same without weights) or "rank:map" (weighted by the change of MAP; labels 0 and 1).
+``objective`` is "rank:ndcg" (LambdaMART: pairwise logistic loss, weighted by the change of NDCG if the two rows were
+swapped), "rank:pairwise" (the same without weights) or "rank:map" (weighted by the change of MAP; labels 0 and 1).
 ``LightGBMRanker`` describes when to use trees and which labels are allowed. NaN marks missing features, queries may
 come in any order, and ``valid=`` enables early stopping on any metric of concordant. The fitted model is stored in
 XGBoost's JSON format in ``booster_text_``.

@@ -61,7 +61,7 @@ class Loss(ABC):
     def descend(
         self, X: AnyArray, queries: Queries, visits: Int64s, theta: Floats, step: Step
     ) -> tuple[Floats, float] | None:
-        """Take a step per query visited, with scores X theta: (theta, summed loss); None without a kernel for it."""
+        """Take a step per query visited, with scores X theta: (theta, summed loss); None if there is no kernel."""
         return None
 
     def probabilities(self, margin: Floats, own: Floats = NOTHING) -> Floats:

@@ -1,7 +1,7 @@
 """Losses that are the negative log-likelihood of a pairwise comparison model: Bradley-Terry, Davidson, Rao-Kupper.
 
 The models are those of ``concordant.models``, with the same formulas (duels.hpp and ``kernels.links``). A pair is a
-duel with the score difference f_i - f_j; pairs with equal labels are ties if the model has ties.
+comparison with the score difference f_i - f_j; pairs with equal labels are ties if the model has ties.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Exponential pair loss (RankBoost): e^-d for every pair i over j, d = f_i - f_j.
 
-It is an upper bound of the number of discordant pairs and is sensitive to outliers. O(n) per query of n objects: e^-d
+It is an upper bound on the number of discordant pairs and is sensitive to outliers. O(n) per query of n objects: e^-d
 is the product of e^-f_i and e^f_j, so the sum over pairs is a sum of products of cumulative sums over tiers. If the
 scores of a query span more than 600, its pairs are enumerated; beyond a margin of -600 the loss continues along its
 tangent, so that it never overflows.

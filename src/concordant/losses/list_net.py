@@ -2,7 +2,7 @@
 
     loss = -sum_i p_i log q_i,    p = softmax(labels of the query), q = softmax(scores of the query)
 
-p and q are the probabilities of each object to be first. Unlike the other list losses it depends on the size of the
+p and q are the probabilities of each object being first. Unlike the other list losses it depends on the values of the
 labels, not only on their order: grades 0 to 4 are suitable, larger numbers put all weight on the best. Convex, linear
 time.
 

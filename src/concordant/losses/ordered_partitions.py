@@ -12,7 +12,7 @@ Phi(S) is a mean of the worths exp(f) of the members and g an optional bias on t
     minimum            the same from the worst object on
 
 with N_k objects in R_k, T and M of ``set_sizes``. (A pass stops when the remaining terms do not change the sum: for the
-maximum after about sixty objects.) Geometric and harmonic mean are sampled: ``subset_sampling``.
+maximum after about sixty objects.) For the geometric and harmonic mean, sets are sampled: see ``subset_sampling``.
 
 The loss is the negative log-likelihood without sum_k log(C_k |X_k| / g(|X_k|)), which does not depend on the scores;
 for the arithmetic mean that is sum_k [logsumexp(f, R_k) - logsumexp(f, X_k)], and without ties ListMLE's loss. With

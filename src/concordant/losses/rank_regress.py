@@ -1,4 +1,4 @@
-"""Rank regress: (1 - d)^2 for every pair i over j, d = f_i - f_j.
+"""Rank regression loss: (1 - d)^2 for every pair i over j, d = f_i - f_j.
 
 Least squares on differences: every preferred object should score one more than the other, so pairs with a margin above
 1 are penalised as well. O(n) per query of n objects: the sums over all worse (better) objects are cumulative sums over

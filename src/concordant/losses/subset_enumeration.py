@@ -21,7 +21,7 @@ CELLS_AT_ONCE = 2_000_000
 
 @dataclass(frozen=True)
 class EnumeratedPartitionLoss(OrderedPartitionLoss):
-    """Sets worth the geometric mean of their members, or the harmonic one; every set is summed over."""
+    """The worth of a set is the geometric or harmonic mean of its members' worths; sums run over all sets."""
 
     is_harmonic: bool = False
 

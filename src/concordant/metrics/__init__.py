@@ -75,7 +75,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return the function of a distance, which is in the file of its name."""
+    """Return the function of a distance, which is defined in the module of the same name."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = {"kendall_matrix": "kemeny", "kendall_to_each": "kemeny"}.get(name, name)

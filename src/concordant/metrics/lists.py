@@ -7,7 +7,7 @@ Najork 2008):
 - each position within a tie holds every document of the tie with equal probability, so a sum over positions uses the
   mean of the tie;
 - a user who stops at document d with probability v_d continues beyond j of the n documents of a tie with probability
-  ``e_j(1 - v) / (n over j)``, where e_j is the elementary symmetric polynomial;
+  ``e_j(1 - v) / (n choose j)``, where e_j is the elementary symmetric polynomial;
 - for a relevant document, the number of the m other documents of some type that precede it in its tie is uniformly
   distributed over 0, 1, …, m.
 """

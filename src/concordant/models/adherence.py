@@ -80,7 +80,7 @@ class _Beliefs(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Levels:
-    """The levels of all entries of agents who prefer something, in units of each agent's spread."""
+    """The levels of all entries of agents with at least one preference, in units of each agent's spread."""
 
     z: Floats
     agent: Int64s
@@ -124,7 +124,7 @@ class _Levels:
 
     @cached_property
     def own_total(self) -> Floats:
-        """The sum of these weights by agent."""
+        """The sum of ``own`` by agent."""
         return np.maximum(self.by_agent(self.own), 1e-12)
 
     def centred(self, values: Floats) -> Floats:

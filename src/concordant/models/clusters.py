@@ -112,7 +112,7 @@ class Agents:
         self.ptr = np.searchsorted(agents // len(prefs.agents), np.arange(prefs.n_instances + 1))
 
     def redrawn(self, rng: np.random.Generator) -> Duels:
-        """Return the duels of a bootstrap sample of agents: the same number per instance, drawn with replacement."""
+        """Return the pairwise counts of a bootstrap sample of agents, drawn with replacement within each instance."""
         n, size = int(self.ptr[-1]), np.diff(self.ptr)
         place = (rng.random(n) * np.repeat(size, size)).astype(np.int64)
         times = np.bincount(np.repeat(self.ptr[:-1], size) + place, minlength=n)

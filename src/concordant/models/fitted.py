@@ -124,7 +124,7 @@ class FittedModel:
         """Draw n ballots over some slots: an array (n x entries) of slots, best first, and the tier of each entry."""
 
     def moved_to(self, prefs: Preferences, score: Floats, instance: Int64s) -> Self:
-        """Return the same model with other candidates and scores; ``instance`` maps their instances to its own."""
+        """Return the same model with other candidates and scores; ``instance`` maps their instances to this model's."""
         return replace(
             self,
             items=prefs.items,
@@ -424,7 +424,7 @@ class PairModel(ComparisonModel):
     """The tie parameter, by instance."""
 
     def moved_to(self, prefs: Preferences, score: Floats, instance: Int64s) -> Self:
-        """Return the same model with other candidates and scores; ``instance`` maps their instances to its own."""
+        """Return the same model with other candidates and scores; ``instance`` maps their instances to this model's."""
         moved = super().moved_to(prefs, score, instance)
         return replace(moved, advantage=self.advantage[instance], tie=self.tie[instance])
 
@@ -479,7 +479,7 @@ class PairModel(ComparisonModel):
 
 
 def share_discordant(duels: Duels, score: Floats) -> float:
-    """Return the share of decided duels that are discordant with a ranking by these scores; its ties count half."""
+    """Return the share of decided comparisons that are discordant with the ranking by these scores (ties half)."""
     lead = np.sign(score[duels.first] - score[duels.second])
     decided = float((duels.won + duels.lost).sum())
     discordant = float((duels.won * (1 - lead) + duels.lost * (1 + lead)).sum()) / 2

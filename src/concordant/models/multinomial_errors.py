@@ -84,7 +84,7 @@ def moves_of(corpus: Corpus, solution: Solution, prior: Floats) -> Moves | None:
     """Return the influence H⁻¹ u of every ballot with gradient u; None if variances or adherences differ.
 
     H is the negative Hessian, per instance a diagonal plus three rank-one terms, inverted by Woodbury's formula. The
-    variance is the sum of squared influences, plus that of an average ballot's entry for every slot.
+    variance is the sum of squared influences, plus the variance of one average entry per slot.
     """
     if solution.variance is not None or (np.diff(solution.groups.ptr) > 1).any():
         return None

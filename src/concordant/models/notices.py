@@ -57,7 +57,7 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
 
 
 def unknown_agents(prefs: Preferences, known: Mapping[str, float]) -> tuple[Notice, ...]:
-    """Return a notice on agents that a trained model never saw, which count like the average of those it knows."""
+    """Return a notice on agents that are not in the training data; each counts as an average known agent."""
     if prefs.agents is None:
         return (Notice("unknown-agents", "the ballots name no agents, so the agent weights of the model are not used"),)
     unknown = tuple(label for label in prefs.agents.labels if label not in known)
@@ -103,7 +103,7 @@ def joined(ahead: AnyArray, behind: AnyArray, n: int) -> tuple[Int32s, Int32s]:
 
 
 def duel_standing(duels: Duels) -> Standing:
-    """Find the components connected by duels; a tie counts as a win each way. Many duels are sampled first."""
+    """Find the components connected by comparisons; a tie is a win for each side. Large data are sampled first."""
     n, enough = duels.n_slots, ENOUGH * duels.n_slots
     while len(duels.first) > 2 * enough and len(duels.slot_ptr) == 2:
         sample = duels.every(len(duels.first) // enough)
@@ -121,7 +121,7 @@ def duel_standing(duels: Duels) -> Standing:
 
 
 def is_settled(duels: Duels, standing: Standing, has_tie_parameter: bool) -> Bools:
-    """Return, for every instance, whether its duels alone give every item a finite score.
+    """Return, for every instance, whether its comparisons alone give every item a finite score.
 
     A tie parameter can grow without bound together with the scores unless some wins form a cycle.
     """
@@ -157,7 +157,7 @@ def stage_standing(stages: Stages) -> Standing | None:
 
 
 def _stage_groups(stages: Stages, ballots: int, n: int) -> tuple[Int32s, Int32s]:
-    """Return the weakly and the strongly connected components of n slots by the first ballots.
+    """Return the weakly and the strongly connected components of n slots, using the stages of the first ``ballots``.
 
     Every item of a tier beats every item of the next: a node between the two keeps the number of edges linear.
     """

@@ -40,7 +40,7 @@ class Recovery:
     n_ballots: float
     phi: float
     max_phi: float
-    """The end of the range of phi in which the centre is recovered from enough ballots."""
+    """The upper end of the range of phi in which the centre is recovered from enough ballots."""
     needed: float
     """The number of ballots that is sufficient; infinite out of range."""
     delta: float
@@ -129,9 +129,9 @@ def _needed(n: int, phi: float, statistic: str, delta: float) -> float:
 def recovery_of(
     prefs: Preferences, statistic: str = "mode", *, order: Int64s | None = None, delta: float = 0.05
 ) -> Recovery | None:
-    """Return the same for complete rankings without ties of a single set of items; None for other preferences.
+    """Return the ``Recovery`` of complete rankings without ties of a single set of items; None for other preferences.
 
-    phi is that of maximum likelihood around ``order`` (slots, best first), by default the Borda order.
+    phi is the maximum-likelihood estimate around ``order`` (slots, best first), by default the Borda order.
     """
     n = prefs.n_slots
     if prefs.n_instances > 1 or not 3 <= n <= MANY or not prefs.n_ballots:
@@ -148,7 +148,7 @@ def recovery_of(
 
 
 def mallows_phi(n_items: int, distance: float) -> float:
-    """Return the phi at which the mean Kendall distance to the centre is this one; 1 if it is that of chance."""
+    """Return the phi with this mean Kendall distance to the centre; 1 if the distance is that of random rankings."""
     if distance >= n_items * (n_items - 1) / 4:
         return 1.0
     places, low, high = np.arange(1, n_items + 1), 0.0, 1.0

@@ -1,4 +1,4 @@
-"""Standard errors if a tie counts as half a win each way (Bradley-Terry, Thurstone).
+"""Standard errors if a tie counts as half a win for each side (Bradley-Terry, Thurstone).
 
 The likelihood assumes a variance of p (1 - p) per comparison, which is too large with ties: for a result y = 1, 1/2 or
 0 with E[y] = p, Var[y] = p (1 - p) - P(tie) / 4. So the scores are consistent, but the inverse negative Hessian A
@@ -38,7 +38,7 @@ TINY = 1e-300
 
 # ---- how much ties take off ----
 def has_half_wins(observed: Observed) -> bool:
-    """Return whether there are ties that count as half a win each way."""
+    """Return whether there are ties that count as half a win for each side."""
     plain = observed.plain
     if not isinstance(plain, ObservedDuels) or links.has_tie_parameter(plain.link):
         return False

@@ -88,7 +88,7 @@ class ScoreErrors:
         return parts
 
     def _with_ties(self) -> list[Fit]:
-        """Return the fits with covariances corrected for ties: a tie varies less than two half wins."""
+        """Return the fits with covariances corrected for ties, which have less variance than the model assumes."""
         parts = []
         for part in self.fits:
             less, share_left = tie_corrections(part)
@@ -517,7 +517,7 @@ def resample(duels: Duels, rng: np.random.Generator) -> Duels:
 
 
 def stacked(copies: list[Duels]) -> Duels:
-    """Join copies of the same duels into one ``Duels``, each copy as additional instances with new slots."""
+    """Join copies of the same pairwise counts into one ``Duels``, each copy as additional instances with new slots."""
     template, n = copies[0], len(copies)
     shift = np.repeat(np.arange(n) * template.n_slots, len(template.first))
 

@@ -1,4 +1,4 @@
-"""Recommender systems: predict what agents think of items that they have not seen.
+"""Recommender systems: predict the preferences of agents for items that they have not seen.
 
 >>> import concordant as cc
 >>> from concordant.recommend import PMF

@@ -2,13 +2,13 @@
 
 The score of agent u for item i is mean + b_u + c_i + p_u · q_i. With one side fixed, the quadratic approximation of the
 loss (``_losses``) is a small least-squares problem for each row of the other side (iteratively reweighted, alternating
-least squares). With up to 32 factors, a row is solved exactly by a Cholesky decomposition. With more, a few steps of
-conjugate gradients from the current row cost a number of products that is linear in the factors instead of quadratic.
+least squares). With up to 32 factors, a row is solved exactly by a Cholesky decomposition. With more, a few conjugate
+gradient steps from the current row take time linear in the number of factors instead of quadratic.
 
 With a given ``ridge``, the result is the mode of the posterior. With ``ridge="auto"``, it is the mean of a variational
-approximation: rows are Gaussian and independent, so each row sees the quadratic averaged over the uncertainty of the
-other side (Lim and Teh 2007). The precision of the prior of every factor, and of the noise of the ratings, is estimated
-from the data. The objective is then the negative evidence lower bound
+approximation: rows are Gaussian and independent, so each row minimises the quadratic averaged over the uncertainty of
+the other side (Lim and Teh 2007). The precision of the prior of every factor, and of the noise of the ratings, is
+estimated from the data. The objective is then the negative evidence lower bound
 
     E[loss] - n/2 log(noise) + sum over rows of KL(row | prior)
 
@@ -106,10 +106,10 @@ class Plan:
 
 
 class Alternating:
-    """A fit in progress."""
+    """State of an alternating least-squares fit."""
 
     def __init__(self, observed: Observed, plan: Plan, state: State) -> None:
-        """Start from a state; ``doubt`` is the loss due to uncertain scores, ``log_det`` belongs to the precisions."""
+        """Start from a state, without loss due to uncertainty (``doubt``) or log-determinants (``log_det``)."""
         self.observed, self.plan, self.state, self.sweep = observed, plan, state, 0
         self._start, self.log_det, self.doubt = state, [0.0, 0.0], 0.0
         self.quadratic = self._around()

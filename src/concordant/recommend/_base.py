@@ -254,7 +254,7 @@ class Recommender(Settings):
         """Evaluate the ranking of held-out ratings, agent by agent.
 
         Ratings are used as relevance grades. Without ratings, the items in the first tier of a ballot are relevant.
-        Items with equal scores are averaged over their orders.
+        Metrics are averaged over all orders of items with equal scores.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class Watched:
 
 
 def _best(score: Floats, n: int) -> Int64s:
-    """Return the columns of the n largest numbers of every row, largest first, with ties in their order."""
+    """Return the columns of the n largest numbers of every row, largest first, with ties in column order."""
     width = score.shape[1]
     if n < width:
         last = np.partition(score, width - n, axis=1)[:, [width - n]]

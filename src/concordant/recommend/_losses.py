@@ -47,7 +47,7 @@ class Loss(Protocol):
     def is_smooth(self) -> bool: ...
 
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
-        """Return the value and the quadratic at these scores."""
+        """Return the value and the quadratic approximation at these scores."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,11 @@ class RatingLoss:
 
     @property
     def is_quadratic(self) -> bool:
-        """Whether the loss equals its quadratic."""
+        """Whether the loss equals its quadratic approximation."""
         return not self.listwise
 
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
-        """Return the value and the quadratic at these scores."""
+        """Return the value and the quadratic approximation at these scores."""
         if not self.squared:
             return self._stages(score, observed)
         rating = observed.ratings(self.name)
@@ -91,7 +91,7 @@ class RatingLoss:
         )
 
     def _stages(self, score: Floats, observed: Observed) -> Quadratic:
-        """Return the quadratic of the listwise part."""
+        """Return the quadratic approximation of the listwise part."""
         tier = observed.places if self.is_strict else observed.tier
         loss, slope, curve = kernels.mean_partitions_bound(score, observed.ptr, tier, observed.weight)
         return Quadratic.around(score, self.listwise * float(loss.sum()), self.listwise * slope, self.listwise * curve)
@@ -109,7 +109,7 @@ class PairLoss:
     is_smooth: bool = True
 
     def at(self, score: Floats, observed: Observed, sweep: int) -> Quadratic:
-        """Return the value and the quadratic at these scores."""
+        """Return the value and the quadratic approximation at these scores."""
         sizes = np.diff(observed.ptr)
         # for every entry, the number of entries of its ballot in other tiers
         rivals = np.repeat(sizes, sizes) - _tier_sizes(observed.ptr, observed.tier)
@@ -121,12 +121,12 @@ class PairLoss:
 
 @dataclass(frozen=True)
 class NDCGLoss:
-    """A convex bound of 1 - NDCG: the maximum over all orders of the order's loss plus its lead in score.
+    """A convex bound on 1 - NDCG: the maximum over all orders of the order's loss plus its lead in score.
 
     With c(j) = (j + 1)^-1/4, an order p of a ballot has the score sum_j c(j) f_p(j). The loss is the maximum over p of
     1 - NDCG@k(p) + score(p) - score(order by rating), found by solving an assignment problem. It is not smooth: the
-    curve grows with the square root of the sweeps, so that subgradient steps become shorter. From a ballot with more
-    than ``longest`` entries, that many are sampled in every sweep.
+    curve grows with the square root of the sweeps, so that subgradient steps become shorter. If a ballot has more than
+    ``longest`` entries, ``longest`` of them are sampled in every sweep.
     """
 
     depth: int = 10

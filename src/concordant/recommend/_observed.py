@@ -74,7 +74,7 @@ class Observed:
 
     @cached_property
     def places(self) -> Int32s:
-        """Distinct tiers: every entry has its own, in the order of the data."""
+        """Tiers without ties: every entry has a separate tier, in the order of the data."""
         return np.arange(len(self.item), dtype=np.int32)
 
     @cached_property

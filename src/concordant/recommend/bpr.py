@@ -69,7 +69,7 @@ class BPR(FactorRecommender):
         return best
 
     def _fold(self, observed: Observed) -> dict[str, Any]:
-        """Take many small steps on the pairs of the new agents; changes of the items are discarded."""
+        """Take many small steps on the pairs of the new agents; changes to the items are discarded."""
         rng = np.random.default_rng(self.seed)
         of_agent, of_item = self._first_rows(rng, len(observed.agents), 0.0), self._known("of_item")
         for _ in range(FOLDS):

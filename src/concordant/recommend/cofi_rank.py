@@ -3,7 +3,7 @@
 regression   half the squared error of the ratings, from their mean
 ordinal      squared hinge over the pairs an agent rates differently, max(0, 1 - lead)², the mean over its pairs times
              its number of ratings
-ndcg         a convex bound of 1 - NDCG: the largest sum of loss and lead over all orders of an agent's items
+ndcg         a convex bound on 1 - NDCG: the largest sum of loss and lead over all orders of an agent's items
 
 each plus ``ridge`` / 2 (|p|² + |q|²). The original alternates bundle methods over both sides. Here both sides are
 solved with quadratic approximations, as in the other factorisations. This is exact for regression; ordinal uses the

@@ -1,8 +1,8 @@
 """Consensus ranking of all agents as a non-personalised recommender, by any aggregation method.
 
 A method of ``concordant methods`` ranks all items from all ballots (by default the multinomial preference model, which
-takes into account how much is known about each item). A new agent gets the top of this ranking, an agent with a history
-the items on it that it has not seen. This is the non-personalised list of Volkovs and Zemel.
+takes into account how much is known about each item). A new agent is recommended the top items of this ranking; any
+other agent, the top items that it has not seen. This is the non-personalised list of Volkovs and Zemel.
 
 Cost: that of the method. Reference: M. Volkovs and R. Zemel, A flexible generative model for preference aggregation,
 WWW 2012.

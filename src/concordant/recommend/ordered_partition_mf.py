@@ -5,7 +5,7 @@ the other from the remaining items, each with a probability in proportion to the
 
     L_u = sum_k log(sum_{X_k} exp(f)) - log(sum_{R_k} exp(f))
 
-The objective -beta L + (1 - beta) / 2 sum (r - f)² + ridge / 2 (|p|² + |q|²) is minimised by quadratic bounds of L,
+The objective -beta L + (1 - beta) / 2 sum (r - f)² + ridge / 2 (|p|² + |q|²) is minimised using quadratic bounds on L,
 alternating between the two sides; the sums of an agent run backwards over its tiers, in time linear in its ratings.
 Unlike in the Plackett-Luce model, ties are modelled, and no order is imposed within them.
 

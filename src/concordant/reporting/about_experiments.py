@@ -1,4 +1,4 @@
-"""Pages of experiments: setting, claims, figures, tables, notes and how it was run; and an index of all of them."""
+"""Pages of experiments: setting, claims, figures, tables, notes and command; and an index of all experiments."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SUMMED_UP = {  # one, several
 class ExperimentRun:
     """An experiment that was run, ready to be shown.
 
-    ``figures`` are SVG texts, ``command`` is what to type for the same result, ``seconds`` is the CPU time and
+    ``figures`` are SVG texts, ``command`` reproduces the result, ``seconds`` is the CPU time and
     ``reduced`` says what a quick run left out.
     """
 
@@ -51,7 +51,7 @@ class ExperimentRun:
 
     @classmethod
     def of(cls, name: str, module: Any, result: Any, command: str, seconds: float, reduced: str = "") -> ExperimentRun:
-        """Lay out the result of an experiment's module."""
+        """Create the run from an experiment module and its result (tables, claims, figures)."""
         about = getattr(module, "ABOUT", About("", (module.__doc__ or "").strip().split("\n")[0], ""))
         return cls(
             name,
@@ -77,7 +77,7 @@ class NotRun:
 
 
 def figures_of(module: Any, result: Any) -> tuple[str, ...]:
-    """Return the figures of a result as SVG texts; nothing without Matplotlib."""
+    """Return the figures of a result as SVG texts; empty without Matplotlib."""
     if not hasattr(module, "draw"):
         return ()
     with tempfile.TemporaryDirectory() as folder:
@@ -121,28 +121,21 @@ def summary(claims: Sequence[Claim]) -> str:
 def claim_messages(claims: Iterable[Claim]) -> Messages:
     """Return claims as messages: the claim, its verdict, the numbers, the rule and the source."""
     return Messages(
-        tuple(
-            Message(_title(claim), f"{_upper(claim.verdict)}. {_details(claim)}", TONES.get(claim.verdict, "neutral"))
-            for claim in claims
-        )
+        tuple(Message(_upper(claim.claim), _details(claim), TONES.get(claim.verdict, "neutral")) for claim in claims)
     )
 
 
 def _details(claim: Claim) -> str:
-    """Return the numbers, the rule and the source of a claim in sentences."""
+    """Return the verdict with its numbers, the rule and the source of a claim."""
+    verdict = _upper(claim.verdict) + (f": {claim.numbers}" if claim.numbers else "")
     rule = f"Rule: {claim.test}" if claim.verdict != verdicts.UNTESTABLE else _upper(claim.test)
-    parts = (claim.numbers, rule if claim.test else "", f"Source: {claim.source}" if claim.source else "")
-    return " ".join(f"{_upper(part).rstrip('.')}." for part in parts if part)
-
-
-def _title(claim: Claim) -> str:
-    return claim.claim[:1].upper() + claim.claim[1:]
+    parts = (verdict, rule if claim.test else "", f"Source: {claim.source}" if claim.source else "")
+    return " ".join(f"{part.rstrip('.')}." for part in parts if part)
 
 
 def _upper(text: str) -> str:
-    """Return a sentence with its first letter in upper case, unless it is the name of a method or a set."""
-    first = text.split(" ", 1)[0]
-    return text if "-" in first or ":" in first else text[:1].upper() + text[1:]
+    """Return a sentence with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
 
 
 def report_table(table: ResultTable) -> ReportTable:
@@ -243,7 +236,7 @@ def _all_claims(runs: Sequence[ExperimentRun]) -> ReportTable:
     return ReportTable(
         "Claims of all experiments",
         ("claim", "verdict", "experiment", "numbers"),
-        tuple((_title(claim), claim.verdict, run.name, claim.numbers) for run, claim in rows),
+        tuple((_upper(claim.claim), claim.verdict, run.name, claim.numbers) for run, claim in rows),
         labels=frozenset([0]),
         links=tuple(f"{run.name}.html" for run, _ in rows),
     )

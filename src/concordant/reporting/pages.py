@@ -191,7 +191,7 @@ def _class(column: int, table: ReportTable) -> str | None:
 
 
 def _head(name: str, scale: Scale | None) -> Markup | str:
-    """Return the name of a column; above tracks, the ends of their axis."""
+    """Return the name of a column; above inline plots, also the ends of their axis."""
     if scale is None or name != scale.title:
         return name
     ends = element(

@@ -197,7 +197,7 @@ def bump_chart(drawn: BumpChart) -> Markup:
 
 
 def _compact(ranks: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the vertical position of each item for each method (items x methods); tied items are below each other."""
+    """Return the vertical position of each item for each method (items x methods); ties are stacked in item order."""
     n_methods = len(ranks[0]) if ranks else 0
     places = [[0] * n_methods for _ in ranks]
     for k in range(n_methods):

@@ -57,7 +57,7 @@ class Sizes:
         self.model, self.learnt, self.known = model, learnt, dict[str, int]()
 
     def of(self, size: state.Size, observed: int | None = None) -> int:
-        """Return a size, such as "rows" or "rows+1"; an unknown name is set to the observed size from then on."""
+        """Return a size, such as "rows" or "rows+1"; the first observed size defines an unknown name."""
         if isinstance(size, int):
             return size
         name, _, added = size.partition("+")
@@ -67,7 +67,7 @@ class Sizes:
         return self.known[name] + extra
 
     def _worked_out(self, name: str, observed: int | None) -> int:
-        """Return the size of a name from learnt values, hyper-parameters or the model, else the observed size."""
+        """Return the size ``name``: a learnt value, a hyper-parameter, from ``learnt_sizes()``, or as observed."""
         sources = [self.learnt, _hyper_parameters(self.model)]
         if hasattr(self.model, "learnt_sizes"):
             sources.append(self.model.learnt_sizes())

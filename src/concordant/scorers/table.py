@@ -1,6 +1,6 @@
 """A table of scores: one weight per item, score = w[item].
 
-With it a loss of learning to rank becomes an aggregation method: a query is a ballot, a row is an item.
+With this scorer, a learning-to-rank loss becomes an aggregation method: a query is a ballot, a row is an item.
 RankNet's loss then gives the scores of Bradley-Terry, ListMLE's those of Plackett-Luce, the losses of Davidson and of
 Rao and Kupper those of their models. Scores are identified up to a constant, which a small ridge penalty fixes.
 """

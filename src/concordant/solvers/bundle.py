@@ -4,7 +4,7 @@ Each evaluation of the loss R gives a cutting plane, R(w) >= a_i'w + b_i. The mi
 
     max_i (a_i'w + b_i) + alpha/2 |w|^2,
 
-solves a small quadratic programme over the weights of the planes, and its value is a lower bound of the objective. The
+solves a small quadratic programme over the weights of the planes, and its value is a lower bound on the objective. The
 *duality gap* is the best value found minus that bound, and gives the stopping rule.
 
 The choice of the next point decides how many passes over the data are needed. The minimiser of the model is unstable
@@ -15,7 +15,7 @@ ten to thirty passes. It ends when steps no longer help, which may be too early 
 the planes plus rho/2 |w - best|^2, with rho adjusted so that the predicted decrease is a fixed share of the gap. This
 converges for every convex loss.
 
-A pass costs two products with X and the loss; the programme over m planes costs O(m^3) and no pass.
+A pass costs two products with X and the loss; the programme over m planes costs O(m^3) and requires no pass.
 
 References: C. Teo et al., Bundle methods for regularized risk minimization, JMLR 2010; C. Lemarechal, A. Nemirovskii,
 Y. Nesterov, New variants of bundle methods, Math. Programming 1995.
@@ -52,7 +52,7 @@ def minimise_bundle(
 ) -> Bounded:
     """Minimise until the duality gap is below ``tolerance`` relative to the value, or ``watch`` returns False.
 
-    The value counts as at least a millionth of the first one.
+    The tolerance is relative to at least a millionth of the initial value.
     """
     if not objective.scorer.is_linear or not objective.loss.is_convex or objective.loss.own_start:
         raise NeedError("The bundle method needs a convex loss and a linear model or kernel: use another solver.")
@@ -99,7 +99,7 @@ class _Search:
         return value, gradient
 
     def should_continue(self, iteration: int, point: Floats, value: float) -> bool:
-        """Update the duality gap; return whether it is still too large and ``watch`` wants to continue."""
+        """Update the duality gap; return whether it is still too large and ``watch`` returns True."""
         self.gap = self.value - self.planes.bound()
         wanted = self.watch(iteration, point, value)
         allowed_gap = max(self.tolerance, ROUNDING) * max(abs(self.value), NEGLIGIBLE * self.first)
@@ -139,7 +139,7 @@ class _Planes:
         self.share, self.share_near = self.share[kept], self.share_near[kept]
 
     def bound(self) -> float:
-        """Return the minimum of the planes' maximum plus the ridge penalty: a lower bound of the objective."""
+        """Return the minimum of the planes' maximum plus the ridge penalty: a lower bound on the objective."""
         self.share = _on_simplex(self.inner / self.alpha, self.offset, self.share)
         return float(self.share @ self.offset - 0.5 * self.share @ self.inner @ self.share / self.alpha)
 

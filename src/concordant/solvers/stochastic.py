@@ -83,7 +83,7 @@ def _plain(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
 
 
 def _adam(theta: Floats, learning_rate: float) -> Callable[[Floats], None]:
-    """Return Adam's update, in place: a running mean of gradients over the root of that of their squares.
+    """Return Adam's update, in place: running mean of gradients divided by the root of that of their squares.
 
     Both are stored as discounted sums and normalised by two scalar weights (bias correction), which saves array
     operations: with one query per step their number decides the speed.

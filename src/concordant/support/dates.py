@@ -24,7 +24,7 @@ _COMPACT = re.compile(r"(1[5-9]\d\d|20\d\d|21\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|
 def read_times(words: Sequence[str]) -> tuple[Floats, bool]:
     """Return each time as a number, and whether the times are dates (in days since 1970).
 
-    NaN if a word is neither a number nor a date, or not of the more frequent kind (numbers and dates cannot be
+    NaN if a text is neither a number nor a date, or not of the more frequent kind (numbers and dates cannot be
     compared). Numbers of eight digits are dates if all of them can be dates.
     """
     plain = [word.strip() for word in words]

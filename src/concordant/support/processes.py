@@ -79,7 +79,7 @@ def limit(name: str, amount: int) -> None:
 def _folders() -> "list[str]":
     """Return the import path without the working folder.
 
-    The folder comes last if Python was told of it, or if it contains this package.
+    The working folder is kept, in last place, if the user added it to the path or if it contains this package.
     """
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     folders = [path for path in sys.path if os.path.isabs(path)]

@@ -1,7 +1,7 @@
-"""Tail probabilities of two tests without SciPy, which takes longer to load than the tests to run.
+"""Tail probabilities of two tests without SciPy, which takes longer to load than the tests take to run.
 
 The regularised incomplete beta function is evaluated by its continued fraction (W. Press et al., Numerical Recipes,
-2007, 6.4), whose terms shrink after O(sqrt(a + b)) steps:
+2007, 6.4), which converges in O(sqrt(a + b)) steps:
 
     I_x(a, b) = x^a (1 - x)^b / (a B(a, b)) · 1 / (1 + d1 / (1 + d2 / (1 + ...)))
 

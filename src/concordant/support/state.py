@@ -10,9 +10,10 @@ it is saved and loaded, so that code that runs a model can rely on its arrays::
         "intercept_": floats("labels"),
     }
 
-Sizes of arrays are numbers or names: of a whole number declared before, of a hyper-parameter, of a size that the method
-``learnt_sizes`` of the model returns, or a new name, whose first use sets it. ``"agents+1"`` is one more than
-``"agents"``. A method ``check_learnt`` of the model may check further conditions; it raises ``ValueError``.
+The size of an array is a number or a name. A name refers to a whole number declared earlier, to a hyper-parameter or to
+a size that the method ``learnt_sizes`` of the model returns; any other name is defined by its first use. ``"agents+1"``
+is one more than ``"agents"``. A method ``check_learnt`` of the model may check further conditions; it raises
+``ValueError``.
 """
 
 from __future__ import annotations

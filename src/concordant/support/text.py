@@ -22,8 +22,9 @@ def number_format(values: Iterable[float], alike: Iterable[float] = ()) -> Calla
     """Return the number format of a column, so that its decimal points align.
 
     Whole numbers are plain. Otherwise the largest number gets four significant digits, and up to six if neighbouring
-    ``values`` that differ would otherwise look equal (small numbers get at least two then). Zeros that end every number
-    are dropped. Very large and very small numbers have exponents. ``alike`` are further numbers in this format.
+    ``values`` that differ would otherwise look equal (small numbers get at least two then). Trailing zeros that all
+    numbers share are dropped. Very large and very small numbers have exponents. ``alike`` are further numbers in this
+    format.
     """
     column = [float(value) for value in values if math.isfinite(value)]
     known = column + [float(value) for value in alike if math.isfinite(value)]
@@ -42,7 +43,7 @@ def number_format(values: Iterable[float], alike: Iterable[float] = ()) -> Calla
 
 
 def _enough_decimals(values: Sequence[float], fewest: int, most: int) -> int:
-    """Return the number of decimals that shows all differences between neighbours that ``most`` decimals show."""
+    """Return the fewest decimals that show all differences between neighbours that ``most`` decimals show."""
     decimals = fewest
     for one, other in pairwise(values):
         if f"{one:.{most}f}" != f"{other:.{most}f}":
@@ -63,7 +64,7 @@ def interval_heading(level: object = 0.95) -> str:
 
 
 def interval_cells(low: Sequence[float], high: Sequence[float], write: Callable[[float], str]) -> list[str]:
-    """Return confidence intervals as aligned cells, [low, high]; empty for an interval that is not known."""
+    """Return confidence intervals as aligned cells, [low, high]; empty if an interval is unknown."""
     texts = [None if math.isnan(a + b) else (write(a), write(b)) for a, b in zip(low, high, strict=True)]
     low_width = max((len(text[0]) for text in texts if text), default=0)
     high_width = max((len(text[1]) for text in texts if text), default=0)
@@ -71,13 +72,13 @@ def interval_cells(low: Sequence[float], high: Sequence[float], write: Callable[
 
 
 def plain_number(value: float, decimals: int = 5) -> str:
-    """Write one number for a sentence: with thousands separators and without trailing zeros."""
+    """Format a number for use in a sentence: with thousands separators and without trailing zeros."""
     text = f"{round(value, decimals) + 0.0:,.{decimals}f}"
     return text.rstrip("0").rstrip(".") if decimals else text
 
 
 def short_number(value: float, digits: int = _DIGITS) -> str:
-    """Write one number for a sentence: four significant digits, but whole and half numbers (votes) in full."""
+    """Format a number for use in a sentence: four significant digits, but whole and half numbers (votes) in full."""
     if not math.isfinite(value) or (value and not 1e-6 <= abs(value) < 1e15):
         return f"{value:.{digits}g}"
     if float(2 * value).is_integer():
@@ -131,7 +132,7 @@ def fitting_columns(
     """Return the columns that fit into a table of this width, with the width of each.
 
     ``edge`` is the border per column. Numeric columns (``right``) are never wrapped, others are wrapped at words. If
-    the table is still too wide, numeric columns are dropped from the last on; the first one stays.
+    the table is still too wide, numeric columns are dropped, starting with the last; the first one is kept.
     """
     columns = [[header[c], *(row[c] for row in rows)] for c in range(len(header))]
     natural = [max(map(len, cells)) for cells in columns]

@@ -17,17 +17,17 @@ SKIP_HINT = ": correct the row" + clause(", or use ", arg("skip_bad_rows", True)
 
 
 class HasLocation(Protocol):
-    """Something whose rows have locations that a user can look up."""
+    """Protocol of inputs whose rows have locations that a user can look up."""
 
     def error(self, row: int, message: str) -> InputError:
-        """Create the error that names this row's location; row -1 is the whole."""
+        """Create the error that names this row's location; row -1 means the whole input."""
 
     def place(self, row: int) -> str:
         """Return the location of a row for messages: ``line 17``."""
 
 
 class RowScreen:
-    """Which rows are still good, and why the others are bad."""
+    """The rows that are still good, and the reasons for rejecting the others."""
 
     def __init__(self, rows: HasLocation, count: int, options: Options) -> None:
         self.rows, self.strict, self.skip = rows, options.strict, options.skip_bad_rows

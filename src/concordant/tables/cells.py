@@ -84,7 +84,7 @@ def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return distinct names of columns: unnamed ones by position, repeated ones numbered."""
+    """Return distinct column names: unnamed columns get their position, repeated names a number."""
     n_seen: dict[str, int] = {}
     out = []
     for position, name in enumerate(names, 1):

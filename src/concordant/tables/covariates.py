@@ -21,7 +21,7 @@ class Covariate:
     columns: tuple[str, ...]
 
     def describe(self) -> str:
-        """Return a note on its columns."""
+        """Return a note on the columns of the covariate."""
         return f"covariate {self.name} = {' - '.join(self.columns)}"
 
 

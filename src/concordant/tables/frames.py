@@ -74,7 +74,7 @@ COUNT = "weight of equal rows"
 
 
 def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | None:
-    """Count equal pairs with the engine of a lazy frame: (counts, options to read them, note); None otherwise."""
+    """Count equal pairs with the engine of a lazy frame: (counts, options to read them, note); or None."""
     import narwhals as nw
 
     try:
@@ -104,7 +104,7 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
 
 
 def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> InputTable:
-    """Return a frame as a table, transposed if the options say so."""
+    """Return a frame as a table, transposed if the options request it."""
     table = FrameTable(frame)
     return (transposed_if_named(table, options, layout) if options.transpose else None) or table
 

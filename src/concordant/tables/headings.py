@@ -79,7 +79,7 @@ def _grouped(columns: Sequence[str], pattern: re.Pattern[str]) -> dict[str, list
 
 
 def asks_for(question: str) -> str | None:
-    """Return whether a question asks for ranks ("rank") or ratings ("rating"); None if its words do not tell."""
+    """Return whether a question asks for ranks ("rank") or ratings ("rating"); None if its wording is inconclusive."""
     ranks, ratings = bool(_SAYS_RANKS.search(question)), bool(_SAYS_RATINGS.search(question))
     return None if ranks == ratings else "rank" if ranks else "rating"
 

@@ -343,6 +343,6 @@ def normalise(name: str) -> str:
 
 
 def listed(names: Sequence[str]) -> str:
-    """List some columns in a message."""
+    """Format a list of columns for a message."""
     shown = ", ".join(name if len(name) <= 40 else name[:39] + "…" for name in names[:12])
     return shown + (f", … ({len(names)} in all)" if len(names) > 12 else "")

@@ -12,14 +12,14 @@ from concordant.tables.options import FEATURES, MATRICES, Options
 
 
 class HasColumns(Protocol):
-    """Something with named columns."""
+    """Protocol of inputs with named columns."""
 
     name: str
     columns: list[str]
     has_header: bool
 
     def error(self, row: int, message: str) -> InputError:
-        """Create the error that names the table; row -1 is the whole."""
+        """Create the error that names the table; row -1 means the whole table."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def one_of_many(self) -> str:
-        """What a single column of several represents."""
+        """What each of several similar columns represents: an agent, an item, a feature or a place."""
         if self.layout in MATRICES:
             return "agent" if "item" in self.column else "item"
         return "feature" if self.layout == FEATURES else "place"

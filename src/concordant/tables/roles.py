@@ -21,10 +21,10 @@ features   label, columns of numbers                      query, item, weight
 takes precedence over one named by a synonym, and names take precedence over identifiers (``winner_name`` over
 ``winner_id``). Otherwise, two synonyms for one role are an error that names the option to set. Names are compared
 without case and punctuation (``userId`` is ``user id``). A role set to ``None`` (or the word ``none``) is switched off.
-Pairs are split into instances only on request. Groups to compare (``by``) are read as instances; a table has one or the
-other. Pairs, ranks and ratings may have covariates, and a side of a pair may be several columns, the players of a team.
-The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``). If the column names do not identify the
-layout, ``wide`` checks whether the table is a matrix.
+Pairs are split into instances only on request. Groups to compare (``by``) are read as instances; a table has either
+groups or instances. Pairs, ranks and ratings may have covariates, and a side of a pair may consist of several columns,
+one per player of a team. The two matrices hold ranks (``rank-matrix``) or ratings (``rating-matrix``). If the column
+names do not identify the layout, ``wide`` checks whether the table is a matrix.
 """
 
 from __future__ import annotations
@@ -373,7 +373,7 @@ class _Planner:
         return column
 
     def _either(self, role: str, found: Sequence[str]) -> Sentence:
-        """Return the options that resolve which of several columns has the role; a team column gets its own option."""
+        """Return the options that assign the role to one of several columns; a team column gets its own option."""
         teams = [name for name in found if normalise(name) == "team"] if role == "item" else []
         if not teams or len(found) == 1:
             return arg(role, found[0])
@@ -417,7 +417,7 @@ class _Planner:
 
 
 def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
-    """Reject columns that would not be read, if the user wants all columns to be read."""
+    """Reject columns that would not be read, if the user requires all columns to be read."""
     if unread:
         raise table.error(
             -1,

@@ -133,7 +133,7 @@ class Rows(RowScreen):
         return key
 
     def values(self, role: str) -> Floats:
-        """Return a numeric column of all rows; ratings in words are converted by the user's categories."""
+        """Return a numeric column of all rows; ratings in words are converted using the user's categories."""
         name = self.plan.column[role]
         if role == "rating" and self.categories is not None and name not in self._rated:
             (codes, words), value = self.table.fetch([name], [])[0][name], {}

@@ -7,11 +7,11 @@ The checks, in this order:
    contain places (``[1st choice]``), the cells contain items. A row of a form is always a person.
 2. Otherwise, which columns contain numbers, places in words, or grades in words? The others name the rows, or are not
    read.
-3. Are the rows people or items? A column name tells (*voter*, *e-mail*, *restaurant*), or the numbers do: the answers
-   of one person are the ranks 1, 2, 3, …
+3. Are the rows people or items? This follows from a column name (*voter*, *e-mail*, *restaurant*) or from the numbers:
+   the answers of one person are the ranks 1, 2, 3, …
 4. Ranks or ratings? Ranks, if the answers of each person are 1, 2, …, k; ratings, if they hardly ever are.
 
-An ambiguous table is an error that names the options to set; nothing is decided by probability.
+An ambiguous table is an error that names the options to set; the layout is never guessed.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ class _Recognition:
         return [_Question("", columns, columns, kind)]
 
     def _asked(self, questions: list[_Question]) -> list[_Question]:
-        """Return the question that the user named, or all of them if they can be read in one way."""
+        """Return the question that the user named, or all questions if they can be read in the same way."""
         wanted = self.options.question
         if wanted is not None:
             plain = normalise(wanted)
@@ -330,7 +330,7 @@ class _Recognition:
         return next((name for name in texts if side_of(name) == "item"), texts[0] if texts else None)
 
     def _side(self, questions: Sequence[_Question], is_form: bool) -> str | None:
-        """Return what a row is ("agent" or "item") if the column names or the options tell; otherwise None."""
+        """Return what a row is ("agent" or "item") if the column names or the options determine it; otherwise None."""
         if is_form or self.options.transpose or "agent" in self.given_roles.column:
             return "agent"
         if "item" in self.given_roles.column or self.given_roles.layout is not None:
@@ -439,7 +439,7 @@ def _texts(questions: Sequence[_Question]) -> str:
 
 
 def is_sentence(labels: Sequence[str]) -> bool:
-    """Return whether cells are remarks rather than names: some are long."""
+    """Return whether cells are remarks rather than names: some have more than four words."""
     return any(len(label.split()) > 4 for label in labels)
 
 
@@ -467,16 +467,16 @@ def _is_usual(numbers: Floats) -> bool:
 
 
 def _all_ranked(by_person: Floats, has_names: bool) -> bool:
-    """Return whether all people (more than one) gave the exact ranks 1, …, k; two items are too few without names."""
+    """Return whether all people (at least two) gave exactly the ranks 1, …, k; without names, k must exceed 2."""
     ranked, _, count = _ranked(by_person)
     has_answered = count > 0
     return bool(ranked[has_answered].all() and has_answered.sum() > 1 and count.max() > (1 if has_names else 2))
 
 
 def _ranked(by_person: Floats) -> tuple[Bools, Bools, Int64s]:
-    """Return, for each person: exactly the ranks 1, …, k?.
+    """Return three arrays over people: ``ranked``, ``rankable`` and the number k of answers.
 
-    Possibly ranks with ties or gaps?; k, the number of answers.
+    ``ranked``: the answers are exactly the ranks 1, …, k. ``rankable``: they may be ranks with ties or gaps.
     """
     count: Int64s = np.isfinite(by_person).sum(1)
     ordered = np.sort(by_person, 1)  # NaN goes last

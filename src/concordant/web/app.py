@@ -1,4 +1,4 @@
-"""The routes of the web app: pages, uploads, work, updates, downloads. Every request has passed the gate before."""
+"""The routes of the web app: pages, uploads, work, updates, downloads. Requests have already passed ``safety``."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class App:
         self.examples = _examples()
 
     def asgi(self) -> GatedApp:
-        """Return the application behind its gate."""
+        """Return the ASGI application, wrapped in its gate."""
         routes = [
             Route("/", self.start),
             Route("/d/{key}", self.page),
@@ -118,7 +118,7 @@ class App:
 
     @contextlib.asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
-        """Keep the data sets while the server runs."""
+        """Keep the data sets open while the server runs."""
         self.store = Store(self.limits)
         if self.opened:
             self.first = await self._open(self.opened)
@@ -131,7 +131,7 @@ class App:
             data.wake()
 
     def remove_uploads(self) -> None:
-        """Remove all uploads at once, also if the server could not shut down normally."""
+        """Remove all uploads immediately, even if the server could not shut down normally."""
         if self.store is not None:
             self.store.folder.remove()
 
@@ -199,7 +199,7 @@ class App:
         return key
 
     def _refuse_long(self, request: Request) -> None:
-        """Reject a file that is too large before a byte is read."""
+        """Reject a file that is too large before any of it is read."""
         content_length = request.headers.get("content-length", "")
         if content_length.isdecimal() and (len(content_length) > 15 or int(content_length) > self.limits.body):
             raise _too_long(self.limits.body)
@@ -244,7 +244,7 @@ class App:
 
     # ---- work ----
     async def work(self, request: Request) -> Response:
-        """Start work on the settings of the page."""
+        """Start computing the result for the settings of the page."""
         content = bytearray()
 
         async def take(piece: bytes) -> None:

@@ -1,7 +1,7 @@
 """HTTP connections of the server: limits on their number and timeouts.
 
-The headers of a request must arrive within a few seconds. The rest of a rejected body is read for the same time, so
-that the client sees the response. A client that does not read its response is disconnected.
+The headers of a request must arrive within a few seconds. The rest of a rejected body is read for the same length of
+time, so that the client sees the response. A client that does not read its response is disconnected.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class Pool:
 
     @contextlib.contextmanager
     def admission(self) -> Iterator[None]:
-        """Enter the queue of questions, or raise BusyError because it is full."""
+        """Enter the queue of questions; raise BusyError if it is full."""
         if self.admitted >= self.limits.line:
             raise BusyError("The server is busy: try again in a few seconds.")
         self.admitted += 1

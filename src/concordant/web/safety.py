@@ -1,9 +1,9 @@
 """Security checks for every request: host, origin, token, and strict response headers.
 
-A page of another site in the same browser may send requests to this server, and its name may resolve to this machine
-(DNS rebinding). So ``Host`` must be this server's own name, ``Origin`` and ``Sec-Fetch-Site`` must not be of another
-site, requests that change state must come from a page of this server, and every request must carry the token of the
-printed link, in a cookie that is not sent with requests of other sites.
+A page of another site in the same browser may send requests to this server, and the name of that site may resolve to
+this machine (DNS rebinding). So ``Host`` must be this server's own name, ``Origin`` and ``Sec-Fetch-Site`` must not
+name another site, requests that change state must come from a page of this server, and every request must carry the
+token of the printed link, in a cookie that is not sent with requests of other sites.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Gate:
-    """The allowed names of this server with its port, and the token (None: all users of this machine)."""
+    """The allowed names of this server with its port, and the token (None: open to all users of this machine)."""
 
     hosts: frozenset[str]
     token: str | None
@@ -90,7 +90,7 @@ class Gate:
 
 
 class GatedApp:
-    """An application behind a gate; every response, also a rejection, has the strict headers."""
+    """An application behind a gate; every response, including a rejection, has the strict headers."""
 
     def __init__(self, app: Any, gate: Gate) -> None:
         self.app, self.gate = app, gate

@@ -124,7 +124,7 @@ def _server(config: Any, app: Any) -> Any:
 
         @contextlib.contextmanager
         def capture_signals(self) -> Iterator[None]:
-            """Shut down normally at every termination signal, also when the terminal closes."""
+            """Shut down normally on every termination signal, including when the terminal closes."""
             if threading.current_thread() is not threading.main_thread():
                 yield
                 return

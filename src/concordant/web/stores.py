@@ -75,9 +75,7 @@ class DataSet:
         return self.task is not None and not self.task.done()
 
     def may_go(self, before: float) -> bool:
-        """Return whether it may be removed: no work is running, and its result was seen or it was last used before
-        then.
-        """
+        """Return whether it may be removed: it is idle, and its result was seen or it is unused since ``before``."""
         return not self.leases and not self.is_running and (self.is_seen or self.used < before)
 
     def tell(self, state: str, update: Screen) -> None:
@@ -159,7 +157,7 @@ class Store:
         return key
 
     def _spare(self) -> str | None:
-        """Return the key of the least recently used data set that may be removed; None without one."""
+        """Return the key of the least recently used data set that may be removed; None if there is none."""
         before = self._now() - self.limits.grace
         return next((key for key, data in self.data_sets.items() if data.may_go(before)), None)
 

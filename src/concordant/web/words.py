@@ -1,4 +1,4 @@
-"""Wording of the web app: labels of controls, and parameters in messages as controls to use."""
+"""Wording of the web app: labels of controls, and the controls that messages name for parameters."""
 
 from __future__ import annotations
 

@@ -73,8 +73,8 @@ class Worker:
     async def ask(self, question: Question, progress: Progress) -> Answer:
         """Return the answer to a question; updates before it go to ``progress``.
 
-        A worker that ended while idle is noticed only now, and a new process gets the question. Cancelling a question
-        ends the process, which would otherwise answer it later.
+        If the worker ended while idle, this is detected here, and a new process gets the question. Cancelling a
+        question ends the process, which would otherwise answer it later.
         """
         updates: list[bool] = []
 

@@ -37,7 +37,7 @@ def in_canonical_order(prefs: Preferences, q: int, ballots: Int64s) -> Int64s:
 
 
 def draw_ballots(prefs: Preferences, uniform: float) -> Int64s:
-    """Draw a ballot of every instance with probability proportional to its weight, using one uniform number for all."""
+    """Draw a ballot of every instance with probability proportional to its weight, from one shared uniform number."""
     drawn = np.full(prefs.n_instances, -1, np.int64)
     for q, ballots in views.ballots_by_instance(prefs):
         ordered = in_canonical_order(prefs, q, ballots)

@@ -53,7 +53,7 @@ from concordant.solvers.ordering.optima import Optima
 from concordant.types import Bools, Floats, Int64s
 
 Progress = Callable[[float, float], None]
-"""Called with the lower bound of the total distance and the smallest known total whenever they change."""
+"""Called with the lower bound on the total distance and the smallest known total whenever they change."""
 
 _progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
@@ -125,7 +125,7 @@ class Consensus:
     cost: Floats
     """Total distance of the ranking, per instance."""
     bound: Floats
-    """Lower bound of the total distance of any ranking, per instance."""
+    """Lower bound on the total distance of any ranking, per instance."""
     is_proven: Bools
     is_unique: tuple[bool | None, ...]
     """Whether the optimum is unique; None if that is not known."""

@@ -10,7 +10,7 @@ SHOWN = 10  # agents that an explanation lists
 
 
 def weights_reason(prefs: Preferences, ranking: Ranking, sentence: str, column: str) -> list[Reason]:
-    """List the agents with the largest weights in the order of their weights; nothing where agents have none."""
+    """List the agents with the largest weights, largest first; empty if the agents have no weights."""
     if not ranking.agents or prefs.agents is None:
         return []
     known = [(ranking.agents[agent], agent) for agent in prefs.agents.labels if agent in ranking.agents]

@@ -1,4 +1,4 @@
-"""Explanations of consensus rankings: total distance, the majorities they overrule, and the cycles behind.
+"""Explanations of consensus rankings: total distance, overruled majorities, and the cycles that cause them.
 
 A ranking that agreed with the majority on every pair would have the smallest conceivable total distance. If majorities
 are cyclic there is no such ranking, and some must be overruled. The explanation lists them with their votes and the
@@ -60,7 +60,7 @@ class WeighsMajorities(Method):
 
 
 def _lower_bound(costs: PairCosts) -> float:
-    """Return a lower bound of the total cost: the sum of the cheapest order, or tie, of every pair."""
+    """Return a lower bound on the total cost: the sum of the cheapest order, or tie, of every pair."""
     after = kernels.transpose_matrices(costs.slot_ptr, costs.before)
     cheapest = np.minimum(np.minimum(costs.before, after), costs.tied)
     m = int(costs.slot_ptr[-1])

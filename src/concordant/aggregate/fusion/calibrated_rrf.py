@@ -1,8 +1,8 @@
 """Calibrated reciprocal rank fusion: lists are weighted by how far the other lists support them. Needs no labels.
 
 Reciprocal rank fusion (``rrf``) trusts the order and the selection of every list equally. If the same agents answer
-many instances, the lists themselves show which ones deserve it. Let x = 1 / (k + rank) for an item of a list, mu the
-mean of x over the list, and the *support* of an item the weight of the lists of other agents that contain it:
+many instances, the lists themselves show which of them can be trusted. Let x = 1 / (k + rank) for an item of a list, mu
+the mean of x over the list, and the *support* of an item the weight of the lists of other agents that contain it:
 
 - order: a is the correlation of x and support over the items of the agent's lists, within instances, pooled over all of
   them; the weight of the agent's order is b = max(a, 0) / the largest a of all agents;
@@ -117,7 +117,7 @@ class _Entries:
         self.support = self.by_slot[self.cell_slot] - self.own
 
     def order_confirmed(self, gain: Floats) -> tuple[Floats, Bools]:
-        """Return a by agent, and whether there is enough variation to compute it.
+        """Return the correlation a of every agent, and whether there is enough variation to compute it.
 
         a is the correlation, within the agent's lists, of the gain of an item with the weight that other agents give
         it.
@@ -135,7 +135,7 @@ class _Entries:
         return _correlation(*products, *sizes)
 
     def choice_confirmed(self) -> Floats:
-        """Return m by agent, 0 if there is no variation.
+        """Return the correlation m of every agent, 0 if there is no variation.
 
         m is the correlation, over all candidates of the instances it has ballots in, of the agent's weight with that of
         others.

@@ -11,9 +11,9 @@ min, max  their minimum and maximum (``combmin``, ``combmax``)
 ========  =========================================================================
 
 Normalisations of a list with scores x of n items: ``min-max`` (x - min) / (max - min), 1 where all are equal; ``max`` x
-/ max |x|; ``sum`` (x - min) / sum (x - min); ``z-score`` (x - mean) / deviation, 0 where all are equal; ``none``; and
-two that use only the order: ``rank`` 1 - (r - 1) / n with r the place in the list, ``borda`` (m - r + 1) / m with m the
-candidates of the instance. If the values are ranks, the score is the list's largest rank + 1 - rank.
+/ max |x|; ``sum`` (x - min) / sum (x - min); ``z-score`` (x - mean) / standard deviation, 0 where all are equal;
+``none``; and two that use only the order: ``rank`` 1 - (r - 1) / n with r the place in the list, ``borda`` (m - r + 1)
+/ m with m the candidates of the instance. If the values are ranks, the score is the list's largest rank + 1 - rank.
 
 Lists that do not contain an item, or only in an open last tier ("the rest"), contribute nothing. An item in no list
 scores 0, or the lowest score of its instance if that is smaller. A ballot of weight w counts as w lists.

@@ -61,7 +61,7 @@ class RRF(Method):
         return [shares_reason(Scene(prefs, ranking), ballot, slot, self._gains(prefs), sentences)]
 
     def fuse(self, lists: list[Any], weight: Floats) -> Ranking | None:
-        """Fuse the result lists of one query in one call of a kernel; None unless all are plain lists of labels."""
+        """Fuse the result lists of one query in a single kernel call; None unless all are plain lists of labels."""
         start = time.perf_counter()
         labels, score, fine = kernels.fuse_lists(lists, weight, self.k)
         if not fine or not labels:

@@ -1,23 +1,23 @@
-"""ULARA: a weighted mean of ranks, with agents weighted by their agreement with the mean rank. No labels.
+"""ULARA: a weighted mean of ranks, with agents weighted by their agreement with the mean rank, without labels.
 
 With r_k(x) the rank that agent k gives item x, and mu(x) the mean rank of x over the lists that contain it, the
 disagreement of agent k is delta_k = mean of (r_k(x) - mu(x))² over all items, of all instances, that at least
-``support`` lists contain. An agent that does not list x gives it the rank behind its list (its length + 1). Weights lie
-on the simplex (non-negative, sum 1) and minimise sum_k w_k delta_k, starting from equal weights, by one step of length
-``rate``:
+``support`` lists contain. For an agent that does not list x, the rank is that after the end of its list (its length +
+1). Weights lie on the simplex (non-negative, sum 1) and minimise sum_k w_k delta_k, starting from equal weights, by one
+gradient step; ``rate`` is the step size (learning rate):
 
     exponentiated   w_k proportional to exp(-rate delta_k / mean delta)
     additive        the projection onto the simplex of (1 - rate (delta_k / mean delta - 1)) / number of agents
 
-The score of an item is its weighted mean rank, counted from below: candidates + 1 - sum_k w_k r_k(x).
+The score of an item is candidates + 1 minus its weighted mean rank, sum_k w_k r_k(x).
 
-Conventions: the gradient does not depend on the weights, so the published updates, item by item, of the exponentiated
-kind add up to this one step, whatever the order of the items; of the additive kind, this is the step for all items
-together. The objective is linear, so the step is not repeated until convergence: all weight would go to one agent.
-Ranks are divided by the number of candidates of their instance and delta by its mean over agents, which makes ``rate``
-independent of the size of the data. Without agents, every ballot is an agent of its own.
+Conventions: the gradient does not depend on the weights, so the published exponentiated updates, one per item, add up
+to this single step in any order of the items. The additive update is the step for all items together. The objective is
+linear, so the step is not repeated until convergence: all weight would go to one agent. Ranks are divided by the number
+of candidates of their instance and delta by its mean over agents, which makes ``rate`` independent of the size of the
+data. If agents are unknown, each ballot counts as a separate agent.
 
-Use it where the same agents rank many instances and most of them are informative; an agent that is good but unlike the
+Use it if the same agents rank many instances and most of them are informative; an agent that is good but unlike the
 others loses weight. Cost: linear in the entries. Reference: A. Klementiev, D. Roth and K. Small, An unsupervised
 learning algorithm for rank aggregation, ECML 2007.
 """
@@ -65,7 +65,7 @@ class Ulara(Method):
     support: int = param(2, "minimum number of lists that contain an item for it to affect the weights", low=1)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the weighted mean rank of every slot from below, and the weights of the agents."""
+        """Return candidates + 1 - the weighted mean rank of every slot, and the weights of the agents."""
         lists = _Lists.of(prefs)
         agent = np.arange(prefs.n_ballots) if prefs.agent is None else prefs.agent.astype(np.int64)
         n_agents = prefs.n_ballots if prefs.agents is None else len(prefs.agents)
@@ -85,7 +85,7 @@ class Ulara(Method):
         return [*super().reasons(prefs, ranking), *weights_reason(prefs, ranking, sentence, "weight")]
 
     def _weights(self, delta: Floats, share: Floats) -> tuple[Floats, tuple[Notice, ...]]:
-        """Return the weights of the agents (sum 1); ``share`` is how many agents each counts for, 0: unknown delta."""
+        """Return the weights of the agents (sum 1); ``share`` is the multiplicity of each, 0 if delta is unknown."""
         is_known = share > 0
         mean = float(share @ delta) / float(share.sum()) if is_known.any() else 0.0
         if mean <= ROUNDING:
@@ -99,14 +99,14 @@ class Ulara(Method):
 
 @dataclass(frozen=True)
 class _Lists:
-    """The ranks that lists give to items: a row per entry that is named."""
+    """The ranks that lists give to items: a row per explicitly ranked entry."""
 
     prefs: Preferences
     ballot: Int64s
     slot: Int64s
     rank: Floats
     behind: Floats
-    """By ballot: the rank of an item that it does not name."""
+    """By ballot: the rank assigned to an item that it does not list."""
 
     @classmethod
     def of(cls, prefs: Preferences) -> _Lists:

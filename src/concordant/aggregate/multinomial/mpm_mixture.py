@@ -1,4 +1,4 @@
-"""Mixture of multinomial preference models: several types of taste, each with its own scores.
+"""Mixture of multinomial preference models: several types of agents, each with separate scores.
 
 Every agent belongs to one of K types. Type k has share p_k and scores s_k, and an agent of that type draws preferences
 from the multinomial model with those scores. Expectation-maximisation alternates between the membership probabilities
@@ -11,7 +11,7 @@ The preferences within a ballot are not independent: m items give m (m - 1) / 2 
 independent. ``evidence="items"`` scales the counts of an agent to that number; ``"counts"`` uses all counts, which
 makes all memberships certain. A new type is initialised from one of the agents that the current types fit worst.
 
-Cost: per step linear in the ballots times K. Reference: the future work of M. Volkovs and R. Zemel, A flexible
+Cost: per step linear in the ballots times K. Reference: proposed as future work by M. Volkovs and R. Zemel, A flexible
 generative model for preference aggregation, WWW 2012; A. Dempster, N. Laird and D. Rubin, Maximum likelihood from
 incomplete data via the EM algorithm, JRSS B, 1977.
 """
@@ -93,7 +93,7 @@ class MPMMixture(Method):
 
 @dataclass(frozen=True, eq=False)
 class MixtureModel(FittedModel):
-    """Types of taste, the most common first: shares, scores (type x slot) and responsibilities (agent x type)."""
+    """Types of agents, the most common first: shares, scores (type x slot) and responsibilities (agent x type)."""
 
     prefs: Preferences
     shares: Floats

@@ -89,7 +89,7 @@ class Contributions:
 
     @cached_property
     def _rows(self) -> tuple[links.Terms, Floats]:
-        """Return gradient and curvature of every duel in its score difference, and the expected points of its first
+        """Return gradient and curvature of every pair in its score difference, and the expected points of its first
         item.
         """
         d = self.duels
@@ -102,8 +102,8 @@ class Contributions:
     def of(self, slot: int) -> Met:
         """Decompose the score of an item: records, weights and contributions by opponent, and those of the prior.
 
-        An opponent's weight is the curvature of their duels; its contribution is (weight * score + gradient) / sum of
-        weights.
+        An opponent's weight is the curvature of the games between the two; its contribution is (weight * score +
+        gradient) / sum of weights.
         """
         duels, (terms, expected) = self.duels, self._rows
         home, away = np.flatnonzero(duels.first == slot), np.flatnonzero(duels.second == slot)

@@ -1,4 +1,4 @@
-"""Shared by methods that follow items over time: order of events, histories, and forecasts from the past alone.
+"""Shared by methods that follow items over time: order of ballots, histories, and forecasts from earlier ballots.
 
 A method that processes the ballots in order records the rating of every entry after its ballot (its *trail*). The
 history is that trail with the times of the ballots; forecasts use the ratings before each ballot.

@@ -174,9 +174,7 @@ class ScoreModel(Method):
         return contest
 
     def _observed(self, contest_prefs: Preferences, design: Design | None) -> tuple[Observed, Standing, Bools]:
-        """Return the duels, the connected groups of items, and whether the duels alone give finite scores, by
-        instance.
-        """
+        """Return pairwise counts, connected groups of items, and which instances have finite scores without a prior."""
         duels, has_tie = self._counting().duels(contest_prefs), links.has_tie_parameter(self.link)
         if design is None:
             standing = duel_standing(duels)
@@ -281,7 +279,7 @@ class ScoreModel(Method):
     ) -> Prior:
         """Return the prior of every instance; a weak one if the likelihood alone has no maximum.
 
-        ``settled`` says, by instance, whether the duels alone give finite scores.
+        ``settled`` says, by instance, whether the comparisons alone give finite scores.
         """
         total, ties = duels.totals
         unit = total if self.likelihood == "mean" else np.ones(len(total))
@@ -370,7 +368,7 @@ def _unconverged(prefs: Preferences, parts: list[Fit]) -> list[Notice]:
 
 
 def counted(observed: Observed) -> Duels:
-    """Return the duels of observations, without their design."""
+    """Return the pairwise counts of observations, without their design."""
     assert isinstance(observed.plain, ObservedDuels)
     return observed.plain.duels
 

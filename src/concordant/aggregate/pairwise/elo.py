@@ -8,10 +8,10 @@ standard errors. For a fixed set of games bradley-terry uses the data more effic
 
 A ballot with more than two items is played as all its pairs at once, with the stake divided among the opponents.
 ``advantage`` is added to the rating of the item that was first (shown first, or at home): the left side of a table with
-columns left and right. A table of winners and losers alone does not tell who was first. ``ranking.history`` has the
-ratings over time, ``forecasts`` the predictions made before each game. Merged ballots are rejected, because their order
-is lost. The log-likelihood in the fit is that of the predictions made before each game, so it is comparable with the
-held-out likelihood of other models.
+columns left and right. A table of winners and losers alone does not show which item was first. ``ranking.history`` has
+the ratings over time, ``forecasts`` the predictions made before each game. Merged ballots are rejected, because their
+order is lost. The log-likelihood in the fit is that of the predictions made before each game, so it is comparable with
+the held-out likelihood of other models.
 
 Cost: one pass over the ballots. Reference: A. E. Elo, The rating of chessplayers, past and present, 1978.
 """

@@ -1,7 +1,7 @@
-"""The dispersion of every agent in a model of orders around several lists: from labels, or from the lists alone.
+"""Estimate the dispersion of every agent in the multi-list Mallows model, from labels or from the lists alone.
 
-All sums over orders are exact: candidates of an instance with more than ``EXACT`` are dealt at random into blocks of
-that many, and lists are restricted to each block.
+All sums over orders are exact: if an instance has more than ``EXACT`` candidates, they are divided at random into
+blocks of that size, and lists are restricted to each block.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ MAX_BLOCKS = 1000  # that dispersions are estimated from
 
 @dataclass(frozen=True, eq=False)
 class Sheets:
-    """Lists over blocks of few candidates: a row of ranks per list and block, NaN for what is not ranked.
+    """Lists restricted to small blocks of candidates: a row of ranks per list and block, NaN for unranked candidates.
 
-    ``slot`` has the candidates of every block, -1 beyond its last; ``block``, ``agent`` and ``weight`` are by row.
+    ``slot`` has a row of candidates per block, padded with -1; ``block``, ``agent`` and ``weight`` are by row.
     """
 
     slot: Int64s
@@ -41,7 +41,7 @@ class Sheets:
 
     @classmethod
     def of(cls, prefs: Preferences, agent: Int64s, n_agents: int, missing: str, rng: np.random.Generator) -> Sheets:
-        """Deal candidates into blocks (some of them at random, if there are many), and lay out the lists."""
+        """Divide candidates into blocks (sampled if there are many), and restrict the lists to the blocks."""
         block_of_slot, column, n_blocks = _dealt(prefs, rng)
         slot = np.full((n_blocks, int(column.max(initial=0)) + 1), -1)
         kept = np.flatnonzero(block_of_slot >= 0)
@@ -55,18 +55,18 @@ class Sheets:
         return cls(slot, rank, block, agent[ballot], prefs.weight[ballot], n_agents, missing)
 
     def labels(self, label: Floats) -> Floats:
-        """Return the labels of slots laid out as ``slot``, NaN beyond the last candidate of a block."""
+        """Return the labels in the layout of ``slot``, with NaN as padding."""
         return np.where(self.slot >= 0, label[np.maximum(self.slot, 0)], np.nan)
 
     @cached_property
     def own(self) -> Floats:
-        """By row: 1 where the list has the column before the row, 1/2 where it ties them, over what it ranks."""
+        """For every list, a matrix over items: 1 if it ranks column above row, 1/2 if it ties them, 0 if unranked."""
         row, column = self.rank[:, :, None], self.rank[:, None, :]
         return np.asarray(((column < row) + 0.5 * (column == row)) * ~np.eye(self.rank.shape[1], dtype=bool))
 
     @cached_property
     def before(self) -> Floats:
-        """The same with items that a list does not rank behind those it ranks, unless missing is "ignore"."""
+        """The matrices of ``own``, with unranked items below the ranked ones unless ``missing`` is "ignore"."""
         if self.missing == "ignore":
             return self.own
         is_free = np.isnan(self.rank) & (self.slot >= 0)[self.block]
@@ -102,9 +102,9 @@ def _dealt(prefs: Preferences, rng: np.random.Generator) -> tuple[Int64s, Int64s
 
 
 def log_likelihood(sheets: Sheets, theta: Floats, label: Floats) -> tuple[float, Floats]:
-    """Return the log-probability of the labels (one per candidate, laid out as ``slot``), and its gradient in theta.
+    """Return the log-probability of the labels (in the layout of ``slot``), and its gradient in theta.
 
-    The probability of labels is that of all orders that contradict no label.
+    The probability of the labels is the total probability of the orders that contradict no label.
     """
     cost = sheets.costs(theta, sheets.before)
     is_wrong = label[:, :, None] < label[:, None, :]
@@ -115,7 +115,7 @@ def log_likelihood(sheets: Sheets, theta: Floats, label: Floats) -> tuple[float,
 
 
 def fit_to_labels(sheets: Sheets, label: Floats) -> Floats:
-    """Return the theta >= 0 of every agent under which the labels are most likely."""
+    """Return the maximum-likelihood theta >= 0 of every agent, given the labels."""
 
     def mean(theta: Floats) -> tuple[float, Floats]:
         return _scaled(log_likelihood(sheets, theta, label), len(label))
@@ -124,11 +124,11 @@ def fit_to_labels(sheets: Sheets, label: Floats) -> Floats:
 
 
 def fit_to_lists(sheets: Sheets, prior: float) -> Floats:
-    """Return the theta of every agent under which its lists are most likely.
+    """Return the theta of every agent that maximises the marginal likelihood of the lists.
 
     A list, over the items it ranks, is a Mallows draw around the unknown order of its block with the dispersion of
-    its agent; orders are summed over. First all agents share one theta. Then each has its own, under a conjugate prior
-    worth ``prior`` lists with the expected distance of the common theta.
+    its agent; the likelihood sums over all orders. First all agents share one theta. Then each has a separate one,
+    under a conjugate prior worth ``prior`` lists with the expected distance of the common theta.
     """
     together = fit_marginal(Marginal.of(sheets, np.zeros(sheets.n_agents, np.int64)), np.full(1, START))
     start = np.repeat(together, sheets.n_agents)
@@ -139,7 +139,7 @@ def fit_to_lists(sheets: Sheets, prior: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Marginal:
-    """The marginal log-likelihood of lists, the orders summed over, as a function of theta by group of agents."""
+    """The marginal log-likelihood of lists (summed over orders) as a function of theta, one per group of agents."""
 
     sheets: Sheets
     group: Int64s
@@ -147,15 +147,15 @@ class Marginal:
     lists: Floats
     owner: Int64s
     length: Int64s
-    """Lists of a length by a group: how many, which group, which length."""
+    """Lists counted by group and length: the number of lists, the group, and the length."""
     prior: Floats
     distance: float
     lengths: Int64s
-    """The prior: for each of these lengths so many lists, with this expected distance in all."""
+    """The prior: a number of lists (``prior``) of each of these lengths, with a total expected ``distance``."""
 
     @classmethod
     def of(cls, sheets: Sheets, group: Int64s, prior: float = 0.0, theta: float = 0.0) -> Marginal:
-        """Count lists by group and length; lists of one item say nothing."""
+        """Count lists by group and length; lists of one item carry no information."""
         ranked, width = (~np.isnan(sheets.rank)).sum(axis=1), sheets.rank.shape[1] + 1
         has_pairs = ranked > 1
         key, place = np.unique((group[sheets.agent] * width + ranked)[has_pairs], return_inverse=True)
@@ -167,7 +167,7 @@ class Marginal:
         return cls(sheets, group, lists, owner, length, share, distance, lengths)
 
     def __call__(self, theta: Floats) -> tuple[float, Floats]:
-        """Return the value and the gradient, the prior included."""
+        """Return the value and the gradient, including the prior."""
         sheets, n = self.sheets, len(theta)
         log_z, p_before = summed(sheets.costs(theta[self.group], sheets.own))
         observed = sum_by(self.group[sheets.agent], sheets.weight * sheets.distances(p_before, sheets.own), n)
@@ -181,7 +181,7 @@ class Marginal:
 
 
 def fit_marginal(marginal: Marginal, start: Floats) -> Floats:
-    """Return the theta at a maximum of the marginal likelihood."""
+    """Return the theta that maximises the marginal likelihood."""
     total = max(float(marginal.lists.sum()), 1.0)
     if not len(marginal.lists):
         return start
@@ -193,7 +193,7 @@ def _scaled(found: tuple[float, Floats], total: float) -> tuple[float, Floats]:
 
 
 def _maximum(function: Callable[[Floats], tuple[float, Floats]], start: Floats) -> Floats:
-    """Return where a function (value and gradient) of theta in [0, MAX_THETA] has a maximum, from a start."""
+    """Maximise a function of theta in [0, MAX_THETA] that returns value and gradient; return the maximiser."""
     from scipy.optimize import minimize
 
     def loss(theta: Floats) -> tuple[float, Floats]:

@@ -127,7 +127,7 @@ def _greedy_footrule(prefs: Preferences) -> Floats:
 def learn_phi(
     prefs: Preferences, labels: Labels, distance: str, max_candidates: int, draws: int, seed: int | None
 ) -> Floats:
-    """Return phi >= 0 of every agent: a conditional logit over the steps of orders drawn from the labels.
+    """Return phi >= 0 of every agent, fitted by conditional logit to the steps of orders drawn from the labels.
 
     An order sorts an instance by label, with ties in random order; each step chooses one of the remaining items.
     """

@@ -42,7 +42,7 @@ CHUNK = 8_000_000  # numbers held at once
 
 
 class Normaliser(NamedTuple):
-    """log Z, the mean distance, and an error bound of log Z, for each dispersion theta."""
+    """log Z, the mean distance, and an error bound for log Z, at each dispersion theta."""
 
     log: Floats
     mean: Floats

@@ -5,10 +5,10 @@ matrix per instance.
 
 - Up to ``EXACT`` items, sums over all m! orders come from sums over the 2^m sets of items that can come first, forwards
   (how a set is reached) and backwards (what follows it).
-- Beyond, orders are sampled by block Gibbs steps: neighbours a and b are put in the order a, b with probability
+- For more items, orders are sampled by block Gibbs steps: neighbours a and b are put in the order a, b with probability
   1 / (1 + exp(cost(a, b) - cost(b, a))). A swap of neighbours changes no other pair, so all neighbours at even places
-  are redrawn at once, then all at odd places. Random numbers belong to places inside an instance, so that an instance
-  is sampled in the same way whichever others there are.
+  are redrawn at once, then all at odd places. Random numbers are indexed by position within the instance, so the sample
+  of an instance does not depend on the other instances.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _summed(cost: Floats) -> tuple[Floats, Floats]:
 def mean_ranks(slot_ptr: Int64s, cost: Floats, sweeps: int, seed: int | None) -> Floats:
     """Return the mean rank of every slot; ``cost`` are the flat matrices of all instances.
 
-    Without sweeps, larger instances keep the rank 1.
+    Instances with more than ``EXACT`` items are sampled; without sweeps their ranks are all 1.
     """
     rank = np.ones(int(slot_ptr[-1]))
     for stack in stacks(slot_ptr):

@@ -1,14 +1,14 @@
 """Cranking: the posterior of the true order given lists, each with the dispersion of its agent.
 
 P(order) is proportional to exp(-sum_k theta_k d(order, list of agent k)), with d the Kendall distance (the number of
-discordant pairs) and theta_k >= 0 the dispersion parameter of agent k: 0 for an agent whose lists say nothing, large
-for one that is nearly always right. (Lebanon and Lafferty write +theta with theta <= 0.) It is the posterior of the
-order, under a uniform prior, if every list is a Mallows draw around it with the dispersion of its agent.
+discordant pairs) and theta_k >= 0 the dispersion parameter of agent k: 0 for an agent whose lists carry no information,
+large for one that is nearly always right. (Lebanon and Lafferty write +theta with theta <= 0.) It is the posterior of
+the order, under a uniform prior, if every list is a Mallows draw around it with the dispersion of its agent.
 
-The consensus orders by posterior mean rank (``consensus="mean"``) or is the mode (``"mode"``): Kemeny's order of the
-lists weighted by theta, or the mean ranks over all modes if there are several and up to 8 candidates. Mean ranks are
-exact up to 8 candidates; of more they are means over Gibbs samples of orders (``sweeps``, ``seed``), which follow the
-posterior slowly where it has several separate modes.
+The consensus is the order of the posterior mean ranks (``consensus="mean"``) or the posterior mode (``"mode"``): the
+Kemeny ranking of the lists weighted by theta or, if there are several modes and up to 8 candidates, the mean ranks over
+all of them. Mean ranks are exact for up to 8 candidates; for more they are means over Gibbs samples of orders
+(``sweeps``, ``seed``), which mix slowly if the posterior has several separate modes.
 
 The dispersions are learnt
 
@@ -16,16 +16,16 @@ The dispersions are learnt
   summed probability of all orders that contradict no label;
 - without labels, from the lists to be ranked: maximum marginal likelihood, summed over the unknown orders (the
   aggregation model of Klementiev, Roth and Small, who maximise it by EM). A list is a Mallows draw over the items that
-  it ranks. A conjugate prior, worth ``prior`` lists with the common dispersion of all, keeps the likelihood from
-  trusting a single agent alone. Where agents are not known, all ballots share one dispersion.
+  it ranks. A conjugate prior, worth ``prior`` lists with the common dispersion of all, prevents solutions that trust a
+  single agent only. If agents are unknown, all ballots share one dispersion.
 
-Their sums over orders are exact: candidates of larger instances are dealt at random into blocks of 8 (at most 1,000
-blocks), which makes it a composite likelihood there. Ties count half. Candidates that a list does not rank
-follow ``missing``: behind the list without an order among themselves (the mean over the list's completions, as in the
-paper), or ignored.
+Both likelihoods sum exactly over orders: the candidates of larger instances are divided at random into blocks of 8 (at
+most 1,000 blocks), which gives a composite likelihood. Ties count half. ``missing`` sets the treatment of candidates
+that a list does not rank: below the list without an order among themselves (the mean over the list's completions, as in
+the paper), or ignored.
 
-Use it where agents differ in reliability and rank many instances. The likelihood of labels is concave in theta where
-labels have no ties; otherwise, and without labels, a local maximum is found, from equal dispersions.
+Use it if agents differ in reliability and rank many instances. The likelihood of the labels is concave in theta if
+labels have no ties; otherwise, and without labels, the search starts from equal dispersions and finds a local maximum.
 
 Cost: items² per ballot for the matrix, then sweeps x items per instance. References: G. Lebanon and J. Lafferty,
 Cranking: combining rankings using conditional probability models on permutations, ICML 2002; A. Klementiev, D. Roth and
@@ -88,7 +88,7 @@ class Cranking(Method):
     seed: int | None = param(0, "seed of the random numbers", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
-        """Return a copy with the dispersions under which the labels of these instances are most likely."""
+        """Return a copy with the maximum-likelihood dispersions, given the labels of these instances."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(f"{self.name} cannot learn from this data: " + NEEDS["agents"] + ".")
         rng, missing = np.random.default_rng(self.seed), views.resolve_missing(prefs, self.missing)
@@ -100,7 +100,7 @@ class Cranking(Method):
         return self.with_learnt(theta=dict(zip(prefs.agents.labels, theta.tolist(), strict=True)))
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the number of candidates behind every slot: by mean rank, or in the mode."""
+        """Return the number of candidates ranked below every slot, by mean rank or in the posterior mode."""
         missing = views.resolve_missing(prefs, self.missing)
         theta, by_agent = self._theta(prefs, missing)
         weighted = prefs.replace(weight=prefs.weight * np.maximum(theta, SMALLEST))

@@ -1,6 +1,4 @@
-"""Ordered partitions whose sets are worth another mean than the arithmetic one: the losses of learning to rank over a
-table of scores, one per slot; a ballot is a query.
-"""
+"""Ordered partitions with other set means: a learning-to-rank loss over one score per slot, with ballots as queries."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ SAMPLED = (
 def ballot_queries(prefs: Preferences, missing: str) -> tuple[Queries, Int64s]:
     """Return ballots as queries, and the slot of every row.
 
-    The label of an open last tier is 0, so that it counts as no choice; all other labels are 1.
+    The label of an open last tier is 0, so that it does not count as a choice; all other labels are 1.
     """
     filled = with_missing(prefs, missing)
     groups = views.tiers(filled)
@@ -60,7 +58,7 @@ def ballot_queries(prefs: Preferences, missing: str) -> tuple[Queries, Int64s]:
 
 
 def loss_of(mean: str, queries: Queries, seed: int) -> OrderedPartitionLoss:
-    """Return the loss of a mean: exact where it can be; stages with label 0 count nothing."""
+    """Return the loss for a set mean, exact if possible; stages with label 0 do not contribute."""
     if mean in EXTREME:
         return ExtremePartitionLoss(rank_weighting=True, is_maximum=mean == "maximum")
     if np.diff(queries.ptr).max(initial=0) <= LARGEST:
@@ -70,7 +68,7 @@ def loss_of(mean: str, queries: Queries, seed: int) -> OrderedPartitionLoss:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """The negative log-posterior of a score per slot, up to constants: a value and a gradient."""
+    """The negative log-posterior of the scores (one per slot), up to a constant, with its gradient."""
 
     loss: OrderedPartitionLoss
     queries: Queries
@@ -80,7 +78,7 @@ class Posterior:
 
     @cached_property
     def objective(self) -> Objective:
-        """The loss over the table of scores."""
+        """The loss as a function of the scores."""
         return Objective(Table(int(self.slot_ptr[-1])), self.loss, self.slot, self.queries)
 
     def __call__(self, score: Floats) -> tuple[float, Floats]:
@@ -89,7 +87,7 @@ class Posterior:
         return value - self.log_prior(score), gradient - self.prior.slope(score, self.slot_ptr)
 
     def log_prior(self, score: Floats) -> float:
-        """Return the logarithm of the prior's density, up to its constant."""
+        """Return the log-density of the prior, up to a constant."""
         size = np.diff(self.slot_ptr)
         instance = np.repeat(np.arange(len(size)), size)
         on_scores = relative(score, instance, size) if self.prior.is_gamma else -0.5 * score**2
@@ -100,14 +98,14 @@ class Posterior:
         return self.loss.weighted_log_likelihood(score[self.slot], self.queries)
 
     def centred(self, score: Floats) -> Floats:
-        """Return scores with the mean 0 in every instance."""
+        """Return the scores centred to mean 0 in every instance."""
         size = np.diff(self.slot_ptr)
         instance = np.repeat(np.arange(len(size)), size)
         mean = np.bincount(instance, score, len(size)) / np.maximum(size, 1)
         return np.asarray(score - mean[instance])
 
     def fitted(self, start: Floats) -> tuple[Floats, int]:
-        """Return the scores at a minimum from a start (of the arithmetic mean), and the number of steps."""
+        """Minimise from a start (the optimum of the arithmetic mean); return the scores and the number of steps."""
         if not self.loss.is_exact:
             return self._descended(start), STOCHASTIC_STEPS
         found = minimise(self, start, tolerance=PRECISION, max_iterations=MAX_STEPS, watch=lambda *_: True)
@@ -115,7 +113,7 @@ class Posterior:
         return (self._polished(score) if self.loss.is_smooth else self._tied(score)), found.iterations
 
     def _polished(self, score: Floats) -> Floats:
-        """Return scores after Newton steps in the instances whose Hessian is definite, as long as they help."""
+        """Improve the scores by Newton steps in instances with a definite Hessian, while the objective decreases."""
         for _ in range(NEWTON_STEPS):
             gradient, step = self(score)[1], np.zeros(len(score))
             for q, covariance in enumerate(self.covariances(score)):
@@ -131,9 +129,9 @@ class Posterior:
         return score
 
     def _tied(self, score: Floats) -> Floats:
-        """Return scores at a kink: neighbours that are close are tied, if the best scores with these ties are better.
+        """Return scores with nearly equal neighbours tied, if the optimum under these ties has a lower objective.
 
-        With ties held, the likelihood is smooth, and its minimum is found precisely.
+        With fixed ties the objective is smooth, so its minimum can be found precisely.
         """
         value = self(score)[0]
         for distance in CLOSE:
@@ -152,7 +150,7 @@ class Posterior:
         return score
 
     def _descended(self, start: Floats) -> Floats:
-        """Return the mean of the second half of stochastic gradient steps, which become shorter with time."""
+        """Return the mean iterate over the second half of stochastic gradient descent with decreasing step sizes."""
         score, total = start.copy(), np.zeros_like(start)
         size = np.diff(self.slot_ptr)
         weight = np.bincount(self.slot, np.repeat(self.queries.weight, np.diff(self.queries.ptr)), len(start))
@@ -165,8 +163,8 @@ class Posterior:
     def covariances(self, score: Floats) -> list[Floats | None]:
         """Return the covariance of the scores of every instance; None where the Hessian is not definite.
 
-        The Hessian comes from differences of gradients; instances do not interact, so one score of each is moved at a
-        time.
+        The Hessian is computed by finite differences of gradients, one score of every instance at a time, because
+        instances do not interact.
         """
         size, first = np.diff(self.slot_ptr), self.slot_ptr[:-1]
         hessians = [np.zeros((m, m)) for m in size.tolist()]
@@ -180,7 +178,7 @@ class Posterior:
 
 
 def _newton(function: Callable[[Floats], tuple[float, Floats]], point: Floats) -> Floats:
-    """Return a point after Newton steps along the directions of positive curvature, as long as they help."""
+    """Improve a point by Newton steps along directions of positive curvature, while the objective decreases."""
     if len(point) > LARGEST_NEWTON:
         return point
     unit = np.eye(len(point)) * WIDTH
@@ -197,7 +195,7 @@ def _newton(function: Callable[[Floats], tuple[float, Floats]], point: Floats) -
 
 
 def _groups(score: Floats, slot_ptr: Int64s, distance: float) -> Int64s:
-    """Number the groups of scores of an instance whose neighbours are closer than this."""
+    """Number the groups of nearly equal scores in each instance: neighbours differ by at most ``distance``."""
     instance = segment_index(slot_ptr)
     order = np.lexsort((score, instance))
     starts = np.ones(len(score), bool)
@@ -208,7 +206,7 @@ def _groups(score: Floats, slot_ptr: Int64s, distance: float) -> Int64s:
 
 
 def _inverse(hessian: Floats) -> Floats | None:
-    """Return the inverse of a Hessian without the direction "all scores up by the same"; None if not definite."""
+    """Return the inverse of a Hessian with the direction of equal scores projected out; None if not definite."""
     m = len(hessian)
     if m < 2:
         return np.zeros((m, m))
@@ -223,7 +221,7 @@ def _inverse(hessian: Floats) -> Floats | None:
 
 @dataclass(frozen=True, eq=False)
 class SetMeanErrors:
-    """The uncertainty of scores, computed when first asked for; a notice where there is none."""
+    """The uncertainty of the scores, computed on first access, or a notice if it does not exist."""
 
     prefs: Preferences
     posterior: Posterior
@@ -231,7 +229,7 @@ class SetMeanErrors:
     level: float
 
     def known(self) -> Uncertainty:
-        """Return intervals and standard errors, or why there are none."""
+        """Return intervals and standard errors, or a notice that explains why they do not exist."""
         return self._known
 
     @cached_property

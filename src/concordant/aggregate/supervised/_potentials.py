@@ -1,12 +1,12 @@
 """Potentials of every candidate by agent: preferences for it, preferences against it, and being unranked.
 
-Agent k prefers i to j by Y_k(i, j), as ``models.observations.preference_counts`` measures it (the difference of log
-ranks over the log of the largest, say), and by 0 if i is not ranked above j. The potentials of candidate i are, over
-the lists of k,
+Agent k prefers i to j by Y_k(i, j), as defined in ``models.observations.preference_counts`` (for example, the
+difference of log ranks divided by the log of the largest rank); Y_k(i, j) is 0 if i is not ranked above j. Candidate i
+has three potentials for agent k:
 
-    unranked   1 where no list of k names i
-    won        sum over j of Y_k(i, j) over the length of the list: by how much i is before the others, in the mean
-    lost       minus the same of Y_k(j, i)
+    unranked   1 if no list of k contains i
+    won        sum over j of Y_k(i, j) / length of the list: the mean strength of preference for i over the others
+    lost       minus the same with Y_k(j, i)
 """
 
 from __future__ import annotations

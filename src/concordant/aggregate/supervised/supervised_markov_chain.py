@@ -10,7 +10,7 @@ If k does not rank i, ``missing="last"`` treats i as ranked below the list, so t
 with ``"ignore"`` it stays.
 
 The weights are learnt from labelled pairs: candidates with a higher label should have a higher score. Liu et al.
-maximise the number of satisfied constraints, relaxed to a semidefinite programme over a bound of the stationary
+maximise the number of satisfied constraints, relaxed to a semidefinite programme over a bound on the stationary
 distribution. Here the stationary distribution x is exact and the objective is smooth: the mean over instances of the
 mean over pairs (i above j) of
 

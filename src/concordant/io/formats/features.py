@@ -125,7 +125,7 @@ def _means_missing(text: str | None) -> bool:
 
 
 def _features(rows: Rows, X: AnyArray) -> Features:
-    """Combine the matrix with label, query, document and weight of its rows; reject bad rows."""
+    """Combine the matrix with the labels, queries, documents and weights of its rows; reject bad rows."""
     y = rows.values("label") if rows.has("label") else np.zeros(len(X))
     rows.refuse(bad_numbers(y), f"the label is not {NUMBERS}")
     rows.refuse_missing("query")

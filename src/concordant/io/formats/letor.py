@@ -189,7 +189,7 @@ class _Letor(RowScreen):
     """The parsed rows of some LETOR files."""
 
     def __init__(self, sources: Sequence[Source], options: Options) -> None:
-        """Parse the rows by the kernel; reject lines that could not be parsed and labels that are not numbers."""
+        """Parse the rows with the kernel; reject lines that could not be parsed and labels that are not numbers."""
         self.lines = Lines(sources)
         parsed = kernels.parse_letor(self.lines.data)
         self.label, self.ptr, self.index, self.value = parsed.label, parsed.ptr, parsed.feature, parsed.value

@@ -1,7 +1,7 @@
 """MovieLens ratings without a header: ``u.data`` (tabs) and ``ratings.dat`` (two colons).
 
 A line is ``user, movie, rating`` with an optional time. Later datasets are published as ``ratings.csv`` with a header,
-which is an ordinary table. From a published zip archive, the ratings are read.
+which is an ordinary table. From a published zip archive, only the ratings are read.
 """
 
 from __future__ import annotations

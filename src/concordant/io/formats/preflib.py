@@ -364,7 +364,7 @@ def _spelled(data: Bytes, spans: Int64s) -> list[str]:
 
 
 def _meant(listed: list[str], wanted: Sequence[str] | None, source: Source) -> tuple[list[str], str]:
-    """Return the categories best first, and how the order was decided."""
+    """Return the categories, best first, and how their order was determined."""
     if wanted is not None:
         plain = {name.strip().lower(): name for name in listed}
         unknown = [name for name in wanted if name.strip().lower() not in plain]
@@ -380,7 +380,7 @@ def _meant(listed: list[str], wanted: Sequence[str] | None, source: Source) -> t
 
 
 def _refusal(kind: str) -> str:
-    """Return the message that rejects a data type."""
+    """Return the error message for an unsupported data type."""
     if kind in ("dat", "csv"):
         return (
             f"PrefLib's {kind} files hold data as collected, without a fixed layout (ballots that name a "

@@ -109,7 +109,7 @@ def _open_all(sources: Sequence[Source], options: Options, layout: str | None = 
 
 
 def open_table(source: Source, options: Options, layout: str | None = None) -> InputTable:
-    """Open one table in the format given by the options, transposed if the options say so.
+    """Open one table in the format given by the options, transposed if the options request it.
 
     ``layout`` is set for labels and features. A table of preferences that would have no column names after transposing
     is not transposed: it is a matrix whose rows are agents.

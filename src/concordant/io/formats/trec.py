@@ -79,7 +79,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
 
 
 def _lost_ranks(prefs: Preferences, rank: Floats) -> list[str]:
-    """Return a note if the rank column contains more than the order of the documents, which is all that is kept."""
+    """Return a note if the ranks are not 1, 2, 3, …, because only the order of the documents is kept."""
     places, ranks = np.sort(competition_ranks(prefs)), np.sort(rank)
     if prefs.scale == "rank" or np.array_equal(ranks, places) or np.array_equal(ranks, places - 1):
         return []
@@ -111,7 +111,7 @@ class _Fields(RowScreen):
     """Lines of a fixed number of fields."""
 
     def __init__(self, sources: Sequence[Source], width: int, layout: str, options: Options) -> None:
-        """Split the lines into fields by the kernel; reject lines with another number of fields."""
+        """Split the lines into fields with the kernel; reject lines with a different number of fields."""
         self.lines = Lines(sources)
         start, end, line, count = kernels.split_fields(self.lines.data, width)
         self.lines.line = line

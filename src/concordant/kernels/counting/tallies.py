@@ -1,4 +1,4 @@
-"""Votes counted by pair, and duels from matrices or long lists (NumPy reference of tallies.cpp)."""
+"""Pairwise comparisons counted from votes, ballots or matrices (NumPy reference of tallies.cpp)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def tally_votes(winner: AnyArray, loser: AnyArray, tie: Bytes, weight: Floats, l
 
 
 def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, DuelRows]:
-    """Return the duels in square matrices of wins and ties: pointers by instance, and rows with first < second."""
+    """Return the comparisons in square matrices of wins and ties: pointers by instance, rows with first < second."""
     ptr, parts = [0], []
     for span, (won, tied) in blocks_of(slot_ptr, wins, ties):
         i, j = np.nonzero(np.triu((won != 0) | (won.T != 0) | (tied != 0), 1))
@@ -52,7 +52,7 @@ def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, 
 
 
 def count_duels(ballots: Ballots) -> tuple[Int64s, DuelRows]:
-    """Return the duels of ballots, first < second: all pairs except ties in the last tier of an open ballot."""
+    """Return the comparisons of ballots, first < second: all pairs but ties in the last tier of an open ballot."""
     indptr, tier, slot = ballots.indptr, ballots.tier, ballots.entry_slot
     ballot = segment_of(indptr)
     # (ahead, behind) runs through all pairs of entries of every ballot
@@ -70,7 +70,7 @@ def count_duels(ballots: Ballots) -> tuple[Int64s, DuelRows]:
 
 
 def count_votes(item: Int32s, tier: Int32s, weight: Floats, n_items: int) -> tuple[Int64s, DuelRows]:
-    """Return the duels of ballots of two items each; an empty ``weight`` means weight 1 for every vote."""
+    """Return the comparisons of ballots of two items each; an empty ``weight`` means weight 1 for every vote."""
     n, flat = len(item), item.reshape(-1).astype(np.int64)
     indptr, nobody = np.arange(0, 2 * n + 1, 2), np.zeros(n, np.uint8)
     slot_ptr, weight = np.array([0, n_items]), weight if len(weight) else np.ones(n)

@@ -39,7 +39,7 @@ def ridge_rows(
     mean: float,
     threads: int,  # noqa: ARG001
 ) -> Rows:
-    """Return the rows of a side that minimise their quadratic losses plus ``ridge`` w² / 2, the other side fixed.
+    """Return the rows of a side that minimise their quadratic losses plus ``ridge`` w² / 2, given the other side.
 
     If the other side has covariances (a lower triangle per row), the expected loss is minimised, and the rows have
     covariances as well.

@@ -15,7 +15,7 @@ __all__ = ["logistic_hessian_product", "query_duel_terms"]
 def query_duel_terms(
     score: Floats, ptr: Int64s, tier: Int32s, weight: Floats, tie: float, model: int
 ) -> tuple[float, Floats, float]:
-    """Sum the negative log-likelihood of a model of duels over all pairs of a query; pairs in one tier are ties.
+    """Sum the negative log-likelihood of a comparison model over all pairs of a query; pairs in one tier are ties.
 
     Bradley-Terry has no ties and leaves them out. Returns the value, its gradient by position and its derivative in the
     tie parameter.

@@ -1,6 +1,6 @@
-"""Hinge, squared hinge, rank regress and exponential losses (NumPy reference of margins.cpp).
+"""Hinge, squared hinge, rank regression and exponential losses (NumPy reference of margins.cpp).
 
-Small queries enumerate their pairs, all queries at once; a large query uses an algorithm by sorting or cumulative sums.
+The pairs of small queries are enumerated, for all queries at once; large queries use sorting or cumulative sums.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ def expected_ndcg(score: Floats, queries: LabelledQueries, cutoff: int) -> tuple
     """Sum weight (1 - expected NDCG) over queries, with the gradient by position; ``cutoff`` 0 means the whole list.
 
     The probability of an order with object d at rank i is proportional to e^(sum of score_d / log2(i + 1)). Queries
-    whose objects all have the same label, or without any gain, add nothing. Time and memory grow with 2^n of the
-    largest query.
+    whose objects all have the same label, or without any gain, add nothing. Time and memory are proportional to 2^n for
+    n objects in the largest query.
     """
     ptr, tier, label, _, weight = queries
     value, gradient = 0.0, np.zeros(len(score))

@@ -1,4 +1,4 @@
-"""Duels and the score models fitted to them (NumPy reference of duels.cpp)."""
+"""Pairwise comparison models: likelihood, derivatives and fits (NumPy reference of duels.cpp)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAIRS_AT_ONCE = 1_000_000
 
 
 def duel_terms(duels: DuelRows, score: Floats, advantage: float, tie: float, link: int) -> DuelTerms:
-    """Return the log-likelihood of duels at these scores with its derivatives."""
+    """Return the log-likelihood of pairwise comparisons at these scores, with its derivatives."""
     d = score[duels.first] - score[duels.second]
     if len(duels.order):
         d = d + duels.order * advantage

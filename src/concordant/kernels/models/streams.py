@@ -66,8 +66,8 @@ def trueskill_stream(
 
     The sides of a game are its items or, if ``team`` numbers the side of every entry inside its ballot in order of
     appearance, teams, whose performance is the sum of their members' performances. Every side meets the next one, with
-    a draw within a tier and a win across tiers; the last named side beats each of an open tier. With ``all_pairs`` it
-    draws with all of its own tier and beats all of the next.
+    a draw within a tier and a win across tiers; the last named side beats each side of an open tier. With ``all_pairs``
+    it draws with all of its own tier and beats all of the next.
     """
     n_slots = int(ballots.slot_ptr[-1])
     mu, sd = np.full(n_slots, float(mean)), np.full(n_slots, float(sigma))
@@ -113,7 +113,7 @@ def _empty_trail(ballots: Ballots, has_trail: bool) -> Floats:
 
 
 def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]:
-    """Iterate over the ballots in order; a ballot of weight 2.5 is played three times, the last one with weight 1/2."""
+    """Iterate over the ballots in order; a ballot of weight 2.5 is three games, the last with weight 1/2."""
     bounds = indptr.tolist()
     for b, left in enumerate(weight.tolist()):
         if bounds[b + 1] - bounds[b] < 2:

@@ -11,7 +11,7 @@ __all__ = ["search_orders", "search_weak_orders"]
 
 
 def search_orders(ptr: Int64s, before: Floats, order: Int64s, draw: Floats) -> Int64s:
-    """Improve each order by moving single items; then perturb it once per row of draws, unless that is worse.
+    """Improve each order by moving single items; then perturb it per row of draws, unless the cost increases.
 
     A row holds pairs of numbers in [0, 1): the position to move from, and the one to move to.
     """

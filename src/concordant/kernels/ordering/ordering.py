@@ -11,7 +11,7 @@ __all__ = ["greedy_orders"]
 
 
 def greedy_orders(ptr: Int64s, preference: Floats) -> Int64s:
-    """Order every problem by repeatedly taking the item with the largest net preference, the first among equals."""
+    """Order every problem by repeatedly taking the item with the largest net preference, the first in a tie."""
     orders = [_order_one(block) for _, (block,) in blocks_of(ptr, preference)]
     return np.concatenate([np.zeros(0, np.int64), *orders])
 

@@ -66,7 +66,7 @@ def parse_orders(data: Bytes, separator: int) -> PrefLibOrders:
 
 
 def _is_below(digits: bytes, bound: int) -> bool:
-    """Return whether a number is below ``bound``, also if it has too many digits for Python to read."""
+    """Return whether a number is below ``bound``, even if it has too many digits for Python to parse."""
     return len(digits.lstrip(b"0")) < 20 and int(digits) < bound
 
 

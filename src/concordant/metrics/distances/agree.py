@@ -15,7 +15,7 @@ from concordant.metrics.distances._ranks import floats, tiers, two, vector
 
 
 def agree(preferences: ArrayLike | tuple[ArrayLike, ArrayLike, ArrayLike], ranks: ArrayLike) -> float:
-    """Return the sum of the preferences f(i, j) over the pairs that a ranking orders i before j.
+    """Return the sum of the preferences f(i, j) over the pairs in which a ranking places i before j.
 
     Parameters
     ----------

@@ -35,8 +35,8 @@ def kemeny(
     missing : {'ignore', 'last', 'last-free'}, default 'ignore'
         Treatment of items that a ranking does not rank.
     normalised : bool, default False
-        Divide by the number of pairs that can cost anything: those that both rankings order and, if ``p`` is above 0,
-        those that only one of them orders (0 if there are none).
+        Divide by the number of pairs that can contribute to the distance: those that both rankings order and, if ``p``
+        is above 0, those that only one of them orders (0 if there are none).
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Likelihoods of one instance: value, gradient and Hessian with respect to the scores, computed by the kernels.
 
-``kernels.newton`` maximises them over a row of parameters (scores, then the position bias, then the tie parameter).
-Both also have Hessian-vector products that do not build the matrix. The cost is estimated in seconds, so that the
-cheapest strategy can be chosen.
+``kernels.newton`` maximises them over a vector of parameters (scores, then the position bias, then the tie parameter).
+The likelihoods of comparisons and of stages also have Hessian-vector products that do not build the matrix. The cost is
+estimated in seconds, so that the cheapest strategy can be chosen.
 
 A new model of comparisons is a formula in ``kernels/links.py`` and its struct in ``duels.hpp``; a new kind of
 observation is a pair of classes like those here.
@@ -68,7 +68,7 @@ class Observed(ABC):
     @property
     @abstractmethod
     def probes(self) -> tuple[int, int]:
-        """The number of random vectors that estimate a log-determinant, and the maximum of products with each."""
+        """Number of random vectors for estimating a log-determinant, and maximum number of products per vector."""
 
     @property
     @abstractmethod
@@ -85,12 +85,12 @@ class Observed(ABC):
 
     @abstractmethod
     def alone(self) -> LargeLikelihood:
-        """Return the likelihood of the only instance."""
+        """Return the likelihood of a single instance."""
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedDuels(Observed):
-    """Duels under one of the links."""
+    """Pairwise comparison counts under one of the link functions."""
 
     duels: Duels
     link: int
@@ -144,7 +144,7 @@ class ObservedDuels(Observed):
         return kernels.fit_duels(d.slot_ptr, d.ptr, d.rows, self.link, belief, warm_start, small_step, with_errors)
 
     def alone(self) -> DuelLikelihood:
-        """Return the likelihood of the only instance."""
+        """Return the likelihood of a single instance."""
         return DuelLikelihood(self)
 
     @cached_property
@@ -164,7 +164,7 @@ def affordable_probes(entries: int, min_probes: int) -> int:
 
 
 def is_full(rows: Floats, size: Floats) -> Floats:
-    """Return whether the duels nearly fill the matrix of their items, so that a dense matrix gives faster products."""
+    """Return whether most pairs of items were compared, so that a dense matrix gives faster products."""
     return np.asarray((rows > FULL * size**2) & (size <= MAX_FULL))
 
 
@@ -187,7 +187,7 @@ class ObservedStages(Observed):
 
     @property
     def probes(self) -> tuple[int, int]:
-        """The number of random vectors that estimate a log-determinant, and the maximum of products with each."""
+        """Number of random vectors for estimating a log-determinant, and maximum number of products per vector."""
         return affordable_probes(len(self.stages.slot), 4), 20
 
     @cached_property
@@ -211,7 +211,7 @@ class ObservedStages(Observed):
         return kernels.fit_stages(s.slot_ptr, s.ballot_ptr, s.rows, belief, warm_start, small_step, with_errors)
 
     def alone(self) -> StageLikelihood:
-        """Return the likelihood of the only instance."""
+        """Return the likelihood of a single instance."""
         return StageLikelihood(self.stages)
 
 
@@ -229,7 +229,7 @@ class LargeLikelihood(newton.Likelihood, Protocol):
         """Return the diagonal of the negative Hessian in the scores."""
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:
-        """Return the negative Hessian in the scores times columns; if not exact, a semi-definite bound of it."""
+        """Return the negative Hessian in the scores times columns; if not exact, a semi-definite bound on it."""
 
     def border(self, is_exact: bool) -> tuple[Floats, Floats]:
         """Return the negative Hessian between scores and the other parameters, and among the others."""
@@ -239,7 +239,7 @@ class LargeLikelihood(newton.Likelihood, Protocol):
 
 
 class DuelLikelihood:
-    """The likelihood of the duels of one instance under one of the links."""
+    """The likelihood of the pairwise comparisons of one instance under one of the link functions."""
 
     n_coefficients = 0
 
@@ -278,7 +278,7 @@ class DuelLikelihood:
         return point
 
     def sample(self) -> None:
-        """Return None: there are few enough counted duels to use all of them."""
+        """Return None: pairwise counts are few enough to use all of them."""
 
     def evaluate(self, point: Floats) -> Floats:
         """Return the log-likelihood; the terms of the last ``RECENT`` points are kept for the derivatives."""
@@ -405,7 +405,7 @@ class StageLikelihood:
         return np.asarray(self.stages.wins + self.worth * (self.gain - self.rate))[None]
 
     def hessian(self, is_exact: bool) -> Floats:
-        """Return the negative Hessian there; if not exact, a bound without the terms of tiers of several items."""
+        """Return the negative Hessian; if not exact, a bound without the terms of tiers of several items."""
         return kernels.stage_hessian(self.stages.rows if is_exact else self._bound, self.worth)[None]
 
     @cached_property
@@ -419,11 +419,11 @@ class StageLikelihood:
         return np.zeros((self.m, 0)), np.zeros((0, 0))
 
     def diagonal(self) -> Floats:
-        """Return an upper bound of the diagonal of the negative Hessian: that of the minorising function."""
+        """Return an upper bound on the diagonal of the negative Hessian: that of the minorising function."""
         return np.asarray(self.worth * self.rate)
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:
-        """Return the negative Hessian times columns; if not exact, that of the bound of ``hessian``."""
+        """Return the negative Hessian times columns; if not exact, that of the bound in ``hessian``."""
         if is_exact:
             return kernels.stage_product(self.stages.rows, self.worth, self.rate - self.gain, x)
         return kernels.stage_product(self._bound, self.worth, self.rate, x)

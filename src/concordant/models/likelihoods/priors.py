@@ -124,7 +124,7 @@ class LargePrior(newton.Prior):
         return np.asarray(self.strength[0] * x)
 
     def diagonal(self, point: Floats) -> Floats:
-        """Return an upper bound of the diagonal of its negative Hessian in the scores."""
+        """Return an upper bound on the diagonal of its negative Hessian in the scores."""
         if self.is_gamma:
             return np.asarray(self.strength[0] * np.exp(self.relative(point[:, : self.m]))[0])
         return np.full(self.m, self.strength[0, 0])
@@ -148,7 +148,7 @@ class Covariates:
 
     @classmethod
     def of(cls, prefs: Preferences, table: Mapping[str, Mapping[str, float]]) -> Covariates:
-        """Look up the covariates of the candidates of the only instance, and standardise them."""
+        """Look up the covariates of the candidates of a single instance, and standardise them."""
         if prefs.n_instances > 1:
             raise InputError("Covariates require a single instance: rank the instances one by one.")
         names, labels = list(next(iter(table.values()))), prefs.items.take(prefs.slot_item)

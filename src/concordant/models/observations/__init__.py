@@ -1,4 +1,4 @@
-"""The data that score models are fitted to: ballots reduced to duels, stages or counts.
+"""The data that score models are fitted to: ballots reduced to pairwise counts, stages or net wins.
 
 ``duels`` and ``counts`` reduce ballots to pairwise outcomes, ``stages`` to successive choices; ``completed`` adds
 unmentioned candidates, ``contestants`` and ``designs`` express teams and covariates as linear combinations of scores.

@@ -6,7 +6,7 @@ The strength of a contestant is linear in the parameters,
 
 so every model of comparisons or choices handles teams and covariates in the same way: it is fitted to contestants, and
 ``Design`` maps parameters to strengths and derivatives back. The contestants are the items of separate preferences,
-whose duels and stages are counted as usual.
+whose comparisons and stages are counted as usual.
 
 Only differences within a ballot matter. Covariates are centred within their ballot and divided by their standard
 deviation within ballots (with n - 1 in the denominator; for two answers this is their difference over the square root

@@ -1,7 +1,7 @@
 """Likelihoods of contestants as functions of item scores and coefficients.
 
-With strengths = A scores + X coefficients (``Design``) and a log-likelihood of duels or stages with gradient g and
-negative Hessian H in the strengths, the gradient in the parameters is (Aᵀg, Xᵀg) and the negative Hessian has the
+With strengths = A scores + X coefficients (``Design``) and a log-likelihood of comparisons or stages with gradient g
+and negative Hessian H in the strengths, the gradient in the parameters is (Aᵀg, Xᵀg) and the negative Hessian has the
 blocks AᵀHA, AᵀHX and XᵀHX. H is never built: the kernels compute its products with vectors.
 """
 
@@ -38,7 +38,7 @@ MAPPED = 4e-9  # seconds per contestant to carry a number to it and back
 
 @dataclass(frozen=True, eq=False)
 class Designed(Observed):
-    """Duels or stages of contestants whose strengths are linear in scores and coefficients."""
+    """Comparisons or stages of contestants whose strengths are linear in scores and coefficients."""
 
     inner: ObservedDuels | ObservedStages
     design: Design
@@ -71,7 +71,7 @@ class Designed(Observed):
 
     @property
     def probes(self) -> tuple[int, int]:
-        """The number of random vectors that estimate a log-determinant, and the maximum of products with each."""
+        """Number of random vectors for estimating a log-determinant, and maximum number of products per vector."""
         return self.inner.probes
 
     @cached_property
@@ -95,12 +95,12 @@ class Designed(Observed):
         raise ParameterError("Teams and covariates cannot be fitted in batches: do not set the strategy.")
 
     def alone(self) -> DesignLikelihood:
-        """Return the likelihood of the only instance."""
+        """Return the likelihood of a single instance."""
         return DesignLikelihood(self)
 
     @cached_property
     def differences(self) -> Any:
-        """A sparse row per duel: member shares of the first team minus those of the second; None for single items."""
+        """A sparse row per pair: member shares of the first team minus those of the second; None for single items."""
         if self.design.is_single or not isinstance(self.inner, ObservedDuels):
             return None
         from scipy.sparse import csr_array
@@ -112,7 +112,7 @@ class Designed(Observed):
 
     @cached_property
     def pairs(self) -> tuple[Int32s, Int32s] | None:
-        """The slots of every duel, if its contestants are single items."""
+        """The slots of every compared pair, if its contestants are single items."""
         if not (self.design.is_single and isinstance(self.inner, ObservedDuels)):
             return None
         of_items = item_duels(self.design, self.inner.duels)
@@ -209,7 +209,7 @@ class DesignLikelihood:
         return self._down(self.inner.product(np.ascontiguousarray(self._up(x)), is_exact))
 
     def with_curve(self, curve: Floats) -> DesignLikelihood:
-        """Return a copy at the same point with other curvatures by duel (see ``curve``); only its Hessian is valid."""
+        """Return a copy at the same point with other curvatures by pair (see ``curve``); only its Hessian is valid."""
         assert isinstance(self.inner, DuelLikelihood)
         changed = copy(self)
         changed.inner = self.inner.with_curve(curve)
@@ -217,12 +217,12 @@ class DesignLikelihood:
 
     @property
     def curve(self) -> Floats:
-        """The negative second derivative of each duel's log-likelihood with respect to its strength difference."""
+        """The negative second derivative of each pair's log-likelihood with respect to its strength difference."""
         assert isinstance(self.inner, DuelLikelihood)
         return self.inner.curve
 
     def noise(self, rng: np.random.Generator) -> Floats:
-        """Draw 64 columns whose covariance is the negative Hessian in the scores (of duels)."""
+        """Draw 64 columns whose covariance is the negative Hessian in the scores (comparisons only)."""
         assert isinstance(self.inner, DuelLikelihood)
         return self._down(self.inner.noise(rng))
 
@@ -233,13 +233,13 @@ def _centred(values: Floats) -> Floats:
 
 
 def draws_noise(likelihood: LargeLikelihood) -> bool:
-    """Return whether a likelihood can draw columns with its negative Hessian as covariance: duels can."""
+    """Return whether a likelihood can draw columns with its negative Hessian as covariance (comparisons only)."""
     return isinstance(getattr(likelihood, "inner", likelihood), DuelLikelihood)
 
 
 # ---- which items can be compared ----
 def duel_standing_of(design: Design, duels: Duels) -> Standing:
-    """Find the components of items connected by duels: all members of the winner beat all of the loser."""
+    """Find the components of items connected by comparisons: all members of the winner beat all of the loser."""
     if design.is_single:
         return duel_standing(item_duels(design, duels))
     n, rows = design.n_slots, np.arange(len(duels.first))
@@ -264,7 +264,7 @@ def duel_standing_of(design: Design, duels: Duels) -> Standing:
 
 
 def item_duels(design: Design, duels: Duels) -> Duels:
-    """Return duels of single-item contestants as duels of their items; duels of the same two items are not merged."""
+    """Return comparisons of single-item contestants as comparisons of their items; equal pairs are not merged."""
     slot = design.member.astype(np.int32)
     return replace(duels, slot_ptr=design.slot_ptr, first=slot[duels.first], second=slot[duels.second])
 

@@ -1,8 +1,9 @@
-"""Reduce ballots to duels: one row per pair of compared candidates, with the counts of wins, losses and ties.
+"""Reduce ballots to pairwise counts (``Duels``): a row per pair of compared candidates, with wins, losses and ties.
 
-Duels are sufficient statistics for a model of comparisons: 10^7 votes over 1,000 items become at most half a million
-rows. Votes and short ballots are bucketed by the first item of every pair and summed there; long ballots are counted in
-dense matrices. With position bias, ``first`` is the item that was shown first and ``order`` is 1 (0 if neither was).
+These counts are sufficient statistics for a model of comparisons: 10^7 votes over 1,000 items become at most half a
+million rows. Votes and short ballots are bucketed by the first item of every pair and summed there; long ballots are
+counted in dense matrices. With position bias, ``first`` is the item that was shown first and ``order`` is 1 (0 if
+neither was).
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ BYTES_OF_PAIR = 60  # while pairs are listed one by one
 
 @dataclass(frozen=True)
 class Duels:
-    """Duels of instance q are rows ptr[q]:ptr[q + 1]; ``first`` and ``second`` are slots."""
+    """Pairwise counts: instance q has rows ptr[q]:ptr[q + 1]; ``first`` and ``second`` are slots."""
 
     slot_ptr: Int64s
     ptr: Int64s
@@ -52,12 +53,12 @@ class Duels:
 
     @cached_property
     def rows(self) -> DuelRows:
-        """The duels as the bundle that kernels expect."""
+        """The counts as the bundle that kernels expect."""
         return DuelRows(self.first, self.second, self.won, self.lost, self.tied, self.order)
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats, Floats]:
-        """The sums of duels: total by row, total by slot, and by slot the wins minus half of that total."""
+        """Sums of the counts: total by row, total by slot, and by slot the wins minus half of that total."""
         return kernels.duel_sums(self.first, self.second, self.won, self.lost, self.tied, self.n_slots)
 
     @property
@@ -67,12 +68,12 @@ class Duels:
 
     @property
     def met(self) -> Floats:
-        """The total count of the duels of every slot."""
+        """The total number of comparisons of every slot."""
         return self._sums[1]
 
     @property
     def balance(self) -> Floats:
-        """By slot: wins (ties count half) minus half the count of its duels."""
+        """By slot: wins (ties count half) minus half the number of its comparisons."""
         return self._sums[2]
 
     @cached_property
@@ -91,7 +92,7 @@ class Duels:
         return DuelRows._make(np.ascontiguousarray(column[::step]) for column in self.rows)
 
     def restrict(self, instances: Int64s) -> tuple[Duels, Int64s]:
-        """Return the duels of some instances with slots renumbered, and the slots they had."""
+        """Return the counts of some instances with slots renumbered, and the slots they had."""
         slots, rows = (spans(ptr[instances], ptr[instances + 1]) for ptr in (self.slot_ptr, self.ptr))
         slot_ptr, ptr = (pointer(np.diff(whole)[instances]) for whole in (self.slot_ptr, self.ptr))
         shift = np.repeat(self.slot_ptr[instances] - slot_ptr[:-1], np.diff(ptr)).astype(np.int32)
@@ -122,7 +123,7 @@ def order_of_sides(prefs: Preferences, what: str) -> Int32s:
 
 @dataclass(frozen=True)
 class Counting:
-    """Settings for counting ballots as duels."""
+    """Settings for counting the pairwise comparisons of ballots."""
 
     counts: str = "binary"
     normalise: bool = False
@@ -131,7 +132,7 @@ class Counting:
     trust: Mapping[str, float] | None = None
 
     def duels(self, prefs: Preferences) -> Duels:
-        """Count the duels of preferences by the fastest strategy for their size."""
+        """Count the pairwise comparisons of preferences by the fastest strategy for their size."""
         if self.counts != "binary" and self.missing != "ignore":
             given = arg("counts", self.counts), arg("missing", self.missing)
             raise ParameterError(phrase("{} does not support {}: use {}.", *given, arg("missing", "ignore")))
@@ -263,7 +264,7 @@ STRATEGIES: Mapping[str, tuple[Strategy, Strategy]] = {
 
 
 def _of_matrices(prefs: Preferences, wins: Floats, ties: Floats) -> Duels:
-    """Return the duels in dense win and tie matrices (flat blocks by instance)."""
+    """Return the pairwise counts in dense win and tie matrices (flat blocks by instance)."""
     ptr, rows = kernels.matrix_duels(prefs.slot_ptr, wins, ties)
     return Duels(prefs.slot_ptr, ptr, *rows)
 

@@ -1,7 +1,7 @@
 """Estimated seconds to fit an instance by each strategy, from which the cheapest strategy is chosen.
 
-The constants were measured on one machine. Only their ratios matter, and that costs are similar where the strategy
-changes.
+The constants were measured on one machine. Only their ratios matter, and small errors do little harm, because costs are
+similar where the strategy changes.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 The unknowns are *nodes*, one per candidate and period it was compared in, sorted by candidate, then time. The objective
 
-    sum over duels of log P(winner beats loser)  -  prior / 2 * sum of (first score)²
+    sum over comparisons of log P(winner beats loser)  -  prior / 2 * sum of (first score)²
                                                  -  sum of (step)² / (2 drift² * time passed) over all steps
 
-is concave. Its negative Hessian is A = T - W: T is tridiagonal (the walks, and the diagonal of the duels), W links the
-two nodes of every duel. All walks together are one tridiagonal system, factorised in linear time, and T is so good a
-preconditioner that a Newton step takes about ten conjugate gradient iterations: a fit costs a few dozen passes over the
-duels, whatever their number.
+is concave. Its negative Hessian is A = T - W: T is tridiagonal (the walks, and the diagonal of the comparisons), W
+links the two nodes of every comparison. All walks together are one tridiagonal system, factorised in linear time, and T
+is so good a preconditioner that a Newton step takes about ten conjugate gradient iterations: a fit costs a few dozen
+passes over the comparisons, whatever their number.
 
 Variances. Given the scores of all other candidates, those of a candidate have the covariance of its block of T⁻¹, which
 is known exactly. The uncertainty of the opponents adds the variance of the conditional mean, which is estimated from
@@ -52,7 +52,7 @@ DECADE = log(10.0)
 
 @dataclass(frozen=True)
 class Nodes:
-    """Nodes and their duels: node k is a candidate (slot) in a period that ends at ``time``.
+    """Nodes and the comparisons between them: node k is a candidate (slot) in a period that ends at ``time``.
 
     ``gap`` is the time since the candidate's previous node, 0 for its first node.
     """
@@ -67,7 +67,7 @@ class Nodes:
 
     @classmethod
     def of(cls, ahead: Int64s, behind: Int64s, is_tie: Bools, weight: Floats, period: Int64s, end: Floats) -> Nodes:
-        """Group comparisons of slots, each in a period, into nodes and duels; ``end`` are the ascending period ends."""
+        """Group comparisons of slots, each in a period, into nodes and pairwise counts; ``end`` has the period ends."""
         n_periods = len(end)
         key, node = np.unique(np.concatenate([ahead, behind]) * n_periods + np.tile(period, 2), return_inverse=True)
         node_ahead, node_behind = node.reshape(2, -1)
@@ -170,7 +170,7 @@ class Walk:
         return out
 
     def _by_node(self, by_row: Floats) -> Floats:
-        """Return, by node, the sum of a value over the duels where it is first minus the sum where it is second."""
+        """Return, by node, the sum of a value over comparisons with the node first minus the sum with it second."""
         n = len(self.nodes)
         return np.asarray(np.bincount(self.nodes.first, by_row, n) - np.bincount(self.nodes.second, by_row, n))
 
@@ -259,7 +259,7 @@ class Walk:
         return np.asarray(np.linalg.inv(np.linalg.cholesky(self._whole())).T)
 
     def _whole(self) -> Floats:
-        """Return A as a dense matrix: the Laplacian of the duels plus the tridiagonal precision of the walks."""
+        """Return A as a dense matrix: the Laplacian of the comparisons plus the tridiagonal precision of the walks."""
         if not len(self.nodes):
             return np.zeros((0, 0))
         whole = kernels.laplacian(self.nodes.first, self.nodes.second, self.curve, len(self.nodes))

@@ -86,7 +86,7 @@ class BranchAndCut:
         return self._search()
 
     def _examine(self, programme: Relaxation) -> bool:
-        """Round the solution of a round of cuts to a ranking, and return whether its bound ends the search."""
+        """After a round of cuts, round the solution to a ranking, and return whether its bound ends the search."""
         if np.isfinite(programme.bound):
             self._try_rounding()
         self.report(min(programme.bound, self.cost), self.cost)

@@ -38,7 +38,7 @@ class PairCosts:
 
     @cached_property
     def start(self) -> Int64s:
-        """Candidates of every instance, numbered inside it, by their net wins: the Borda order of these costs."""
+        """Candidates of every instance, numbered within it, by their net wins: the Borda order of these costs."""
         order, _ = kernels.order_segments(kernels.net_costs(self.slot_ptr, self.before), self.slot_ptr, 0.0)
         return np.asarray(order - self.first_slot)
 
@@ -78,11 +78,11 @@ class PairCosts:
         return np.asarray(by_start[ranked] - self.first_slot)
 
     def chance_before(self) -> Floats:
-        """Return 1 if the majority ranks row before column, 0 if behind, 1/2 if they are level."""
+        """Return 1 if the majority ranks row before column, 0 if the reverse, 1/2 if there is no majority."""
         return kernels.majority_chances(self.slot_ptr, self.before)
 
     def best_of(self, tiers: Int64s) -> Int64s:
-        """Return, for every instance, the cheapest of several rankings (rows of tiers), the first among equals."""
+        """Return, for every instance, the cheapest of several rankings (rows of tiers), the first in a tie."""
         best = np.argmin(self.totals(tiers), axis=0)
         return np.asarray(tiers[best[segment_index(self.slot_ptr)], np.arange(tiers.shape[1])])
 

@@ -148,7 +148,7 @@ def search_tiers(
 ) -> Int64s:
     """Improve the rankings of many problems by local search (tiers in, tiers out), as far as time allows.
 
-    Every row of ``draw`` holds the random numbers of one perturbation. With ties, the search over strict orders has a
+    Every row of ``draw`` holds the random numbers of one perturbation. With ties, the search over strict orders gets a
     third of the time; its result is split into tiers and improved again.
     """
     problem, first = segment_index(ptr), first_of(ptr)
@@ -185,7 +185,7 @@ def _in_parts(
 
 
 def _dense(ptr: Int64s, tier: Int64s) -> Int64s:
-    """Renumber tiers 0, 1, 2, … inside every problem."""
+    """Renumber tiers 0, 1, 2, … within every problem."""
     problem = segment_index(ptr)
     order = np.lexsort((tier, problem))
     counted = np.cumsum(is_new(problem[order], tier[order]))

@@ -1,8 +1,8 @@
 """From pairwise preferences to an order: the second step of two-step ranking.
 
-A preference matrix f has the strength of preference f(i, j) in [0, 1] for item i over item j, with f(i, j) + f(j, i) =
-1. The best order maximises AGREE = sum of f(i, j) over the pairs with i before j, which is NP-hard (it is the Kemeny
-order of the matrix). Two approximations cost O(n^2):
+A preference matrix f contains the strength of preference f(i, j) in [0, 1] for item i over item j, with
+f(i, j) + f(j, i) = 1. The best order maximises AGREE = sum of f(i, j) over the pairs with i before j, which is NP-hard
+(it is the Kemeny order of the matrix). Two approximations cost O(n^2):
 
 - ``greedy_orders`` repeatedly takes the item with the largest net preference sum_j f(i, j) - f(j, i) and removes it
   with its preferences. Its AGREE is at least half of the optimum.

@@ -1,4 +1,4 @@
-"""Whether the optimum is unique, and lists of optimal rankings.
+"""Uniqueness of the optimum, and enumeration of optimal rankings.
 
 A ranking is optimal if and only if it orders every block at minimum cost and gives every pair of items from different
 blocks its minimum cost. So the optima are found block by block (from the tables of dynamic programming, or by excluding

@@ -243,7 +243,7 @@ class Relaxation:
 
     # ---- between rankings and solutions ----
     def tier(self) -> Int64s:
-        """Read a ranking from the last solution: items by the sum of x(i, j) over j; with ties, equal sums are tied.
+        """Derive a ranking from the last solution: items by the sum of x(i, j) over j; with ties, equal sums are tied.
 
         This is exact for an integral solution, and a rounding heuristic otherwise.
         """

@@ -386,7 +386,7 @@ NOTES = """
 
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return the systems, the tests, the workers, the counts of the data and the claims."""
-    lines = frame.with_published(result["rows"], COLUMNS, differences=False)
+    lines = frame.with_published(result["rows"], COLUMNS, called="published, task 2", differences=False)
     more = iter(result["rows"])
     for line in lines:
         row = None if line[0].startswith("  ") else next(more)

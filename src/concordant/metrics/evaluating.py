@@ -233,7 +233,7 @@ def _checked_largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
         with np.errstate(over="ignore"):
             ends = np.nansum(np.maximum(label, 0.0)), np.nansum(np.minimum(label, 0.0))
         if np.isinf(ends).any():
-            raise InputError(f"The labels, up to {largest:g}, have a sum that overflows: use smaller labels.")
+            raise InputError(f"The sum of the labels overflows (largest label: {largest:g}): use smaller labels.")
     return largest
 
 

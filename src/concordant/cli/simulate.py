@@ -92,7 +92,9 @@ def command(model: str, items: str, ballots: int, seed: int, output: str, to: st
     known = inspect.signature(draw).parameters
     for name in given:
         if name not in known:
-            raise click.UsageError(f"{model} has no --{name.replace('_', '-')}: see 'concordant simulate --help'.")
+            raise click.UsageError(
+                f"{model} has no option --{name.replace('_', '-')}: see 'concordant simulate --help'."
+            )
     if "phi" in given and len(given["phi"]) == 1:
         given["phi"] = given["phi"][0]
     if given.get("centre", "random") != "random":

@@ -256,7 +256,7 @@ def _pointers(values: ArrayLike, end: int, name: str) -> Int64s:
     if pointers.ndim != 1 or len(pointers) < 2:
         raise InputError(f"{name} is empty: give the start of every list and the end of the last.")
     if pointers[0] != 0 or pointers[-1] != end or (np.diff(pointers) < 0).any():
-        raise InputError(f"{name} must rise from 0 to {end}, the number of labels: check where each list starts.")
+        raise InputError(f"{name} must increase from 0 to {end}, the number of labels: check where each list starts.")
     return pointers
 
 

@@ -452,7 +452,7 @@ class CourseModel(ComparisonModel):
         """Return a date or number in the model's unit of time; reject other values."""
         time, is_dated = as_times([moment])
         if np.isnan(time[0]):
-            raise InputError(arg("time", moment) + " is not a time: give a date such as 2024-05-31, or a number.")
+            raise InputError(arg("time", moment) + " is not a valid time: give a date such as 2024-05-31, or a number.")
         self._check(is_dated)
         return float(time[0]) / self.unit
 

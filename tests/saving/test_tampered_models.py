@@ -160,7 +160,7 @@ def test_recommenders_check_vocabularies_factors_and_what_was_seen() -> None:
         ("num_leaves=3", "num_leaves=3000000", "unsupported type"),
         ("num_cat=0", "num_cat=1", "unsupported type"),
         ("max_feature_idx=2", "max_feature_idx=99", "3 features"),
-        ("end of trees", "end", "does not end"),
+        ("end of trees", "end", "unexpected text after its trees"),
         ("decision_type=2", "decision_type=1", "unsupported decision_type"),
         ("objective=lambdarank", "objective=none", "unknown objective"),
     ],

@@ -80,7 +80,7 @@ def test_bad_times_and_covariates_are_refused():
         cc.Preferences.from_pairs(["a", "b"], ["b", "a"], time=[1])
     with pytest.raises(InputError, match="covariate 'length'"):
         cc.Preferences.from_pairs(["a", "b"], ["b", "a"], covariates={"length": [1.0, float("nan")]})
-    with pytest.raises(InputError, match="distinct names"):
+    with pytest.raises(InputError, match="names must be distinct"):
         cc.Preferences(["a", "b"], [0, 2], [0, 1], [0, 1], covariate=[[1.0], [2.0]])
 
 

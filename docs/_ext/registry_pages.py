@@ -30,11 +30,11 @@ FAMILIES = {
     "spectral": "Spectral methods",
 }
 NEEDED = {
-    "agents": "the data must say who cast each ballot",
+    "agents": "the data must name the agent of each ballot",
     "instances": "the data must have more than one instance",
     "values": "the data must contain ranks or ratings, not only an order",
     "order": "the data must keep the order of ballots, so equal ballots must not be merged",
-    "time": "the data must say when each ballot was cast",
+    "time": "the data must contain the time of each ballot",
     "whole weights": "weights must be whole numbers of votes",
     "labels": "the method must be trained on labels first",
 }

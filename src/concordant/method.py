@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from concordant.narrative.certainty import Certainty
 
 NEEDS: dict[str, str] = {
-    "agents": "it does not say who cast each ballot: give the agents with " + arg("agent"),
+    "agents": "the ballots have no agents: give the agents with " + arg("agent"),
     "instances": "it has a single instance: give the instances with " + arg("instance"),
     "values": "it has an order but no ranks or ratings: "
     + action("values", "build the preferences with from_ranks or from_ratings"),
     "order": "equal ballots were merged, so the order of events is lost: "
     + action("unmerged", "use the preferences before merge()"),
-    "time": "it does not say when each ballot was cast: give the times with " + arg("time"),
+    "time": "the ballots have no times: give the times with " + arg("time"),
     "whole weights": "it counts whole votes, but some weights are fractions: use whole numbers of votes as "
     "weights, or rules that accept fractions (stv with " + arg("rules", "meek") + ")",
     "labels": "it must be trained on labels first: "

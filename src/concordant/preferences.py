@@ -687,7 +687,7 @@ class Preferences(Frozen):
         from concordant.ballots.merging import often_named
 
         if isinstance(n, bool) or not isinstance(n, (int, float)) or not n >= 0:
-            raise InputError(arg("min_ballots", n) + " is not a number of ballots: give 0 or more.")
+            raise InputError(arg("min_ballots", n) + " is not valid: give a number of at least 0.")
         is_kept = often_named(self, n)
         if is_kept.all():
             return self

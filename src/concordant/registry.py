@@ -265,7 +265,7 @@ class Kind(Generic[Entry]):
         declared_name = getattr(loaded, "name", None)
         name_found = declared_name if isinstance(declared_name, str) else loaded.__name__.removesuffix(self.suffix)
         if self.entry_kind != "module" and fold(name_found) != fold(name):
-            raise ValueError(f"is a {self.entry_kind} with another name,  {name_found}")
+            raise ValueError(f"is a {self.entry_kind} with a different name, {name_found}")
         return loaded
 
     def _refusal(self, point: EntryPoint, what: str) -> UnknownNameError:

@@ -54,7 +54,9 @@ class Settings:
             A copy of the same class. Arrays become read-only.
         """
         for name in set(learnt) - set(self.learns):
-            raise ParameterError(f"{self.name} learns no {name!r} (it learns: {', '.join(self.learns) or 'nothing'}).")
+            raise ParameterError(
+                f"{self.name} does not learn {name!r} (it learns: {', '.join(self.learns) or 'nothing'})."
+            )
         from concordant.support.frozen import frozen  # which needs NumPy
 
         fitted = replace(self)

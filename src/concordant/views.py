@@ -184,7 +184,7 @@ def order_of(prefs: Preferences, ranking: Ranking) -> Int64s:
     """
     slots = slots_of(prefs, ranking)
     if slots is None:
-        raise InputError("These are not the preferences that were ranked: give the same ones.")
+        raise InputError("These are not the preferences that were ranked: give the preferences of this ranking.")
     ranked_slots = slots[ranking.order]
     all_slots = np.concatenate([ranked_slots, np.setdiff1d(np.arange(prefs.n_slots), ranked_slots)])
     return np.asarray(all_slots[np.argsort(instance_of_slot(prefs)[all_slots], kind="stable")])

@@ -52,7 +52,7 @@ def test_history_and_model_know_everybody(careers, method):
 def test_since_moves_the_limit(careers, method):
     assert sorted(cc.rank(careers, method, since="2021-01-01").items) == ["a", "b", "c", "old"]
     assert sorted(cc.rank(careers, method, since="2024-08-15").items) == ["a", "c"]
-    with pytest.raises(cc.InputError, match="No item has a result since the time given by since=2030-01-01"):
+    with pytest.raises(cc.InputError, match="No item has a result on or after since=2030-01-01"):
         cc.rank(careers, method, since="2030-01-01")
     with pytest.raises(cc.ParameterError, match="contradict each other"):
         cc.rank(careers, method, since="2024-01-01", all_items=True)

@@ -223,7 +223,7 @@ def test_since_leaves_out_who_no_longer_plays_but_not_what_they_did(turn):
     for since in ("soon", "3"):
         with pytest.raises(cc.ParameterError, match="not a valid time"):
             cc.rank(turn, "whole-history", since=since)
-    with pytest.raises(cc.InputError, match="No item has a result since"):
+    with pytest.raises(cc.InputError, match="No item has a result on or after"):
         cc.rank(turn, "whole-history", since="2030-01-01")
 
 

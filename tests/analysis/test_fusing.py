@@ -124,7 +124,7 @@ def test_anything_else_is_refused_in_one_sentence(backend, lists, options, messa
 
 
 def test_methods_that_need_scores_say_which_list_has_none():
-    with pytest.raises(cc.NeedError, match="comb needs scores and list 2 has none"):
+    with pytest.raises(cc.NeedError, match="comb needs scores, but list 2 has none"):
         cc.fuse([FIRST, ["d1"]], "combsum")
     assert cc.fuse([["a", "b"], ["b"]], "combsum", normalise="rank").items == ["b", "a"]
 

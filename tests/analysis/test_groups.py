@@ -436,7 +436,7 @@ def test_respondents_of_a_form_are_compared_by_what_else_they_answered(tmp_path:
 def test_of_a_matrix_only_agents_are_in_groups(tmp_path: Path) -> None:
     path = tmp_path / "matrix.csv"
     path.write_text("item,ann,bob,size\nx,1,2,3\ny,2,1,1\nz,3,3,2\n", encoding="utf-8")
-    with pytest.raises(cc.InputError, match="every row is an item, but groups apply to agents"):
+    with pytest.raises(cc.InputError, match="every row represents an item, but groups apply to agents"):
         cc.read(path, by="size")
     path.write_text("who,age,A [x],A [y],B [x],B [y]\nann,old,1,2,2,1\nbob,young,2,1,1,2\n", encoding="utf-8")
     with pytest.raises(cc.InputError, match="within one question"):

@@ -236,7 +236,7 @@ def test_unknown_agents_are_named(run: Run, model: Path, tmp_path: Path) -> None
     lists.write_text("a,b\nb,a\n")
     code, _, err = run("rank", lists, "--layout", "places", "--no-header", "--model", model)
     assert code == 0, err
-    assert "the ballots name no agents" in err
+    assert "the ballots have no agents" in err
 
 
 def test_what_training_cannot_use_is_refused(run: Run, parts: list[Path]) -> None:

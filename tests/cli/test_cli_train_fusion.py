@@ -86,7 +86,7 @@ def test_what_cannot_be_done_is_said(run: Run, tmp_path: Path, model: Path) -> N
     stranger.write_text("1 Q0 d1 1 2.0 stranger\n1 Q0 d2 2 1.0 stranger\n")
     code, _, err = run("fuse", stranger, "--model", model)
     assert code == 1
-    assert "trained on other agents" in err
+    assert "trained on different agents" in err
     code, _, err = run("fuse", RUNS[0], stranger, "--model", model)
     assert code == 0
     assert "not in the training data are ignored: stranger" in err

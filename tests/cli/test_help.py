@@ -100,7 +100,7 @@ def test_an_option_has_the_same_text_and_metavar_in_all_commands() -> None:
                 said[one.opts[0]].add((str(one.help), one.metavar))
     different = {name: {text for text, _ in texts} for name, texts in said.items() if len(texts) > 1}
     assert different.keys() == {"--output", "--plot", "--item", "--weight", "--test"}
-    assert different["--output"] == {'File to write; "-" is the terminal.', "File to save the model to."}
-    assert all(text.startswith("Plot of ") for text in different["--plot"])  # each command plots something else
-    assert all(text.startswith("Column of ") for text in different["--item"] | different["--weight"])  # of two tables
+    assert different["--output"] == {'File to write; "-" for standard output.', "File to save the model to."}
+    assert all(text.startswith("Save a plot of ") for text in different["--plot"])  # each command plots something else
+    assert all(text.startswith("Column with ") for text in different["--item"] | different["--weight"])  # of two tables
     assert len(different["--test"]) == 2  # a file of rows, a statistical test

@@ -214,5 +214,5 @@ def test_a_comparison_reads_as_a_ranking_does(tmp_path: Path) -> None:
 def test_a_number_of_ballots_is_checked_and_said_only_where_items_were_left_out(votes: Path) -> None:
     assert not [one for one in cc.rank(votes, min_ballots=1).notices if one.name == "few-ballots"]
     for wrong in ("x", -1, float("nan")):
-        with pytest.raises(cc.InputError, match="is not a number of ballots"):
+        with pytest.raises(cc.InputError, match="give a number of at least 0"):
             cc.rank(votes, min_ballots=wrong)

@@ -51,7 +51,7 @@ def test_a_killed_process_is_replaced_with_what_it_held(tmp_path: Any) -> None:
 
 
 def test_a_process_that_ends_again_and_again_is_said() -> None:
-    with Processes(1) as executor, pytest.raises(WorkerError, match="was lost repeatedly"):
+    with Processes(1) as executor, pytest.raises(WorkerError, match="crashed repeatedly"):
         executor.result(executor.submit(end_always))
 
 
@@ -72,7 +72,7 @@ def test_a_number_of_workers_must_be_one(workers: object) -> None:
 
 
 def test_a_cluster_that_is_not_there_is_said() -> None:
-    with pytest.raises(InputError, match="No Dask scheduler answers at nowhere"):
+    with pytest.raises(InputError, match="No Dask scheduler responds at nowhere"):
         cluster_at("nowhere://127.0.0.1:1")
     with (
         pytest.raises(InputError, match="workers= and cluster= cannot be combined"),

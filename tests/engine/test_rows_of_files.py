@@ -160,7 +160,7 @@ def test_bad_files_are_left_out_also_where_all_rows_are_read(tmp_path: Path) -> 
     assert cc.rank(folder, "mpm", min_ballots=2, skip_bad_files=True).ran == ""
     for k in (1, 2, 3):
         (folder / f"{k}.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(InputError, match=r"No file could be read. The first problem: .*0\.parquet"):
+    with pytest.raises(InputError, match=r"No file could be read. First error: .*0\.parquet"):
         cc.rank(folder, "mpm", skip_bad_files=True)
 
 

@@ -93,7 +93,7 @@ def test_what_is_no_data_set_is_refused_with_what_is(tmp_path, monkeypatch):
     with pytest.raises(cc.InputError, match=r"S1\.txt to S5\.txt"):
         source.find(tmp_path)
     (tmp_path / "train.txt").write_text("1 qid:1 1:0.5\n")
-    with pytest.raises(cc.InputError, match="a training and a test file"):
+    with pytest.raises(cc.InputError, match="names contain 'train' and 'test'"):
         next(source.find(tmp_path).read(["split"]))
     write_rows(tmp_path / "few.txt", 9, 0)
     with pytest.raises(cc.InputError, match="9 queries, too few"):

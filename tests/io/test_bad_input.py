@@ -416,7 +416,7 @@ def test_what_a_reader_did_not_foresee_is_a_sentence_too(make: Any, monkeypatch:
         raise MemoryError
 
     monkeypatch.setattr("concordant.io.formats.sushi.read", exhaust)
-    assert "the file does not fit into memory" in complaint(make("0 1 1\n", "x.order"))
+    assert "the file does not fit in memory" in complaint(make("0 1 1\n", "x.order"))
 
 
 @given(st.text("ab{},;", max_size=20), st.sampled_from(",;"))

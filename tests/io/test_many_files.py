@@ -104,7 +104,7 @@ def test_a_corrupt_file_is_named_and_refused_or_left_out(tmp_path: Path) -> None
     assert any(note.startswith("left out a file: ") and "1.parquet" in note for note in kept.notes)
     for k in (0, 2):
         (tmp_path / f"{k}.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(InputError, match=r"No file could be read. The first problem: .*0.parquet"):
+    with pytest.raises(InputError, match=r"No file could be read. First error: .*0.parquet"):
         cc.read(tmp_path, reduce=True, skip_bad_files=True)
 
 

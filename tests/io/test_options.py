@@ -50,9 +50,9 @@ def test_the_documentation_has_every_option() -> None:
 @pytest.mark.parametrize(
     ("reader", "given", "said"),
     [
-        (cc.read, {"delimeter": ";"}, "Unknown role 'delimeter'. Did you mean delimiter"),
-        (cc.read_labels, {"winner": "w"}, "Unknown role 'winner'. Roles are item, instance, label."),
-        (cc.read_features, {"querry": "q"}, "Unknown role 'querry'. Did you mean query"),
+        (cc.read, {"delimeter": ";"}, "Unknown argument 'delimeter'. Did you mean delimiter"),
+        (cc.read_labels, {"winner": "w"}, "Unknown argument 'winner'. Columns can be given for item, instance, label."),
+        (cc.read_features, {"querry": "q"}, "Unknown argument 'querry'. Did you mean query"),
         (cc.read, {"strict": "yes"}, "strict='yes' has the wrong type: give True or False."),
         (cc.read_features, {"n_features": 2.5}, "n_features=2.5 has the wrong type: give a whole number."),
     ],

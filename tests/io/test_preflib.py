@@ -337,7 +337,7 @@ def test_what_preflib_cannot_say_is_refused(tmp_path: Path) -> None:
         (half, "soc", "not whole numbers"),
         (split, "soc", "does not fit on one line"),
         (open_ended, "toc", "cannot represent open ballots"),
-        (tied, "wmd", "needs ratings by named agents"),
+        (tied, "wmd", "only ratings by named agents"),
     ):
         with pytest.raises(InputError, match=f"(?i){said}"):
             cc.write(prefs, tmp_path / f"x.{kind}")

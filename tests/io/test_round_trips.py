@@ -132,7 +132,7 @@ def test_runs_keep_order_ties_and_scores(prefs: cc.Preferences) -> None:
     speaker = np.zeros(prefs.n_ballots, int) if prefs.agent is None else prefs.agent
     key = set(zip(speaker.tolist(), prefs.instance_of_ballot.tolist(), strict=True))
     if len(key) < prefs.n_ballots or (prefs.weight != 1).any():
-        with pytest.raises(InputError, match=r"A run (has one ballot|cannot hold weights)"):
+        with pytest.raises(InputError, match=r"A run (has one ballot|cannot store weights)"):
             round_trip(prefs, "run")
         return
     back, notes = round_trip(prefs, "run")

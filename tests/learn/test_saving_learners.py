@@ -200,7 +200,7 @@ def described(**changes: Any) -> dict[str, Any]:
     [
         (described(name="os"), "the estimator 'os'"),
         (described(name="_base"), "the estimator '_base'"),
-        (described(name="../rank_net"), "is not one that can be loaded"),
+        (described(name="../rank_net"), "cannot be loaded"),
         (described(library="scikit-learn", name="RandomForestClassifier"), "the estimator 'RandomForestClassifier'"),
         (described(library="subprocess", name="Popen"), "the estimator 'Popen'"),
         (described(params={"colour": 1}), "no parameter 'colour'"),

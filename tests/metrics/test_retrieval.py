@@ -395,5 +395,5 @@ def test_levels_name_the_ties_of_ranked_lists():
 
 
 def test_labels_whose_sum_is_no_number_are_refused() -> None:
-    with pytest.raises(InputError, match="have a sum that overflows"):
+    with pytest.raises(InputError, match="sum of the labels overflows"):
         metrics.evaluate_arrays([2.0, 1.0], [1.7e308, 1.7e308], [0, 0], "ndcg:linear")

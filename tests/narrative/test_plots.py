@@ -51,7 +51,7 @@ def test_the_matrix_shows_shares_in_consensus_order(votes, tmp_path):
 
 def test_the_matrix_needs_the_preferences_of_the_ranking(votes):
     other = cc.Preferences.from_rankings([["x", "y"]])
-    with pytest.raises(cc.InputError, match="give the same ones"):
+    with pytest.raises(cc.InputError, match="give the preferences of this ranking"):
         cc.rank(votes, "bradley-terry").plot_matrix(other)
 
 

@@ -226,7 +226,7 @@ def test_similar_items_have_factors_in_the_same_direction(model: Any, prefs: cc.
 
 
 def test_a_list_for_everybody_says_nothing_of_similar_items(prefs: cc.Preferences) -> None:
-    with pytest.raises(cc.NeedError, match="popular learns no item factors"):
+    with pytest.raises(cc.NeedError, match="popular does not learn item factors"):
         Popular().fit(prefs).similar("i3")
 
 

@@ -101,7 +101,7 @@ def described(**changes):
         (described(params={"prior": -1.0}), "out of range"),
         (described(params={"colour": "red"}), "no parameter 'colour'"),
         (described(params={"prior": {"__class__": "x"}}), "wrong type"),
-        (described(learnt={"fit": {"kind": "plain", "value": 1}}), "learns no 'fit'"),
+        (described(learnt={"fit": {"kind": "plain", "value": 1}}), "does not learn 'fit'"),
         (described(learnt={"theta": {"kind": "magic"}}), "unknown kind"),
         (described(learnt={"theta": {"kind": "mapping", "labels": ["x"]}}), "theta"),
         (described(learnt=None), "cannot be loaded"),

@@ -69,7 +69,7 @@ def test_a_team_stands_in_one_tier():
     parts = {"items": ["a", "b", "c", "d"], "indptr": [0, 4], "item": [0, 1, 2, 3]}
     match = cc.Preferences(**parts, tier=[0, 0, 1, 1], team=[0, 0, 1, 1])
     assert match.team.tolist() == [0, 0, 1, 1]
-    with pytest.raises(InputError, match="give them the same place"):
+    with pytest.raises(InputError, match="give them the same rank"):
         cc.Preferences(**parts, tier=[0, 1, 1, 1], team=[0, 0, 1, 1])
 
 

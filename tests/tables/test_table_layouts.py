@@ -168,7 +168,7 @@ def test_an_unknown_column_is_named_with_a_suggestion(make: Any) -> None:
 
 
 def test_an_unknown_role_is_named_with_a_suggestion(make: Any) -> None:
-    with pytest.raises(UnknownNameError, match=r"Unknown role 'winer'. Did you mean winner"):
+    with pytest.raises(UnknownNameError, match=r"Unknown argument 'winer'. Did you mean winner"):
         cc.read(make("winner,loser\na,b\n"), winer="winner")
 
 

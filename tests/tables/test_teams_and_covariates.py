@@ -157,7 +157,7 @@ def test_equal_matches_are_joined_whatever_the_order_of_players(make: Any) -> No
     text = "winner,loser\nann+bob,cy+dan\nbob+ann,dan+cy\nann+cy,bob+dan\n"
     merged = cc.read(make(text), team_separator="+", merge=True)
     assert merged.weight.tolist() == [2, 1]
-    with pytest.raises(InputError, match="Only counts of pairs are kept, and team_separator= needs more"):
+    with pytest.raises(InputError, match="Only pairwise counts are kept, but team_separator= needs more"):
         cc.read(make(text), team_separator="+", reduce=True)
 
 

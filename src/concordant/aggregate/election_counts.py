@@ -136,7 +136,7 @@ class CountModel:
                 )
             return self.make(0)
         if self.instances is None:
-            raise InputError("There is a single election without a name: use model.count().")
+            raise InputError("There is only one election, and it has no name: use model.count().")
         return self.make(self.instances.code(instance, "instance"))
 
     @property

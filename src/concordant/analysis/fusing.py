@@ -110,7 +110,7 @@ def _fuse_scored(lists: list[Any], method: Method, direct: Any, weight: Floats) 
             raise
         row = next(row for row, scores in enumerate(scored, 1) if scores is None)
         raise NeedError(
-            f"{method.name} needs scores and list {row} has none: give every list as {{document: score}} or as "
+            f"{method.name} needs scores, but list {row} has none: give every list as {{document: score}} or as "
             "(document, score) pairs, or fuse by rank with 'rrf'."
         ) from None
 

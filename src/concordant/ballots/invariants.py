@@ -178,7 +178,7 @@ def _check_teams(parts: Parts) -> None:
     if same.any():
         ballot_number = int(ballot[order][int(np.argmax(same))])  # from 0
         raise InputError(
-            f"Members of one team have different places on ballot {ballot_number + 1}: give them the same place."
+            f"Members of one team have different ranks on ballot {ballot_number + 1}: give them the same rank."
         )
 
 

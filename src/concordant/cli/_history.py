@@ -24,7 +24,7 @@ def history_options(command: Any) -> Any:
             metavar="FILE",
             heading="time",
             rare=True,
-            help="Plot of the best items' ratings over time.",
+            help="Save a plot of the best items' ratings over time.",
         ),
         option(
             *("--history-items", "history_items"),
@@ -38,14 +38,14 @@ def history_options(command: Any) -> Any:
             metavar="PERIOD",
             heading="time",
             rare=True,
-            help="Leader of each year, quarter, month or N days.",
+            help="Show the top item of each year, quarter, month or N days.",
         ),
         option(
             *("--peaks", "history_peaks"),
             is_flag=True,
             heading="time",
             rare=True,
-            help="Highest rating of each item, and when; with --sort low, its highest lower bound.",
+            help="Show the peak rating of each item and its date; with --sort low, the peak lower bound.",
         ),
     )
     for add in reversed(declared):

@@ -10,7 +10,7 @@ import click
 from concordant.cli._help import option
 
 F = TypeVar("F", bound=Callable[..., Any])
-_OUTPUT = 'File to write; "-" is the terminal.'
+_OUTPUT = 'File to write; "-" for standard output.'
 
 
 def complete(plural: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -93,7 +93,7 @@ def model() -> Callable[[F], F]:
 
 def validation(default: float | None = None, shown: bool | str = True) -> Callable[[F], F]:
     """Declare the option for the held-out share."""
-    text = "Validation share (0: none)."
+    text = "Fraction held out for validation (0: none)."
     share = click.FloatRange(0, 1, max_open=True)
     return option(
         "--validation", type=share, default=default, show_default=shown, metavar="SHARE", heading="method", help=text
@@ -102,19 +102,19 @@ def validation(default: float | None = None, shown: bool | str = True) -> Callab
 
 def seed(default: int | None = None) -> Callable[[F], F]:
     """Declare the option for the random seed."""
-    text = "Seed of the random numbers."
+    text = "Random seed."
     more: Any = {"default": default, "show_default": default is not None, "rare": default is None}
     return option("--seed", type=int, metavar="N", heading="method", help=text, **more)
 
 
 def plot(what: str) -> Callable[[F], F]:
     """Declare the option for a plot."""
-    return option("--plot", metavar="FILE", heading="plots", help=f"Plot of {what} (svg, png or pdf).")
+    return option("--plot", metavar="FILE", heading="plots", help=f"Save a plot of {what} (svg, png or pdf).")
 
 
 def to(*formats: str) -> Callable[[F], F]:
     """Declare the option for the output format: one of the given formats, or any known format."""
-    text = "Format to write; by default from the name of the file."
+    text = "Format to write; by default from the file name."
     kind = click.Choice(formats) if formats else None
     return option("--to", type=kind, metavar="NAME", heading="output", help=text)
 

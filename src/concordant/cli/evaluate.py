@@ -29,7 +29,7 @@ an instance missing from a run counts as an empty list (trec_eval -c). Metrics: 
 @option("--unjudged", heading="method", type=click.Choice(["zero", "skip"]), default="zero", show_default=True,
         help="Count unjudged items as irrelevant, or leave them out.")  # fmt: skip
 @option("--queries", heading="method", type=click.Choice(["judged", "shared"]), default="judged", show_default=True,
-        help="Average over all judged instances, or those that every system ranked.")  # fmt: skip
+        help="Average over all judged instances, or over those that every system ranked.")  # fmt: skip
 @option("--ties", heading="method", type=click.Choice(["order", "average", "input"]), default="order",
         show_default=True,
         help="Break ties by document ID, average over all orders, or keep the order of the file.")  # fmt: skip

@@ -198,7 +198,9 @@ def _print_metrics(values: dict[str, float], features: Features, as_json: bool, 
     from concordant.errors import InputError
 
     if not values:
-        raise InputError("The rows cannot be evaluated: they have no labels, or only zeros.")
+        raise InputError(
+            "The rows cannot be evaluated: they have no labels, or all labels are 0. Give rows with relevance labels."
+        )
     if as_json:
         facts = {"queries": features.n_queries, "rows": len(features.y), "metrics": values}
         shared.write_text(shared.to_json(facts), output)

@@ -57,7 +57,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     type=click.Choice(["score", "low", "high"]),
     default="score",
     heading="output",
-    help="Sort by score, or lower or upper confidence bound.",
+    help="Sort by score or by a confidence bound.",
 )
 @option(
     "--permutations",
@@ -68,16 +68,16 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     help="Number of permutations in the group test.",
 )
 @_options.explain
-@option("--explain-picture", metavar="FILE", heading="plots", rare=True, help="Plot of the explanation (svg).")
-@_options.plot("scores and intervals")
-@option("--plot-matrix", metavar="FILE", heading="plots", help="Plot of the pairwise win rates.")
-@option("--plot-agents", metavar="FILE", heading="plots", rare=True, help="Plot of the agents' weights (mpm).")
+@option("--explain-picture", metavar="FILE", heading="plots", rare=True, help="Save a plot of the explanation (svg).")
+@_options.plot("scores and CIs")
+@option("--plot-matrix", metavar="FILE", heading="plots", help="Save a plot of the pairwise win rates.")
+@option("--plot-agents", metavar="FILE", heading="plots", rare=True, help="Save a plot of agent weights (mpm).")
 @option(
     "--plot-groups",
     metavar="FILE",
     heading="plots",
     rare=True,
-    help="Plot of the differences between groups (with --by).",
+    help="Save a plot of the differences between groups (with --by).",
 )
 @history_options
 @_options.seed()

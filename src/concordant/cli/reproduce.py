@@ -253,10 +253,10 @@ def _described(outcome: Any) -> str:
 @experiment(
     _sets("MQ2008-agg or MQ2007-agg; by default both."),
     _list("--methods", "A,B,…", "Methods, separated by commas; theta-mpm is mpm fitted to labels."),
-    _count("--seeds", 5, "Number of seeds of randomised methods."),
+    _count("--seeds", 5, "Number of seeds for randomised methods."),
     data=DATA.format("letor4-agg"),
     folders="letor4-agg",
-    plots="Folder for a figure per set.",
+    plots="Folder for one plot per data set.",
     examples="""
     --data DIR
     --set MQ2008-agg --methods rrf,theta-mpm --json
@@ -279,7 +279,7 @@ def metasearch(data: str | None, sets: tuple[str, ...], methods: list[str], seed
     _count("--seeds", 5, "Number of training seeds."),
     data=DATA.format("letor4-agg"),
     folders="letor4-agg",
-    plots="Folder for figures 3 and 4.",
+    plots="Folder for figures 3 and 4 of the paper.",
     examples="""
     --plots figures
     --set MQ2008-agg --seeds 10 --html page.html
@@ -298,7 +298,7 @@ def specialisation(data: str | None, sets: tuple[str, ...], seeds: int) -> Plan:
 @experiment(
     data=DATA.format("ml-100k"),
     folders="ml-100k",
-    plots="Folder for figures 4 and 5.",
+    plots="Folder for figures 4 and 5 of the paper.",
     examples="""
     --markdown movielens.md --plots figures
     --html movielens.html
@@ -317,7 +317,7 @@ def movielens_consensus(data: str | None) -> Plan:
     _count("--seeds", 5, "Number of random splits of the ratings."),
     data=DATA.format("ml-1m and ml-100k"),
     folders="ml-1m ml-100k",
-    plots="Folder for figure 2.",
+    plots="Folder for figure 2 of the paper.",
     examples="""
     --set ml-100k --seeds 2 --plots figures
     --models pmf,cofi-regression,ordered-partition-mf
@@ -338,7 +338,7 @@ def collaborative(data: str | None, sets: tuple[str, ...], models: list[str], se
     click.option("--set", "dataset", default="MQ2007-agg", metavar="NAME", help="MQ2007-agg (default) or MQ2008-agg."),
     data=DATA.format("letor4-agg"),
     folders="letor4-agg",
-    plots="Folder for figure 3.",
+    plots="Folder for figure 3 of the paper.",
     examples="""
     --html adherence.html
     --set MQ2008-agg --json
@@ -355,7 +355,7 @@ def adherence(data: str | None, dataset: str) -> Plan:
     _sets("MQ2008-agg, MQ2007-agg or robust03; by default all."),
     data=DATA.format("letor4-agg and trec-robust03"),
     folders="letor4-agg trec-robust03",
-    plots="Folder for a figure of the gain by number of queries.",
+    plots="Folder for a plot of the gain against the number of queries.",
     examples="""
     --set robust03
     --html page.html
@@ -373,7 +373,7 @@ def calibrated_fusion(data: str | None, sets: tuple[str, ...]) -> Plan:
     _options.seed(0),
     data=DATA.format("trec2011-crowd"),
     folders="trec2011-crowd",
-    plots="Folder for a figure of NDCG by cutoff.",
+    plots="Folder for a plot of NDCG against the cutoff.",
     examples="""
     --html crowd.html
     --seed 1 --json
@@ -391,7 +391,7 @@ def crowd(data: str | None, seed: int) -> Plan:
     _count("--splits", 5, "Number of random splits of the topics into halves."),
     data=DATA.format("trec-robust03"),
     folders="trec-robust03",
-    plots="Folder for a figure of the systems.",
+    plots="Folder for a plot that compares the systems.",
     examples="""
     --systems expert-ranker,rrf --splits 2
     --quick --html page.html
@@ -413,7 +413,7 @@ def trained_fusion(data: str | None, systems: list[str], splits: int) -> Plan:
     _options.seed(0),
     data=DATA.format("sushi, jester, ml-100k and preflib"),
     folders="sushi jester ml-100k preflib",
-    plots="Folder for figures of the simulation, the recovery and the data.",
+    plots="Folder for plots of the simulation, recovery and real-data results.",
     examples="""
     --part simulation --part recovery --plots figures
     --part sushi --repeats 10
@@ -440,13 +440,13 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
         type=click.Choice(["first", "second", "both"]),
         default="both",
         show_default=True,
-        help="Original features, with second-order products (linear models only), or both in turn.",
+        help="Features: original, with second-order products (linear models only), or each in turn.",
     ),
     _list("--folds", "1,2,…", "Folds, separated by commas; by default all."),
-    click.option("--speed/--no-speed", default=True, help="Also measure training time by number of queries."),
+    click.option("--speed/--no-speed", default=True, help="Also measure training time against the number of queries."),
     data="Folder with letor4-mq2008 (default: CONCORDANT_DATA), MSLR's Fold1 …, Yahoo's set1.train.txt …, or one file.",
     folders="letor4-mq2008",
-    plots="Folder for figures of the models and of training time.",
+    plots="Folder for plots that compare the models and their training times.",
     examples="""
     --models ranknet,blend --features first
     --data MSLR-WEB10K --folds 1 --no-speed
@@ -471,7 +471,7 @@ def document_ranking(data: str | None, models: list[str], features: str, folds: 
 @experiment(
     data=DATA.format("tennis-atp"),
     folders="tennis-atp",
-    plots="Folder for plots of the ratings of the best players.",
+    plots="Folder for rating plots of the best players.",
     examples="""
     --quick --plots figures
     --html tennis.html

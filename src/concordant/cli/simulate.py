@@ -67,7 +67,7 @@ def _numbers(_: click.Context, param: click.Parameter, text: str | None) -> list
 @click.option("--items", default="10", metavar="N|A,B,…", help="Number of items, or their labels.  [default: 10]")
 @click.option("--ballots", type=click.IntRange(0), default=100, help="Number of ballots (per agent).  [default: 100]")
 @_options.seed(0)
-@click.option("--phi", callback=_numbers, metavar="X", help="Dispersion from 0 (the centre) to 1 (uniform).")
+@click.option("--phi", callback=_numbers, metavar="X", help="Dispersion: 0 (always the centre) to 1 (uniform).")
 @click.option("--centre", metavar="A,B,…|random", help="Central ranking, best first, or a random one.")
 @click.option("--sweeps", type=click.IntRange(0), help="Number of sweeps of the Markov chains.")
 @click.option("--scores", callback=_numbers, metavar="X,Y,…", help="Scores of the items.")
@@ -92,7 +92,9 @@ def command(model: str, items: str, ballots: int, seed: int, output: str, to: st
     known = inspect.signature(draw).parameters
     for name in given:
         if name not in known:
-            raise click.UsageError(f"{model} has no --{name.replace('_', '-')}: see 'concordant simulate --help'.")
+            raise click.UsageError(
+                f"{model} has no option --{name.replace('_', '-')}: see 'concordant simulate --help'."
+            )
     if "phi" in given and len(given["phi"]) == 1:
         given["phi"] = given["phi"][0]
     if given.get("centre", "random") != "random":

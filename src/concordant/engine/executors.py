@@ -166,7 +166,7 @@ class Processes(Executor):
                 future.tries += 1
                 if future.tries > RETRIES:
                     raise WorkerError(
-                        "A worker process was lost repeatedly, perhaps for lack of memory: lower "
+                        "A worker process crashed repeatedly, possibly for lack of memory: lower "
                         + arg("workers")
                         + " or "
                         + arg("memory_limit")
@@ -379,7 +379,7 @@ def cluster_at(address: str) -> Cluster:
         client = Client(address, timeout="10s", set_as_default=False)
     except (OSError, ValueError, TimeoutError) as problem:
         why = (str(problem).splitlines() or [type(problem).__name__])[0]
-        raise InputError(f"No Dask scheduler answers at {address} ({why}): start one, or check the address.") from None
+        raise InputError(f"No Dask scheduler responds at {address} ({why}): start one, or check the address.") from None
     if not client.scheduler_info(n_workers=-1)["workers"]:
         client.close()
         raise InputError(f"The Dask scheduler at {address} has no workers: start some with `dask worker {address}`.")

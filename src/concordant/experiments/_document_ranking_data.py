@@ -106,7 +106,7 @@ def _of_folder(name: str, folder: Path) -> Fold:
     """Read a fold from a folder; without a validation file, a tenth of the training queries is used."""
     train_path, test_path, valid_path = (_containing(folder, word) for word in ("train", "test", "vali"))
     if train_path is None or test_path is None:
-        raise InputError(f"{folder} must contain a training and a test file: name them with the words train and test.")
+        raise InputError(f"{folder} must contain files whose names contain 'train' and 'test'.")
     train, test, *valid = _read(*filter(None, (train_path, test_path, valid_path)))
     return Fold(name, train, valid[0], test) if valid else Fold(name, *_split(train), test)
 

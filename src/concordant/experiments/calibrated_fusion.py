@@ -76,7 +76,9 @@ def read_set(data: DataFolder, name: str) -> tuple[Preferences, Labels]:
     folder = frame.data_folder(data, "trec-robust03")
     judged = [path for path in sorted(folder.iterdir()) if "qrels" in path.name]
     if not judged:
-        raise InputError(f"{folder} has no file of relevance judgements: put robust03_qrels.txt there, next to runs.")
+        raise InputError(
+            f"{folder} has no relevance judgements: put robust03_qrels.txt there, next to the folder runs."
+        )
     return read(sorted((folder / "runs").iterdir())), read_labels(judged[0])
 
 

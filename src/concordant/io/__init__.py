@@ -312,7 +312,7 @@ def read_whole(path: Any, options: Options) -> Preferences:
     skipped = {file for file, _ in bad}
     good = [file for file in paths if file not in skipped]
     if not good:
-        raise InputError("No file could be read. The first problem: " + bad[0][1])
+        raise InputError("No file could be read. First error: " + bad[0][1])
     prefs: Preferences = read_files(PREFERENCES, good, plain)
     return prefs.noted(*notes_on_bad(bad), *notes) if bad or notes else prefs
 
@@ -331,7 +331,7 @@ def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
     except (ConcordantError, OSError):
         raise
     except MemoryError:
-        raise FormatError("the file does not fit into memory: read a part of it.", path=_shown(paths)) from None
+        raise FormatError("the file does not fit in memory: read a part of it.", path=_shown(paths)) from None
     except Exception as problem:  # the last line of defence: whatever a file holds, its reader says so in a sentence
         why = (str(problem).splitlines() or [""])[0][:100]
         raise FormatError(

@@ -55,7 +55,9 @@ def _layout(prefs: Preferences) -> str:
     if prefs.value is not None:
         if has_open(prefs):
             raise InputError(
-                "No table layout can hold open ballots with values: use " + _AS_RANKINGS + " to leave the values out."
+                "No table layout can store open (top-k) ballots with values: use "
+                + _AS_RANKINGS
+                + " to omit the values."
             )
         is_rated = prefs.scale == "rating" and prefs.form != "rankings" and _values_order(prefs, -1.0)
         return "ratings" if is_rated else "ranks"
@@ -165,7 +167,7 @@ def _ratings(prefs: Preferences) -> Columns:
 def _long(prefs: Preferences, values: Columns) -> Columns:
     """Return one row per entry: ballot, agent, instance, team, item, values, covariates and weight."""
     if has_open(prefs):
-        raise InputError("Open ballots cannot be written row by row: use " + _AS_RANKINGS + ".")
+        raise InputError("Open (top-k) ballots cannot be written row by row: use " + _AS_RANKINGS + ".")
     ballot = segment_index(prefs.indptr)
     table: Columns = {} if has_one_ballot_each(prefs) and prefs.team is None else {"ballot": ballot + 1}
     table |= ballot_columns(prefs, ballot)
@@ -186,7 +188,7 @@ def _places(prefs: Preferences) -> Columns:
     """Return one row per ballot with a column per place, best first."""
     tier, ballot = dense_tiers(prefs), segment_index(prefs.indptr)
     if has_ties(prefs) or has_open(prefs):
-        raise InputError("Ties and open ballots cannot be written as places: use " + _AS_RANKINGS + ".")
+        raise InputError("Ties and open (top-k) ballots cannot be written as places: use " + _AS_RANKINGS + ".")
     width = int(np.diff(prefs.indptr).max())
     table = np.full((prefs.n_ballots, width), "", object)
     table[ballot, tier] = prefs.items.take(prefs.item)

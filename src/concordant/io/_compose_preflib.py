@@ -74,10 +74,10 @@ def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
     """Reject preferences that PrefLib, or a file of this type, cannot represent."""
     if prefs.n_instances > 1:
         raise InputError(
-            "A PrefLib file holds one election, but these preferences have several instances: select one of them."
+            "A PrefLib file contains one election, but these preferences have several instances: select one of them."
         )
     if has_open(prefs):
-        raise InputError(f"PrefLib cannot represent open ballots: {ELSEWHERE}.")
+        raise InputError(f"PrefLib cannot represent open (top-k) ballots: {ELSEWHERE}.")
     for label in prefs.items:
         if label == "" or re.search("[\n\r\0\ud800-\udfff]", label):
             raise InputError(f"The item {shorten(label)!a} does not fit on one line of text: rename it first.")
@@ -188,7 +188,10 @@ def _never_cast(
 def _edges(prefs: Preferences, number: Mapping[str, int]) -> tuple[dict[str, object], list[str]]:
     """Return the counts for the header and one line ``agent, item, rating`` per rating."""
     if prefs.agents is None or prefs.agent is None or prefs.value is None or prefs.scale != "rating":
-        raise InputError("A wmd file holds ratings of vertices by vertices: it needs ratings by named agents.")
+        raise InputError(
+            "A wmd file stores a weighted directed graph (matching data), so only ratings by named agents can be "
+            "written to it: give the ratings an agent column, or use another format."
+        )
     if not set(prefs.agents) <= set(prefs.items) or (prefs.weight != 1).any():
         raise InputError(
             "In a wmd file, every agent is a vertex and therefore also an item, and ballots have no weights: "

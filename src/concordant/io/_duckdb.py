@@ -96,7 +96,7 @@ def memory_limit_error(error: Exception) -> MemoryLimitError | None:
         return MemoryLimitError(f"{where}: free some space, set TMPDIR to another folder, or allow more memory.")
     if type(error).__name__ == "OutOfMemoryException":
         limit = memory.memory_setting() or memory.shown(memory.allowance())
-        return MemoryLimitError(f"counting does not fit into {limit} of memory: allow more, or leave out columns.")
+        return MemoryLimitError(f"counting needs more than {limit} of memory: raise the limit, or leave out columns.")
     return None
 
 

@@ -122,7 +122,7 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
     beyond = beyond_counts(plan, options)
     if beyond:
         raise InputError(
-            "Only counts of pairs are kept, and "
+            "Only pairwise counts are kept, but "
             + arg(beyond)
             + " needs more than counts: leave it out, or "
             + NOT_REDUCED
@@ -250,7 +250,7 @@ def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = N
 def preferences_of(counted: Counted) -> Preferences:
     """Return counts of pairs as merged preferences, with notes on what was read."""
     if counted.tally is None:
-        raise InputError("No file could be read. The first problem: " + counted.bad[0][1])
+        raise InputError("No file could be read. First error: " + counted.bad[0][1])
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
     read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
     return preferences_of_pairs(counted.tally, (read, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad)))

@@ -247,7 +247,7 @@ class _Extent:
         self._parser.Parse(chunk, False)
         text = self._rest + chunk
         if b"\0" in chunk or len(text) > LONGEST_TAG:
-            raise ValueError("a sheet has an unusual text encoding")
+            raise ValueError("a sheet has an unsupported text encoding")
         cut = text.rfind(b"<") if self.is_ods else text.rfind(b">") + 1
         text, self._rest = text[: max(cut, 0)], text[max(cut, 0) :]
         if self.is_ods:

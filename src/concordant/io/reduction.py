@@ -118,7 +118,7 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
             if not options.skip_bad_files or is_out_of_memory(error):
                 raise
             problem = problem or error
-    raise InputError("No file could be read. The first problem: " + str(problem))
+    raise InputError("No file could be read. First error: " + str(problem))
 
 
 def _sums(

@@ -119,7 +119,7 @@ def _check_tree(text: str, number: int, n_features: int) -> None:
     """Check the text of one LightGBM tree: its fields, features, splits and leaves."""
     opening, closing = f"Tree={number}\n", "\n\n\n"
     if not text.startswith(opening) or not text.endswith(closing):
-        raise ValueError(f"tree {number} of the booster does not start or end where tree_sizes says")
+        raise ValueError(f"the position or length of tree {number} of the booster does not match tree_sizes")
     fields = _fields(text[len(opening) : -len(closing)], TREE)
     leaves = int(_whole(fields["num_leaves"], 1, "num_leaves")[0])
     if not 1 <= leaves < 2**20 or (fields["num_cat"], fields["is_linear"]) != ("0", "0"):

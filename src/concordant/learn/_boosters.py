@@ -101,10 +101,10 @@ class BoostedTrees(Ranker):
     learning_rate: float = param(0.05, "learning rate (shrinkage)", low=0)
     columns: float = param(0.5, "share of the features sampled for each tree", low=0.01, high=1)
     l2: float = param(1.0, "ridge (L2) penalty on the leaf values", low=0)
-    patience: int = param(50, "early stopping: number of trees without a better validation metric", low=1)
+    patience: int = param(50, "early stopping: number of trees without improvement of the validation metric", low=1)
     metric: str = param(METRIC, "metric monitored on the validation set")
     threads: int = param(0, "number of threads; 0 for all processors", low=0)
-    seed: int = param(0, "seed of the feature sampling", low=0, high=2**31 - 1)
+    seed: int = param(0, "seed for feature sampling", low=0, high=2**31 - 1)
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         """Train the model on rows sorted by query; store its text and, with ``valid``, the learning curve."""

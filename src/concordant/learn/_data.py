@@ -160,7 +160,7 @@ def explicit_pairs(pairs: ArrayLike, weight: ArrayLike | None, tied: ArrayLike |
     if len(outside):
         raise InputError(f"pairs must contain rows of X, 0 to {n_rows - 1}, got {int(outside[0])}.")
     if (rows[:, 0] == rows[:, 1]).any():
-        raise InputError("pairs compares a row with itself: leave such pairs out.")
+        raise InputError("pairs contains a row paired with itself: remove such pairs.")
     weight_by_pair = np.ones(len(rows)) if weight is None else _numbers(weight, "sample_weight")
     if weight_by_pair.shape != (len(rows),) or bad_weights(weight_by_pair).any():
         raise InputError(f"sample_weight must have one value per pair ({len(rows):,}), each {WEIGHTS}.")

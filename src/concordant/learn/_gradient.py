@@ -66,11 +66,13 @@ class GradientRanker(Ranker):
     tol: float = param(1e-5, "relative improvement below which to stop", low=0)
     learning_rate: float = param(0.01, "learning rate of adam and sgd", low=0)
     batch: int | None = param(
-        None, "batch size of adam and sgd in queries (or pairs); by default 32, with at least ten steps per pass", low=1
+        None, "batch size for adam and sgd, in queries or pairs; default: 32, or a tenth of the data if smaller", low=1
     )
-    patience: int = param(10, "early stopping: number of iterations without a better validation metric", low=1)
+    patience: int = param(
+        10, "early stopping: number of iterations without improvement of the validation metric", low=1
+    )
     metric: str = param(METRIC, "metric monitored on the validation set")
-    seed: int = param(0, "seed of initial weights, batches and samples", low=0)
+    seed: int = param(0, "seed for initial weights, batches and samples", low=0)
     standardise: bool = param(True, _scaling.DOC)
 
     def predict(self, X: Any) -> Floats:
@@ -257,7 +259,9 @@ class GradientRanker(Ranker):
         """Raise ValueError if the kernel map does not expect the model's number of features."""
         mapped = getattr(self, "kernel_map_", None)
         if mapped is not None and mapped.landmarks.shape[1] != self.n_features_in_:
-            raise ValueError(f"the kernel of {type(self).__name__} expects another number of features")
+            width = mapped.landmarks.shape[1]
+            message = f"expects {width} features, but the model has {self.n_features_in_}"
+            raise ValueError(f"the kernel of {type(self).__name__} {message}")
 
     # ---- what a ranker may say otherwise ----
     def _loss(self) -> Loss:

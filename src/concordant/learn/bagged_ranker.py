@@ -54,9 +54,9 @@ class BaggedRanker(MeanRanker):
     """Any ranker that scores rows, also a pipeline that ends in one; RankBoost with 50 rounds if not given."""
     n_rankers: int = param(10, "number of rankers to average", low=1)
     fraction: float = param(1.0, "share of the queries sampled for each ranker", low=0.01)
-    out_of_bag: bool = param(False, "evaluate every query by the rankers not trained on it")
+    out_of_bag: bool = param(False, "evaluate every query with the rankers not trained on it")
     metric: str = param(METRIC, "metric of the out-of-bag score")
-    seed: int = param(0, "seed of the samples and the rankers", low=0)
+    seed: int = param(0, "seed for the samples and the rankers", low=0)
 
     def predict(self, X: Any) -> Floats:
         """Return the mean of the rankers' standardised scores.

@@ -64,7 +64,7 @@ class BlendedRanker(MeanRanker):
     standardise: bool = param(True, "standardise features to mean 0 and variance 1 over the training rows")
     alphas: bool = param(True, "choose each ranker's ridge (L2) penalty on the validation set, if given")
     metric: str = param("map", "validation metric that selects penalties and iterations")
-    seed: int = param(0, "seed of the rankers", low=0)
+    seed: int = param(0, "seed for the rankers", low=0)
 
     def predict(self, X: Any, *, qid: ArrayLike | None = None) -> Floats:
         """Return the mean of the rankers' standardised scores.

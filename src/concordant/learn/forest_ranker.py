@@ -49,7 +49,7 @@ class ForestRanker(Ranker):
     min_rows: int = param(5, "minimum number of rows per leaf", low=1)
     columns: float = param(0.3, "share of the features considered for a split", low=0.001, high=1)
     threads: int = param(1, "number of threads", low=1)
-    seed: int = param(0, "seed of the trees", low=0)
+    seed: int = param(0, "seed for the trees", low=0)
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:
         """Grow the trees on labels standardised within their query, and store them as arrays."""
@@ -87,7 +87,7 @@ class ForestRanker(Ranker):
         inner = np.flatnonzero(self.feature_ >= 0)
         tree = np.searchsorted(self.root_, np.arange(len(self.feature_)), side="right")
         if not len(self.root_) or self.root_[0] != 0 or (self.root_[1:] <= self.root_[:-1]).any():
-            raise ValueError("root_ of ForestRanker does not start at 0 and increase")
+            raise ValueError("root_ of ForestRanker must start at 0 and be increasing")
         for child in (self.left_[inner], self.right_[inner]):
             if (child <= inner).any() or (tree[child] != tree[inner]).any():
                 raise ValueError("a node of ForestRanker has a child that precedes it or belongs to another tree")

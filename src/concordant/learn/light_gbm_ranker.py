@@ -50,11 +50,11 @@ class LightGBMRanker(BoostedTrees):
         if train.size.max() > LARGEST_QUERY:
             raise InputError(
                 f"A query has {train.size.max():,} rows, but LightGBM takes at most {LARGEST_QUERY:,}: "
-                "split it, or use a ranker of concordant."
+                "split it, or use a concordant ranker."
             )
         grades = Grades.of(train.label)
         if self.objective == "rank_xendcg" and not grades.is_plain:
-            raise InputError("rank_xendcg needs integer labels from 0 to 30: round or number the labels.")
+            raise InputError("rank_xendcg needs integer labels from 0 to 30: convert the labels.")
         by_row = None if train.weight is None else np.repeat(train.weight, train.size)
         settings = self._settings(grades, len(train.label))
         data = lightgbm.Dataset(_readable(train.X), grades.grade, weight=by_row, group=train.size, params=settings)

@@ -106,14 +106,14 @@ class PairwiseRanker(Ranker):
     )
     max_pairs: int | str | None = param(
         "auto",
-        "maximum number of training pairs, drawn at random; auto: 50,000 (svc: 5,000); None takes all",
+        "maximum number of training pairs, drawn at random; auto: 50,000 (svc: 5,000); none: all",
         low=1,
         words=("auto",),
     )
     time_limit: float | None = param(
-        10.0, "time limit in seconds to prove Kemeny orders optimal, per batch of queries; None for no limit", low=0
+        10.0, "time limit in seconds to prove Kemeny orders optimal, per batch of queries; none: no limit", low=0
     )
-    seed: int = param(0, "seed of the pair sampling", low=0)
+    seed: int = param(0, "seed for pair sampling", low=0)
     standardise: bool = param(True, f"{_scaling.DOC}; a given classifier gets unscaled features")
 
     __metadata_request__predict: ClassVar[dict[str, bool]] = {"qid": True}

@@ -60,11 +60,11 @@ class RankBoost(Ranker):
     smoothing: float | None = param(
         None, "constant added to the shares of correct and incorrect pairs (smoothing); half a pair if not given", low=0
     )
-    bins: int | None = param(255, "maximum number of bins per feature; None tries every distinct value", low=2)
+    bins: int | None = param(255, "maximum number of bins per feature; none: try every distinct value", low=2)
     weighting: str = param(
         "pairs", "equal initial weight for every pair, or for every query", choices=("pairs", "queries")
     )
-    patience: int = param(50, "early stopping: number of rounds without a better validation metric", low=1)
+    patience: int = param(50, "early stopping: number of rounds without improvement of the validation metric", low=1)
     metric: str = param(METRIC, "metric monitored on the validation set")
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:

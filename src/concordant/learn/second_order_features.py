@@ -44,7 +44,7 @@ class SecondOrderFeatures(Appending):
 
     threshold: float = param(0.15, "minimum absolute correlation with the label", low=0, high=1)
     include_first: bool = param(True, "keep the original features, before the products")
-    max_features: int | None = param(None, "maximum number of products to keep, by correlation; None keeps all", low=1)
+    max_features: int | None = param(None, "maximum number of products to keep, by correlation; none: keep all", low=1)
     block: int = param(4096, "number of rows processed at a time", low=1)
 
     def fit(self, X: Any, y: ArrayLike | None = None) -> Self:

@@ -233,7 +233,7 @@ def _checked_largest(label: Floats, chosen: list[RetrievalMetric]) -> float:
         with np.errstate(over="ignore"):
             ends = np.nansum(np.maximum(label, 0.0)), np.nansum(np.minimum(label, 0.0))
         if np.isinf(ends).any():
-            raise InputError(f"The labels, up to {largest:g}, have a sum that overflows: use smaller labels.")
+            raise InputError(f"The sum of the labels overflows (largest label: {largest:g}): use smaller labels.")
     return largest
 
 
@@ -256,7 +256,7 @@ def _pointers(values: ArrayLike, end: int, name: str) -> Int64s:
     if pointers.ndim != 1 or len(pointers) < 2:
         raise InputError(f"{name} is empty: give the start of every list and the end of the last.")
     if pointers[0] != 0 or pointers[-1] != end or (np.diff(pointers) < 0).any():
-        raise InputError(f"{name} must rise from 0 to {end}, the number of labels: check where each list starts.")
+        raise InputError(f"{name} must increase from 0 to {end}, the number of labels: check where each list starts.")
     return pointers
 
 

@@ -32,7 +32,7 @@ class RetrievalMetric(Metric):
 
     kind: ClassVar[str] = "retrieval"
     measure: ClassVar[Measure | None] = None
-    empty: str = param("zero", "value of a query without relevant documents", choices=tuple(_EMPTY))
+    empty: str = param("zero", "value for a query without relevant documents", choices=tuple(_EMPTY))
 
     def row(self, largest_label: float) -> list[float]:
         """Return the metric in the form that the kernels take (see ``kernels.codes``).

@@ -88,7 +88,7 @@ def translated(text: str) -> str:
     known = NAMES[tool]
     if name not in known:
         hint = suggest(name, list(known)) or f" It has {', '.join(sorted(known))} here."
-        raise UnknownNameError(f"{tool} has no metric {written!r} that can be computed here.{hint}")
+        raise UnknownNameError(f"The {tool} metric {written!r} is not supported.{hint}")
     own_name, _, convention = known[name].partition(":")
     gains = [part for part in more if part in ("exponential", "linear")]
     parts = [
@@ -131,5 +131,5 @@ def _argument(text: str) -> str:
     if key == "dcg" and value in ("log2", "exp-log2"):
         return "linear" if value == "log2" else "exponential"
     raise ParameterError(
-        f"The argument {text.strip()!r} of ir_measures has no counterpart here: use rel=N, or dcg='exp-log2' of nDCG."
+        f"The argument {text.strip()!r} of ir_measures is not supported: use rel=N, or dcg='exp-log2' for nDCG."
     )

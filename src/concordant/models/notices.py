@@ -59,7 +59,7 @@ def notice_on(prefs: Preferences, name: str, text: str, slots: Bools) -> Notice:
 def unknown_agents(prefs: Preferences, known: Mapping[str, float]) -> tuple[Notice, ...]:
     """Return a notice on agents that are not in the training data; each counts as an average known agent."""
     if prefs.agents is None:
-        return (Notice("unknown-agents", "the ballots name no agents, so the agent weights of the model are not used"),)
+        return (Notice("unknown-agents", "the ballots have no agents, so the agent weights of the model are not used"),)
     unknown = tuple(label for label in prefs.agents.labels if label not in known)
     if not unknown:
         return ()

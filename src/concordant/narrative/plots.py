@@ -62,7 +62,9 @@ def plot_matrix(
     """Draw the share of ballots in which the row beats the column (ties half), items in the order of the ranking."""
     ranking._single("plot_matrix()")
     if prefs.n_instances != 1:
-        raise InputError("These are not the preferences that were ranked: give the same ones, with one instance.")
+        raise InputError(
+            "These are not the preferences that were ranked: give the preferences of this ranking, with one instance."
+        )
     n = min(top, len(ranking.items))
     chosen = views.order_of(prefs, ranking)[:n]
     matrices = views.win_matrices(prefs, "ignore")

@@ -292,7 +292,7 @@ class Recommender(Settings):
             If the recommender learns no item factors.
         """
         raise NeedError(
-            f"{self.name} learns no item factors, so it cannot compare items: use pmf or another factorisation."
+            f"{self.name} does not learn item factors, so it cannot compare items: use pmf or another factorisation."
         )
 
     def fold_in(self, ratings: Mapping[Any, float] | Preferences) -> Self:

@@ -40,7 +40,7 @@ class FactorRecommender(Recommender):
     factors: int = param(10, "number of latent factors", low=1, high=1000)
     precision: str = param("double", "floating-point precision of the model", choices=("double", "single"))
     threads: int = param(0, "number of threads; 0 for all processors", low=0)
-    seed: int = param(0, "seed of the random initialisation", low=0)
+    seed: int = param(0, "seed for the random initialisation", low=0)
 
     def complete(self) -> Floats:
         """Return the full matrix of predicted scores.
@@ -155,10 +155,10 @@ class AlternatingRecommender(FactorRecommender):
         words=("auto",),
     )
     bias_ridge: float = param(4.0, "ridge (L2) penalty on the biases, if ridge is a number", low=1e-6)
-    biases: bool = param(True, "whether to include agent and item biases")
+    biases: bool = param(True, "include agent and item biases")
     sweeps: int = param(50, "maximum number of alternating sweeps", low=1)
     tolerance: float = param(1e-6, "relative change of the objective below which to stop", low=0.0)
-    patience: int = param(10, "early stopping: number of sweeps without a better validation metric", low=1)
+    patience: int = param(10, "early stopping: number of sweeps without improvement of the validation metric", low=1)
 
     @abstractmethod
     def _loss(self, noise: float) -> Loss:

@@ -64,7 +64,7 @@ def split(
     drawn = np.zeros(len(place), bool)
     drawn[place] = np.arange(len(place)) - np.repeat(observed.by_agent.ptr[:-1], size) < np.repeat(n_drawn, size)
     if not drawn.any():
-        raise InputError("Nothing can be held out: every agent has too few ratings.")
+        raise InputError("Every user has too few ratings to hold any out: give more ratings per user.")
     return taken(prefs, observed, ~drawn), taken(prefs, observed, drawn)
 
 

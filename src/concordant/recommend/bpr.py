@@ -40,7 +40,7 @@ class BPR(FactorRecommender):
     rate: float = param(0.05, "learning rate", low=1e-9, high=1.0)
     ridge: float = param(0.01, "ridge (L2) penalty on factors and biases", low=0.0, high=1.0)
     passes: int = param(50, "maximum number of passes over all pairs", low=1)
-    patience: int = param(5, "early stopping: number of passes without a better validation metric", low=1)
+    patience: int = param(5, "early stopping: number of passes without improvement of the validation metric", low=1)
 
     def _learn(
         self, observed: Observed, quality: Watched | None, start: Any, progress: Progress | None

@@ -35,7 +35,7 @@ class CoFiRank(AlternatingRecommender):
     loss: str = param("ndcg", "loss to minimise", choices=("regression", "ordinal", "ndcg"))
     depth: int = param(10, "rank cutoff of NDCG", low=1)
     ridge: float | str = param(10.0, "ridge (L2) penalty on the factors", low=1e-6)
-    biases: bool = param(False, "whether to include agent and item biases")
+    biases: bool = param(False, "include agent and item biases")
 
     @property
     def _has_noise(self) -> bool:

@@ -55,7 +55,7 @@ class OrderedPartitionMF(AlternatingRecommender):
 
     centred: bool = param(True, "subtract the mean rating first")
     initial: str = param(
-        "normal", "distribution of the initial factors; uniform: above 0, as published", choices=("normal", "uniform")
+        "normal", "distribution of the initial factors; uniform: positive, as published", choices=("normal", "uniform")
     )
 
     @property

@@ -25,7 +25,7 @@ class Popular(CommonRecommender):
 
     by: str = param("count", "measure of popularity", choices=("count", "rating"))
     doubt: float = param(
-        5.0, "number of pseudo-ratings at the overall mean per item, if popularity is measured by rating", low=0.0
+        5.0, "number of pseudo-ratings per item, at the overall mean, if popularity is measured by rating", low=0.0
     )
 
     def _item_score(self, observed: Observed) -> Floats:

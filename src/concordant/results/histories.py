@@ -121,7 +121,7 @@ class History(FrozenParts):
         past = np.flatnonzero(self.time < moment + 1 if self.is_dated else self.time <= moment)
         if not len(past):
             first = f": the first time is {shown_time(self.time[0], self.is_dated)}" if len(self) else ""
-            raise InputError(f"Nothing was rated by {shown_time(moment, self.is_dated)}{first}.")
+            raise InputError(f"No item was rated by {shown_time(moment, self.is_dated)}{first}.")
         last = past[::-1][np.unique(self._key[past[::-1]], return_index=True)[1]]  # sorted by instance and item
         low, high = (None if ends is None else ends[last] for ends in (self.low, self.high))
         n = 1 if self.instances is None else len(self.instances)

@@ -92,8 +92,13 @@ class Comparison:
 
     @singledispatchmethod
     def compare(self, kind: Any, value: object) -> None:
+<<<<<<< HEAD
         """Raise ValueError unless the value has the declared kind."""
         raise TypeError(f"There is no rule for {kind!r}.")
+=======
+        """Raise ValueError unless the value has that kind."""
+        raise TypeError(f"No check is defined for {kind!r}.")
+>>>>>>> w-msgs
 
     @compare.register
     def _(self, kind: state.Numbers, value: object) -> None:
@@ -174,7 +179,7 @@ class Comparison:
     def _(self, kind: state.ByLabel, value: object) -> None:
         """Check a mapping of labels to numbers."""
         if not isinstance(value, Mapping) or not value:
-            raise ValueError("is not a mapping of labels to numbers")
+            raise ValueError("is not a mapping from labels to numbers")
         _check_texts(value)
         if kind.of is not None and list(value) != list(self.sizes.learnt.get(kind.of, ())):
             raise ValueError(f"does not have the same labels as {kind.of!r}, in the same order")
@@ -185,7 +190,7 @@ class Comparison:
     def _(self, kind: state.TableKind, value: object) -> None:
         """Check a mapping of labels to rows with the same named numbers."""
         if not isinstance(value, Mapping):
-            raise ValueError("is not a mapping of labels to rows of numbers")
+            raise ValueError("is not a mapping from labels to rows of numbers")
         rows = list(value.values())
         if not rows or not all(isinstance(row, Mapping) and row and list(row) == list(rows[0]) for row in rows):
             raise ValueError("does not have the same named numbers for every label")
@@ -199,7 +204,7 @@ class Comparison:
     def _(self, kind: state.Curves, value: object) -> None:
         """Check a mapping of names to lists of numbers."""
         if not isinstance(value, Mapping) or not all(isinstance(curve, list) for curve in value.values()):
-            raise ValueError("is not a mapping of names to lists of numbers")
+            raise ValueError("is not a mapping from names to lists of numbers")
         _check_texts(value)
         for number in (number for curve in value.values() for number in curve):
             _check_number(number, -math.inf, math.inf)

@@ -99,9 +99,9 @@ class Estimators:
         params = dict(estimator.get_params(deep=False))
         if params.get("memory") is not None:
             raise InputError(
-                f"{name} cannot be saved with "
-                + arg("memory")
-                + ": leave out the cache, which is specific to this machine."
+                f"{name} cannot be saved with a cache, which is specific to this machine: set "
+                + arg("memory", None)
+                + "."
             )
         learnt = _state(estimator, name, private, params)
         packed: dict[str, Any] = {"kind": "estimator", "library": library, "name": name}
@@ -144,7 +144,7 @@ class Estimators:
             if method not in _REQUESTS or not all(
                 isinstance(request, (bool, str)) or request is None for request in requests.values()
             ):
-                raise ValueError(f"{name} cannot request metadata in {method!r}")
+                raise ValueError(f"{name} cannot request metadata for {method!r}")
             getattr(estimator, f"set_{method}_request")(**requests)
         return estimator
 
@@ -206,7 +206,7 @@ def class_of(library: str, name: str) -> tuple[Any, tuple[str, ...]]:
     if library == "scikit-learn" and name in SKLEARN:
         module, private = SKLEARN[name]
         return getattr(importlib.import_module(module), name), private
-    raise ValueError(f"the estimator {name!r} of {library!r} is not one that can be loaded")
+    raise ValueError(f"the estimator {name!r} of {library!r} cannot be loaded")
 
 
 def _state(estimator: Any, name: str, private: tuple[str, ...], params: Mapping[str, object]) -> dict[str, object]:

@@ -52,7 +52,7 @@ def generalised_mallows(
     rng = np.random.default_rng(seed)
     spread = check_phi(phi)
     if spread.shape not in ((), (m,)):
-        raise ParameterError(f"phi has {spread.size} values for {m} items: give one, or one per place of the centre.")
+        raise ParameterError(f"phi has {spread.size} values for {m} items: give one, or one per position.")
     middle = centre_of(labels, centre, rng)
     orders = draw_orders(np.broadcast_to(spread, (m,)), count("n_ballots", n_ballots), rng)
     meta = {"model": "generalised-mallows", "phi": spread.tolist(), "centre": [labels[k] for k in middle]}

@@ -109,7 +109,9 @@ def _centre_tiers(labels: list[str], centre: Sequence[object] | None) -> Int64s:
                 )
             tier[number[str(label)]] = level
     if (tier < 0).any():
-        raise ParameterError(f"The centre lacks {labels[int(np.argmin(tier))]!r}: list every item exactly once.")
+        raise ParameterError(
+            f"The centre does not contain {labels[int(np.argmin(tier))]!r}: list every item exactly once."
+        )
     return np.asarray(np.unique(tier, return_inverse=True)[1].reshape(-1), np.int64)
 
 

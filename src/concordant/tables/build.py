@@ -352,7 +352,7 @@ def _matrix(rows: Rows) -> Parts:
     if "item" in plan.column:
         if plan.is_grouped:
             advice = "use " + arg("transpose", True) + " if rows are agents, or leave out " + arg("by")
-            raise rows.table.error(-1, "every row is an item, but groups apply to agents: " + advice + ".")
+            raise rows.table.error(-1, "every row represents an item, but groups apply to agents: " + advice + ".")
         rows.refuse_missing("item")
         rows.refuse_repeated_items(["item"], "listed twice{where}", "name each item once")
         item = rows.coded("item")

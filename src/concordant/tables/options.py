@@ -75,7 +75,7 @@ def _of_ballots(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
 
 def _of_side(name: str, doc: str, synonyms: str) -> Option:
     more = {"typed": "str | int | Sequence[str] | None", "metavar": "COLUMN[,COLUMN]", "common": True}
-    return _of_ballots(name, f"{doc} (several: a team)", synonyms, **more)
+    return _of_ballots(name, f"{doc}; several for a team", synonyms, **more)
 
 
 def _of_features(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
@@ -84,44 +84,44 @@ def _of_features(name: str, doc: str, synonyms: str = "", **more: Any) -> Option
 
 # The columns of a table. A column named exactly like its role wins over one named by a synonym.
 COLUMNS = (
-    _of_side("winner", "of the preferred item", "winner, chosen, won, better, preferred"),
-    _of_side("loser", "of the other item", "loser, rejected, lost, worse"),
+    _of_side("winner", "with the winning item", "winner, chosen, won, better, preferred"),
+    _of_side("loser", "with the losing item", "loser, rejected, lost, worse"),
     _of_ballots("tie", "that is true for ties", "tie, tied, draw, is tie, is draw"),
-    _of_side("left", "of the first item", "left"),
-    _of_side("right", "of the second item", "right"),
+    _of_side("left", "with the first item", "left"),
+    _of_side("right", "with the second item", "right"),
     _of_ballots(
-        *("outcome", "of the result: which of left and right won", "outcome, result, choice, preference, verdict"),
+        *("outcome", "with the result (left or right won)", "outcome, result, choice, preference, verdict"),
         common=True,
     ),
     _of_ballots("left_won", "that is true where the left item won", "left won"),
     _of_ballots("right_won", "that is true where the right item won", "right won"),
-    _of_ballots("ranking", "of whole rankings, like 'a > b = c'", "ranking, ranked, preferences", common=True),
+    _of_ballots("ranking", "with whole rankings, like 'a > b = c'", "ranking, ranked, preferences", common=True),
     _of_ballots(
-        *("agent", "of the voter, judge, user or engine"),
+        *("agent", "with the voter, judge, user or engine"),
         "agent, user, voter, judge, worker, engine, system, run, rater, annotator, reviewer, expert, respondent, "
         "assessor",
         common=True,
     ),
     column(
-        *("item", "of the item ranked or rated"),
+        *("item", "with the item ranked or rated"),
         "item, movie, doc, document, docno, candidate, option, model, alternative, product, player, team, film, book, "
         "title, name",
         reads=(*BALLOTS, LABELS),
         common=True,
     ),
-    _of_ballots("rank", "of the rank (1 is best)", "rank, position, place", common=True),
-    _of_ballots("rating", "of the rating (higher is better)", "rating, stars, score, value, grade", common=True),
+    _of_ballots("rank", "with the rank (1 is best)", "rank, position, place", common=True),
+    _of_ballots("rating", "with the rating (higher is better)", "rating, stars, score, value, grade", common=True),
     column(
-        *("instance", "of the query, topic or election"),
+        *("instance", "with the query, topic or election"),
         "instance, query, topic, qid, election, question, prompt, contest",
         reads=(*BALLOTS, LABELS),
         common=True,
     ),
-    _of_ballots("by", "of groups to compare: language, country", common=True),  # only where somebody asks for it
-    _of_ballots("weight", "of the number of times each row counts", "weight, count, votes, n, times, frequency"),
+    _of_ballots("by", "with groups to compare, such as language", common=True),  # only where somebody asks for it
+    _of_ballots("weight", "with the weight (count) of each row", "weight, count, votes, n, times, frequency"),
     # The next three only where somebody asks for them, but for teams in the layout they are written in.
-    _of_ballots("time", "of dates or numbers, oldest first", heading="time", common=True),
-    _of_ballots("team", "of teams, whose items win and lose together on a ballot"),
+    _of_ballots("time", "with the time of each row (date or number)", heading="time", common=True),
+    _of_ballots("team", "with the team of each item; team members win and lose together"),
     Option(
         *("covariate", str, None, "covariate of the items compared: one column per side, or one column of differences"),
         reads=BALLOTS, metavar="COLUMN[,COLUMN]", typed="Sequence[str] | str | None", many=True, heading="columns",
@@ -130,23 +130,23 @@ COLUMNS = (
     _of_ballots("open", "that is true where the order of the last items is open", "open", flag=None),
     _of_ballots("places", "for each place, best first", flag=None, typed="Sequence[str | int] | str | int | None"),
     column(
-        *("label", "of the label (higher is better)"),
+        *("label", "with the label (higher is better)"),
         "label, relevance, rel, grade, gain, judgment, judgement, gold, rating, score",
         reads=(LABELS,),
     ),
     _of_features(
-        *("label", "of the label (higher is better)", "label, relevance, rel, y, target, grade, judgment, judgement"),
+        *("label", "with the label (higher is better)", "label, relevance, rel, y, target, grade, judgment, judgement"),
         common=True,
     ),
     _of_features(
-        *("query", "of the query"), "query, qid, query id, group, group id, topic, topic id, instance, search id",
+        *("query", "with the query"), "query, qid, query id, group, group id, topic, topic id, instance, search id",
         common=True,
     ),
     _of_features(
-        *("item", "of the document ID"), "item, docid, doc, doc id, document, document id, item id, product id",
+        *("item", "with the document ID"), "item, docid, doc, doc id, document, document id, item id, product id",
         common=True,
     ),
-    _of_features("weight", "of row weights, equal within a query"),
+    _of_features("weight", "with row weights, equal within a query"),
     Option(
         *("features", str, None, "feature columns; by default all other numeric ones"),
         reads=(FEATURES,), flag="--feature-columns", metavar="A,B,…", typed="Sequence[str] | str | None",
@@ -163,25 +163,25 @@ UNRATED = _OF_PAIRS | _OF_MATCHES | {"merge", "reduce", "workers", "cluster", "s
 class Options:
     """Options of a reader."""
 
-    format: str | None = option(None, "file format; recognised if not given", metavar="NAME", common=True)
+    format: str | None = option(None, "file format; detected if not given", metavar="NAME", common=True)
     layout: str | None = option(
-        None, "meaning of the rows of a table; recognised if not given", choices=LAYOUTS, reads=BALLOTS
+        None, "table layout (what a row represents); detected if not given", choices=LAYOUTS, reads=BALLOTS
     )
     roles: Mapping[str, Any] = field(default_factory=dict)
     """Columns by role: a name, a position from 1, or None for a role without a column."""
     encoding: str | None = option(None, "text encoding, if not UTF-8", metavar="NAME")
-    delimiter: str | None = option(None, "column separator; recognised if not given", metavar="CHAR")
+    delimiter: str | None = option(None, "column separator; detected if not given", metavar="CHAR")
     header: bool | None = option(None, "whether the first line names the columns")
     transpose: bool = option(
         False, "swap rows and columns of a table; a matrix then has a row per agent", reads=(*FILES, FRAME)
     )
     team_separator: str | None = option(
-        None, "separator of team members in one cell, like '+'", metavar="TEXT", reads=BALLOTS
+        None, "separator between team members in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
     sheet: str | int | None = option(
         None, "sheet name or number; default: first with data", metavar="NAME", common=True
     )
-    question: str | None = option(None, "question of a form to read; all if not given", metavar="TEXT", reads=BALLOTS)
+    question: str | None = option(None, "form question to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
         None, "labels of a rating scale, or categories of a PrefLib cat file, best first",
         metavar="A,B,…", reads=BALLOTS,
@@ -243,7 +243,8 @@ class Options:
             if name not in known:
                 columns = [declared.name for declared in known.values() if is_column(declared)]
                 raise UnknownNameError(
-                    f"Unknown role {name!r}.{suggest(name, list(known))} Roles are {', '.join(columns)}."
+                    f"Unknown argument {name!r}.{suggest(name, list(known))} "
+                    f"Columns can be given for {', '.join(columns)}."
                 )
             if not is_column(known[name]):
                 if known[name].kind is not str:  # texts have checks of their own, with better advice

@@ -71,7 +71,7 @@ def check_host(host: str, needs_token: bool) -> None:
     except ValueError:
         raise InputError(f"{host!r} is not an IP address: give one of this machine, such as 127.0.0.1.") from None
     if address.is_unspecified:
-        raise InputError(f"{host} stands for all addresses: give a specific address to listen on.")
+        raise InputError(f"{host} means all addresses: give a specific address to listen on.")
     if not needs_token and not address.is_loopback:
         raise InputError(
             f"--no-token is only allowed for local addresses, and other machines can reach {host}: leave out "

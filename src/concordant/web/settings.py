@@ -99,7 +99,7 @@ def _text(name: str, text: object, max_length: int = MAX_TEXT) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        raise ParameterError(arg(name, shown=_shown(text)) + " contains half of a surrogate pair: remove it.") from None
+        raise ParameterError(arg(name, shown=_shown(text)) + " contains an unpaired surrogate: remove it.") from None
     return text
 
 
@@ -180,7 +180,8 @@ def _parsed(declared: Param, text: str) -> Any:
     try:
         value = declared.kind(text)
     except ValueError:
-        problem = arg(declared.name, shown=_shown(text)) + " is not a number"
+        expected = "an integer" if declared.kind is int else "a number"
+        problem = arg(declared.name, shown=_shown(text)) + f" is not {expected}"
         raise ParameterError(problem + f": give one {declared.range_text()}.") from None
     if abs(value) > 1e300 and not math.isnan(value):
         raise ParameterError(arg(declared.name, shown=_shown(text)) + " is out of range: give a smaller number.")

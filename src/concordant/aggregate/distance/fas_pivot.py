@@ -34,7 +34,7 @@ class FasPivot(ByDistance):
     repeats: int = param(10, "number of runs; the best result is kept", low=1, high=1e5)
     pick: bool = param(True, "return the best input ballot if its cost is lower")
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the pivots", low=0)
+    seed: int | None = param(0, "seed for the pivots", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         """Return the positions of the best run, or of the best ballot."""

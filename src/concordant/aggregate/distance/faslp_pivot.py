@@ -48,7 +48,7 @@ class FaslpPivot(WeighsMajorities):
     pick: bool = param(True, "return the best input ballot if its cost is lower")
     time_limit: float | None = param(30.0, "time limit in seconds for the linear programmes of all instances", low=0)
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the pivots and the rounding", low=0)
+    seed: int | None = param(0, "seed for the pivots and the rounding", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of candidates ranked below every slot, the total distance and its lower bound."""

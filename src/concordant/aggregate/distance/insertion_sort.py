@@ -32,7 +32,7 @@ class InsertionSort(ByDistance):
 
     repeats: int = param(10, "number of insertion orders; the best result is kept", low=1, high=1e5)
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the insertion orders", low=0)
+    seed: int | None = param(0, "seed for the insertion orders", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         """Return the positions of the best run."""

@@ -84,7 +84,7 @@ class Kemeny(WeighsMajorities):
     time_limit: float | None = param(30.0, "time limit in seconds; then the best ranking found is returned", low=0)
     optima: int = param(1, "maximum number of optimal rankings to list per instance", low=1, high=1e6)
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the local search (the optimum does not depend on it)", low=0)
+    seed: int | None = param(0, "seed for the local search (the optimum does not depend on it)", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of candidates ranked below every slot (ties half).

@@ -66,7 +66,7 @@ class Lehmer(WeighsMajorities):
         "lehmer-median": {"statistic": "median"},
     }
 
-    statistic: str = param("mode", "statistic of each coordinate", choices=("mode", "median"))
+    statistic: str = param("mode", "statistic of each Lehmer code coordinate", choices=("mode", "median"))
     reference: str = param("auto", REFERENCE_DOC, choices=("auto", "borda", "outside-in", "input"))
     result: str = options.result()
     bucketing: str = param("exact", "algorithm that forms tiers, if the result is weak", choices=("exact", "greedy"))

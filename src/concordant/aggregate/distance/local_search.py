@@ -44,7 +44,7 @@ class LocalSearch(ByDistance):
     start: str = param("borda", "initial ranking: by net wins, or by another distance method", choices=STARTS)
     result: str = options.result()
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the random moves", low=0)
+    seed: int | None = param(0, "seed for the random moves", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         """Return the tiers of the best ranking found."""

@@ -36,7 +36,7 @@ class PickAPerm(ByDistance):
     choice: str = param("best", "ballot to return", choices=("best", "random"))
     result: str = options.result("weak")
     missing: str = options.missing()
-    seed: int | None = param(0, "seed of the random choice", low=0)
+    seed: int | None = param(0, "seed for the random choice", low=0)
 
     def tiers(self, prefs: Preferences, costs: PairCosts) -> Int64s:
         """Return the tiers of the chosen ballot."""

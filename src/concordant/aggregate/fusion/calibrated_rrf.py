@@ -57,7 +57,9 @@ class CalibratedRRF(Method):
     }
 
     k: float = param(60.0, "rank constant; larger values give lower ranks more weight", low=0.0)
-    least: int = param(20, "minimum number of instances to calibrate an agent; with fewer, it counts as in rrf", low=1)
+    least: int = param(
+        20, "minimum number of instances to calibrate an agent; with fewer, it is weighted as in rrf", low=1
+    )
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the fused score of every slot and, as the agents' weights, the weights of their orders."""

@@ -67,7 +67,7 @@ class DawidSkene(Method):
         "full", "confusion matrix (full) or one accuracy (one-coin) per agent", choices=("full", "one-coin")
     )
     smoothing: float = param(
-        2.0, "pseudo-answers of an average agent added to each agent's answers, per category", low=0.0
+        2.0, "number of pseudo-answers per category, from an average agent, added for each agent", low=0.0
     )
     level: float = options.level()
 

@@ -92,7 +92,7 @@ class MPM(Method):
         "prior on adherence: strength chosen by marginal likelihood (auto), or no prior, as published (none)",
         choices=("auto", "none"),
     )
-    normalise: bool = param(True, "rescale the adherence estimated by fit to [0, 1]")
+    normalise: bool = param(True, "rescale the estimated adherence to [0, 1]")
     prior: float = param(0.1, "precision of the prior, relative to the total count", low=0.0)
     level: float = options.level()
     caution: float = param(0.0, "multiple of its variance subtracted from an item's score", low=0.0)

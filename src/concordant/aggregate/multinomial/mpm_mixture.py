@@ -117,7 +117,7 @@ class MixtureModel(FittedModel):
     def for_agent(self, agent: object) -> Ranking:
         """Return the personal ranking of one agent: the types' scores weighted by its membership probabilities."""
         if self.prefs.agents is None:
-            raise InputError("The preferences do not say who cast each ballot: build them with " + arg("agent") + ".")
+            raise InputError("The preferences have no agent for each ballot: build them with " + arg("agent") + ".")
         return self._ranking(self.responsibilities[self.prefs.agents.code(agent, "agent")] @ self.scores)
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:

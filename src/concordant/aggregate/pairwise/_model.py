@@ -94,7 +94,7 @@ class ScoreModel(Method):
     )
     level: float = options.level()
     replicates: int = param(200, "number of bootstrap resamples", low=2, high=1e5)
-    seed: int | None = param(0, "seed of the bootstrap and the probability of being best", low=0)
+    seed: int | None = param(0, "seed for the bootstrap and the probability of being best", low=0)
 
     def with_agent_weights(self, weights: Mapping[str, float]) -> Self:
         """Return a copy that multiplies the ballots of these agents by their weights; other agents have weight 1."""

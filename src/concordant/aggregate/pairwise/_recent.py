@@ -64,9 +64,7 @@ class OverTime(Method):
             keep = seen(prefs, played(prefs)) >= moment_of(prefs, self.since, "since")
             if not keep.any():
                 since = arg("since", shown=str(self.since))
-                raise InputError(
-                    "No item has a result since the time given by " + since + ": give an earlier time, or leave it out."
-                )
+                raise InputError("No item has a result on or after " + since + ": give an earlier time, or omit it.")
             return keep
         length = None if self.all_items or prefs.time is None else self.recent(prefs)
         return None if length is None else _is_recent(prefs, self.moments(prefs), length)
@@ -128,6 +126,6 @@ def moment_of(prefs: Preferences, moment: object, name: str) -> float:
     """Convert a date or number to a time as in the preferences; ``name`` is the parameter in the error."""
     time, is_dated = as_times([moment])
     if np.isnan(time[0]) or is_dated != prefs.is_dated:
-        wanted = "a date, written year first" if prefs.is_dated else "a number, like the times"
+        wanted = "a date such as 2024-05-31" if prefs.is_dated else "a number, like the times"
         raise ParameterError(arg(name, moment) + f" is not a valid time: give {wanted}.")
     return float(time[0])

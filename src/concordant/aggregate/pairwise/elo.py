@@ -50,7 +50,7 @@ class Elo(Following):
 
     renamed = {"scale": "spread"}
 
-    stake: float = param(32.0, "K factor: points at stake in a game", low=0.0)
+    stake: float = param(32.0, "K-factor: maximum rating change in a game", low=0.0)
     spread: float = param(400.0, "rating difference at which a win is ten times as likely as a loss", low=1e-9)
     start: float = param(1500.0, "initial rating")
     advantage: float = param(0.0, "rating advantage of the item shown first (or at home)")

@@ -68,7 +68,7 @@ class Glicko2(Following):
         low=1e-9,
         words=("auto", *CALENDAR),
     )
-    tau: float = param(0.5, "limit on the change of volatility; usually 0.3 to 1.2", low=0.0, high=10.0)
+    tau: float = param(0.5, "constraint on changes in volatility; usually 0.3 to 1.2", low=0.0, high=10.0)
     start: float = param(1500.0, "initial rating")
     deviation: float = param(350.0, "initial rating deviation", low=1e-6, high=1e6)
     volatility: float = param(0.06, "initial volatility", low=1e-6, high=10.0)

@@ -64,11 +64,11 @@ class Trueskill(Following):
 
     mean: float = param(25.0, "initial mean skill")
     sigma: float = param(25.0 / 3, "initial standard deviation of a skill", low=1e-9)
-    beta: float = param(25.0 / 6, "standard deviation of a performance around the skill", low=1e-9)
+    beta: float = param(25.0 / 6, "standard deviation of performance around the skill", low=1e-9)
     drift: float = param(25.0 / 300, "standard deviation of the change in skill before each game", low=0.0)
     draw: float = param(0.1, "probability of a draw between equal items", low=0.0, high=0.99)
     ties: str = param(
-        "chain", "pairs of tied items that count as draws: neighbours on the ballot, or all", choices=("chain", "pairs")
+        "chain", "pairs of tied items that count as draws: adjacent on the ballot, or all", choices=("chain", "pairs")
     )
     score: str = param("mean", "rank by the mean or by mean - 3 sigma", choices=("mean", "conservative"))
     level: float = options.level()

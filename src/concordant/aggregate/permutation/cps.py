@@ -55,7 +55,7 @@ class CPS(Method):
     distance: str = param("kendall", "distance between two orders", choices=DISTANCES)
     instances: int = param(200, "maximum number of labelled instances to learn from", low=1)
     draws: int = param(1, "number of orders sampled per labelled instance", low=1)
-    seed: int | None = param(0, "seed of the sampled orders", low=0)
+    seed: int | None = param(0, "seed for the sampled orders", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
         """Return a copy with agent weights learnt from the labels of these instances."""

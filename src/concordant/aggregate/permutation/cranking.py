@@ -85,7 +85,7 @@ class Cranking(Method):
     prior: float = param(1.0, "strength of the prior towards a common dispersion, as a number of lists", low=0.0)
     instances: int = param(200, "maximum number of labelled instances to learn from", low=1)
     sweeps: int = param(200, "number of Gibbs sweeps, for instances of more than 8 candidates", low=4, high=1e6)
-    seed: int | None = param(0, "seed of the random numbers", low=0)
+    seed: int | None = param(0, "random seed", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels) -> Self:
         """Return a copy with the maximum-likelihood dispersions, given the labels of these instances."""

@@ -56,7 +56,7 @@ class Mallows(WeighsMajorities):
     missing: str = options.missing(choices=("auto", "last", "ignore"), more=", in the search for the centre")
     partial: str = param("own", "treatment of partial ballots in the estimate of phi", choices=("own", "insertion"))
     samples: int = param(20, "number of completions sampled per ballot, if partial is insertion", low=1, high=1e5)
-    seed: int | None = param(0, "seed of the random numbers", low=0)
+    seed: int | None = param(0, "random seed", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return scores by position in the centre, the first highest, with phi and the log-likelihood in ``fit``."""

@@ -49,7 +49,7 @@ class MeanRating(Method):
     aliases = {"mean": {"prior_count": 0.0}, "bayesian-average": {}}
 
     prior_count: float | None = param(
-        None, "number of pseudo-ratings at the overall mean per item; estimated if not given", low=0.0
+        None, "number of pseudo-ratings per item, at the overall mean; estimated if not given", low=0.0
     )
     level: float = options.level()
 

@@ -70,7 +70,7 @@ class OrderedPartitions(ChoiceModel):
         "gamma", "gamma prior on worths, or Gaussian prior on scores", choices=("gamma", "gaussian")
     )
     mean: str = param("arithmetic", "type of mean that gives the worth of a tier", choices=MEANS)
-    seed: int | None = param(0, "seed of the random numbers", low=0)
+    seed: int | None = param(0, "random seed", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors if they exist, fit and warnings."""

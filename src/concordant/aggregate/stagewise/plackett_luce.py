@@ -67,7 +67,7 @@ class PlackettLuce(ChoiceModel):
     )
     ties: str = param("shuffle", "treatment of tied items", choices=("shuffle", "input", "partition"))
     posterior: int = param(0, "number of posterior draws (needs the gamma prior); 0 for none", low=0, high=1e6)
-    seed: int | None = param(0, "seed of the random numbers", low=0)
+    seed: int | None = param(0, "random seed", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores with standard errors, rank intervals, fit and warnings."""

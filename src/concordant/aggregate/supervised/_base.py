@@ -106,7 +106,7 @@ class SupervisedMethod(Method):
     learns: ClassVar[Mapping[str, Kind]] = {"agents": labels("agents")}
 
     unjudged: str = param("zero", "treatment of unlabelled candidates in labelled instances", choices=("zero", "skip"))
-    seed: int = param(0, "seed of the random numbers", low=0)
+    seed: int = param(0, "random seed", low=0)
 
     def fit(self, prefs: Preferences, labels: Labels, *, validation: Validation = None) -> Self:
         """Return a copy that has learnt from labelled instances.
@@ -153,7 +153,7 @@ class SupervisedMethod(Method):
         if bad != -1 or not labels or kernels.find_repeated(indptr, codes, len(labels))[0] >= 0:
             return None
         if not (weight > 0).all():
-            raise InputError("A trained model cannot ignore a list of weight 0: pass an empty list instead.")
+            raise InputError("A trained model cannot ignore a list with weight 0: pass an empty list instead.")
         return self._fused(encoded, weight)
 
     def _fused(self, lists: LabelLists, weight: Floats) -> Ranking:
@@ -212,8 +212,8 @@ class SupervisedMethod(Method):
             return ()
         if len(unknown) == len(prefs.agents):
             raise InputError(
-                f"The model was trained on other agents ({named(self.known_agents, 3)}) than these "
-                f"({named(unknown, 3)}): use the same names."
+                f"The model was trained on different agents ({named(self.known_agents, 3)}) from these "
+                f"({named(unknown, 3)}): use the same agent names."
             )
         text = f"agents that are not in the training data are ignored: {named(unknown, 3)}"
         return (Notice("unknown-agents", text),)

@@ -60,11 +60,11 @@ class CRF(SupervisedMethod):
     silence = "each agent has a learnt weight for candidates that it does not rank"
     learns = {**SupervisedMethod.learns, **dict.fromkeys(KINDS, ByLabel(of="agents"))}
 
-    counts: str = param("log", "strength of a ballot's preference between two items", choices=COUNTS)
+    counts: str = param("log", "weight of a ballot's preference between two items", choices=COUNTS)
     cutoff: int | None = param(5, "rank cutoff of the expected gain; all ranks if not given", low=1)
     largest: int = param(
         10,
-        "maximum number of candidates whose orders are enumerated; larger sets are sampled to this size",
+        "maximum number of candidates whose orders are enumerated; larger sets are subsampled to this size",
         low=2,
         high=MAX_OBJECTS,
     )

@@ -73,7 +73,11 @@ class ExpertRanker(SupervisedMethod):
         "curve": optional(floats("curve")),
     }
 
-    features: str = param("svd", "features of the documents", choices=("svd", "fusion", "both"))
+    features: str = param(
+        "svd",
+        "document features: from the SVD of the pairwise matrices, from fusion methods, or both",
+        choices=("svd", "fusion", "both"),
+    )
     counts: str = experts.counts_param()
     components: int = experts.components_param()
     scope: str = experts.scope_param()

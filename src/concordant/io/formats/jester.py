@@ -81,7 +81,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read the ratings of one file."""
     options.refuse_roles("Jester files")
     if len(sources) > 1:
-        raise sources[1].error("users are named by their position in one file: read one file at a time.")
+        raise sources[1].error("users are numbered by row within a file: read one file at a time.")
     source = sources[0]
     is_workbook = source.head.startswith(OLE)
     rows: Any = _Workbook(source) if is_workbook else _table(source, options)

@@ -57,7 +57,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read one file of orders or scores."""
     options.refuse_roles("sushi files")
     if len(sources) > 1:
-        raise sources[1].error("respondents are named by their line number: read one file at a time.")
+        raise sources[1].error("respondents are numbered by line within a file: read one file at a time.")
     return _scores(sources[0], options) if sources[0].ending == ".score" else _orders(sources[0], options)
 
 

@@ -202,7 +202,7 @@ def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
     _refuse_spaces({"topic": topics, "document": table["item"]})
     if (data.label != np.floor(data.label)).any():
         raise InputError(
-            "Labels in qrels must be whole numbers, and one is not: write a table instead (csv, jsonl, parquet)."
+            "Labels in qrels must be whole numbers, but some are not: write a table instead (csv, jsonl, parquet)."
         )
     rows = zip(topics, table["item"], data.label.astype(np.int64).tolist(), strict=True)
     return [f"{topic} 0 {document} {label}\n" for topic, document, label in rows], notes
@@ -220,7 +220,7 @@ def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str
     """Return the lines of one run per agent; if there are no scores, the negative rank is written."""
     if has_open(prefs):
         raise InputError(
-            "Open ballots cannot be written as a run: use " + arg("format", "csv", of="write") + " instead."
+            "Open (top-k) ballots cannot be written as a run: use " + arg("format", "csv", of="write") + " instead."
         )
     ballot, notes = segment_index(prefs.indptr), left_behind(prefs, "run")
     if not has_one_ballot_each(prefs):
@@ -229,7 +229,7 @@ def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str
         )
     if (prefs.weight != 1).any():
         raise InputError(
-            "A run cannot hold weights, but these ballots have some: write a table instead (csv, jsonl, parquet)."
+            "A run cannot store weights, but these ballots have weights: write a table instead (csv, jsonl, parquet)."
         )
     rank: AnyArray = competition_ranks(prefs)
     score: AnyArray | None = prefs.value

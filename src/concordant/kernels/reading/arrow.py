@@ -72,7 +72,7 @@ def read_stream(capsule: object) -> list[StreamColumn]:
     address = get_pointer(capsule, b"arrow_array_stream")
     stream = _Stream.from_address(address)
     if not stream.release:
-        raise ValueError("The Arrow stream has been read already")
+        raise ValueError("The Arrow stream has already been read")
 
     def ask(function: Callable[[int, int], int], target: ctypes.Structure) -> None:
         if function(address, ctypes.addressof(target)):

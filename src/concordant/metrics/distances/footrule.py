@@ -49,4 +49,8 @@ class Footrule(DistanceMetric):
     """Sum of the absolute differences between the items' positions (Spearman's footrule)."""
 
     function = staticmethod(footrule)
-    missing: str = param("ignore", "items missing from one ranking: not compared, or last", choices=("ignore", "last"))
+    missing: str = param(
+        "ignore",
+        "items missing from one ranking: ignore (not compared), or last (tied in last place)",
+        choices=("ignore", "last"),
+    )

@@ -16,7 +16,10 @@ from concordant.params import param
 from concordant.types import Floats, Int64s
 
 _MISSING = {"ignore": Missing.IGNORE, "last": Missing.LAST, "last-free": Missing.LAST_FREE}
-_MISSING_DOC = "items missing from one ranking: not compared, last, or last without cost among themselves"
+_MISSING_DOC = (
+    "items missing from one ranking: ignore (not compared), last (tied in last place), or last-free (last, pairs of "
+    "missing items not counted)"
+)
 
 
 def kemeny(

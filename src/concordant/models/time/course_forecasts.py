@@ -57,7 +57,7 @@ def rolling(
         was_past = past
         if drift is None or prior is None:
             if not len(past_nodes):
-                raise ParameterError("There are no comparisons before " + arg("since") + ", so give drift and prior.")
+                raise ParameterError("There are no comparisons before " + arg("since") + ": give drift and prior.")
             walk = fitted(past_nodes, drift, prior, score[past])
             drift, prior = walk.drift, walk.prior
         else:

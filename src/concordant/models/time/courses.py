@@ -452,7 +452,7 @@ class CourseModel(ComparisonModel):
         """Return a date or number in the model's unit of time; reject other values."""
         time, is_dated = as_times([moment])
         if np.isnan(time[0]):
-            raise InputError(arg("time", moment) + " is not a time: give a date written year first, or a number.")
+            raise InputError(arg("time", moment) + " is not a valid time: give a date such as 2024-05-31, or a number.")
         self._check(is_dated)
         return float(time[0]) / self.unit
 
@@ -460,7 +460,7 @@ class CourseModel(ComparisonModel):
         """Reject dates if the model was fitted to numbers, and numbers if it was fitted to dates."""
         if is_dated != self.is_dated:
             was, got = ("dates", "numbers") if self.is_dated else ("numbers", "dates")
-            raise InputError(f"This model was fitted to {was} as times: use {was}, not {got}.")
+            raise InputError(f"The times of this model are {was}: give {was}, not {got}.")
 
 
 def expected_chance(lead: Floats, variance: Floats) -> Floats:

@@ -92,13 +92,8 @@ class Comparison:
 
     @singledispatchmethod
     def compare(self, kind: Any, value: object) -> None:
-<<<<<<< HEAD
         """Raise ValueError unless the value has the declared kind."""
-        raise TypeError(f"There is no rule for {kind!r}.")
-=======
-        """Raise ValueError unless the value has that kind."""
         raise TypeError(f"No check is defined for {kind!r}.")
->>>>>>> w-msgs
 
     @compare.register
     def _(self, kind: state.Numbers, value: object) -> None:

@@ -1,4 +1,4 @@
-"""``python -m concordant``: the command line, also where its script is not on the path."""
+"""``python -m concordant``: the command line, for environments where its script is not on the PATH."""
 
 from concordant.support.processes import leave_working_folder
 

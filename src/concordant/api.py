@@ -1,4 +1,4 @@
-"""The function rank and the choice of a default method."""
+"""The ``rank`` function and the choice of the default method."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Default:
 
 
 class Summed(NamedTuple):
-    """Stand-in for preferences of one instance of which only the form, or the form and summary counts, are known."""
+    """Placeholder for preferences of one instance if only the form, or the form and summary counts, are known."""
 
     form: str
     sums: Any = None
@@ -97,8 +97,8 @@ def rank(
     Parameters
     ----------
     prefs : Preferences, DataFrame, str, path or list of paths
-        What to rank. A DataFrame (pandas, polars, pyarrow, …) is read like ``Preferences.from_frame`` does. Names of
-        files, folders and patterns (``"votes/*.parquet"``) are read like ``cc.read`` does.
+        What to rank. A DataFrame (pandas, polars, pyarrow, …) is read as by ``Preferences.from_frame``. Names of
+        files, folders and patterns (``"votes/*.parquet"``) are read as by ``cc.read``.
     method : str or Method, optional
         Name of a method (``"borda"``; ``concordant methods`` lists all) or a method object (``cc.Borda()``). By
         default, a method that suits the form of the data is chosen.

@@ -39,7 +39,7 @@ class Reference(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """The wording for an interface that has no control for it."""
+        """The wording for an interface that has no control for this parameter."""
         shown = "" if self.value == "True" else self.value
         return f"{self.name.replace('_', ' ')} {shown}".strip()
 
@@ -75,7 +75,7 @@ class Sentence(str):
         return sentence
 
     def rendered(self, words: Words) -> str:
-        """Return the text with the parameters in the wording of an interface, or in that of Python if unknown to it."""
+        """Return the text with parameters as an interface names them, or as in Python if the interface lacks them."""
         return "".join(part if isinstance(part, str) else part.rendered(words) for part in self.parts)
 
     @property
@@ -128,7 +128,7 @@ def clause(before: str, said: Sentence, after: str = "") -> Sentence:
 
 
 def action(name: str, text: str) -> Sentence:
-    """Name an action: ``text`` in Python; the command line and the web app have other wording for its name."""
+    """Name an action: ``text`` in Python; the command line and the web app use their own wording for this name."""
     return Sentence(Reference(name, text, text, ACTION))
 
 
@@ -147,7 +147,7 @@ def in_words(message: object, words: Words) -> str:
 class ConcordantError(Exception):
     """Base class of all errors of concordant, with a message for the user.
 
-    ``path``, ``line``, ``column`` (of a table) and ``item`` give the location, as far as known; the message begins with
+    ``path``, ``line``, ``column`` (of a table) and ``item`` give the location, if available; the message begins with
     the first two. ``parameter`` is the first parameter that the message names, or the invalid one.
     """
 
@@ -211,7 +211,7 @@ class ParameterError(ConcordantError, ValueError):
 
 
 class NeedError(ConcordantError, ValueError):
-    """A method needs data that these preferences do not have (agents, values, order, labels)."""
+    """A method requires data that these preferences do not contain (agents, values, order, labels)."""
 
 
 class UnknownNameError(ConcordantError, LookupError):
@@ -223,7 +223,7 @@ class UnknownColumnError(UnknownNameError, InputError):
 
 
 class OneQueryWarning(UserWarning):
-    """A ranker was given so many rows of one query that the query column is probably missing."""
+    """A ranker received so many rows for one query that the query column is probably missing."""
 
 
 def suggest(name: str, known: list[str]) -> str:

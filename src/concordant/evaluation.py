@@ -57,7 +57,7 @@ class Evaluation:
 
     @property
     def means(self) -> dict[str, float]:
-        """Mean of every metric over the instances, except those that the metric skips."""
+        """Mean of every metric over the instances; instances that the metric skips are left out."""
         return {name: measures.mean(values) for name, values in self.per_instance.items()}
 
     @property
@@ -215,7 +215,7 @@ def evaluate(
 
 
 def on_shared_instances(results: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """Restrict the evaluations of several systems to the instances that all of them have, in the same order."""
+    """Restrict the evaluations of several systems to their common instances, in the same order."""
     labels_of_system = [set(result.instances.labels) for result in results.values() if result.instances is not None]
     if not labels_of_system:
         return dict(results)

@@ -102,8 +102,8 @@ class Labels(Frozen):
         ptr : ndarray of int64
             Row ranges of the other data's instances; empty for an instance without labels.
         item : ndarray of int32
-            Item codes. Items that the other data lack get codes from ``len(items)`` up, because they still count as
-            relevant items.
+            Item codes. Items that are not in the other data get codes from ``len(items)`` up, because they still
+            count as relevant items.
         label : ndarray of float64
             Labels of the rows.
         own_instance : ndarray of int64

@@ -1,4 +1,4 @@
-"""The laws every method must satisfy, for the tests of this package and of plugins.
+"""The laws that every method must satisfy, for the tests of this package and of plug-ins.
 
 >>> from concordant import laws
 >>> laws.check("borda")
@@ -277,7 +277,7 @@ def random_labelled(rng: np.random.Generator, n_instances: int = 12) -> tuple[Pr
 
 
 def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozenset()) -> Preferences:
-    """Return small random preferences with ties, gaps, weights, open ballots and whatever ``needs`` asks for."""
+    """Return small random preferences with ties, gaps, weights, open ballots and the data that ``needs`` requires."""
     n_items, n_ballots = int(rng.integers(1, 7)), int(rng.integers(1, 9))
     n_instances = int(rng.integers(1, 4)) if "instances" in needs or rng.random() < 0.5 else 0
     is_strict, is_complete = rng.random(2) < 0.4

@@ -54,10 +54,10 @@ class Outcome:
     """The result of a method: a score per slot, and optional further results.
 
     ``details`` holds further arrays with one value per slot (``stderr``, ``rank_low``, ``rank_high``, ``p_best``). If
-    these and the intervals are slow to compute, ``uncertainty`` computes them on first access instead. ``model`` is the
-    fitted model, for questions that a table cannot answer (the probability that a beats b). ``history`` computes how
-    the scores changed over time. ``beside`` holds further columns, by slot, for every table of the ranking.
-    ``coefficients`` computes the effects of covariates of the comparisons.
+    these and the intervals are slow to compute, ``uncertainty`` computes them on first access instead. ``model`` is
+    the fitted model, for results that are not in the table (such as the probability that a beats b). ``history``
+    computes how the scores changed over time. ``beside`` holds further columns, by slot, for every table of the
+    ranking. ``coefficients`` computes the effects of covariates of the comparisons.
     """
 
     score: Floats
@@ -78,7 +78,10 @@ _NOTHING_MORE = Outcome(np.empty(0))  # of a method that only scores
 
 
 def _joined(parts: Sequence[Outcome]) -> Outcome:
-    """Join the outcomes of consecutive instances; fit statistics over all instances are lost, and a notice says so."""
+    """Join the outcomes of consecutive instances.
+
+    Fit statistics over all instances are lost, and a notice states this.
+    """
     warnings = list(joined_notices([part.warnings for part in parts]))
     if any(part.fit for part in parts):
         text = (
@@ -104,7 +107,7 @@ def joined_notices(parts: Sequence[Sequence[Notice]]) -> tuple[Notice, ...]:
 
 
 def said_by(method: Method, notices: Sequence[Notice]) -> tuple[Notice, ...]:
-    """Return the notices of a method, with the parameters they name marked as those of the method."""
+    """Return the notices of a method; the parameters that they name are marked as parameters of the method."""
     params = values_of(method)
     return tuple(
         replace(one, text=one.text.of_method(method.name, params)) if isinstance(one.text, Sentence) else one
@@ -409,7 +412,7 @@ class Method(Settings):
         Raises
         ------
         NeedError
-            If they lack, for example, agents or ratings, or have teams that the method does not support.
+            If, for example, agents or ratings are missing, or there are teams that the method does not support.
         InputError
             If there are no items.
         """

@@ -71,7 +71,7 @@ class Param:
 
     @property
     def has_range(self) -> bool:
-        """Whether the declaration limits the values of a number."""
+        """Whether the declaration restricts the range of a number."""
         return self.low is not None or self.high is not None
 
     def range_text(self) -> str:
@@ -164,7 +164,7 @@ def document(cls: type) -> None:
 
 
 def with_parameters(text: str, declared: Sequence[Param]) -> str:
-    """Return a docstring with a numpydoc section of these parameters, after parameters that it describes itself."""
+    """Return a docstring with a numpydoc section for these parameters, after those that it already describes."""
     text = inspect.cleandoc(text)
     if not declared:
         return text
@@ -217,7 +217,7 @@ def values_of(instance: object) -> dict[str, Any]:
 
 
 def _sentence(text: str) -> str:
-    """Return a description with a capital letter, unless it begins with a formula or a name, and a full stop."""
+    """Return a description with a full stop and an initial capital, unless it begins with a formula or a name."""
     start = text[:1].upper() if text.split(" ")[0].rstrip(",:;.").isalpha() else text[:1]
     return start + text[1:] + ("" if text.endswith((".", "?")) else ".")
 

@@ -207,7 +207,7 @@ class Preferences(Frozen):
 
     @classmethod
     def of_parts(cls, parts: build.Parts) -> Preferences:
-        """Create preferences from the parts that ``ballots.build`` makes of columns.
+        """Create preferences from the parts that ``ballots.build`` creates from columns.
 
         Pairs may omit ``indptr``, because every ballot has two entries. Plain pairs need no validation, unless an item
         is compared with itself.
@@ -241,7 +241,7 @@ class Preferences(Frozen):
 
     @cached_property
     def weight(self) -> Floats:
-        """Number of times that each ballot counts; computed on first use for plain pairs, which count once."""
+        """Number of times that each ballot counts; computed on first use for plain pairs, where it is 1."""
         weight = np.ones(self.n_ballots)
         freeze(weight)
         return weight
@@ -595,9 +595,9 @@ class Preferences(Frozen):
         frame : DataFrame
             Any eager or lazy DataFrame that Narwhals supports.
         **options : object
-            Options of reading. The name of a role gives its column: ``rating="stars"`` says that the column ``stars``
-            holds the ratings. ``layout`` selects one of several possible readings. The reference page "Options of
-            reading" lists all options.
+            Options of reading. The name of a role gives its column: ``rating="stars"`` means that the column
+            ``stars`` contains the ratings. ``layout`` selects one of several possible readings. The reference page
+            "Options of reading" lists all options.
 
         Returns
         -------
@@ -682,7 +682,7 @@ class Preferences(Frozen):
         Returns
         -------
         Preferences
-            Preferences over the remaining items; ``notes`` says how many were left out.
+            Preferences over the remaining items; ``notes`` states how many were left out.
         """
         from concordant.ballots.merging import often_named
 
@@ -695,7 +695,7 @@ class Preferences(Frozen):
         return self.subset(np.ones(self.n_ballots, bool), is_kept, notes=(*self.notes, note))
 
     def take(self, ballots: AnyArray | slice | Sequence[int]) -> Preferences:
-        """Take some ballots, in the given order; the candidates remain.
+        """Select some ballots, in the given order; the candidates are kept.
 
         Parameters
         ----------
@@ -749,7 +749,7 @@ class Preferences(Frozen):
         Parameters
         ----------
         **changes : object
-            Arguments of the constructor. The candidates remain unless ``slot_ptr`` and ``slot_item`` are among them.
+            Arguments of the constructor. The candidates are kept unless ``slot_ptr`` and ``slot_item`` are given.
 
         Returns
         -------
@@ -781,7 +781,7 @@ class Preferences(Frozen):
         return self.with_notes((*self.notes, *notes))
 
     def with_notes(self, notes: Sequence[str]) -> Preferences:
-        """Return a copy with these notes instead of the present ones.
+        """Return a copy with these notes in place of the existing ones.
 
         Parameters
         ----------
@@ -833,7 +833,7 @@ class Preferences(Frozen):
         return self.subset(representative, np.ones(self.n_slots, bool), **changes)
 
     def describe(self) -> Any:
-        """Describe the preferences: sizes, form, findings in plain words, and suitable methods.
+        """Describe the preferences: sizes, form, findings, and suitable methods.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Ranking: the result of every method, with order, ties, scores, intervals, warnings and provenance."""
+"""Ranking: the result of every method, with order, ties, scores, confidence intervals, warnings and provenance."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ class Ranking(FrozenParts):
         )
 
     def _certainties_of(self, instances: slice, _: Ranking) -> Sequence[Certainty]:
-        """Return the certainties of the full ranking for these instances."""
+        """Return the certainties for these instances, computed from the full ranking."""
         return self.certainties[instances]
 
     def _some(self, slots: Int64s | slice, slot_ptr: Int64s) -> Ranking:
@@ -412,7 +412,7 @@ class Ranking(FrozenParts):
         return part if self.instances is None else replace(part, instances=Vocabulary(self.instances.take(left)))
 
     def _explain_whole(self, part: Ranking) -> Explanation:
-        """Explain an instance with all its candidates, although this ranking holds only the best of them."""
+        """Explain an instance with all its candidates, although this ranking contains only the best of them."""
         return (self if self.instances is None or part.instances is None else self[part.instances[0]]).explain()
 
     @property
@@ -467,7 +467,7 @@ class Ranking(FrozenParts):
         Returns
         -------
         dict
-            The same keys for every method; absent parts are None. Additional columns are part of every item.
+            The same keys for every method, with None for missing parts. Additional columns are keys of every item.
         """
         return dict_of(self)
 
@@ -595,10 +595,7 @@ class Ranking(FrozenParts):
     # ---- display ----
     @property
     def verdict(self) -> str | None:
-        """Optimality of the ranking in words, over all instances.
-
-        None unless ``fit`` holds ``proven`` and ``gap``.
-        """
+        """Statement on optimality over all instances; None unless ``fit`` has ``proven`` and ``gap``."""
         if self.fit is None or "proven" not in self.fit or "gap" not in self.fit:
             return None
         if self.fit["proven"]:
@@ -637,7 +634,7 @@ class Ranking(FrozenParts):
         Returns
         -------
         dict of str to list of str
-            Rank, item, score and, if known, interval.
+            Rank, item, score and, if available, confidence interval.
         """
         return table_columns(self, n)
 

@@ -1,4 +1,4 @@
-"""Registry of everything that is found by name: methods, learners, losses, metrics and so on.
+"""Registry of everything that can be looked up by name: methods, learners, losses, metrics and so on.
 
 A built-in entry exists if its file exists: names are the files in the folder of a kind, which are listed without
 importing anything. The file defines a class or function with the name of the file (for formats, a tuple of formats).
@@ -135,7 +135,7 @@ class Listed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Kind(Generic[Entry]):
-    """A kind of entries that are found by name, with the location and content of their files.
+    """A kind of entry that is looked up by name, with the location and content of its files.
 
     ``home`` is the folder of the files below ``concordant``. ``plural`` is the name of the command that lists the
     entries and, unless ``group`` is set, of the entry point group of plug-ins.
@@ -171,7 +171,7 @@ class Kind(Generic[Entry]):
 
     @cache  # noqa: B019
     def _listed_in_files(self) -> Mapping[str, str]:
-        """Map the names that files list to the files; imports all of them."""
+        """Map the names of the entries that files list to the files; all files are imported."""
         files = sorted(self._files().items(), key=lambda file: file[0] != self.first)
         return {entry.name: module for _, module in files for entry in self._all_of(module)}
 
@@ -221,7 +221,7 @@ class Kind(Generic[Entry]):
         return entry  # type: ignore[no-any-return]
 
     def name_of(self, entry: type) -> str | None:
-        """Return the name of a built-in class, None for any other."""
+        """Return the name of a built-in class, None for other classes."""
         name = entry.__module__.rpartition(".")[2].replace("_", "-")
         return name if self.modules().get(name) == entry.__module__ and self.load(name) is entry else None
 
@@ -269,7 +269,7 @@ class Kind(Generic[Entry]):
         return loaded
 
     def _refusal(self, point: EntryPoint, what: str) -> UnknownNameError:
-        """Create the error for an entry point that cannot be used."""
+        """Create the error for an invalid entry point."""
         subject, package = f"The {self.word} {point.name!r} of the package", _package(point)
         return UnknownNameError(f"{subject} {package!r} {what}: update or uninstall {package!r}.")
 
@@ -321,7 +321,7 @@ class Kind(Generic[Entry]):
 
     @cache  # noqa: B019
     def _aliases(self, *, of_plugins: bool) -> Mapping[str, Resolved]:
-        """Map every alias to its entry and parameters; imports all entries that may have aliases."""
+        """Map every alias to its entry and parameters; all entries that may have aliases are imported."""
         resolved: dict[str, Resolved] = {}
         for name in (self.plugins() if of_plugins else self.modules()) if self.has_aliases else ():
             entry: Any = self.listed(name).entry  # a package that cannot be loaded has no aliases
@@ -331,7 +331,7 @@ class Kind(Generic[Entry]):
         return resolved
 
     def spelled(self, name: str, params: Mapping[str, object]) -> str:
-        """Return a name that distinguishes entries with different settings: ``combmnz``, ``rrf-k-30``."""
+        """Return a name that distinguishes an entry with these settings from others: ``combmnz``, ``rrf-k-30``."""
         if name not in self.names():
             return name
         from concordant.params import params_of
@@ -464,7 +464,7 @@ class Kind(Generic[Entry]):
         return attribute, lambda: sorted([*names, *others, *self.attributes()])
 
     def attributes(self) -> list[str]:
-        """List the names of all built-in classes or functions; imports them all."""
+        """List the names of all built-in classes or functions; all of them are imported."""
         return [getattr(self.load(name), "__name__", name) for name in self.modules()]
 
 

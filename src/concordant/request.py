@@ -1,8 +1,8 @@
-"""A request for a ranking: what to rank, how to read it, by which method, and where the work runs.
+"""A request for a ranking: the data, how to read them, the method, and where the work runs.
 
 ``cc.rank``, ``cc.compare``, ``cc.rank_groups``, ``cc.report``, the commands and the web app all create a ``Request``.
-It reads its source once, chooses a method if none is named and reports why, leaves out items on too few ballots and
-reports how many, and reduces files to counts if the method needs no more.
+It reads its source once, chooses a method and reports why if none is named, leaves out items on too few ballots and
+reports how many, and reduces files to counts if the method needs only counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Base class of methods and recommenders: frozen hyper-parameters and learnt parameters.
 
-The file of a class gives it its name on the command line. ``fit`` leaves the object unchanged and returns a fitted
+The name of a class on the command line is that of its file. ``fit`` leaves the object unchanged and returns a fitted
 copy, which holds the learnt parameters under the names that the class declares in ``learns``.
 """
 

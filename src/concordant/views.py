@@ -143,7 +143,8 @@ def slots_of(prefs: Preferences, ranking: Ranking) -> Int64s | None:
     Returns
     -------
     ndarray of int64 or None
-        The slot of these preferences for every slot of the ranking, or None if one of them is missing here.
+        The slot of these preferences for every slot of the ranking, or None if one of them is missing in these
+        preferences.
     """
     n_ranked = len(ranking.score)
     if np.array_equal(ranking.slot_ptr, prefs.slot_ptr) and np.array_equal(ranking.slot_item, prefs.slot_item):
@@ -277,7 +278,7 @@ def resolve_missing(prefs: Preferences, missing: str) -> str:
     """Resolve ``missing="auto"`` by the form of the preferences.
 
     Rankings and approvals place unmentioned candidates last. In other forms they are ignored: pairs, choices and
-    ratings say nothing about items that were not shown.
+    ratings contain no information about items that were not shown.
 
     Parameters
     ----------

@@ -424,7 +424,7 @@ def test_covariates_must_cover_every_item():
     prefs = from_table(JOURNALS, CITATIONS)
     with pytest.raises(cc.InputError, match="has no covariates"):
         cc.BradleyTerry().with_covariates({"JASA": [1.0]}).rank(prefs)
-    with pytest.raises(cc.InputError, match="same numbers"):
+    with pytest.raises(cc.InputError, match="same covariates"):
         cc.BradleyTerry().with_covariates({"JASA": [1.0], "Biometrika": [1.0, 2.0]})
 
 

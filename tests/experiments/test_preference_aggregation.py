@@ -243,7 +243,7 @@ def test_stars_mark_what_beats_the_best_baseline(letor):
     assert rows[0]["baseline"] == {}
     page = metasearch.to_markdown(result)
     assert "| theta-mpm |" in page
-    assert page.count("| *published* |") == 2
+    assert page.count("| *published, ") == 2
     assert page.count("| *difference* |") == 2
 
 

@@ -1,4 +1,4 @@
-"""Helpers of several families: ties up to rounding errors, and points by tier."""
+"""Helpers shared by several families: ties up to rounding errors, and points by tier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from concordant.types import Floats, Int64s
 
 
 def snap_scores(prefs: Preferences, score: Floats, tolerance: float = TIE_TOLERANCE, min_scale: float = 0.0) -> Floats:
-    """Equalise scores that differ by at most ``tolerance`` times the largest of the instance (or ``min_scale``)."""
+    """Tie scores that differ by at most ``tolerance`` times the largest score of the instance (or ``min_scale``)."""
     instance = views.instance_of_slot(prefs)
     largest = max_by(instance, np.abs(score), prefs.n_instances, min_scale)
     return snap(score, instance, tolerance / TIE_TOLERANCE * largest)

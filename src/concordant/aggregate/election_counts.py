@@ -146,7 +146,10 @@ class CountModel:
 
     @property
     def elected(self) -> tuple[str, ...]:
-        """The elected candidates in order, if there is a single election; otherwise use ``count(instance)``."""
+        """The elected candidates, in order of election, if there is a single election.
+
+        Otherwise use ``count(instance)``.
+        """
         return self.count().elected
 
     @property
@@ -156,12 +159,12 @@ class CountModel:
 
 
 def labelled(labels: Sequence[str], values: Floats) -> dict[str, float]:
-    """Return values by candidate."""
+    """Return a dictionary of values by candidate."""
     return dict(zip(labels, values.tolist(), strict=True))
 
 
 def flows_of(labels: Sequence[str], moved: Floats, over: Floats) -> dict[tuple[str, str], float]:
-    """Return the transfers by (from, to), given a matrix (from x to) and the non-transferable votes."""
+    """Return a dictionary of the transfers by (from, to), given a matrix (from x to) and the non-transferable votes."""
     flows = {(labels[a], labels[b]): float(moved[a, b]) for a, b in np.argwhere(moved > 0).tolist()}
     return flows | {(labels[a], OVER): float(over[a]) for a in np.flatnonzero(over > 0).tolist()}
 
@@ -242,7 +245,7 @@ def count_picture(count: Count, title: str, order: Sequence[str], word: str) -> 
 def _drawn(count: Count, title: str, order: tuple[str, ...], word: str) -> str:
     """Draw the flow of votes: a column per stage, a row per candidate, and a band for each transfer.
 
-    Votes that stay with a candidate have a band as well.
+    Votes that stay with a candidate are also drawn as a band.
     """
     rows = (*order, OVER)
     columns, flows = [], []

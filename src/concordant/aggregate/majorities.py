@@ -38,7 +38,7 @@ class Majorities:
 
     @cached_property
     def row_start(self) -> Int64s:
-        """Where the row of every slot starts."""
+        """The index at which the row of every slot starts."""
         size = np.diff(self.slot_ptr)
         lengths = np.repeat(size, size)
         return np.asarray(np.cumsum(lengths) - lengths)
@@ -57,12 +57,12 @@ class Majorities:
         return snap(values, instance, self.total)
 
     def count_rows(self, flags: Bools) -> Floats:
-        """Count, for each slot, the opponents a flag is set for."""
+        """Count, for each slot, the opponents for which a flag is set."""
         return np.asarray(np.add.reduceat(flags, self.row_start, dtype=np.int64).astype(np.float64))
 
     @cached_property
     def duels(self) -> tuple[Floats, Floats]:
-        """The number of opponents each slot beats, and the number it ties with."""
+        """The number of opponents that each slot beats, and the number that it ties with."""
         if self.total is None:
             return kernels.count_majorities(self.slot_ptr, self.support)
         return self.count_rows(self.margin > 0), self.count_rows(self.margin == 0) - 1

@@ -1,4 +1,4 @@
-"""Hyper-parameters that many methods declare, with the same wording."""
+"""Hyper-parameters shared by many methods, with the same description in each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def style_control() -> bool:
 
 
 def team_strength() -> str:
-    """Declare how the scores of its members determine the strength of a team."""
+    """Declare how the strength of a team depends on the scores of its members."""
     return param("sum", "strength of a team: sum or mean of its members' scores", choices=TEAM_STRENGTHS)
 
 

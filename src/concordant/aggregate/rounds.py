@@ -95,8 +95,9 @@ def eliminate(
 ) -> Elimination:
     """Eliminate the lowest slot of every instance, round by round, until none is left.
 
-    ``standing`` returns the value of every slot among those left; values of an instance within 1e-12 of its ``scale``
-    are equal. Ties are broken by earlier rounds, most recent first, then by ``fallback``.
+    ``standing`` returns the value of every slot among those left; values of an instance that differ by less than
+    1e-12 times its ``scale`` count as equal. Ties are broken by earlier rounds, most recent first, then by
+    ``fallback``.
     """
     instance = views.instance_of_slot(prefs)
     tolerance = TIE_TOLERANCE * scale

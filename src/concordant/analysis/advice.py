@@ -196,7 +196,7 @@ def usual_rules(prefs: Preferences) -> list[str]:
 
 
 def compared_by_default(prefs: Preferences) -> list[str]:
-    """List the methods that are compared by default: the default method with the usual rules, or common methods."""
+    """List the methods that are compared by default: the default method and usual voting rules, or common methods."""
     default, usual = default_method(prefs), usual_rules(prefs)
     common = ["borda", "copeland", "schulze", "rrf"][: 4 if default == "borda" else 3]
     return list(dict.fromkeys([default, *(usual or common)]))

@@ -230,7 +230,7 @@ def compare(
         Number of folds of a cross-validation over ballots, which measures how well each method predicts held-out
         ballots; none if not given.
     seed : int, default 0
-        Seed of the random split into folds.
+        Seed for the random split into folds.
     min_ballots : float, optional
         Minimum number of ballots, by weight, that must mention an item; other items are left out.
     **reading : object
@@ -409,7 +409,7 @@ def _most_disputed(prefs: Preferences, rankings: Sequence[Ranking]) -> list[str]
 
 
 def _written(tiers: list[list[str]], n: int) -> str:
-    """Format the first ``n`` items, with ``=`` between tied items and … where a tier is cut."""
+    """Format the first ``n`` items, with ``=`` between tied items and … where a tier is truncated."""
     text, n_left = "", n
     for tier in tiers:
         text += " > " if text else ""

@@ -319,7 +319,7 @@ def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "
 
 
 def _as_judged(decided: Labels, gold: Labels, decided_label: Floats) -> tuple[Floats, float | None]:
-    """Return decided labels as values of the judgements, if these are known, and the smallest value that means yes."""
+    """Return decided labels as values of the judgements, if available, and the smallest value that means yes."""
     if not isinstance(decided, Decided):
         values = np.union1d(*(labels[np.isfinite(labels)] for labels in (decided_label, gold.label)))
         return decided_label, float(values[-1]) if len(values) <= 2 else None
@@ -429,7 +429,7 @@ def _cell(name: str, value: Any) -> str:
 def reliability(
     prefs: Preferences, gold: Labels | None = None, *, relevant: float | str | None = "auto"
 ) -> Reliability:
-    """Compare the judgements of every agent with gold labels.
+    """Estimate the reliability of every agent by comparing its judgements with gold labels.
 
     Parameters
     ----------

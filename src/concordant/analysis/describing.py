@@ -107,7 +107,7 @@ class Description:
         return self.to_text()
 
     def to_text(self, words: Words = str) -> str:
-        """Return the description as text; ``words`` says how parameters are named."""
+        """Return the description as text; ``words`` sets how parameters are named."""
         findings_shown = [
             (f"{finding.name}{'' if finding.is_fine else ' !'}", finding.text) for finding in self.findings
         ]
@@ -132,7 +132,7 @@ class Description:
 
 
 def _span(low: int, high: int, mean: float) -> str:
-    """Return the range and the mean of some whole numbers as text."""
+    """Return the range and the mean of integers as text."""
     return f"{low}" if low == high else f"{low} to {high}, {mean:.3g} on average"
 
 
@@ -244,7 +244,7 @@ def _listed(sizes: tuple[int, ...]) -> str:
 
 
 def _first_ballots(prefs: Preferences) -> tuple[tuple[str, str], ...]:
-    """Return the agents and the text (``a > b = c``) of the first ballots; long ones are cut."""
+    """Return the agents and the text (``a > b = c``) of the first ballots; long ballots are truncated."""
     ballots = []
     for ballot in range(min(prefs.n_ballots, SHOWN)):
         start, stop = int(prefs.indptr[ballot]), int(prefs.indptr[ballot + 1])
@@ -319,7 +319,7 @@ def _links_to_unmentioned(prefs: Preferences, is_short: Bools) -> tuple[Int64s, 
 def _links(prefs: Preferences) -> tuple[int, Int64s, Int64s]:
     """Return the edges of the comparison graph: (number of nodes, source, target).
 
-    A ballot takes one edge per entry instead of one per pair, through an extra node between consecutive tiers: item ->
+    A ballot adds one edge per entry instead of one per pair, through an extra node between consecutive tiers: item ->
     boundary after its tier -> items of the next tier.
     """
     groups = views.tiers(prefs)

@@ -1,4 +1,4 @@
-"""Explain why methods disagree: cycles, missing items, intensity against number of preferences, close votes.
+"""Explain why methods disagree: cycles, missing items, strength versus number of preferences, close votes.
 
 For two items that two methods order differently, the first applicable reason of this list is given:
 
@@ -212,7 +212,7 @@ def _gaps(prefs: Preferences, many: int, few: int) -> tuple[float, float]:
 
 
 def _firsts(prefs: Preferences, slot: int) -> float:
-    """Return the weight of the ballots with only this slot in first place."""
+    """Return the weight of the ballots that rank this slot alone in first place."""
     groups = views.tiers(prefs)
     is_first = np.ones(len(groups.ballot), bool)
     is_first[1:] = groups.ballot[1:] != groups.ballot[:-1]

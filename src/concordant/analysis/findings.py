@@ -142,7 +142,7 @@ def cycles(prefs: Preferences) -> Cycles | None:
 
 
 def recovery(prefs: Preferences) -> Finding | None:
-    """Return the finding on the range of the theorems on Lehmer codes; None unless ballots are complete orders."""
+    """Return the finding on whether the theorems on Lehmer codes apply; None unless ballots are complete orders."""
     if not may_count_pairs(prefs):
         return None
     by_mode, by_median = (recovery_of(prefs, statistic) for statistic in STATISTICS)
@@ -257,7 +257,10 @@ class Agreement:
 
 
 def _binomial_tail(share: Floats, n: Floats, chance: float) -> Floats:
-    """Return P(X <= share n), X binomial(n, chance) = I_(1 - chance)(n - share n, share n + 1); n need not be whole."""
+    """Return P(X <= share n), X binomial(n, chance) = I_(1 - chance)(n - share n, share n + 1).
+
+    The number n need not be an integer.
+    """
     a, b = np.maximum(n * (1 - share), 1e-9), n * share + 1
     if len(n) > FEW_TESTS or (a + b).max(initial=0.0) >= special.MAX_SUM:
         from scipy.special import betainc
@@ -293,7 +296,7 @@ def agreement(prefs: Preferences) -> Agreement | None:
 def _margins_of_others(
     prefs: Preferences, matrices: views.WinMatrices, ballots: Int64s
 ) -> tuple[Int64s, Floats, Floats]:
-    """Return the agent and weight of every strict pair of some ballots, and the margin of all other agents for it.
+    """Return the agent and weight of every strict pair of some ballots, and its margin among all other agents.
 
     A pair's margin is wins minus losses over all ballots except the agent's own.
     """
@@ -315,7 +318,7 @@ def _margins_of_others(
 
 
 def outlying(prefs: Preferences, measured: Agreement | None) -> Finding | None:
-    """Return the finding on outlier agents; None if agents are unknown."""
+    """Return the finding on outlier agents; None if the agents are not known."""
     if prefs.n_agents is None or prefs.n_agents < 2 or prefs.agents is None:
         return None
     if measured is None:

@@ -446,7 +446,7 @@ def _texts(parts: Any) -> list[str | None]:
 
 
 def ballot_columns(n: int, weight: object = None, agent: object = None, instance: object = None) -> Parts:
-    """Return the columns that belong to whole ballots, validated and encoded."""
+    """Return the columns that apply to whole ballots, validated and encoded."""
     parts: Parts = {}
     if weight is not None:
         parts["weight"] = as_numbers(weight, n, "weight")

@@ -54,7 +54,7 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
 
 
 def _grouped(rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Number equal rows from 0 up: (group of every row, first row of every group)."""
+    """Number the groups of equal rows from 0: (group of every row, first row of every group)."""
     if rows.shape[1] > MAX_COLUMNS:
         _, first, group = np.unique(rows_as_scalars(rows), return_index=True, return_inverse=True)
         return group.reshape(-1), first
@@ -156,7 +156,7 @@ def rows_as_scalars(key: AnyArray) -> AnyArray:
 
 
 def _translate(source: Vocabulary | None, target: Vocabulary | None) -> AnyArray | None:
-    """Return the target's code of each source code; None unless both have the same labels."""
+    """Return the target's code for each source code; None unless both have the same labels."""
     if source is None or target is None or len(source) != len(target):
         return None
     if source is target:

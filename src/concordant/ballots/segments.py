@@ -8,7 +8,7 @@ from concordant.types import AnyArray, Bools, Floats, Int64s
 
 
 def pointer(sizes: AnyArray) -> Int64s:
-    """Return the start of each segment of these sizes, and the end of the last one."""
+    """Return the start of each segment, given the segment sizes, and the end of the last one."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 

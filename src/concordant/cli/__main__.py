@@ -163,7 +163,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 
 def _stopped() -> int:
-    """Return the exit code after Ctrl-C, or exit at once if a call of another library is still running."""
+    """Return the exit code after Ctrl-C, or exit at once if a call to another library is still running."""
     from concordant.support.interrupts import has_abandoned
 
     if has_abandoned():

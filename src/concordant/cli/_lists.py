@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ListCommand(Command):
-    """The command of one kind; subclasses show more about some kinds (``_facts``, ``_before``, …)."""
+    """The command that lists one registry kind; subclasses show more about some kinds (``_facts``, ``_before``, …)."""
 
     plural: str
     text: str

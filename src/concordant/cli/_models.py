@@ -16,7 +16,7 @@ KNOWN_AS = {"method": "an aggregation method", "recommender": "a recommender", "
 
 
 def load_model(path: str, kind: str) -> Any:
-    """Load a saved model of one kind ("method", "recommender" or "ranker"), checked as ``cc.load`` checks it.
+    """Load a saved model of one kind ("method", "recommender" or "ranker"), with the checks of ``cc.load``.
 
     The message about a model of another kind names the command that uses it.
     """

@@ -184,7 +184,7 @@ def is_watched() -> bool:
 
 @contextmanager
 def _counting(request: Any) -> Iterator[Any]:
-    """Show on a terminal how many files and rows are counted, and how fast."""
+    """Show on a terminal how many files and rows have been counted, and how fast."""
     if not (is_watched() and request.asks_for_counts):
         yield None
         return

@@ -135,14 +135,14 @@ def _unjudged(prefs: Preferences, *parts: Preferences | None) -> list[str]:
 
 
 def _share(method: Any, share: float | None) -> float:
-    """Return the share of topics for validation: the given one, or by default some if the method can use them."""
+    """Return the share of topics for validation: as given; by default ``SHARE`` if the method uses it, else 0."""
     if share is not None:
         return share
     return SHARE if getattr(method, "takes_validation", False) else 0.0
 
 
 def _parts(prefs: Preferences, labels: Labels, share: float, seed: int) -> tuple[Preferences, Preferences | None]:
-    """Split the judged topics at random: (training, validation); None for the latter without a share."""
+    """Split the judged topics at random into (training, validation); the latter is None if the share is 0."""
     import numpy as np
 
     from concordant.errors import InputError

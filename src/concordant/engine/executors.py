@@ -28,7 +28,7 @@ RETRIES = 3
 
 
 class WorkerError(ConcordantError):
-    """Workers were lost, together with their work."""
+    """Workers and the results they held were lost."""
 
 
 class Executor(ABC):
@@ -189,7 +189,7 @@ class Processes(Executor):
         return [pid for pool in self._pools if pool is not None for pid in (pool._processes or {})]
 
     def reduce(self, merge: Callable[[list[T]], T], futures: Sequence[Held]) -> T:
-        """Merge the results of each process inside it, then merge the partial results here: each is sent once."""
+        """Merge the results of each worker in that worker, then the partial results here: each is sent once."""
         by_worker: dict[int, list[Held]] = {}
         for future in futures:
             by_worker.setdefault(future.worker, []).append(future)
@@ -323,7 +323,7 @@ class Cluster(Executor):
     """Runs work on a Dask cluster; other workers repeat the work of a lost worker."""
 
     def __init__(self, client: Any, owns: bool = False) -> None:
-        """Use a Dask client; ``owns`` is whether ``close`` closes it."""
+        """Use a Dask client; ``close`` closes it if ``owns`` is true."""
         self.client, self._owns = client, owns
         self.workers = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
         self.place = f"a Dask cluster of {self.workers} worker{'s' * (self.workers != 1)} at {client.scheduler.address}"
@@ -388,7 +388,7 @@ def cluster_at(address: str) -> Cluster:
 
 @contextmanager
 def running_on(workers: object = None, cluster: object = None) -> Iterator[Executor]:
-    """Open an executor with this number of processes, or on a cluster (an address or a Dask Client), and close it.
+    """Open an executor with this number of processes, or on a cluster (address or Dask Client); close it at the end.
 
     ``workers`` may be an executor that is already open: it is used, and stays open.
     """

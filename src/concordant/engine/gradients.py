@@ -130,7 +130,7 @@ def _part_of(ranker: Any, load: Callable[..., Any], part: Any) -> _Part:
 
 
 def _refusal(problem: InputError) -> str:
-    """Return why nothing can be learnt from a part; raise any other problem."""
+    """Return the reason why nothing can be learnt from a part; raise any other error."""
     if "nothing to learn" not in str(problem) and "No order of" not in str(problem):
         raise problem
     return str(problem)
@@ -156,7 +156,7 @@ def _objective_of(ranker: Any, part: _Part, scaling: Any) -> _Kept:
 
 
 def _total(kept: _Kept) -> tuple[float, str]:
-    """Return the weight that the loss of a part is divided by (0 if there is none), and why there is none."""
+    """Return the weight by which the loss of a part is divided, or 0 and the reason if the part has no loss."""
     return (0.0 if kept.objective is None else kept.objective.total), kept.refusal
 
 

@@ -1,9 +1,9 @@
-"""Rank many instances in chunks; a worker ranks each chunk in one call of the batched solvers.
+"""Rank many instances in chunks; a worker ranks each chunk in one call to the batched solvers.
 
 The scores and confidence intervals of an instance come from its chunk. Parameters that all instances share are chosen
 jointly: the prior of a score model, whose log marginal likelihood is a sum over chunks, and the adherences of a
-multinomial model, whose gradient is a sum over chunks. The result is therefore that of one process, up to rounding in
-these sums.
+multinomial model, whose gradient is a sum over chunks. The result is therefore the same as with one process, up to
+rounding in these sums.
 """
 
 from __future__ import annotations

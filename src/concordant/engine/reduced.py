@@ -1,4 +1,4 @@
-"""Rank by methods that need only sums, from a tally instead of all ballots.
+"""Rank by methods that need only sums, using a tally instead of all ballots.
 
 - mean-rating needs the number of times each item got each level: a histogram
 - borda needs the numbers of items ranked above, below and level with each item, over all ballots

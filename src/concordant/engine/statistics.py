@@ -175,7 +175,7 @@ def _count_items(prefs: Preferences) -> Tally:
 
 
 def levels_of(prefs: Preferences) -> Floats:
-    """Return the level of each entry, larger is better: its rating, its negative rank, or its negative position."""
+    """Return the level of each entry (larger is better): its rating, its negative rank, or its negative position."""
     if prefs.value is None:
         return -views.positions(prefs)
     return prefs.value if prefs.scale == "rating" else -prefs.value
@@ -237,7 +237,10 @@ def _count_positions(prefs: Preferences) -> Tally:
 
 
 def _count_net_wins(prefs: Preferences) -> Tally:
-    """Sum, by item, its level differences to the other items of its ballots, and whether it won and lost a pair."""
+    """Sum, by item, its level differences from the other items of its ballots.
+
+    Record whether it won and lost a pair.
+    """
     keys, labels = _slots(prefs)
     better, worse, _ = _beside(prefs)
     level, weight, ballot = levels_of(prefs), views.weight_of_entry(prefs), views.ballot_of_entry(prefs)

@@ -1,4 +1,4 @@
-"""Sums by keys that merge exactly: the result is identical bit by bit, however the data were split into parts.
+"""Sums by keys that merge exactly: the result is bit-for-bit identical however the data are split into parts.
 
 A tally is a small table. Its keys are columns of codes: labels (items, agents, instances, levels), each with a
 dictionary, or plain whole numbers. Its sums are stored as integers, because a sum of floats depends on the order of its
@@ -173,7 +173,8 @@ class Tally:
 class GrowingTally:
     """A tally that grows by pieces without common keys, so that nothing needs to be sorted.
 
-    Memory for ``capacity`` rows is reserved at the start; unused rows cost nothing, and no column is ever copied.
+    Address space for ``capacity`` rows is reserved at the start; unused rows take no memory, and no column is ever
+    copied.
     """
 
     def __init__(self, capacity: int) -> None:

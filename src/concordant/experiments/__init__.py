@@ -1,4 +1,4 @@
-"""Published experiments: how to run them, the published and the obtained figures, and the claims.
+"""Published experiments: code to run them, the published and the obtained figures, and the claims.
 
 Each file is one experiment. ``run`` returns the result as plain data; ``tables`` lays it out, with published figures
 and differences below the obtained ones, and ends with the claims of the paper (``claims``, with verdicts computed from

@@ -1,4 +1,4 @@
-"""The recommenders of the collaborative experiment, each with the settings to try on validation ratings.
+"""The recommenders of the collaborative-filtering experiment, each with the settings to try on validation ratings.
 
 Third-party libraries (cornac, scikit-surprise, lenskit) are included if they are installed, with the same training,
 validation and test ratings.
@@ -108,7 +108,10 @@ def _cornac(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predic
 
 
 def _of_factors(mean: float, sides: Sequence[tuple[Any, Any]], codes: Sequence[Mapping[int, int]]) -> Predict:
-    """Return the function mean + b_u + b_i + p_u · q_i of a library's row numbers; unknown rows contribute 0."""
+    """Return the prediction mean + b_u + b_i + p_u · q_i as a function of a library's row numbers.
+
+    Unknown rows contribute 0.
+    """
     rows = [
         np.vstack([np.column_stack([factors, bias]), np.zeros((1, factors.shape[1] + 1))]) for factors, bias in sides
     ]  # the row of strangers is the last one, where -1 points
@@ -142,7 +145,7 @@ def _surprise(agent: Any, item: Any, rating: Floats, settings: Settings) -> Pred
 
 
 def _lenskit(agent: Any, item: Any, rating: Floats, settings: Settings) -> Predict:
-    """Fit lenskit's biased matrix factorisation; return its predictions, the mean rating where it has none."""
+    """Fit lenskit's biased matrix factorisation; return its predictions, or the mean rating where it makes none."""
     als, data = importlib.import_module("lenskit.als"), importlib.import_module("lenskit.data")
     frames = importlib.import_module("pandas")
     model = als.BiasedMFScorer(als.BiasedMFConfig(**settings))

@@ -62,7 +62,7 @@ SECOND, COMPETITIVE, BLEND = "second-order features", "exact against sampled", "
 
 # ---- tests ----
 class _Pair(NamedTuple):
-    """A model against another, by metric and test query."""
+    """Two models to compare: their metrics by test query."""
 
     order: str
     model: str
@@ -100,7 +100,7 @@ def _best(values: Values, names: Sequence[str], column: str) -> str:
 
 
 def _pairs(values: Values, order: str, models: Sequence[str], against: str) -> list[_Pair]:
-    """Return a pair of each model that was run and the model ``against``; empty if the latter was not run."""
+    """Pair each model that was run with the model ``against``; empty if the latter was not run."""
     if (order, against) not in values:
         return []
     known = [name for name in models if (order, name) in values and name != against]

@@ -1,4 +1,4 @@
-"""Feature files of learning to rank as folds: training, validation and test rows.
+"""Read learning-to-rank feature files as folds: training, validation and test rows.
 
 Four layouts are recognised, with compressed or plain files:
 
@@ -40,7 +40,7 @@ class Rows(NamedTuple):
 
     @property
     def n_queries(self) -> int:
-        """How many queries there are."""
+        """The number of queries."""
         return len(np.unique(self.query))
 
     def take(self, kept: Bools) -> Rows:
@@ -117,7 +117,7 @@ def _of_file(path: Path) -> Iterator[Fold]:
 
 
 def _file(folder: Path, stem: str) -> Path | None:
-    """Return the file with this name and any extension."""
+    """Return the file with this name, whatever its extension."""
     return (
         next((path for path in sorted(folder.glob(f"{stem}.*")) if path.is_file()), None) if folder.is_dir() else None
     )

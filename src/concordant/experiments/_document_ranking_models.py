@@ -2,8 +2,9 @@
 
 All models see standardised features. Settings are chosen by MAP on the validation part, which also stops stochastic
 models and boosted trees early. Everything else follows Tran, Phung and Venkatesh (2016): L-BFGS until the loss improves
-by less than 1e-5 or for 100 iterations, 1,000 stochastic updates for sampled models. The last rows are not in the
-paper: other losses, boosting, a kernel, a network, trees, and ``blend``, the strongest model of ``concordant.learn``.
+by less than 1e-5 or for 100 iterations, 1,000 stochastic updates for sampled models. The models in the last rows are
+not in the paper: other losses, boosting, a kernel, a network, trees, and ``blend``, the strongest model of
+``concordant.learn``.
 """
 
 from __future__ import annotations

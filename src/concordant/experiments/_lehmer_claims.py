@@ -1,7 +1,7 @@
 """Claims of Li, Mazumdar and Milenkovic (2017) on Lehmer codes, decided by the tables of the experiment.
 
-The available text of the paper has no figures and no tables of numbers, so rules state what "almost identical",
-"similar" and "poor" mean here.
+The available text of the paper contains no figures and no tables of numbers, so the rules here define "almost
+identical", "similar" and "poor".
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def sushi(data: DataFolder) -> Preferences:
 
 
 def jester_permutations(data: DataFolder) -> Preferences:
-    """Return an order of the jokes for every user who rated all 100; ties are in the order of the jokes."""
+    """Return an order of the jokes for every user who rated all 100; tied jokes are in the order of their numbers."""
     ratings = _jester(data)
     ratings = ratings[(ratings != NOT_RATED).all(axis=1)]
     return _from_orders(np.argsort(-ratings, axis=1, kind="stable"))

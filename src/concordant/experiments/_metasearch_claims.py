@@ -1,9 +1,9 @@
 """Claims of Volkovs and Zemel (2012) and of Volkovs, Larochelle and Zemel (2012) on metasearch, tested per query.
 
 Both papers compare a method with the best baseline of each column by a paired t-test over all queries at the level
-0.05, without a correction; so do these claims. The published BordaCount and CPS rows read the lists in reverse, so
-every claim on baselines has a second row, with all baselines on lists in the correct order. Claims on the means of
-N@1 to N@5 correct p-values by Holm within the claim.
+0.05, without a correction for multiple tests; these claims are tested in the same way. The published BordaCount and
+CPS rows read the lists in reverse, so every claim on baselines has a second row, with all baselines on lists in the
+correct order. Claims on the means of N@1 to N@5 correct p-values by Holm within the claim.
 """
 
 from __future__ import annotations

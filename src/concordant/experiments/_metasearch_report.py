@@ -58,6 +58,14 @@ NOTES = """
   paired t-test over all queries, level 0.05.
 """
 
+# What the published row differs in, where it comes from another configuration than the row above it.
+PUBLISHED_WITH = {
+    "bradley-terry": "published, 100 gradient steps",
+    "plackett-luce": "published, 100 gradient steps",
+    "cps-upside-down": "published, best of 3 distances",
+    "theta-mpm": "published, learnt variances",
+}
+
 
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return the figures of every set, differences above half a point, comparisons, times and claims."""
@@ -81,7 +89,7 @@ def _set_tables(rows: Sequence[Row]) -> list[ResultTable]:
 
 def _lines(row: Row) -> list[list[str]]:
     """Return the lines of a row: figures, the half-width of the 95% CI over seeds, published figures, differences."""
-    figures, *published = frame.with_published([row], COLUMNS)
+    figures, *published = frame.with_published([row], COLUMNS, called=PUBLISHED_WITH.get(row["method"], ""))
     spread = row.get("spread")
     spread_line = [] if spread is None else [["  ± over seeds", *(f"{spread[column]:.2f}" for column in COLUMNS)]]
     return [figures, *spread_line, *published]
@@ -146,7 +154,7 @@ def to_markdown(result: Mapping[str, Any]) -> str:
 
 # ---- figures ----
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
-    """Draw N@5 and MAP of every method next to the published values; return the files."""
+    """Draw N@5 and MAP of every method alongside the published values; return the files."""
     return [
         _draw_set(result["rows"], dataset, folder)
         for dataset in dict.fromkeys(row["dataset"] for row in result["rows"])

@@ -2,7 +2,7 @@
 
 Scores and log-variances of all films start equal and take a fixed number of steps with a fixed step size on the
 log-likelihood per unit count. On MovieLens this stops long before the optimum, which explains the bottom films of table
-3 of Volkovs and Zemel (2012). It serves that table only: ``mpm`` finds the optimum.
+3 of Volkovs and Zemel (2012). It is used only for that table: ``mpm`` finds the optimum.
 
 With x_ij = (s_i - s_j) / (g_i + g_j), a share net_ij of the counts for i against j, and Z = sum over i != j of e^x_ij:
 the gradient in x_ij, combined with that in x_ji, is a_ij = net_ij - (e^x_ij - e^-x_ij) / Z; in s_i it is the sum over

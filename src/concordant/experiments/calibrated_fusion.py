@@ -1,8 +1,8 @@
-"""Calibrated and plain reciprocal rank fusion compared, by number of queries (``calibrated-rrf``).
+"""Comparison of calibrated and plain reciprocal rank fusion, by number of queries (``calibrated-rrf``).
 
 The lists of all queries of a set are fused by ``rrf`` and by ``calibrated-rrf``, which uses no labels. Both are
 evaluated by NDCG@5 and MAP with a paired t-test over the queries. The second table shows how many queries the method
-needs: the queries are dealt into groups of 5, 10, … that are fused independently.
+needs: the queries are divided at random into groups of 5, 10, … that are fused independently.
 
 Sets: LETOR 4.0's MQ2008-agg (25 lists) and MQ2007-agg (21 lists); robust03, 17 runs of the TREC 2003 robust track.
 NDCG follows LETOR's convention. There are no published figures: the method is new in this package.
@@ -197,7 +197,7 @@ def plain(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
-    """Draw the gain by number of queries; return the file."""
+    """Draw the gain against the number of queries; return the file."""
     drawn, axes = frame.figure(2, 8.0, 3.2)
     for k, dataset in enumerate(dict.fromkeys(row["dataset"] for row in result["groups"])):
         rows = [row for row in result["groups"] if row["dataset"] == dataset]

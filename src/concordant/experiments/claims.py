@@ -1,7 +1,7 @@
 """The claims of a paper and whether a run supports them: verdicts computed from results, in one table.
 
 Every experiment defines ``claims(result)``, a list of ``Claim``. ``tables(result)`` ends with its ``claims_table``, and
-``plain(result)`` has it as ``claims``. A verdict is computed, never written down:
+``plain(result)`` has it as ``claims``. A verdict is always computed from the result:
 
 - ``verdict(outcomes)`` combines the parts of a claim (data sets, metrics, baselines): it holds if every part does, does
   not hold if none does, and holds in part otherwise. ``None`` is a part that was not run.
@@ -94,7 +94,7 @@ def is_level(test: Difference | None) -> bool | None:
 def in_direction(tests: Iterable[Difference | None]) -> list[bool | None]:
     """Return whether all differences are positive, and for each whether it is significantly so.
 
-    For claims that one thing is better without a word on significance: differences that are all positive, but not
+    For claims that one thing is better which do not mention significance: differences that are all positive, but not
     significant, support the claim in part.
     """
     known = [test for test in tests if test is not None]

@@ -215,7 +215,7 @@ def _labels(vocabulary: Sequence[str], codes: Any) -> Any:
 
 # ---- findings ----
 def _joined(models: Sequence[str], splits: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Summarise the splits: means by split, paired tests over agents with Holm's correction, mean log-likelihoods."""
+    """Summarise the splits: means by split, paired tests over agents (Holm's correction) and mean log-likelihoods."""
     by_agent = {
         name: {
             metric: np.mean([outcome["outcomes"][name].values[metric] for outcome in splits], axis=0)

@@ -203,7 +203,7 @@ def counts(prefs: Preferences, gold: Labels) -> dict[str, int]:
 
 
 def _judged(prefs: Preferences) -> Floats:
-    """Return how many judgements every worker made."""
+    """Return the number of judgements by each worker."""
     assert prefs.agents is not None
     assert prefs.agent is not None
     return np.bincount(prefs.agent, np.diff(prefs.indptr), len(prefs.agents)).astype(np.float64)
@@ -232,7 +232,7 @@ def _row(name: str, by_split: Sequence[Sequence[float]]) -> Row:
 
 
 def _tests(by_system: Mapping[str, Sequence[Mapping[str, Floats]]]) -> list[Row]:
-    """Compare all systems with the baselines by a topic's mean over cutoffs and splits, Holm-corrected."""
+    """Compare all systems with the baselines by topic means over cutoffs and splits, with Holm's correction."""
     quality = {name: _by_topic(by_split) for name, by_split in by_system.items()}
     rows: list[Row] = []
     for baseline in BASELINES:
@@ -257,7 +257,7 @@ PAIRS = (("lr-labeled", "lr-consensus"), ("lr-unlabeled", "lr-consensus"), ("lr-
 
 
 def _pairs(by_system: Mapping[str, Sequence[Mapping[str, Floats]]]) -> Row:
-    """Compare learnt systems with each other by the mean over cutoffs, and the last two of the paper by cutoff."""
+    """Compare learnt systems by the mean over cutoffs, and the last two systems of the paper at each cutoff."""
     quality = {name: _by_topic(by_split) for name, by_split in by_system.items()}
     known = [pair for pair in PAIRS if set(pair) <= set(quality)]
     gaps = [100 * (quality[name] - quality[other]) for name, other in known]
@@ -386,7 +386,7 @@ NOTES = """
 
 def tables(result: Mapping[str, Any]) -> list[ResultTable]:
     """Return the systems, the tests, the workers, the counts of the data and the claims."""
-    lines = frame.with_published(result["rows"], COLUMNS, differences=False)
+    lines = frame.with_published(result["rows"], COLUMNS, called="published, task 2", differences=False)
     more = iter(result["rows"])
     for line in lines:
         row = None if line[0].startswith("  ") else next(more)
@@ -434,7 +434,7 @@ def to_markdown(result: Mapping[str, Any]) -> str:
 
 
 def draw(result: Mapping[str, Any], folder: str | os.PathLike[str]) -> list[str]:
-    """Draw NDCG by cutoff, here and in the paper; return the file."""
+    """Draw the obtained and the published NDCG by cutoff; return the file."""
     drawn, axes = frame.figure(2, 9.0, 3.6)
     shown = [name for name in PUBLISHED if any(row["method"] == name for row in result["rows"])]
     here = {row["method"]: [row[column] for column in COLUMNS] for row in result["rows"]}

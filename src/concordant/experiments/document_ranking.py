@@ -276,7 +276,7 @@ def tables(result: Mapping[str, Any]) -> list[ResultTable]:
 
 
 def _figures(title: str, rows: Sequence[Row], columns: Sequence[str], compared_with: str, called: str) -> ResultTable:
-    """Return the table of figures, with the compared figures (``line`` or ``published``) below each row."""
+    """Return the table of figures, with the figures to compare with (``line`` or ``published``) below each row."""
     has_seconds = compared_with == "line"
     lines = []
     for row in rows:

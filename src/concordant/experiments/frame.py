@@ -28,7 +28,7 @@ def silent(_: str) -> None:
 
 
 class About(NamedTuple):
-    """What a page says about an experiment: the paper, the setting, the data."""
+    """The description of an experiment on its page: the paper, the setting, the data."""
 
     paper: str
     setting: str
@@ -67,7 +67,7 @@ def check_sets(names: Iterable[str], known: Sequence[str]) -> None:
 
 # ---- published figures ----
 def published(n_figures: int, text: str) -> dict[str, tuple[float, ...]]:
-    """Read figures as a paper prints them: per line a name, which may contain blanks, and ``n_figures`` numbers."""
+    """Read figures as printed in a paper: each line has a name, which may contain blanks, and ``n_figures`` numbers."""
     rows = {}
     for line in text.strip().splitlines():
         name, *figures = line.strip().rsplit(maxsplit=n_figures)
@@ -77,7 +77,7 @@ def published(n_figures: int, text: str) -> dict[str, tuple[float, ...]]:
 
 # ---- result tables ----
 class ResultTable(NamedTuple):
-    """A table whose first ``n_text`` columns are text; the others are numbers, aligned right."""
+    """A table whose first ``n_text`` columns are text; the others are right-aligned numbers."""
 
     title: str
     header: Sequence[str]

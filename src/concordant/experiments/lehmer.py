@@ -235,7 +235,7 @@ def _seed(seed: int, lam: float, repeat: int) -> np.random.Generator:
 
 # ---- real data ----
 def run_data(part: str, data: DataFolder, repeats: int, seed: int, progress: Progress) -> list[Row]:
-    """Return a row per method: mean total distance per ranking by sample size, mean seconds, and on the whole set."""
+    """Return a row per method: mean distance per ranking by sample size, mean seconds, and both on the whole set."""
     whole, is_weak = DATASETS[part](data), part in WEAK
     names = [*METHODS, *(WITH_TIES if is_weak else ["kemeny"])]
     rows: dict[str, Row] = {name: {"method": name} for name in names}
@@ -281,7 +281,7 @@ def run_preflib(data: DataFolder, progress: Progress) -> list[Row]:
 
 
 def _measured(names: Sequence[str], prefs: Preferences, is_weak: bool, seed: int) -> dict[str, tuple[float, float]]:
-    """Return (distance per ranking, seconds) of every method."""
+    """Return the pair (distance per ranking, seconds) for every method."""
     missing = "last-free" if is_weak else "last"
     costs = pair_costs(prefs, missing)
     results = {}

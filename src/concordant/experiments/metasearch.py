@@ -332,7 +332,7 @@ def _row(dataset: str, name: str, measured: Measured) -> Row:
 
 
 def _contests(rows: Sequence[Row], by_method: Mapping[str, Floats]) -> None:
-    """Add to the rows of trained methods their differences from the strongest others, with p-values by Holm."""
+    """Add the differences from the strongest other methods to the rows of trained methods, with adjusted p-values."""
     pairs = [
         (row, opponent)
         for row in rows

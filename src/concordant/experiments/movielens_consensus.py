@@ -203,7 +203,7 @@ def _find(folder: Path, name: str) -> Path:
 
 
 def sorted_by_number(prefs: Preferences) -> Preferences:
-    """Return every user's films best first, equally rated ones by their number in the files."""
+    """Return every user's films, best first; equally rated films are sorted by their number in the files."""
     assert prefs.value is not None
     number = np.array([int(label) for label in prefs.items.labels])[prefs.item]
     order = np.lexsort((number, -prefs.value, views.ballot_of_entry(prefs)))
@@ -212,7 +212,7 @@ def sorted_by_number(prefs: Preferences) -> Preferences:
 
 
 def rating_matrix(prefs: Preferences) -> Floats:
-    """Return the ratings, users x films, NaN where there is none."""
+    """Return the ratings, users x films, NaN where a rating is missing."""
     assert prefs.agent is not None
     assert prefs.value is not None
     matrix = np.full((prefs.n_agents or 0, prefs.n_items), np.nan)
@@ -221,7 +221,7 @@ def rating_matrix(prefs: Preferences) -> Floats:
 
 
 def complete(observed: Floats, pmf: PMF) -> Floats:
-    """Fill the missing ratings with predictions, kept on the scale of the ratings."""
+    """Fill the missing ratings with predictions, clipped to the rating scale."""
     user, item = np.nonzero(~np.isnan(observed))
     fitted = pmf.fit(Preferences.from_ratings(user, item, observed[user, item]))
     users = np.array([int(label) for label in fitted.agents])

@@ -76,7 +76,7 @@ def n_steps(sets: Sequence[str]) -> int:
 
 
 def _contests(dataset: str, by_method: Mapping[str, Floats]) -> list[dict[str, Any]]:
-    """Return the differences of each pair of methods in mean NDCG and precision, with p-values by Holm."""
+    """Return the differences of each pair of methods in mean NDCG and precision, with Holm-adjusted p-values."""
     differences = {
         (method, opponent, title): (by_method[method] - by_method[opponent])[columns].mean(axis=0)
         for title, columns in (("N@1-5", slice(0, 5)), ("P@1-5", slice(5, 10)))
@@ -112,8 +112,8 @@ def _difficult(dataset: str, by_method: Mapping[str, Floats], folds: Sequence[me
 
 
 def _agreement(prefs: Preferences, labels: Labels) -> Floats:
-    """Return, for every query, the share of the engines' preferences between differently labelled documents that agree
-    with the labels; NaN without any.
+    """Return, for every query, the share of the engines' preferences between differently labelled documents that
+    agree with the labels; NaN if there are no such preferences.
     """
     assert prefs.instance is not None
     assert prefs.value is not None

@@ -133,7 +133,7 @@ def together(by_surface: Preferences) -> Preferences:
 
 # ---- forecasts ----
 def forecasts(name: str, settings: Settings, matches: Preferences, since: str) -> Floats:
-    """Return the probability that a method gave the winner before each match; NaN before ``since`` and for
+    """Return the probability of winning that a method gave the winner before each match; NaN before ``since`` and for
     unknown players.
     """
     if name == "bradley-terry":
@@ -207,7 +207,7 @@ def _by_year(chances: Mapping[str, Floats], time: Floats, is_compared: Bools) ->
 
 # ---- over time ----
 def _over_time(matches: Preferences, chosen: Mapping[str, Settings]) -> dict[str, Any]:
-    """Return the leader at the end of every year, and the highest ratings (by lower confidence bound if available)."""
+    """Return the leader at the end of every year, and the highest ratings (or lower confidence bounds)."""
     leaders, peaks, rankings = {}, {}, {}
     for name, settings in chosen.items():
         ranking = registry.make(name, **settings).rank(matches)

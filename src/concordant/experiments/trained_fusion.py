@@ -1,6 +1,7 @@
 """Fusion trained on judged topics: TREC robust 2003, 17 runs of up to 1,000 documents, 100 topics.
 
-A random half of the topics is for training, the other half for testing, five times. The systems on the test topics:
+Five times, a random half of the topics is used for training and the other half for testing. The systems on the test
+topics:
 
     expert-ranker        linear pairwise ranker (RankNet) on ranks, fused scores and agreement; its ridge penalty and
                          the treatment of unjudged documents are chosen by three-fold cross-validation on the training
@@ -190,7 +191,7 @@ def claims(result: Mapping[str, Any]) -> list[Claim]:
 
 
 def _tests_of(result: Mapping[str, Any], system: str, baseline: str) -> dict[str, Difference]:
-    """Return the tests of a pair by metric; empty if one was not run."""
+    """Return the tests of a pair by metric; empty if one of the two was not run."""
     rows = [row for row in result["contests"] if (row["system"], row["against"]) == (system, baseline)]
     return {column: Difference.read(row[column]) for row in rows for column in COLUMNS}
 

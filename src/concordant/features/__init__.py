@@ -1,4 +1,4 @@
-"""Features of documents from the ranked lists of experts, for supervised rankers.
+"""Features of documents computed from the ranked lists of experts, for supervised rankers.
 
 Supervised methods and users of ``learn`` import from here; this package imports models, views and kernels.
 """

@@ -1,4 +1,4 @@
-"""Base class of transformers from preferences to features: the scikit-learn interface and the experts."""
+"""Base class of transformers from preferences to features, with the scikit-learn interface."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ class PreferenceFeatures:
 
 
 def experts_of(prefs: Preferences, known: Sequence[str], *, unknown_agents: int = -1) -> Int64s:
-    """Return the index of the known expert of each ballot, ``unknown_agents`` for any other."""
+    """Return the index of the expert of each ballot, ``unknown_agents`` if the expert is not known."""
     if prefs.agents is None or prefs.agent is None:
         from concordant.method import NEEDS
 

@@ -81,7 +81,8 @@ class ExpertFeatures(PreferenceFeatures):
     components : int, default 1
         Number of singular vector pairs per matrix.
     scope : {'individual', 'combined', 'hybrid'}, default 'individual'
-        Experts with separate features: each, only their sum, or those with enough data.
+        Features per expert (individual), one set for all experts together (combined), or per expert where there is
+        enough data (hybrid).
     min_preferences : int, default 500
         Minimum number of entries for separate features with ``scope="hybrid"``.
 

@@ -45,7 +45,7 @@ class Levels:
 
 
 def levels(prefs: Preferences, counts: str) -> Levels:
-    """Return the level of every entry, larger is worse; each pair counts as one preference."""
+    """Return the level of every entry (larger is worse); each pair counts as one preference."""
     if counts == "binary" or prefs.form == "pairs":
         return Levels(prefs.tier.astype(np.float64), True)
     return Levels(-levels_of(prefs, counts), False)
@@ -163,7 +163,7 @@ class PairMatrix:
         return self._product(np.asarray(x).reshape(-1), is_transposed=False)
 
     def transposed(self, x: Floats) -> Floats:
-        """Return the product of the transposed matrix with a vector."""
+        """Return the product of the transpose with a vector."""
         return self._product(np.asarray(x).reshape(-1), is_transposed=True)
 
     def _product(self, x: Floats, *, is_transposed: bool) -> Floats:

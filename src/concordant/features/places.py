@@ -1,4 +1,4 @@
-"""Five features per expert from its rank of a document, for linear rankers and trees.
+"""Five features per expert from the rank it gives a document, for linear rankers and trees.
 
 With r the rank that an expert gives a document, in a query with n candidates of which the expert ranks m:
 

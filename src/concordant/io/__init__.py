@@ -60,16 +60,16 @@ def read(path: Paths, **options: Any) -> Preferences:
     path : str, path, open file or list of these
         File, or several files. ``"-"`` is standard input. Folders and patterns (``"votes/*.parquet"``) are expanded.
     winner, loser, item, rank, agent, ... : str, int or None
-        Column of a role: its name, or its position from 1. ``None`` means that no column has the role, whatever its
+        Column for a role: its name, or its position from 1. ``None`` means that no column has the role, whatever its
         name. ``places`` and ``covariate`` take several columns.
     layout : str
-        Meaning of the rows of a table, if its columns allow several layouts.
+        Table layout (what a row represents), if the columns allow several layouts.
     time : str or int
-        Column of dates or numbers by which pairs or ballots are sorted.
+        Column with dates or numbers by which pairs or ballots are sorted.
     covariate : str or list of str
         Numeric columns that describe the compared items: ``"length_a,length_b"``, or a list of several covariates.
     team, team_separator : str
-        Column of teams, or the separator between the players of a side in one cell.
+        Column with teams, or the separator between the players of a side in one cell.
     categories : list of str
         Labels of a rating scale, or categories of a PrefLib cat file, best first.
     merge : bool, default False
@@ -244,7 +244,7 @@ def write(
         Layout of a table of preferences. By default, one that represents all ballots (pairs, ranks, ratings or
         rankings).
     tag : str, optional
-        Tag of a TREC run.
+        Tag for a TREC run.
     spreadsheet : bool, default False
         Put an apostrophe before csv cells that begin with ``=``, ``+``, ``-`` or ``@``, so that a spreadsheet does not
         run them as formulas.

@@ -31,7 +31,7 @@ MAX_KEYS = 1 << 62
 
 
 class Piece(ReducedTable):
-    """The groups of a range of agents."""
+    """Groups of equal rows for a range of agents."""
 
     def __init__(
         self, table: DuckTable, plan: Plan, options: Options, texts: dict[str, Coded], sums: dict[str, Any]

@@ -83,24 +83,24 @@ def _values_order(prefs: Preferences, sign: float) -> bool:
 
 
 def has_open(prefs: Preferences) -> bool:
-    """Return whether a ballot leaves the order of its last items open."""
+    """Return whether any ballot leaves the order of its last items open."""
     return prefs.open is not None and bool(prefs.open.any())
 
 
 def has_ties(prefs: Preferences) -> bool:
-    """Return whether a ballot puts two items into one tier."""
+    """Return whether any ballot has tied items."""
     tier, owner = prefs.tier, segment_index(prefs.indptr)
     return bool(((tier[1:] == tier[:-1]) & (owner[1:] == owner[:-1])).any())
 
 
 def has_one_ballot_each(prefs: Preferences) -> bool:
-    """Return whether no agent has two ballots in one instance."""
+    """Return whether every agent has at most one ballot per instance."""
     agent = np.zeros(prefs.n_ballots, np.int64) if prefs.agent is None else prefs.agent.astype(np.int64)
     return len(np.unique(agent * prefs.n_instances + prefs.instance_of_ballot)) == prefs.n_ballots
 
 
 def ballot_columns(prefs: Preferences, rows: AnyArray | slice = slice(None)) -> Columns:
-    """Return the agent and the instance of some ballots, if they have one."""
+    """Return columns with the agent and the instance of some ballots, if available."""
     table: Columns = {}
     if prefs.agents is not None and prefs.agent is not None:
         table["agent"] = prefs.agents.take(prefs.agent[rows])
@@ -228,7 +228,7 @@ def _unranked(prefs: Preferences) -> Int64s:
 
 
 def _written_candidates(prefs: Preferences, layout: str) -> Int64s:
-    """Return the unranked candidates that a layout can hold; pairs need a second candidate in the instance."""
+    """Return the unranked candidates that a layout can represent; pairs need a second candidate in the instance."""
     slots = _unranked(prefs)
     if layout == "pairs":
         slots = slots[np.diff(prefs.slot_ptr)[segment_index(prefs.slot_ptr)[slots]] > 1]

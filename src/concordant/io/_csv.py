@@ -79,7 +79,7 @@ def record_lines(path: str, dialect: Dialect, rejected: Collection[int] = ()) ->
 
 
 def wide_row(path: str, dialect: Dialect) -> tuple[int, int] | None:
-    """Return (line, number of fields) of the first row with so many fields that DuckDB would take hours."""
+    """Return (line, number of fields) of the first row that has too many fields for DuckDB to reject quickly."""
     max_fields, delimiter = len(dialect.columns) + FAR_TOO_MANY, dialect.delimiter.encode()
     with open(path, "rb") as file:
         if not any(len(line) > max_fields and line.count(delimiter) >= max_fields for line in file):
@@ -110,7 +110,7 @@ def _head_text(source: Source) -> str:
 
 
 def _delimiter(lines: Sequence[str], source: Source) -> str:
-    """Return the delimiter that splits the first lines into equally many fields, preferring more fields."""
+    """Return the delimiter that splits the first lines into the same number of fields, preferring more fields."""
     if source.ending in (".tsv", ".tab") and "\t" in lines[0]:
         return "\t"
     best_delimiter, best_score = ",", 0.0

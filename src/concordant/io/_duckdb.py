@@ -128,11 +128,11 @@ class DuckTable:
         raise NotImplementedError
 
     def text_of(self, column: str) -> str:
-        """Return the SQL expression of a column as text."""
+        """Return the SQL expression for a column as text."""
         return identifier(column)
 
     def number_of(self, column: str) -> str:
-        """Return the SQL expression of a column as a number, NULL if it is not one."""
+        """Return the SQL expression for a column as a number; NULL if a cell is not a number."""
         return f"TRY_CAST({self.text_of(column)} AS DOUBLE)"
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
@@ -338,7 +338,7 @@ class CsvTable(DuckTable):
 
 
 class JsonTable(DuckTable):
-    """Objects, one per line (jsonl) or in one list (json)."""
+    """JSON objects, one per line (jsonl) or in one list (json)."""
 
     def __init__(self, source: Source, options: Options) -> None:
         """Distinguish a list of objects from one object per line, and read the names of the fields."""

@@ -80,7 +80,7 @@ class Writing:
 
 
 def named(name: str) -> Format:
-    """Return the format of this name."""
+    """Return the format with this name."""
     return READERS.find(name.strip().removeprefix("."))
 
 
@@ -100,7 +100,7 @@ def all_formats() -> list[Format]:
 
 
 def of_package(name: str, module: Any) -> Format:
-    """Return the format of a plug-in's reader: a module with ``FORMAT`` and ``read(sources, options)``."""
+    """Return the format declared by a plug-in's reader: a module with ``FORMAT`` and ``read(sources, options)``."""
     declared = getattr(module, "FORMAT", None)
     if not isinstance(module, ModuleType) or not isinstance(declared, Format) or declared.name != name:
         raise ValueError(f"is not a module with FORMAT = Format({name!r}, …)")

@@ -15,7 +15,7 @@ from concordant.types import AnyArray, Bytes, Floats, Int64s
 
 
 class Lines:
-    """The joined text of some files, and the location of each row once ``line`` is set."""
+    """The concatenated text of some files, and the location of each row once ``line`` is set."""
 
     def __init__(self, sources: Sequence[Source]) -> None:
         """Read and join the files; reject empty ones."""

@@ -38,7 +38,7 @@ NOT_REDUCED = action("whole", "read the files without reduce")
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """The counts of some files."""
+    """Counts of pairs or rows from some files."""
 
     tally: Tally | None
     rows: int
@@ -191,7 +191,7 @@ def named_for(paths: Sequence[Any], executor: Executor) -> list[Any]:
 def count_parts(
     parts: Sequence[Any], options: Options, executor: Executor, task: Any, watch: Watch | None = None
 ) -> Counted:
-    """Count parts of the data, each an argument of ``task``; the workers merge the counts."""
+    """Count the pairs in each part of the data by calling ``task`` on it; the workers merge the counts."""
     if isinstance(executor, Serial):
         return _count_here(parts, options, task, watch)
     start, rows = time.perf_counter(), 0

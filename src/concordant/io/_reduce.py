@@ -119,7 +119,7 @@ class ReducedTable:
         return int(np.asarray(groups[-1]).sum())
 
     def _has_odd_weights(self) -> bool:
-        """Return whether some weight is negative or not a number."""
+        """Return whether any weight is negative or not a number."""
         numbers, smallest, rows = (np.asarray(column) for column in self._groups[-3:])
         return not ((numbers == rows).all() and (smallest >= 0).all())
 

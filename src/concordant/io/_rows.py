@@ -1,4 +1,4 @@
-"""Reduce ratings and ranks of any size to sums, with one SQL query over whole ballots.
+"""Reduce tables of ratings or ranks of any size to sums, with one SQL query over whole ballots.
 
 First, each file is scanned to check that all rows can be used and to list its ballots. If no ballot occurs in two
 files, each file is a part that is counted separately. Otherwise, each part is a share of the ballots and takes their
@@ -53,7 +53,7 @@ def is_countable(plan: Plan) -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """Whole ballots: those of some files, or a share of them."""
+    """A part of the data with complete ballots: all ballots in ``paths``, or one of ``shares`` shares of them."""
 
     paths: tuple[Any, ...]
     share: int = 0

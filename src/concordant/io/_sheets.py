@@ -116,7 +116,7 @@ def _locked(source: Source) -> FormatError:
 
 
 def _chosen(source: Source, sheets: Sequence[Sheet], options: Options) -> tuple[Sheet, list[str]]:
-    """Return the sheet to read, and the names of others with data."""
+    """Return the sheet to read, and the names of the other sheets with data."""
     if options.sheet is not None:
         text = str(options.sheet).strip()
         matching = [sheet for sheet in sheets if sheet.name == text]

@@ -92,7 +92,7 @@ class Source(AbstractContextManager["Source"]):
             raise
 
     def _start(self) -> bytes:
-        """Return the first bytes as stored, without the overhead of a file object."""
+        """Return the first bytes as stored, without creating a file object."""
         try:
             handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except PermissionError:

@@ -29,7 +29,7 @@ from concordant.tables.roles import planned
 
 
 class Reduced(NamedTuple):
-    """The reduced data of files: merged preferences, or the sums of rankings or ratings."""
+    """Data reduced from files: merged preferences, or the sums of rankings or ratings."""
 
     data: Preferences | Summed
     notes: tuple[str, ...]
@@ -90,7 +90,7 @@ def _ballots(paths: list[Any], options: Options) -> Reduced:
 
 
 def _summary(counted: _many.Counted, what: str, executor: Executor) -> str:
-    """Return a sentence on the number of rows, their reduction, and where it ran."""
+    """Return a sentence on the number of rows, how they were reduced, and where."""
     where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
     return f"{counted.rows:,} rows of {counted.files:,} file{'s' * (counted.files != 1)} {what} by {where}"
 
@@ -98,7 +98,7 @@ def _summary(counted: _many.Counted, what: str, executor: Executor) -> str:
 def _needs_agents(method: Method) -> bool:
     """Return whether a method uses the agents of pairs.
 
-    It does if it requires them, or if its errors, adherence or weights are by agent.
+    It does if it requires them, or if its standard errors, adherence or weights are estimated per agent.
     """
     settings = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
     return "agents" in method.needs or settings[0] in ("sandwich", "bootstrap") or bool(settings[1]) or settings[2]

@@ -1,7 +1,7 @@
 """Performance-critical functions: compiled C++ if it was built, otherwise NumPy.
 
 Every kernel is a plain function on contiguous arrays with two implementations of the same name: in C++ (``_compiled``)
-and in NumPy (``twins``). The NumPy reference is the oracle of the tests and the fallback of an installation without a
+and in NumPy (``twins``). The NumPy reference serves as the test oracle, and as the fallback for installations without a
 compiler. Only this module selects between them:
 
 - ``CONCORDANT_KERNELS`` unset or ``auto``: compiled if built, else NumPy

@@ -174,7 +174,7 @@ class StageRows(NamedTuple):
 
 
 class Belief(NamedTuple):
-    """The prior: its strength on scores and on other parameters by instance; Gamma on worths, or Gaussian on scores."""
+    """A Gamma prior on worths or a Gaussian one on scores; its strength for scores and other parameters by instance."""
 
     ridge: Floats
     ridge_extra: Floats

@@ -3,8 +3,8 @@
 Kernels do not validate their arguments. This module first checks each call against ``RULES``: pointer arrays (named
 ``…ptr``) start at 0, are non-decreasing and end at the length of the arrays they delimit; codes are within the range
 that they index; parallel arrays have the same length. A rule names arguments (or fields of bundles) and applies to
-every kernel that has them. ``OWN`` adds or replaces rules of single kernels. A violated rule raises a ``KernelError``
-that names the kernel and the rule, before anything is read or written.
+every kernel that has them. ``OWN`` adds or replaces rules for single kernels. Before any array is read or written, a
+violated rule raises a ``KernelError`` that names the kernel and the rule.
 
 ====================  ====================================================================================
 ``p cuts a b``        p is a pointer array; a and b have as many rows as it ends at
@@ -23,14 +23,14 @@ that names the kernel and the rule, before anything is read or written.
 ``a spans d``         pairs (a, end): 0 <= a <= end <= rows of d; ``chains``: their lengths add up to the rows of d
 ``a columns b``       -1 <= a < columns of b
 ``a leads f``         where f is not negative, 0 <= a < rows of f
-``p steps a``         a has a row for every step between neighbours of the longest segment of p
+``p steps a``         a has a row for every step between adjacent entries of the longest segment of p
 ``p stages a``        a has a row per tier of every segment of p
 ``p sheets a``        a has a column per entry of the square matrices of p, or none
 ``a grades c``        0 <= row f of a <= c[f] + 1
 ``a window n``        n <= a < n + span
 ``a packs c``         c has a column per entry of a lower triangle over the columns of a, or none
 ``a widens c``        c has as many columns as a, or none
-``a repeats c``       c has as many rows as a, or one that stands for all
+``a repeats c``       c has as many rows as a, or one that applies to all
 ``a is free``         its rows, or its values, may be anything: the kernel only compares or hashes them
 ====================  ====================================================================================
 

@@ -98,10 +98,10 @@ def preference_steps(ptr: Int64s, tier: Int32s, chosen: Bools | None = None) -> 
 def over_pairs(
     steps: Iterable[tuple[Int64s, Int64s]], weight: Floats, of_pairs: Callable[[Int64s, Int64s], tuple[Floats, ...]]
 ) -> tuple[float, Floats, float]:
-    """Sum the weighted costs of pairs: value, gradient, and derivative in a parameter of the loss.
+    """Sum the weighted costs of pairs: value, gradient, and derivative with respect to a parameter of the loss.
 
     ``of_pairs`` returns the cost of every pair, its derivative in the margin (first minus second) and, if there is a
-    parameter, its derivative in the parameter.
+    parameter, its derivative with respect to the parameter.
     """
     value, gradient, parameter_slope = 0.0, np.zeros(len(weight)), 0.0
     for first, second in steps:

@@ -24,7 +24,7 @@ BRADLEY_TERRY, THURSTONE, DAVIDSON, RAO_KUPPER = (int(link) for link in Duel)
 
 
 class Terms(NamedTuple):
-    """By row: value and derivatives in d and x; curves and cross are negative second derivatives."""
+    """By row: value and derivatives with respect to d and x; curves and cross are negative second derivatives."""
 
     value: Floats
     slope: Floats

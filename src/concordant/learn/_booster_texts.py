@@ -75,7 +75,7 @@ CATEGORICAL, HIGHEST_DECISION = 1, 11  # bits of decision_type: categorical, def
 
 
 def lightgbm_text(text: str, n_features: int) -> str:
-    """Return the text of a LightGBM model of ``n_features`` features, rebuilt from checked parts."""
+    """Return the text of a LightGBM model with ``n_features`` features, rebuilt from checked parts."""
     if not text.isascii() or not text.startswith("tree\n"):
         raise ValueError("the booster is not a LightGBM model")
     head, blank, body = text[len("tree\n") :].partition("\n\n")
@@ -163,7 +163,7 @@ BASE_SCORE = re.compile(rf"{NUMBER}|\[{NUMBER}\]")
 
 
 def xgboost_text(text: str, n_features: int) -> str:
-    """Return the text of an XGBoost model of ``n_features`` features, rebuilt from checked parts."""
+    """Return the text of an XGBoost model with ``n_features`` features, rebuilt from checked parts."""
     try:
         learner, version = (json.loads(text, parse_constant=_no_number)[part] for part in ("learner", "version"))
         model = learner["gradient_booster"]["model"]

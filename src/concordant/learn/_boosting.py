@@ -75,7 +75,7 @@ class PairWeights(ABC):
 
     @abstractmethod
     def potentials(self, score: Floats) -> tuple[Floats, float]:
-        """Return, per position, the weight of pairs to win minus that of pairs to lose, and the total weight."""
+        """Return, per position, the weight of pairs it should win minus those it should lose, and the total weight."""
 
     @abstractmethod
     def shares(self, score: Floats, vote: Bools) -> tuple[float, float]:
@@ -87,7 +87,7 @@ class PairWeights(ABC):
 
     @abstractmethod
     def spread(self, score: Floats) -> float:
-        """Return the largest difference of scores in the weight of any pair."""
+        """Return the largest score difference that enters the weight of a pair."""
 
 
 class QueryPairs(PairWeights):

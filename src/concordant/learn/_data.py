@@ -292,7 +292,7 @@ class Validation:
         return validation
 
     def measure(self, scores: Floats) -> float:
-        """Return the metric of scores for these rows.
+        """Return the metric for the scores of these rows.
 
         NDCG, which rankers monitor after every iteration, is first computed with ties broken in favour of high labels
         and against them. Only queries for which the two values differ need the more expensive mean over all orders.

@@ -50,6 +50,6 @@ def refuse_places(ranker: Any, remedy: str) -> None:
 
 
 def watching(ranker: Any, valid: tuple[Any, ...] | None) -> Mapping[str, Any]:
-    """Return the validation set as an argument of ``fit``, or no argument if the ranker does not take one."""
+    """Return the validation set as an argument of ``fit``, or no argument if the ranker does not accept one."""
     takes = ranker.takes if hasattr(ranker, "takes") else inspect.signature(ranker.fit).parameters
     return {"valid": valid} if valid is not None and "valid" in takes else {}

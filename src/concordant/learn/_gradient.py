@@ -256,7 +256,7 @@ class GradientRanker(Ranker):
         return {"weights": self._scorer(width).size, "own": len(self._loss().own_start)}
 
     def check_learnt(self) -> None:
-        """Raise ValueError if the kernel map expects another number of features."""
+        """Raise ValueError if the kernel map does not expect the model's number of features."""
         mapped = getattr(self, "kernel_map_", None)
         if mapped is not None and mapped.landmarks.shape[1] != self.n_features_in_:
             width = mapped.landmarks.shape[1]

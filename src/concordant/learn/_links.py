@@ -68,7 +68,7 @@ LINKS = {
 
 
 def chance_between(link: Link, a: Floats, b: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return log(G(b) - G(a)) with its derivatives in a and in b."""
+    """Return log(G(b) - G(a)) and its derivatives with respect to a and b."""
     with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
         value = link.log_between(a, b)
         value = np.maximum(np.where(np.isnan(value), -np.inf, value), MIN_LOG)

@@ -53,7 +53,7 @@ class KernelSettings(NamedTuple):
 
 
 def logistic(C: float) -> LogisticRegression:
-    """Return logistic regression with an inverse regularisation strength."""
+    """Return a logistic regression with this inverse regularisation strength."""
     return LogisticRegression(C=C, max_iter=1000)
 
 

@@ -8,10 +8,11 @@ standard deviation within queries (of the validation set, if given) and averaged
                                                                 all labels, or none, are at least 1)
     ForestRanker                                                non-linear effects
 
-On MQ2008 (LETOR 4.0, five folds) the blend is more than a point of NDCG@5 and of MAP above the best linear model; see
-``concordant reproduce document-ranking``. With ``alphas``, every ranker with a ridge penalty chooses it by ``metric``
-on the validation set. Because ranks within a query are features, ``predict`` needs ``qid``; without it, all rows form
-one query. Reference: T. Dietterich, Ensemble methods in machine learning, MCS 2000.
+On MQ2008 (LETOR 4.0, five folds) the blend exceeds the best linear model by more than one point of NDCG@5 and of MAP;
+see ``concordant reproduce document-ranking``. With ``alphas``, every ranker with a ridge penalty chooses it by
+``metric`` on the validation set. Because ranks within a query are features, ``predict`` needs ``qid``; without it, all
+rows form one query.
+Reference: T. Dietterich, Ensemble methods in machine learning, MCS 2000.
 """
 
 from __future__ import annotations

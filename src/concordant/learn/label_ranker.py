@@ -199,7 +199,7 @@ class LabelRanker(Learner):
             _scaling.forget(self)
 
     def _fit_pairwise(self, X: Matrix, rank: Floats, weight: Floats | None) -> None:
-        """Fit a classifier for every pair of labels on which rows disagree; for other pairs store the probability."""
+        """Fit a classifier for every pair of labels on which rows disagree; the others get a constant probability."""
         k = rank.shape[1]
         self.chances_ = np.zeros((k, k))  # of the pairs without a classifier
         pairs, self.classifiers_ = [], []

@@ -4,8 +4,8 @@
 is weighted by the change of NDCG if its rows were swapped. ``"rank_xendcg"`` is a listwise cross entropy that bounds
 NDCG. Use trees if the label depends non-linearly on the features and there are at least a few thousand rows; linear
 rankers are faster and often as good on small data. NaN marks missing features, queries may come in any order, and
-``valid=`` enables early stopping on any metric of concordant. The defaults (small trees, half of the features each)
-suit data sets of about ten thousand rows.
+``valid=`` enables early stopping on any metric of concordant. The defaults (small trees, each grown on half of the
+features) suit data sets of about ten thousand rows.
 
 Integer labels from 0 to 30 have gains 2^label - 1; other labels are numbered in increasing order and have linear gains.
 The fitted model is stored in LightGBM's text format in ``booster_text_``.
@@ -107,7 +107,7 @@ class LightGBMRanker(BoostedTrees):
         return np.asarray(booster.predict(_readable(X), num_threads=self._n_threads), np.float64)
 
     def check_learnt(self) -> None:
-        """Raise ValueError if the text is not a valid LightGBM model of these features."""
+        """Raise ValueError if the text is not a valid LightGBM model with this number of features."""
         lightgbm_text(self.booster_text_, self.n_features_in_)
 
 

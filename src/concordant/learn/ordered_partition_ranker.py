@@ -10,8 +10,8 @@ probability Phi(X_k) / sum of Phi(S) over all non-empty sets S in R_k. Phi is a 
 
 Use it for graded labels, where most rows are tied: tied rows are not ordered and pairs are not enumerated, so a query
 of n rows costs O(n) to O(n log n). ``rank_weighting`` gives more weight to the top levels. With ties the likelihood is
-not concave in the scores, so other starting points may lead to other optima. Fitting starts from zero weights; maximum
-and minimum have a kink there and start from the weights of the arithmetic mean. ``log_likelihood`` returns the
+not concave in the scores, so different starting points may lead to different optima. Fitting starts from zero weights;
+maximum and minimum have a kink there and start from the weights of the arithmetic mean. ``log_likelihood`` returns the
 log-likelihood of labels under the model. Reference: T. Truyen, D. Phung, S. Venkatesh, Probabilistic models over
 ordered partitions with applications in document ranking and collaborative filtering, SDM 2011.
 """
@@ -87,9 +87,9 @@ class OrderedPartitionRanker(PairProbabilities):
         group : array-like, optional
             Sizes of consecutive queries, instead of ``qid``.
         temperatures : int, default 100
-            Number of temperatures of the annealing.
+            Number of annealing temperatures.
         runs : int, default 20
-            Number of runs of the annealing.
+            Number of annealing runs.
 
         Returns
         -------

@@ -208,7 +208,7 @@ class PairwiseRanker(Ranker):
         return {"described": described, "support": 0 if mapped is None else mapped.n_columns}
 
     def check_learnt(self) -> None:
-        """Reject support vectors of another length."""
+        """Reject support vectors of the wrong length."""
         mapped = getattr(self, "kernel_map_", None)
         if mapped is not None and mapped.landmarks.shape[1] != self.learnt_sizes()["described"]:
             raise ValueError("the support vectors of PairwiseRanker do not have as many features as its pairs")

@@ -1,4 +1,4 @@
-"""Rank regression: least squares on pairwise differences of scores.
+"""Rank regression: least squares on pairwise score differences.
 
 The mean of (1 - (f_i - f_j))^2 over the pairs i over j of every query is minimised. Use it as a fast baseline: one
 evaluation costs O(n) per query of n rows, plus the products with X. Reference: T. Tran, D. Phung, S. Venkatesh,

@@ -174,7 +174,7 @@ class RankSVM(GradientRanker):
         return minimum if root is None else replace(minimum, point=root @ minimum.point)
 
     def _keep(self, scorer: Scorer, minimum: Minimum, watch: LearningCurve) -> None:
-        """Store the learnt weights; of an expansion, only the support vectors."""
+        """Store the learnt weights; for an expansion, only those of the support vectors."""
         super()._keep(scorer, minimum, watch)
         if self.kernel is not None and self.kernel_map_.projection is None:
             self.support_ = np.flatnonzero(self.coef_)
@@ -190,6 +190,6 @@ def _through(transform: Matrix | None, watch: Watch) -> Callable[[int, Floats, f
 
 
 def _gap(objective: Objective, point: Floats) -> float:
-    """Return the duality gap of a smooth or hinge loss at a point: |gradient|² / (2 alpha), dual variables -loss'."""
+    """Return the duality gap of a smooth or hinge loss: |gradient|² / (2 alpha), with dual variables -loss'."""
     slope = objective(point)[1]
     return float(slope @ slope) / (2 * objective.alpha)

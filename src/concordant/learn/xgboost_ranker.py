@@ -93,7 +93,7 @@ class XGBoostRanker(BoostedTrees):
         return np.asarray(_booster(self.booster_text_, self.n_features_in_).predict(data), np.float64)
 
     def check_learnt(self) -> None:
-        """Raise ValueError if the text is not a valid XGBoost model of these features."""
+        """Raise ValueError if the text is not a valid XGBoost model with this number of features."""
         xgboost_text(self.booster_text_, self.n_features_in_)
 
 

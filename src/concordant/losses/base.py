@@ -16,7 +16,7 @@ NOTHING: Floats = np.zeros(0)
 
 
 class Evaluation(NamedTuple):
-    """A loss at given scores: value, gradient per position (or row), and gradient in the parameters of the loss."""
+    """A loss at given scores: value, gradient per position (or row), and gradient for the parameters of the loss."""
 
     value: float
     gradient: Floats

@@ -27,7 +27,7 @@ class DuelLoss(Loss):
     own_start: ClassVar[tuple[float, ...]] = (0.0,)  # equal objects tie one time in three
 
     def evaluate(self, scores: Floats, queries: Queries, own: Floats = NOTHING) -> Evaluation:
-        """Return the summed loss, its gradient per position and its derivative in the tie parameter."""
+        """Return the summed loss, its gradient per position and its derivative with respect to the tie parameter."""
         value, gradient, slope = kernels.query_duel_terms(scores, *queries.layout, _tie(own), int(self.model))
         return Evaluation(value, gradient, np.full(len(own), slope))
 

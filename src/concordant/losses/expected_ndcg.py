@@ -45,7 +45,7 @@ class ExpectedNdcgLoss(Loss):
     largest : int, default 10
         Maximum number of objects per query; larger queries are sampled.
     seed : int, default 0
-        Seed of the samples.
+        Seed for sampling.
     """
 
     name: ClassVar[str] = "expected-ndcg"

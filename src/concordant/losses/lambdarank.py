@@ -7,7 +7,7 @@ does not leak into the ranks. The weights are discontinuous where two objects sw
 weights held fixed) is not the gradient of any function: line searches fail, but stochastic steps work well. Targets:
 
     ndcg   gain 2^label - 1, discount log2(1 + place); the whole list or the first ``cutoff`` places
-    ap     average precision; labels from 1 on are relevant
+    ap     average precision; labels of at least 1 are relevant
     err    expected reciprocal rank; ``largest`` is the largest label of the scale (default: of the given queries)
 
 O(n^2) time and O(n) memory per query of n objects: each of the three changes is O(1) per pair (see lambdas.cpp).
@@ -67,8 +67,8 @@ class LambdaRankLoss(Loss):
     def fitted_to(self, queries: Queries) -> LambdaRankLoss:
         """Set the largest label (the scale of ERR) from all queries; reject them if all orders have the same metric.
 
-        NDCG and ERR treat all labels up to 0 as equal; average precision distinguishes only labels below 1 and from 1
-        on.
+        NDCG and ERR treat all labels up to 0 as equal; average precision distinguishes only labels below 1 from labels
+        of at least 1.
         """
         highest, lowest = queries.label[queries.ptr[:-1]], queries.label[queries.ptr[1:] - 1]
         differs = (highest >= 1) & (lowest < 1) if self.target == "ap" else (highest > 0) & (highest > lowest)

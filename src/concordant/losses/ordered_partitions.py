@@ -150,7 +150,7 @@ class OrderedPartitionLoss(Loss):
 
 @dataclass(frozen=True)
 class MeanPartitionLoss(OrderedPartitionLoss):
-    """Sets with the arithmetic mean of their members' worths. A bias on sizes adds only constants to the likelihood."""
+    """A set is worth the arithmetic mean of its members. A bias on sizes adds only constants to the likelihood."""
 
     def hessian_product(self, scores: Floats, queries: Queries, direction: Floats) -> Floats:
         """Return the Hessian times ``direction``."""

@@ -245,7 +245,7 @@ class Lists:
     def _chance_to_read_on(self, read_on: Floats) -> Floats:
         """Return, for each position, the probability of reading beyond it, averaged over the orders of tied documents.
 
-        ``read_on`` has the probability of continuing after each document.
+        ``read_on`` holds the probability of continuing after each document.
         """
         start, size = self.tie_start[:-1], self.tie_size
         place = np.arange(len(read_on)) - start[self.tie]

@@ -1,7 +1,7 @@
 """Base classes of retrieval metrics, which evaluate a ranking against relevance labels.
 
 The document at rank i has label ``l_i``; unjudged documents and negative labels count as 0. A query without relevant
-documents has the value 0 and counts in the mean (``empty="zero"``), has the value 1 (``"one"``), or is skipped
+documents has the value 0 and is included in the mean (``empty="zero"``), has the value 1 (``"one"``), or is skipped
 (``"skip"``: its value is NaN, which ``metrics.mean`` ignores). A metric with a ``measure`` is computed by the kernels.
 Every metric can also be computed from arrays (``averaged``), averaged over all orders of tied documents.
 """
@@ -129,7 +129,7 @@ class ListMetric(RetrievalMetric):
 
 @dataclass(frozen=True, kw_only=True)
 class BinaryMetric(RetrievalMetric):
-    """A metric of binary relevance."""
+    """A metric for binary relevance."""
 
     threshold: float = param(1.0, "minimum label that counts as relevant, above 0")
 

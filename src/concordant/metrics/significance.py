@@ -95,7 +95,7 @@ def compare_systems(
     test : {'t', 'randomisation'}, default 't'
         Paired t-test or paired randomisation test.
     seed : int or numpy.random.Generator, default 0
-        Seed of the randomisation test.
+        Seed for the randomisation test.
     alpha : float, default 0.05
         Significance level of the adjusted p-values.
     rounds : int, default 10000
@@ -178,7 +178,7 @@ def randomisation_test(differences: ArrayLike, seed: int | np.random.Generator =
     differences : array-like of float
         Differences between two systems, one per query.
     seed : int or numpy.random.Generator, default 0
-        Seed of the random assignments.
+        Seed for the random assignments.
     rounds : int, default 10000
         Number of random assignments.
 

@@ -11,7 +11,7 @@ ir_measures    linear gain, log2(i + 1)            grades up to 4
 ranx           linear gain, log2(i + 1)            (none)
 =============  ==================================  =================================
 
-``ranx:ndcg_burges`` and ``ir_measures:nDCG(dcg='exp-log2')`` have exponential gain. The smallest relevant label is
+``ranx:ndcg_burges`` and ``ir_measures:nDCG(dcg='exp-log2')`` use exponential gain. The smallest relevant label is
 written as in these tools: ``ir_measures:P(rel=2)@5``, ``ranx:precision@5-l2``. Names are case-insensitive.
 """
 

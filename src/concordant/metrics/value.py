@@ -2,8 +2,8 @@
 
 ``parse("ndcg@10:letor")`` creates a metric, and ``str`` converts it back. The grammar is ``name[@cutoff][:option…]``,
 where an option is the name of a convention (``letor``, ``skip``, ``last-free``, ``normalised``) or ``key=value``
-(``threshold=2``); options may also be separated by commas. The names of trec_eval (``P_10``, ``ndcg_cut_10``) have
-their meaning there, which for ``ndcg_cut`` is linear gain. A prefix selects the convention of another tool
+(``threshold=2``); options may also be separated by commas. The names of trec_eval (``P_10``, ``ndcg_cut_10``) follow
+trec_eval's definitions: ``ndcg_cut`` uses linear gain. A prefix selects the convention of another tool
 (``ir_measures:nDCG@10``, see ``tools``). A metric is declared once, as a frozen dataclass whose fields are declared
 with ``param`` and whose docstring starts with a summary.
 """

@@ -5,11 +5,11 @@ An agent's standardised levels z are its loading times the item scores plus nois
     z = loading (s - level) + noise,    s ~ N(0, 1),    loading ~ N(mean, spread²),    noise ~ N(0, psi of the agent)
 
 To second order this is the likelihood of the multinomial preference model given which items the agent compared: unlike
-the joint likelihood it does not depend on how often an item was shown, and one agent with many answers does not become
-the consensus. Expectation-maximisation (variational) alternates between scores, loadings and noise; mean and spread of
-the loadings maximise the marginal likelihood (empirical Bayes), so the loading of an agent with few answers stays near
-the average. The adherence is the correlation of the agent's levels with the scores, loading / sqrt(loading² + psi), at
-least 0; it is not defined for an agent without any preference.
+the joint likelihood it does not depend on how often an item was shown, and a single agent with many answers does not
+dominate the consensus. Expectation-maximisation (variational) alternates between scores, loadings and noise; mean
+and spread of the loadings maximise the marginal likelihood (empirical Bayes), so the loading of an agent with few
+answers stays near the average. The adherence is the correlation of the agent's levels with the scores, loading /
+sqrt(loading² + psi), at least 0; it is not defined for an agent without any preference.
 
 Ranks are centred within each ballot. Ratings are centred partly by ballot and partly by agent: the share of the ballot
 is the shrinkage factor of a random effect per ballot, whose variance comes from a one-way analysis of variance.
@@ -128,7 +128,7 @@ class _Levels:
         return np.maximum(self.by_agent(self.own), 1e-12)
 
     def centred(self, values: Floats) -> Floats:
-        """Subtract the mean of the ballot times its shrinkage, and the mean of the agent for the rest."""
+        """Subtract shrinkage times the mean of the ballot, and (1 - shrinkage) times the mean of the agent."""
         by_ballot = self.shrinkage * sum_by(self.ballot, values, len(self.shrinkage)) / self.size
         by_agent = self.by_agent(self.own * values) / self.own_total
         return np.asarray(values - by_ballot[self.ballot] - self.own * by_agent[self.agent])

@@ -134,7 +134,9 @@ def strengths_at(parts: list[Fit], design: Design | None) -> tuple[Floats, Float
 
 @dataclass(frozen=True)
 class Gradients:
-    """Derivatives of the log-likelihood of voters, times the root of their weights, voters sorted by instance.
+    """Derivatives of the log-likelihood of each voter, times the square root of its weight.
+
+    Voters are sorted by instance.
 
     The entries of instance q are entry_ptr[q]:entry_ptr[q + 1] (voter, slot, value), its voters row_ptr[q]:row_ptr[q
     + 1]. ``extra`` holds a row per voter for the other parameters, ``times`` is the number of voters by slot.
@@ -150,7 +152,7 @@ class Gradients:
 
 
 class Scatter:
-    """The gradients of voters at one part of a fit; the module docstring has the formulas."""
+    """The gradients of voters at one part of a fit; see the module docstring for the formulas."""
 
     def __init__(self, part: Fit, gradients: Gradients) -> None:
         self.part, self.gradients = part, gradients

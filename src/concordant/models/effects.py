@@ -100,7 +100,7 @@ class Effects:
         return {"uncorrected_rank": self.uncorrected.rank_by_slot, "uncorrected_score": self.uncorrected.score}
 
     def notices(self) -> list[Notice]:
-        """Return notices on coefficients that only the prior determines, and on items that the data cannot separate."""
+        """Return notices on coefficients that only the prior determines, and on items the data cannot distinguish."""
         notices, unknown, constant = [], set(), set()
         if self.design.inseparable.any():
             text = "these items were always in the same teams, so the data cannot separate them: their scores are equal"
@@ -154,7 +154,7 @@ class Effects:
 
 
 def _as_they_are(prefs: Preferences) -> Contest:
-    """Return preferences as a contest whose contestants are single items, without covariates."""
+    """Return preferences as a ``Contest`` whose contestants are single items, without covariates."""
     n = prefs.n_slots
     ptr = np.arange(n + 1)  # one member per contestant
     design = Design(prefs.slot_ptr, prefs.slot_ptr, ptr, np.arange(n), np.ones(n), np.zeros((n, 0)))

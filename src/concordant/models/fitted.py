@@ -1,8 +1,8 @@
 """Fitted models: win probabilities, log-likelihoods and samples, with the same interface for every model.
 
-All have ``p_beats``, ``p_tie``, ``matrix``, ``difference``, ``log_likelihood`` and ``sample`` from the base class. A
-model adds its outcome probabilities, its likelihood and its sampler. With several instances, name one with
-``instance=``.
+All models inherit ``p_beats``, ``p_tie``, ``matrix``, ``difference``, ``log_likelihood`` and ``sample`` from the
+base class. A model adds its outcome probabilities, its likelihood and its sampler. With several instances, name one
+with ``instance=``.
 """
 
 from __future__ import annotations
@@ -90,7 +90,8 @@ class FittedModel:
     def pair_log_likelihood(self, prefs: Preferences) -> tuple[float, float]:
         """Return the log-probability of the strict pairs of other preferences, given no tie, and their total weight.
 
-        Every model has this conditional log-likelihood, so models with and without ties can be compared by it.
+        Every model defines this conditional log-likelihood, so it can be used to compare models with and without
+        ties.
 
         Parameters
         ----------
@@ -312,7 +313,7 @@ class FittedModel:
         return np.where(is_known, order[place], -1)
 
     def known_part(self, prefs: Preferences) -> tuple[Preferences, Int64s]:
-        """Return the preferences restricted to candidates this model knows, and this model's slot of each slot."""
+        """Return the preferences restricted to candidates that this model knows, and the model's slot for each slot."""
         slot = self.slots_of(prefs)
         if (slot < 0).any():
             prefs = Preferences(**parts_of_subset(prefs, np.ones(prefs.n_ballots, bool), slot >= 0))
@@ -344,7 +345,7 @@ def decided_pairs(chances: tuple[Floats, Floats, Floats], won: Floats, lost: Flo
 
 
 def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance: object) -> int:
-    """Return the number of the named instance; the name is required if there are several."""
+    """Return the index of the named instance; the name is required if there are several."""
     if instance is None:
         if n_instances > 1:
             raise InputError("This model has several instances: name one with " + arg("instance") + ".")

@@ -43,7 +43,7 @@ class MPMErrors:
 
     @cached_property
     def _known(self) -> Uncertainty:
-        """Compute standard errors and confidence intervals; only the details if they do not exist."""
+        """Compute standard errors and confidence intervals; if they do not exist, return only the details."""
         moves = moves_of(self.corpus, self.solution, self.prior)
         if moves is None:
             return Uncertainty(details=self.details)
@@ -55,7 +55,7 @@ class MPMErrors:
 
 @dataclass(frozen=True, eq=False)
 class Moves:
-    """The influence of each ballot on the scores: ``x`` on its own entries, plus basis @ weights on every slot."""
+    """The influence of each ballot on the scores: ``x`` for its entries, plus basis @ weights for every slot."""
 
     corpus: Corpus
     x: Floats

@@ -70,7 +70,7 @@ def unknown_agents(prefs: Preferences, known: Mapping[str, float]) -> tuple[Noti
 
 
 def named(labels: Sequence[str], max_names: int = SHOWN) -> str:
-    """Return the first labels as text, and how many more there are."""
+    """Return the first labels as text, with the number of further labels."""
     more = f" and {len(labels) - max_names:,} more" if len(labels) > max_names else ""
     return ", ".join(shorten(label, 30) for label in labels[:max_names]) + more
 

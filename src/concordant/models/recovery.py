@@ -6,7 +6,7 @@ or medians of the coordinates is the centre, with probability at least 1 - delta
     mode     q = phi + phi² - phi^n < 1   and   N >= 2 log(n² / (2 delta)) / ((1 - q) (1 - phi)³)²
     median   phi < 1/2                    and   N >= 2 log(2 n / delta) / (1 - 2 phi)²
 
-whatever order the code is built on. The ranges are those of the theorems of Li, Mazumdar and Milenkovic (AISTATS 2017).
+for any reference order of the code. The ranges are those of the theorems of Li, Mazumdar and Milenkovic (AISTATS 2017).
 The numbers of ballots follow from Hoeffding's inequality and a union bound. For the median: the chance that a
 coordinate lies above its true value is at most phi, and so is the chance that it lies below. For the mode: the true
 value of a coordinate is more likely than each other value by at least (1 - q) (1 - phi)³. This gap was checked, not
@@ -57,7 +57,7 @@ class Recovery:
 
     @property
     def verdict(self) -> str:
-        """What follows for these data, in a few words."""
+        """The conclusion for these data, in a few words."""
         if not self.is_in_range:
             return f"out of range (phi < {self.max_phi:.3f})"
         enough = "" if self.is_guaranteed else ", but too few ballots for the guarantee"
@@ -73,7 +73,7 @@ class Recovery:
 def lehmer_recovery(
     n_items: int, n_ballots: float, phi: float, *, statistic: str = "mode", delta: float = 0.05
 ) -> Recovery:
-    """Return whether ballots from a Mallows model lie in the range of the theorems on Lehmer codes.
+    """Return whether the theorems on Lehmer codes apply to ballots from a Mallows model.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Explanations of style control: covariate effects, and the ranks that they changed."""
+"""Explanations of style control: covariate effects, and the ranks that change because of them."""
 
 from __future__ import annotations
 

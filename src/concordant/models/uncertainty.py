@@ -101,7 +101,7 @@ class ScoreErrors:
 
     @cached_property
     def lacking(self) -> Bools:
-        """By instance: whether it lacks standard errors: its Hessian is not definite, or it has too many items."""
+        """By instance: whether standard errors are missing (Hessian not definite, or too many items)."""
         size = np.diff(self.prefs.slot_ptr)
         if not isinstance(self.fits[0].observed.plain, ObservedStages):
             return np.zeros(len(size), bool)
@@ -192,7 +192,7 @@ class ScoreErrors:
         return float(np.sqrt(max(self.parts[0].extra_variance[0, which], 0.0)))
 
     def _gathered(self, values: list[AnyArray]) -> Floats:
-        """Join the values of all parts (an array by slot each) to one array by slot."""
+        """Join the values of all parts (each an array by slot) into one array by slot."""
         out = np.zeros(len(self.score))
         for part, by_slot in zip(self.fits, values, strict=True):
             out[part.slots] = by_slot
@@ -421,7 +421,7 @@ def _shifts_of_prior(part: Fit, replicates: int, doubt: float, rng: np.random.Ge
 
 
 def _firm(part: Fit) -> Fit:
-    """Return the part with a prior of at least ``MIN_RIDGE``: resampled counts may have no finite optimum."""
+    """Return the part with a prior of at least ``MIN_RIDGE``, because resampled counts may have no finite optimum."""
     ridge, extra = (
         np.where(precision > 0, precision, MIN_RIDGE) for precision in (part.prior.ridge, part.prior.ridge_extra)
     )
@@ -474,7 +474,7 @@ def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> 
 
 
 def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -> Refits:
-    """Return refits to resampled comparisons with teams or covariates, each with a warm start at the fit."""
+    """Return refits to resampled comparisons with teams or covariates, each with a warm start from the fit."""
     observed, refits, warm_start = part.observed, Refits.empty(replicates, part), _alone(part)
     assert isinstance(observed, Designed)
     assert isinstance(observed.inner, ObservedDuels)
@@ -485,7 +485,7 @@ def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -
 
 
 def _refitted_by_agents(parts: list[Fit], replicates: int, rng: np.random.Generator, agents: Agents) -> list[Refits]:
-    """Return refits to resampled agents, each with a warm start at the fit."""
+    """Return refits to resampled agents, each with a warm start from the fit."""
     refits_of_parts, warm_starts = [Refits.empty(replicates, part) for part in parts], [_alone(part) for part in parts]
     for k in range(replicates):
         duels = agents.redrawn(rng)
@@ -504,7 +504,7 @@ def _alone(part: Fit) -> Fit:
 
 
 def resample(duels: Duels, rng: np.random.Generator) -> Duels:
-    """Draw as many comparisons of every instance as it has, multinomially from its counts of wins, losses and ties."""
+    """Resample the comparisons of every instance: multinomial draws from its counts of wins, losses and ties."""
     cells = np.stack([duels.won, duels.lost, duels.tied], 1)
     drawn = np.zeros_like(cells)
     for start, stop in zip(duels.ptr[:-1].tolist(), duels.ptr[1:].tolist(), strict=True):

@@ -1,9 +1,9 @@
-"""How certain the first place of a ranking is: one statement, computed once, that every output uses.
+"""Certainty of the first place of a ranking: one statement, computed once and used by every output.
 
 The statement is about the difference between the first item and the runner-up. Its basis is one of:
 
-- *model*: the method has standard errors. The difference d of the two scores is tested by z = d / se(d), with the joint
-  variance of the two scores where the method has one, and with the sum of their variances otherwise.
+- *model*: the method has standard errors. The difference d of the two scores is tested by z = d / se(d), with the
+  joint variance of the two scores if the method provides it, and with the sum of their variances otherwise.
 - *votes*: the method is a rule without standard errors. A sign test on the direct comparison: of n ballots that prefer
   one of the two, k prefer the first; two-sided p = 2 P(X >= max(k, n - k)) for X binomial(n, 1/2).
 - *none*: neither exists, or the two scores belong to different times, so the difference cannot be tested.
@@ -428,7 +428,7 @@ def _votes(prefs: Preferences, missing: str, first: Int64s, second: Int64s) -> t
 
 
 def _listed(labels: Sequence[str], max_names: int = 4) -> str:
-    """Return labels as a phrase: a, b and c; of more than ``max_names``, how many more there are."""
+    """Return labels as a phrase: a, b and c; beyond ``max_names``, only the number of further labels."""
     shown = [shorten(label, WIDTH) for label in labels[:max_names]]
     if len(labels) > max_names:
         return f"{', '.join(shown)} and {len(labels) - max_names:,} more"

@@ -340,7 +340,7 @@ def panels(columns: int, width: float, height: float, label_size: int = 9) -> tu
 
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
-    """Return a figure with a single pair of axes without left spine and ticks."""
+    """Return a figure with one pair of axes, without left spine and ticks."""
     figure, (axes,) = panels(1, width, height)
     axes.spines["left"].set_visible(False)
     axes.tick_params(axis="y", length=0)

@@ -106,12 +106,12 @@ class Scene:
 
     @property
     def top(self) -> list[int]:
-        """The slots of the first places."""
+        """The slots in the first places."""
         return self.order[:SHOWN]
 
     @property
     def neighbours(self) -> list[tuple[int, int]]:
-        """The pairs of neighbouring slots among the first places and the one behind them."""
+        """The pairs of adjacent slots among the first places and the next one."""
         return list(pairwise(self.order[: SHOWN + 1]))
 
     @property
@@ -124,7 +124,7 @@ class Scene:
         return views.resolve_missing(self.prefs, self.missing)
 
     def votes(self, one: int, two: int) -> tuple[float, float, float]:
-        """Return the weight of the ballots that put slot one before two, behind it, and level with it."""
+        """Return the weights of the ballots that rank slot one above slot two, below it, and tied with it."""
         tier_of_one, tier_of_two = self._tier_by_ballot(one), self._tier_by_ballot(two)
         unmentioned = np.iinfo(np.int64).max
         is_counted = np.ones(len(tier_of_one), bool)
@@ -159,7 +159,7 @@ class Scene:
 
 
 def first_places(scene: Scene, summary: str) -> list[Reason]:
-    """Explain the first places: the method, the lead, ties, and the direct comparisons of neighbours."""
+    """Explain the first places: the method, the lead, ties, and the direct comparisons of adjacent items."""
     names = scene.names
     if len(scene.order) == 1:
         only = f"{names[scene.order[0]]} is the only candidate."
@@ -214,7 +214,7 @@ def _certainty(scene: Scene) -> list[str]:
 
 
 def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float]]) -> list[str]:
-    """Return sentences on the direct comparison of the first two, and on neighbours ranked against the majority."""
+    """Return sentences on the direct comparison of the first two, and on adjacent items ranked against the majority."""
     (first, second), (ahead, behind, level) = next(iter(votes.items()))
     names = scene.names
     if not ahead + behind + level:

@@ -109,7 +109,7 @@ class Alternating:
     """State of an alternating least-squares fit."""
 
     def __init__(self, observed: Observed, plan: Plan, state: State) -> None:
-        """Start from a state, without loss due to uncertainty (``doubt``) or log-determinants (``log_det``)."""
+        """Start from a state; the loss due to uncertainty (``doubt``) and the log-determinants are initially 0."""
         self.observed, self.plan, self.state, self.sweep = observed, plan, state, 0
         self._start, self.log_det, self.doubt = state, [0.0, 0.0], 0.0
         self.quadratic = self._around()

@@ -141,7 +141,7 @@ class Recommender(Settings):
         Returns
         -------
         ndarray of float64
-            One score per pair; unknown agents and items count as average ones.
+            One score per pair; unknown agents and items are treated as average.
         """
         columns = [[column] if isinstance(column, str) else column for column in (agent, item)]
         codes = [_codes(*pair) for pair in zip((self.agents, self.items), columns, strict=True)]
@@ -301,12 +301,12 @@ class Recommender(Settings):
         Parameters
         ----------
         ratings : mapping of str to float, or Preferences
-            Ratings of one new agent, such as ``{"Heat": 5}``, or ballots of several. Unknown items are ignored.
+            Ratings by one new agent, such as ``{"Heat": 5}``, or ballots of several. Unknown items are ignored.
 
         Returns
         -------
         Recommender
-            A model of the new agents; a single agent from a mapping is called "newcomer".
+            A model for the new agents; a single agent from a mapping is called "newcomer".
 
         Raises
         ------

@@ -220,7 +220,7 @@ class AlternatingRecommender(FactorRecommender):
         return State(Half(agents, nothing[0], ridges[0]), Half(items, nothing[1], ridges[1]), centre, noise)
 
     def _first_sides(self, rng: np.random.Generator, observed: Observed, scale: float) -> tuple[AnyArray, AnyArray]:
-        """Return the rows of agents and items to start from: zeros, and random factors of this standard deviation."""
+        """Return the rows of agents and items to start from: zeros, and random factors with this standard deviation."""
         agents: AnyArray = np.zeros((len(observed.agents), self._width), self._dtype)
         return agents, self._first_rows(rng, len(observed.items), scale)
 

@@ -99,7 +99,7 @@ class RatingLoss:
 
 @dataclass(frozen=True)
 class PairLoss:
-    """Squared hinge over pairs of a ballot: max(0, 1 - lead)², the mean over its pairs times its number of entries.
+    """Squared hinge over the pairs of a ballot: max(0, 1 - lead)², the mean over its pairs times its number of entries.
 
     The curve of an entry is twice the diagonal of the Hessian if all its pairs were within the margin: an upper bound,
     because (a - b)² <= 2 a² + 2 b².

@@ -25,7 +25,7 @@ def split(
         Share of each agent's ratings to hold out: at least two of them, because a single item cannot be ranked, and
         none for agents with fewer than four.
     seed : int, default 0
-        Seed of the random choice.
+        Seed for the random choice.
     count : int, optional
         Number of ratings to hold out per agent, but never all, instead of ``share``.
 
@@ -39,7 +39,7 @@ def split(
     Raises
     ------
     InputError
-        If every agent has too few ratings.
+        If every agent has too few ratings to hold any out.
 
     Examples
     --------

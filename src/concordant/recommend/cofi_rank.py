@@ -1,6 +1,6 @@
 """CoFiRank: maximum-margin matrix factorisation for ranking, f(u, i) = p_u · q_i, with one of three losses.
 
-regression   half the squared error of the ratings, from their mean
+regression   half the squared error of the ratings after subtracting their mean
 ordinal      squared hinge over the pairs an agent rates differently, max(0, 1 - lead)², the mean over its pairs times
              its number of ratings
 ndcg         a convex bound on 1 - NDCG: the largest sum of loss and lead over all orders of an agent's items
@@ -11,7 +11,8 @@ smooth squared hinge instead of the hinge; ndcg, which is not smooth, takes subg
 with the square root of the sweeps, each by an assignment of items to ranks (for agents with over 100 ratings, of 100
 sampled ones).
 
-Cost: a sweep of regression and ordinal O(ratings · factors²) and a sort; of ndcg up to (ratings of an agent)³ each.
+Cost of a sweep: O(ratings · factors²) plus a sort for regression and ordinal; for ndcg, up to cubic in the ratings per
+agent.
 Reference: M. Weimer, A. Karatzoglou, Q. Le and A. Smola, CoFi Rank: maximum margin matrix factorization for
 collaborative ranking, NIPS 2007.
 """

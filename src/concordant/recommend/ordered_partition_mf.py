@@ -69,7 +69,7 @@ class OrderedPartitionMF(AlternatingRecommender):
     def _first_sides(self, rng: np.random.Generator, observed: Observed, scale: float) -> tuple[AnyArray, AnyArray]:
         """Return the rows to start from: small normal ones, or both sides uniform on [0, sqrt(largest / factors) / 2].
 
-        Without ratings (beta 1) the largest counts as 1.
+        Without ratings (beta 1), the largest is taken as 1.
         """
         if self.initial == "normal":
             return super()._first_sides(rng, observed, scale)

@@ -12,7 +12,7 @@ from concordant.reporting.study import Study
 def agents_section(study: Study, top: int) -> Section | None:
     """Show each agent's agreement with the majority of the others; None if agents are not named.
 
-    Of many agents, the table shows ``top``: half with the lowest and half with the highest agreement.
+    If there are many agents, the table shows ``top`` of them: half with the lowest and half with the highest agreement.
     """
     prefs, agreement = study.prefs, study.data.agreement
     if prefs.agents is None or prefs.agent is None or len(prefs.agents) < 2:

@@ -32,7 +32,7 @@ SUMMED_UP = {  # one, several
 
 @dataclass(frozen=True)
 class ExperimentRun:
-    """An experiment that was run, ready to be shown.
+    """An experiment that was run, with everything that its page shows.
 
     ``figures`` are SVG texts, ``command`` reproduces the result, ``seconds`` is the CPU time and
     ``reduced`` says what a quick run left out.
@@ -112,7 +112,7 @@ def _setting(run: ExperimentRun) -> tuple[Part, ...]:
 
 
 def summary(claims: Sequence[Claim]) -> str:
-    """Return how many claims hold, hold in part, and so on, as a sentence."""
+    """Return a sentence on how many claims hold, hold in part, or do not hold."""
     counts = Counter(claim.verdict for claim in claims)
     found = [f"{counts[verdict]} {SUMMED_UP[verdict][counts[verdict] > 1]}" for verdict in SUMMED_UP if counts[verdict]]
     return f"{len(claims)} claim{'s' if len(claims) > 1 else ''}: {', '.join(found)}." if claims else "No claims."
@@ -139,7 +139,7 @@ def _upper(text: str) -> str:
 
 
 def report_table(table: ResultTable) -> ReportTable:
-    """Return a result table as a part of a page; rows below another row are indented, and such tables not sorted."""
+    """Return a result table as a part of a page; tables with indented rows below others are not sortable."""
     rows = [[_cell(cell) for cell in row] for row in table.rows]
     is_nested = any(cell.startswith(INDENT) for row in rows for cell in row[: table.n_text])
     return ReportTable(
@@ -161,7 +161,7 @@ def _cell(cell: str) -> str:
 
 
 def notes(text: str) -> list[str]:
-    """Return the points of a Markdown list as plain sentences."""
+    """Return the items of a Markdown list as plain sentences."""
     points = re.split(r"(?m)^- ", text.strip())
     joined = (re.sub(r"\s+", " ", point).strip() for point in points)
     return [re.sub(r"\*([\w][^*]*)\*", r"\1", point).replace("`", "") for point in joined if point]

@@ -1,4 +1,4 @@
-"""Report section on instances: a table of all, and the top items of each."""
+"""Report section on instances: a table of all instances, and the top items of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_OPENED = 50
 
 
 def instances_section(study: Study, top: int) -> Section | None:
-    """Show all instances in a table, and the top items of each; None if there is only one."""
+    """Show a table of all instances, and the top items of each; None if there is only one."""
     ranking = study.ranking
     if ranking.n_instances == 1:
         return None

@@ -132,7 +132,7 @@ def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
 
 
 def dot_plot(ranking: Ranking, top: int) -> DotPlot:
-    """Return the separate plot of scores and intervals."""
+    """Return a separate plot of scores and confidence intervals."""
     n = min(top, len(ranking.items))
     tracks, scale = tracks_of(ranking, n)
     labels = tuple(f"{rank}  {item}" for rank, item in zip(ranking.ranks[:n].tolist(), ranking.items[:n], strict=True))
@@ -140,7 +140,7 @@ def dot_plot(ranking: Ranking, top: int) -> DotPlot:
 
 
 def left_out(ranking: Ranking, top: int, what: str) -> list[Part]:
-    """Return a note on omitted rows, and the complete file."""
+    """Return a note on omitted rows, and the complete table as a file."""
     longest = int(np.diff(ranking.slot_ptr).max(initial=0))
     if longest <= top:
         return [download(ranking, "Download the ranking (csv)")]

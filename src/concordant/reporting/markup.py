@@ -1,7 +1,8 @@
 """HTML and SVG as values: all text is escaped by ``escape`` before it becomes part of a page.
 
-``element("td", label)`` escapes ``label`` unless it is ``Markup`` already, and only this module makes ``Markup``. So a
-label with tags, quotes or control characters is shown literally, and never becomes a tag, an attribute or a script.
+``element("td", label)`` escapes ``label`` unless it is already ``Markup``, and only this module creates ``Markup``.
+A label with tags, quotes or control characters is therefore shown literally, and never becomes a tag, an attribute
+or a script.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ EMPTY_ELEMENTS = frozenset(["meta", "link", "input", "br", "hr", "img", "line", 
 
 
 class Markup(str):
-    """Text that is HTML or SVG already."""
+    """Text that is already HTML or SVG."""
 
     __slots__ = ()
 

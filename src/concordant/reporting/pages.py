@@ -40,7 +40,7 @@ SPOKEN = {"fine": "fine", "attention": "needs attention", "warning": "warning", 
 
 @cache
 def static(name: str) -> str:
-    """Return a style sheet or a script of this folder."""
+    """Return a style sheet or a script from this folder."""
     return (files("concordant.reporting") / "static" / name).read_text(encoding="utf-8")
 
 
@@ -204,7 +204,7 @@ def _head(name: str, scale: Scale | None) -> Markup | str:
 
 
 def _cell(cell: Cell, column: int, table: ReportTable, row: int) -> Markup:
-    """Return a cell; the first label of a row is its heading, and a link where the row has one."""
+    """Return a cell; the first label of a row is its heading, and a link if the row has a target."""
     if isinstance(cell, Track):
         assert table.scale is not None
         return element("td", pictures.track(cell, table.scale), class_="drawn")

@@ -1,4 +1,4 @@
-"""SVG charts: small, and coloured by the style sheet, so that they follow dark mode.
+"""Small SVG charts, coloured by the style sheet, so that they follow dark mode.
 
 Inline plots in table cells use percentages, so they fit any width. Heat maps draw all cells of a colour as one path,
 because a hundred items have ten thousand cells, and a path needs a dozen characters per cell.
@@ -28,9 +28,7 @@ COLOURS = 8
 
 # ---- in cells of tables ----
 def track(drawn: Track, scale: Scale) -> Markup:
-    """Draw a dot, its interval and the mark of the scale; hidden from screen readers, because another column has the
-    numbers.
-    """
+    """Draw a dot, its interval and the mark of the scale; hidden from screen readers, which read another column."""
     parts = []
     if scale.mark is not None:
         place = _percent(scale.mark, scale)

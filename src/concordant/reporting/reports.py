@@ -44,7 +44,7 @@ class Making:
 
     @classmethod
     def of_files(cls, paths: Sequence[str], command: str = "", python: str = "") -> Making:
-        """Compute the checksums of some files, which are named without their folders."""
+        """Compute the checksums of some files; file names are given without their folders."""
         sums = tuple((os.path.basename(path), checksum(path)) for path in paths if path != "-")
         return cls(without_folders(command, paths), without_folders(python, paths), sums)
 
@@ -65,9 +65,10 @@ class Report:
     sections: tuple[Section, ...] = field(default=())
 
     def to_html(self, words: Words = str) -> str:
-        """Return the page: without network requests, readable without scripts, in print and by screen readers.
+        """Return the page, which needs no network access.
 
-        ``words`` says how parameters are named in its sentences.
+        It is readable without scripts, in print and by screen readers. ``words`` sets how parameters are named in its
+        sentences.
         """
         from concordant.reporting.pages import page
 

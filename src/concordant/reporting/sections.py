@@ -67,10 +67,10 @@ Cell = str | Track
 
 @dataclass(frozen=True)
 class ReportTable:
-    """Rows of cells. Columns in ``right`` are numbers, those in ``labels`` hold labels from the data.
+    """Rows of cells. Columns in ``right`` are numbers, those in ``labels`` are labels from the data.
 
     ``marked`` rows are highlighted; ``links`` gives, for every row, the anchor or the HTML file that its first label
-    leads to. Tables whose rows belong together are not ``is_sortable``.
+    leads to. ``is_sortable`` is False for tables whose rows belong together.
     """
 
     title: str
@@ -123,7 +123,7 @@ class BumpChart:
 
 @dataclass(frozen=True)
 class DotPlot:
-    """Scores with their confidence intervals, best first: a separate chart for files."""
+    """A chart of scores with their confidence intervals, best first, to be saved as a separate file."""
 
     title: str
     labels: tuple[str, ...]

@@ -116,7 +116,7 @@ class Study:
         return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
 
     def _ranked_by(self, name: str) -> Ranking:
-        """Return the ranking by a method; the report's own ranking is reused if it is by that method."""
+        """Return the ranking by a method; the ranking of the report is reused if it is by that method."""
         is_own = registry.resolve(name) == (self.ranking.method, {})
         if is_own and len(self.ranking.score) == self.prefs.n_slots:
             return self.ranking
@@ -193,6 +193,6 @@ def _run(prefs: Preferences, agent: str) -> Ranking:
 
 
 def some(labels: Sequence[str], max_names: int = 4) -> str:
-    """Return some of many names for a sentence."""
+    """Return the first of many names as text for a sentence."""
     shown = ", ".join(labels[:max_names])
     return shown if len(labels) <= max_names else f"{shown} and {len(labels) - max_names:,} more"

@@ -14,8 +14,8 @@ from concordant.support.text import format_p, interval_cells, interval_heading, 
 class Coefficient:
     """The effect of one unit of a covariate on the strength of an item or answer, on the scale of the scores.
 
-    ``spread`` is the standard deviation of the covariate within ballots, in its own unit (0: it never differs); errors
-    are None if they were not requested. Every instance has separate coefficients.
+    ``spread`` is the standard deviation of the covariate within ballots, in its own unit (0: it never differs);
+    standard errors are None if they were not requested. Every instance has separate coefficients.
     """
 
     name: str

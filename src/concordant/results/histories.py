@@ -1,6 +1,6 @@
 """Scores over time: one row per item and time at which its score was updated.
 
-Between two of its rows an item keeps the earlier score. Queries: ``of(item)``, ``at(time)``, ``peaks()`` and
+Between two rows, an item keeps the earlier score. Queries: ``of(item)``, ``at(time)``, ``peaks()`` and
 ``best("year")``; with several instances ``history["q7"]`` is the history of one.
 """
 
@@ -141,8 +141,8 @@ class History(FrozenParts):
         Parameters
         ----------
         by : {'score', 'low', 'high'}, default 'score'
-            The value whose maximum is the peak. ``'low'``, the lower end of the interval, is robust against new
-            items, which may have high scores by chance.
+            The value whose maximum is the peak. ``'low'``, the lower end of the confidence interval, is robust
+            against new items, which may have high scores by chance.
 
         Returns
         -------
@@ -271,7 +271,7 @@ class History(FrozenParts):
 
 @dataclass(frozen=True, eq=False)
 class HistoryTable:
-    """The result of a query to a history: columns of equal length, for printing and export."""
+    """The result of a query on a history: columns of equal length, for printing and export."""
 
     columns: dict[str, Any]
     level: float = 0.95

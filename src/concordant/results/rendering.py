@@ -53,7 +53,7 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
 
 
 def _listed(values: Floats | None, order: AnyArray) -> list[Any]:
-    """Return values in this order as a list; a list of None without values."""
+    """Return values in this order as a list, or a list of None if there are no values."""
     return [None] * len(order) if values is None else values[order].tolist()
 
 

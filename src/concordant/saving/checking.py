@@ -57,7 +57,7 @@ class Sizes:
         self.model, self.learnt, self.known = model, learnt, dict[str, int]()
 
     def of(self, size: state.Size, observed: int | None = None) -> int:
-        """Return a size, such as "rows" or "rows+1"; the first observed size defines an unknown name."""
+        """Evaluate a symbolic size such as "rows" or "rows+1"; an unknown name takes the first observed size."""
         if isinstance(size, int):
             return size
         name, _, added = size.partition("+")
@@ -67,7 +67,7 @@ class Sizes:
         return self.known[name] + extra
 
     def _worked_out(self, name: str, observed: int | None) -> int:
-        """Return the size ``name``: a learnt value, a hyper-parameter, from ``learnt_sizes()``, or as observed."""
+        """Return a size: a learnt value, a hyper-parameter, from ``learnt_sizes()``, or else the observed size."""
         sources = [self.learnt, _hyper_parameters(self.model)]
         if hasattr(self.model, "learnt_sizes"):
             sources.append(self.model.learnt_sizes())
@@ -92,7 +92,7 @@ class Comparison:
 
     @singledispatchmethod
     def compare(self, kind: Any, value: object) -> None:
-        """Raise ValueError unless the value has that kind."""
+        """Raise ValueError unless the value has the declared kind."""
         raise TypeError(f"No check is defined for {kind!r}.")
 
     @compare.register
@@ -214,7 +214,7 @@ class Comparison:
 
     @compare.register
     def _(self, kind: state.ListOf, value: object) -> None:
-        """Check a list of values of one kind."""
+        """Check a list of values of the same kind."""
         if not isinstance(value, list) or len(value) != self.sizes.of(kind.size, len(value)):
             raise ValueError(f"is not a list of {kind.size} values")
         for element in value:
@@ -249,7 +249,7 @@ class Comparison:
 
 
 def n_features_of(estimator: Any) -> int | None:
-    """Return the number of features that a fitted estimator accepts; None if it does not say."""
+    """Return the number of features that a fitted estimator accepts; None if it does not state one."""
     steps = estimator.steps if type(estimator).__name__ == "Pipeline" else ()
     n_features = getattr(next((step for _, step in steps if hasattr(step, "fit")), estimator), "n_features_in_", None)
     return int(n_features) if isinstance(n_features, (int, np.integer)) else None
@@ -316,7 +316,7 @@ ROWS = np.array([0.0, 1.0, -1.0, 0.5, 3.0])
 
 
 def check_predictions(estimator: Any, name: str) -> None:
-    """Let a fitted estimator predict a few ordinary rows, to detect inconsistent parts.
+    """Predict a few ordinary rows with a fitted estimator, to detect inconsistent parts.
 
     Declared ranges ensure that this is safe. It detects problems that the declarations of single classes cannot
     express, such as incompatible steps of a pipeline.

@@ -182,7 +182,7 @@ def _fields(value: Any) -> dict[str, object]:
 
 
 def _place(estimator: object) -> tuple[str, str, tuple[str, ...]]:
-    """Return library, name and private attributes of an estimator that can be saved; reject all others."""
+    """Return the library, name and private attributes of an estimator that can be saved; reject any other estimator."""
     cls = type(estimator)
     known = LEARNERS.name_of(cls)
     if known is not None:

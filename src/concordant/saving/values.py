@@ -23,10 +23,10 @@ class Extension(Protocol):
     """Packs and unpacks values that are not plain."""
 
     def pack(self, value: object, path: str, arrays: Arrays) -> dict[str, Any] | None:
-        """Return the JSON of a value; None if it does not have one of these kinds."""
+        """Return a value as JSON, or None if this extension does not handle its type."""
 
     def unpack(self, packed: Mapping[str, Any], arrays: Mapping[str, AnyArray], depth: int) -> object:
-        """Return the value of an object of another kind, or raise ValueError."""
+        """Return the value from its JSON; raise ValueError if this extension does not handle its kind."""
 
 
 def pack(value: object, path: str, arrays: Arrays, extension: Extension) -> Any:
@@ -79,7 +79,7 @@ def _pack_sparse(value: Any, path: str, arrays: Arrays) -> dict[str, Any]:
 
 
 def unpack(packed: Any, arrays: Mapping[str, AnyArray], extension: Extension, depth: int = 0) -> Any:
-    """Return the value from the JSON that ``pack`` returned."""
+    """Return the value from the JSON that ``pack`` produced."""
     if depth > DEEPEST:
         raise ValueError("it is nested too deeply")
     if isinstance(packed, list):

@@ -34,7 +34,7 @@ class Scorer(ABC):
 
     @abstractmethod
     def backward(self, X: Matrix, theta: Floats, kept: Any, gradient: Floats) -> Floats:
-        """Return the gradient in the parameters of a function whose gradient in the scores is ``gradient``."""
+        """Backpropagate: return the gradient with respect to the parameters, given the ``gradient`` for the scores."""
 
     def penalised(self) -> Floats:
         """Return 1 for every parameter with a ridge penalty, 0 for the others (biases)."""

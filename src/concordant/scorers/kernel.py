@@ -1,4 +1,4 @@
-"""Kernel feature maps, with which every linear model becomes a kernel model.
+"""Kernel feature maps, which turn every linear model into a kernel model.
 
 With landmark rows Z and the kernel k, the map is
 

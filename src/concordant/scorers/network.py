@@ -5,7 +5,7 @@
 The output has no bias, because adding a constant to all scores changes no ranking. The parameters are stored in a flat
 float64 vector (W1, b1, W2, b2, v); products use the dtype of X, for dense or sparse rows. A pass over n rows costs 2 n
 F h + 2 n h^2 multiplications forward and about twice that back, and keeps n h activations, so the objective works in
-blocks. The loss is not convex in the parameters: another seed may reach another local minimum.
+blocks. The loss is not convex in the parameters: a different seed may reach a different local minimum.
 
 Reference: D. Rumelhart, G. Hinton, R. Williams, Learning representations by back-propagating errors, Nature 1986.
 """
@@ -66,7 +66,7 @@ class Network(Scorer):
         return (activations[-1] @ out).astype(np.float64, copy=False), activations
 
     def backward(self, X: Matrix, theta: Floats, kept: list[AnyArray], gradient: Floats) -> Floats:
-        """Return the gradient in all weights and biases by back-propagation."""
+        """Return the gradient with respect to all weights and biases by back-propagation."""
         layers, out = self._taken_apart(theta.astype(X.dtype, copy=False))
         score_gradient = gradient.astype(X.dtype, copy=False)
         parts: list[AnyArray] = [kept[-1].T @ score_gradient]

@@ -1,4 +1,4 @@
-"""Helpers of the simulators: item names, scores, and ballots from orders and tiers."""
+"""Helpers for the simulators: item names, scores, and ballots from orders and tiers."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 The item at position k of the central ranking of m items is placed behind j of the items that should come after it with
 probability ∝ phi_k^j, 0 <= j <= m - k: the model that the method ``generalised-mallows`` fits. A small phi at the top
-and a large one below means that the ballots agree on the best items and not on the rest.
+and a large one below means that the ballots agree on the best items but not on the others.
 
 The draws are exact: from the last position of the central ranking to the first, every item is inserted behind j of
 those already there; in reverse, the j form a Lehmer code.

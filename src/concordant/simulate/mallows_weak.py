@@ -2,9 +2,9 @@
 
 With up to 7 items, all rankings with ties are enumerated and the draws are exact. With more, ballots are the final
 states of independent Markov chains that start at the centre: in every sweep each item in turn moves to a position (in
-front of, in, or behind a tier) with its probability given the others. The draws are then approximate, which the notes
-of the result state; more ``sweeps`` improve the approximation. P. Li, A. Mazumdar and O. Milenkovic (AISTATS 2017) call
-this a generalised Mallows model.
+front of, in, or behind a tier) with its probability given the others. The draws are then approximate, and the notes
+of the result state this; more ``sweeps`` improve the approximation. P. Li, A. Mazumdar and O. Milenkovic (AISTATS
+2017) call this a generalised Mallows model.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The multinomial preference model: every agent draws ordered pairs from all pairs.
+"""The multinomial preference model: every agent draws ordered pairs from one distribution over all pairs.
 
 Agent n states that i is better than j with probability ∝ exp(theta_n (s_i - s_j)/(g_i + g_j)) over all ordered pairs:
 pairs with a large difference in score are compared more often, and more often correctly. theta is the adherence of the

@@ -26,7 +26,7 @@ FLAT = 1e-8  # slope, against a value of 1, where no lower value may be found
 
 
 class Smooth(Protocol):
-    """A function with two derivatives, such as ``solvers.objective.Objective``."""
+    """A twice differentiable function, such as ``solvers.objective.Objective``."""
 
     def __call__(self, point: Floats, /) -> tuple[float, Floats]:
         """Return value and gradient."""

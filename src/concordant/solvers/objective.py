@@ -141,7 +141,7 @@ class Objective:
         return self.X if block.rows is ALL else self.X[block.rows]
 
     def _joined(self, gradient: Floats, evaluation: Evaluation) -> Floats:
-        """Append the gradient in the parameters of the loss, if it has any."""
+        """Append the gradient with respect to the parameters of the loss, if it has any."""
         return np.concatenate([gradient, evaluation.own]) if len(evaluation.own) else gradient
 
 
@@ -174,7 +174,7 @@ def _ends(X: AnyArray, queries: Queries, queries_per_block: int | None) -> list[
 
 
 def _cut_pairs(pairs: Pairs, pairs_per_block: int | None) -> Iterator[Block[Queries | Pairs]]:
-    """Split pairs into blocks, each spread over the whole list, because neighbouring pairs are often similar."""
+    """Split pairs into blocks, each spread over the whole list, because adjacent pairs are often similar."""
     if pairs_per_block is None:
         yield Block(ALL, pairs, np.zeros(0, np.int64))
         return

@@ -1,9 +1,9 @@
 """Helpers without domain knowledge: text, files, dates, memory, isolated processes, read-only containers.
 
 ``text`` formats numbers and tables, ``files`` replaces files atomically, ``dates`` parses times, ``memory`` limits
-memory, ``special`` has tail probabilities of distributions, ``processes`` starts isolated Python processes, ``pipes``
-opens named pipes, ``workbooks`` reads cells, ``frozen`` and ``lazy`` have values that are immutable or computed on
-first access, ``limits`` has the valid ranges of weights and numbers, ``state`` declares the state of a fitted model,
-and ``interrupts`` lets long calls react to Ctrl-C. All other packages may import them; they import only ``errors`` and
+memory, ``special`` computes tail probabilities of distributions, ``processes`` starts isolated Python processes,
+``pipes`` opens named pipes, ``workbooks`` reads cells, ``frozen`` and ``lazy`` provide immutable and lazily computed
+values, ``limits`` defines the valid ranges of weights and numbers, ``state`` declares the state of a fitted model, and
+``interrupts`` lets long calls react to Ctrl-C. All other packages may import them; they import only ``errors`` and
 ``types``.
 """

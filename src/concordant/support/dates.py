@@ -54,7 +54,7 @@ def as_times(column: object) -> tuple[Floats, bool]:
 
 
 def as_moment(moment: object, is_dated: bool) -> float:
-    """Return one time as a number; reject anything else, a number among dates and a date among numbers."""
+    """Return one time as a number; reject anything else, including a number among dates or a date among numbers."""
     times, is_date = as_times([moment])
     if np.isnan(times[0]) or is_date != is_dated:
         raise InputError(

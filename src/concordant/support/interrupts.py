@@ -1,4 +1,4 @@
-"""Handle Ctrl-C during long calls of other libraries (HiGHS, SciPy), which do not check for signals.
+"""Handle Ctrl-C during long calls to other libraries (HiGHS, SciPy), which do not check for signals.
 
 Compiled kernels let Python handle signals inside their loops: see ``Interrupts`` in kernels/common.hpp.
 """

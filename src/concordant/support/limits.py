@@ -45,5 +45,5 @@ def bad_numbers(values: AnyArray | float) -> Bools:
 
 
 def sql_weight(name: str) -> str:
-    """Return the SQL condition that a column is a weight that can be added up exactly."""
+    """Return the SQL condition that the values of a column are weights that can be summed exactly."""
     return f"({name} = 0 OR ({name} >= {MIN_COUNTED!r} AND {name} <= {MAX_WEIGHT!r}))"

@@ -1,4 +1,4 @@
-"""Tail probabilities of two tests without SciPy, which takes longer to load than the tests take to run.
+"""Tail probabilities for two tests without SciPy, which takes longer to load than the tests take to run.
 
 The regularised incomplete beta function is evaluated by its continued fraction (W. Press et al., Numerical Recipes,
 2007, 6.4), which converges in O(sqrt(a + b)) steps:

@@ -94,16 +94,16 @@ class ByLabel(Kind):
 
 
 class TableKind(Kind):
-    """A row of named numbers per label, with the same names in all rows."""
+    """One row of named numbers per label, with the same names in all rows."""
 
 
 class Curves(Kind):
-    """Lists of numbers by name: the history of the iterations of a fit."""
+    """Lists of numbers by name, such as the loss after each iteration of a fit."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Kind):
-    """A fitted estimator that takes rows of ``features`` numbers and has these methods."""
+    """A fitted estimator that accepts rows of ``features`` numbers and provides these methods."""
 
     features: Size
     can: tuple[str, ...] = ("predict",)
@@ -130,7 +130,7 @@ class Flag(Kind):
 
 
 class TypeOfNumbers(Kind):
-    """A NumPy type of numbers."""
+    """A numeric NumPy dtype."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,10 +21,10 @@ _TEXT = 24  # a column of text should not be narrower, where columns of numbers 
 def number_format(values: Iterable[float], alike: Iterable[float] = ()) -> Callable[[float], str]:
     """Return the number format of a column, so that its decimal points align.
 
-    Whole numbers are plain. Otherwise the largest number gets four significant digits, and up to six if neighbouring
-    ``values`` that differ would otherwise look equal (small numbers get at least two then). Trailing zeros that all
-    numbers share are dropped. Very large and very small numbers have exponents. ``alike`` are further numbers in this
-    format.
+    Whole numbers are plain. Otherwise the largest number gets four significant digits, and up to six if adjacent
+    ``values`` that differ would otherwise look equal (small numbers then get at least two). Trailing zeros that all
+    numbers share are dropped. Very large and very small numbers are written with exponents. ``alike`` holds further
+    numbers that share the format.
     """
     column = [float(value) for value in values if math.isfinite(value)]
     known = column + [float(value) for value in alike if math.isfinite(value)]
@@ -43,7 +43,7 @@ def number_format(values: Iterable[float], alike: Iterable[float] = ()) -> Calla
 
 
 def _enough_decimals(values: Sequence[float], fewest: int, most: int) -> int:
-    """Return the fewest decimals that show all differences between neighbours that ``most`` decimals show."""
+    """Return the fewest decimals that show all differences between adjacent values that ``most`` decimals show."""
     decimals = fewest
     for one, other in pairwise(values):
         if f"{one:.{most}f}" != f"{other:.{most}f}":

@@ -1,7 +1,7 @@
 """Read the cells of a workbook with python-calamine, in this process or in one with resource limits.
 
-``python -m concordant.support.workbooks BYTES SECONDS`` reads a workbook from standard input within these limits of
-memory and processor time, and writes its sheets as JSON.
+``python -m concordant.support.workbooks BYTES SECONDS`` reads a workbook from standard input within these limits on
+memory and CPU time, and writes its sheets as JSON.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def sheets_in_child(content: bytes) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Read standard input within the limits given by the arguments."""
+    """Read a workbook from standard input, with the limits on memory and CPU time given as arguments."""
     import python_calamine  # noqa: F401 - loaded before the limits, which are for the file
 
     processes.limit("RLIMIT_AS", int(sys.argv[1]))

@@ -20,7 +20,7 @@ _SCORE = re.compile(r"(\d{1,4})\s*[-–:]\s*(\d{1,4})")
 
 
 def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
-    """Return (flags, unknown) of a yes/no column; a missing cell means no."""
+    """Return (flags, unknown) for a yes/no column; a missing cell means no."""
     plain = [word.strip().lower() for word in words.labels]
     yes = np.array([*(word in YES for word in plain), False])
     known = np.array([*(word in YES or word in NO for word in plain), True])

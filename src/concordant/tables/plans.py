@@ -60,7 +60,7 @@ class Plan:
 
     @property
     def one_of_many(self) -> str:
-        """What each of several similar columns represents: an agent, an item, a feature or a place."""
+        """What one column of a group of similar columns represents: an agent, an item, a feature or a place."""
         if self.layout in MATRICES:
             return "agent" if "item" in self.column else "item"
         return "feature" if self.layout == FEATURES else "place"

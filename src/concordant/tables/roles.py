@@ -483,7 +483,7 @@ def _roles_of(layout: str) -> set[str]:
 
 
 def _named(columns: list[str]) -> list[str]:
-    """Return only the name if the two columns are an identifier and a name of the same thing."""
+    """Return only the name column if two columns hold the identifier and the name of the same entity."""
     by_plain = {normalise(name): name for name in columns}
     kinds = {plain.rpartition(" ")[2]: plain.rpartition(" ")[0] for plain in by_plain}
     is_one_thing = len(columns) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]

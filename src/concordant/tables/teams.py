@@ -85,7 +85,7 @@ def _places(given: Any, n: int, row: int) -> list[int]:
 
 # ---- sides in cells ----
 def join_players(columns: Sequence[Coded]) -> Coded:
-    """Return sides from columns of one player each; empty cells are skipped, a row without players is missing (-1)."""
+    """Join columns with one player each into sides; empty cells are skipped, a row without players is missing (-1)."""
     code, labels = columns[0][0] + 1, ["", *columns[0][1].labels]  # 0 is nobody
     for codes, players in columns[1:]:
         names = ["", *players.labels]

@@ -53,7 +53,7 @@ MIN_SHARE_OF_RANKS, MAX_SHARE_OF_RANKS = 0.5, 0.2  # shares of people whose numb
 
 @dataclass(frozen=True)
 class Grid:
-    """How a matrix is read: its columns, what each represents, and what the rows are."""
+    """How a matrix is read: its columns, what each represents, and what the rows represent."""
 
     layout: str
     columns: tuple[str, ...]
@@ -133,7 +133,7 @@ def _filled(cells: Sequence[str | None], has_commas: bool) -> list[str]:
 
 
 def _kind(labels: Sequence[str], options: Options) -> str:
-    """Return the kind of all cells of a column: numbers, places, grades, lists, text, or "empty"."""
+    """Return the common kind of the cells in a column: numbers, places, grades, lists, text, or "empty"."""
     answers = [label for label in dict.fromkeys(labels) if not means_missing(label)]
     if not answers:
         return "empty"
@@ -236,7 +236,7 @@ class _Recognition:
         return questions + [_Question(name, (name,), (), "lists") for name in self._free("lists") if name not in taken]
 
     def _kind_of_all(self, columns: Sequence[str], text: str) -> str:
-        """Return the kind of the cells of several columns; "text" if the columns differ."""
+        """Return the common kind of the cells in several columns; "text" if the columns differ."""
         kinds = {self.kinds[name] for name in columns} - {"empty"}
         if not kinds:
             raise self._error(f"nobody answered {shorten(text)!r}: there is nothing to read.")

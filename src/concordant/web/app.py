@@ -126,7 +126,7 @@ class App:
         await self.store.close()
 
     def stop(self) -> None:
-        """Wake all clients that wait for updates, because the server stops."""
+        """Wake all clients that wait for updates, because the server is stopping."""
         for data in self.store.data_sets.values():
             data.wake()
 

@@ -75,7 +75,7 @@ class DataSet:
         return self.task is not None and not self.task.done()
 
     def may_go(self, before: float) -> bool:
-        """Return whether it may be removed: it is idle, and its result was seen or it is unused since ``before``."""
+        """Return whether it may be removed: it is idle, and its result was seen or it was not used since ``before``."""
         return not self.leases and not self.is_running and (self.is_seen or self.used < before)
 
     def tell(self, state: str, update: Screen) -> None:
@@ -214,7 +214,7 @@ class Store:
         self._watch(data)
 
     async def _work(self, data: DataSet) -> None:
-        """Work on the settings until there are no newer ones."""
+        """Process the settings, and then any newer ones."""
         while True:
             data.newer.clear()
             data.tell("running", {"progress": "waiting for other work", "error": None})
@@ -250,7 +250,7 @@ class Store:
             data.tell("failed", {"progress": "", "error": failure})
 
     async def ask(self, data: DataSet, kind: str) -> Answer:
-        """Request a file of the current view, once it is ready."""
+        """Wait until the current view is ready, then request it as a file."""
         with self.pool.admission():
             while data.task is not None and not data.task.done():
                 await asyncio.wait([data.task])

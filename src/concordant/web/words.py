@@ -40,7 +40,7 @@ NOT_READ = "not read"  # the role of a column that plays none
 
 
 def label_of(name: str) -> str:
-    """Return the page's label of a role or a hyper-parameter."""
+    """Return the page's label for a role or a hyper-parameter."""
     return name.replace("_", " ")
 
 

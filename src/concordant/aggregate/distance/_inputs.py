@@ -12,7 +12,7 @@ from concordant.types import Int64s
 
 
 def best_ballots(prefs: Preferences, costs: PairCosts) -> Int64s:
-    """Return the ballot of every instance with the smallest cost as a consensus (-1 if there is none).
+    """Return, for every instance, the ballot with the smallest cost as a consensus (-1 if there is no ballot).
 
     The choice among ballots of equal cost does not depend on their order.
     """
@@ -37,7 +37,7 @@ def in_canonical_order(prefs: Preferences, q: int, ballots: Int64s) -> Int64s:
 
 
 def draw_ballots(prefs: Preferences, uniform: float) -> Int64s:
-    """Draw a ballot of every instance with probability proportional to its weight, from one shared uniform number."""
+    """Draw one ballot per instance with probability proportional to weight, from one uniform number for all."""
     drawn = np.full(prefs.n_instances, -1, np.int64)
     for q, ballots in views.ballots_by_instance(prefs):
         ordered = in_canonical_order(prefs, q, ballots)
@@ -47,7 +47,10 @@ def draw_ballots(prefs: Preferences, uniform: float) -> Int64s:
 
 
 def tiers_of(prefs: Preferences, ballot_by_instance: Int64s) -> Int64s:
-    """Return the tier of each slot on the ballot chosen for its instance; all tied if there is none."""
+    """Return the tier of each slot on the ballot chosen for its instance.
+
+    All slots are tied if no ballot was chosen.
+    """
     tier = np.full(prefs.n_slots, np.iinfo(np.int64).max)
     is_chosen = np.zeros(prefs.n_ballots, bool)
     is_chosen[ballot_by_instance[ballot_by_instance >= 0]] = True
@@ -59,7 +62,7 @@ def tiers_of(prefs: Preferences, ballot_by_instance: Int64s) -> Int64s:
 def better_of(prefs: Preferences, costs: PairCosts, tier: Int64s) -> Int64s:
     """Return, for every instance, the cheaper of the ranking given and the best ballot.
 
-    Ties of the ballot are broken by net wins; then neighbours are swapped if a majority prefers the opposite order
+    Ties of the ballot are broken by net wins; then adjacent items are swapped if a majority prefers the opposite order
     (local Kemenisation), which never increases the cost.
     """
     ballot = best_ballots(prefs, costs)

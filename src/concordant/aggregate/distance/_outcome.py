@@ -1,4 +1,4 @@
-"""Base of the distance methods: points and total distance of a consensus, given its tiers."""
+"""Base class of the distance methods: points and total distance of a consensus, given its tiers."""
 
 from __future__ import annotations
 

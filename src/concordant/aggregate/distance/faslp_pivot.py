@@ -3,8 +3,8 @@
 The linear relaxation of the exact Kemeny programme is solved with HiGHS and triangle cuts; x(i, j) in [0, 1] is the
 degree to which i precedes j. Pivoting then puts candidate i left of pivot j with probability x(i, j). The best of
 ``repeats`` runs is kept, or the best input ballot if its cost is lower: 4/3 of the optimum in expectation. If the
-solution is integral, as it usually is, the first run is the Kemeny optimum. The fit contains the lower bound from the
-programme.
+solution is integral, as it usually is, the first run is the Kemeny optimum. The fit contains the lower bound from
+the linear programme.
 
 Cost: the pairwise counts, then a linear programme of candidates² variables per block of each instance (10 s for 100
 candidates with random votes, milliseconds if the majorities have few cycles). Reference: N. Ailon, M. Charikar and A.

@@ -1,8 +1,9 @@
 """Insertion sort by majority, in random order.
 
 Each candidate is inserted at the end of the ranking so far and moves up while a majority prefers it to the one above.
-The result is locally Kemeny optimal: swapping two neighbours does not improve it. The best of ``repeats`` random
-insertion orders is kept. The method is a weak baseline, and a quick way to many different local optima.
+The result is locally Kemeny optimal: swapping two adjacent candidates does not improve it. The best of ``repeats``
+random insertion orders is kept. The method is a weak baseline, and a quick way to obtain many different local
+optima.
 
 Cost: the pairwise counts, then at most candidates² per run. Reference: C. Dwork, R. Kumar, M. Naor and D. Sivakumar,
 Rank aggregation methods for the web, WWW 2001.

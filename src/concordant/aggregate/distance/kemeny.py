@@ -60,9 +60,9 @@ _progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
 
 @contextmanager
 def watching(progress: Progress) -> Iterator[None]:
-    """Call ``progress(bound, total)`` while large blocks are being solved, for rankings made inside this context.
+    """Call ``progress(bound, total)`` while large blocks are being solved, for rankings computed inside this context.
 
-    Both are sums over all instances; when they are equal, the ranking is proven optimal.
+    The bound and the total are sums over all instances; when they are equal, the ranking is proven optimal.
     """
     token = _progress.set(progress)
     try:
@@ -87,7 +87,10 @@ class Kemeny(WeighsMajorities):
     seed: int | None = param(0, "seed for the local search (the optimum does not depend on it)", low=0)
 
     def scores(self, prefs: Preferences) -> Outcome:
-        """Return the number of candidates ranked below every slot (ties half); the fit has totals, bound and gap."""
+        """Return the number of candidates ranked below every slot (ties half).
+
+        The fit contains totals, bound and gap.
+        """
         deadline = Deadline(self.time_limit)
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, self.result == "weak")

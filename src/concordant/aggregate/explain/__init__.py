@@ -1,6 +1,6 @@
 """Explanations that several families of methods share.
 
-``wording`` writes names, numbers and rounds, ``contests`` describes pairwise contests and cycles, ``overruled`` lists
+``wording`` formats names, numbers and rounds, ``contests`` describes pairwise contests and cycles, ``overruled`` lists
 the majorities a consensus contradicts. Methods import from here; this package imports ``results``, ``narrative``, views
 and solvers.
 """

@@ -139,5 +139,5 @@ class Contest:
         return Reason(title, list(sentences), header, rows, frozenset({0, 2, 3, 4}))
 
     def neighbours(self, title: str, told: Callable[[int, int], list[str]]) -> Reason:
-        """Explain the order of each pair of neighbours at the top; ``told`` returns the sentences for two slots."""
+        """Explain the order of each pair of adjacent items at the top; ``told`` returns the sentences for two slots."""
         return Reason(title, [sentence for pair in self.scene.neighbours for sentence in told(*pair)])

@@ -26,7 +26,7 @@ SHOWN = 10  # overruled majorities that are listed
 
 
 class WeighsMajorities(Method):
-    """Base of methods whose consensus is explained by the majorities it follows and overrules."""
+    """Base class of methods whose consensus is explained by the majorities it follows and overrules."""
 
     renamed = {"output": "result"}
     missing: str

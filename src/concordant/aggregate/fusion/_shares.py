@@ -21,7 +21,8 @@ LABEL = 20
 def shares_reason(scene: Scene, ballot: Int64s, slot: Int64s, share: Floats, sentences: Sequence[str]) -> Reason:
     """List the contributions of each list to the top items; ``share`` is the contribution of each entry to its slot.
 
-    The lists of an agent are summed. If there are many, those that contribute most to these items have a column.
+    The lists of an agent are summed. If there are many lists, only those that contribute most to these items get a
+    column.
     """
     prefs, top = scene.prefs, scene.top
     source = agent_of_ballot(prefs)[ballot].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Calibrated reciprocal rank fusion: lists are weighted by how far the other lists support them. Needs no labels.
+"""Calibrated reciprocal rank fusion: lists are weighted by their support from the other lists. Needs no labels.
 
 Reciprocal rank fusion (``rrf``) trusts the order and the selection of every list equally. If the same agents answer
 many instances, the lists themselves show which of them can be trusted. Let x = 1 / (k + rank) for an item of a list, mu
@@ -202,7 +202,7 @@ def _correlation(
 ) -> tuple[Floats, Bools]:
     """Return correlations from centred sums of products and squares, and whether the variation suffices.
 
-    They are 0 if the variation is within rounding error of the uncentred sums of squares (the sizes).
+    A correlation is 0 if the variation is within rounding error of the uncentred sums of squares (the sizes).
     """
     is_spread = (first > FLAT * first_size) & (second > FLAT * second_size)
     denominator = np.sqrt(np.where(is_spread, first * second, 1.0))

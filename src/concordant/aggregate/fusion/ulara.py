@@ -2,9 +2,9 @@
 
 With r_k(x) the rank that agent k gives item x, and mu(x) the mean rank of x over the lists that contain it, the
 disagreement of agent k is delta_k = mean of (r_k(x) - mu(x))² over all items, of all instances, that at least
-``support`` lists contain. For an agent that does not list x, the rank is that after the end of its list (its length +
-1). Weights lie on the simplex (non-negative, sum 1) and minimise sum_k w_k delta_k, starting from equal weights, by one
-gradient step; ``rate`` is the step size (learning rate):
+``support`` lists contain. For an agent that does not list x, the rank is the one after the end of its list (its
+length + 1). Weights lie on the simplex (non-negative, sum 1) and minimise sum_k w_k delta_k, starting from equal
+weights, by one gradient step; ``rate`` is the step size (learning rate):
 
     exponentiated   w_k proportional to exp(-rate delta_k / mean delta)
     additive        the projection onto the simplex of (1 - rate (delta_k / mean delta - 1)) / number of agents
@@ -128,7 +128,10 @@ class _Lists:
         return np.maximum(total, 0.0) / np.where(items > 0, items, 1.0), (items > 0).astype(np.float64)
 
     def _squares(self, mean: Floats, counts: Bools) -> Floats:
-        """Return, by ballot, the sum of (rank - mean rank)² over the items that count, in units of the candidates."""
+        """Return, by ballot, the sum of (rank - mean rank)² over the items that count.
+
+        Ranks are divided by the number of candidates.
+        """
         prefs, instance = self.prefs, self.prefs.instance_of_ballot
         of_slot, n = views.instance_of_slot(prefs), prefs.n_instances
         zero, one, two = (sum_by(of_slot, counts * mean**power, n)[instance] for power in (0, 1, 2))

@@ -253,7 +253,7 @@ class _Answers:
 
 
 def _notices(agents: Mapping[str, float], learnt: Learnt) -> tuple[Notice, ...]:
-    """Return notices about agents whose answers hardly depend on the item, and about missing convergence."""
+    """Return notices about agents whose answers hardly depend on the item, and about a fit that did not converge."""
     warnings = []
     k = len(learnt.shares)
     # 1 if the rows are different corners, 0 if the answer does not depend on the true category.

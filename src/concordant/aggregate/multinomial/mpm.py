@@ -149,9 +149,7 @@ class MPM(Method):
         return adherence.theta, adherence.has_converged
 
     def by_agent(self, prefs: Preferences, theta: Floats) -> dict[str, float]:
-        """Return learnt adherences by name, scaled to a largest value of 1; agents without any preference are left
-        out.
-        """
+        """Return learnt adherences by name, scaled to a maximum of 1; agents without preferences are left out."""
         assert prefs.agents is not None
         assert prefs.agent is not None
         has_any = has_preference(count(prefs, self.counts), prefs.agent, len(theta))
@@ -277,7 +275,7 @@ def arrange(corpus: Corpus, solution: Solution) -> Floats:
 
 
 def _equal_runs(values: Floats, instance: Int64s) -> tuple[Int64s, Int64s]:
-    """Number the runs of equal values within an instance: (run of every value, size of every run)."""
+    """Number the runs of equal values within an instance; return the run of every value and the size of every run."""
     starts = np.ones(len(values), bool)
     starts[1:] = (np.diff(values) != 0) | (np.diff(instance) != 0)
     run = np.cumsum(starts) - 1

@@ -244,7 +244,7 @@ class _Data:
 
     @cached_property
     def voter_type(self) -> Int64s:
-        """An integer per agent, equal for agents with the same preferences, -1 for agents without any."""
+        """An integer per agent: equal for agents with the same preferences, -1 for agents without preferences."""
         prefs = self.corpus.prefs
         direction = np.sin(1.0 + np.arange(prefs.n_slots))  # any fixed direction tells different net wins apart
         projection = sum_by(

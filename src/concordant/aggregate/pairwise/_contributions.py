@@ -10,10 +10,10 @@ therefore exactly a weighted mean:
 
     s_i = (sum_j w_ij (s_i + g_ij / w_ij) + v_i (s_i + p_i / v_i)) / (sum_j w_ij + v_i)
 
-s_i + g_ij / w_ij is the score implied by the games with opponent j alone, to first order: the opponent's score plus the
-lead these games show. The score implied by a Gaussian prior is its mean, 0. Close games have the largest weights; an
-expected win has little. The *contribution* of an opponent is its term divided by the common denominator; contributions
-add up to the score.
+Here s_i + g_ij / w_ij is the score implied by the games with opponent j alone, to first order: the opponent's score
+plus the lead these games show. The score implied by a Gaussian prior is its mean, 0. Close games have the largest
+weights; an expected win has little. The *contribution* of an opponent is its term divided by the common denominator;
+contributions add up to the score.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ FORMULA = (
 
 @dataclass(frozen=True, eq=False)
 class Met:
-    """The games of one item by opponent: records, points won and expected, weights and contributions."""
+    """The games of one item, by opponent: records, points won and expected, weights, and contributions."""
 
     opponent: Int64s
     won: Floats

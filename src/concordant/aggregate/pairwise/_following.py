@@ -56,7 +56,7 @@ class Following(OverTime):
 
 
 def in_order(prefs: Preferences) -> Preferences:
-    """Return the preferences; raise an error if the ballots of an instance are not sorted by time."""
+    """Return the preferences unchanged; raise an error if the ballots of an instance are not sorted by time."""
     if prefs.time is not None:
         instance = prefs.instance_of_ballot
         late = np.flatnonzero((np.diff(prefs.time) < 0) & (instance[1:] == instance[:-1]))
@@ -69,7 +69,7 @@ def in_order(prefs: Preferences) -> Preferences:
 
 
 def replayed(prefs: Preferences) -> Preferences:
-    """Return the preferences in order; raise an error if weights repeat games too often.
+    """Return the preferences in order; raise an error if the weights would repeat too many games.
 
     A ballot of weight 2.5 is played three times in a row, the last time with weight 0.5. Methods that use weights
     directly (glicko2, bradley-terry) have no such limit.
@@ -102,7 +102,10 @@ def previous_entry(prefs: Preferences, has_played: Bools) -> Int64s:
 
 
 def before(prefs: Preferences, trail: Floats, start: float) -> Floats:
-    """Return the rating of every entry's item before its ballot; ``trail`` has the ratings after it, NaN if none."""
+    """Return the rating of every entry's item before its ballot.
+
+    ``trail`` has the ratings after it, NaN without a game.
+    """
     previous = previous_entry(prefs, ~np.isnan(trail))
     return np.where(previous >= 0, trail[previous], start)
 

@@ -164,7 +164,10 @@ class ScoreModel(Method):
         return Counting(self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights"))
 
     def _contest(self, prefs: Preferences) -> Contest | None:
-        """Return the contestants if they are more than items, else None; reject settings that do not support them."""
+        """Return the contestants if there are teams or covariates, else None.
+
+        Reject settings that do not support them.
+        """
         contest = contest_of(prefs, self.team_strength, self.style_control)
         if contest is not None:
             if self.missing != "ignore":
@@ -189,7 +192,8 @@ class ScoreModel(Method):
     def ranks_apart(self, prefs: Preferences) -> bool:
         """Return whether instances can be ranked separately: not if errors or the prior need all instances together.
 
-        The marginal likelihood of a prior is a sum over instances; clustering by voter and bootstrap draws are not.
+        The marginal likelihood of a prior is a sum over instances; errors clustered by voter and bootstrap errors
+        are not.
         """
         if self._contest(prefs) is not None:
             return False
@@ -245,7 +249,7 @@ class ScoreModel(Method):
         return settled_on(self, strength, doubt)
 
     def _is_clustered(self, prefs: Preferences) -> bool:
-        """Return whether comparisons are dependent: a ballot gives several, or differences are counted."""
+        """Return whether comparisons are dependent: a ballot contains several of them, or differences are counted."""
         if self.missing != "ignore":  # every ballot compares all candidates
             candidates = np.diff(prefs.slot_ptr)[prefs.instance_of_ballot]
             return int(candidates.max(initial=0)) > 2 and int(candidates.sum()) <= LARGEST_COMPLETED

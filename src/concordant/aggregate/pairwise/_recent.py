@@ -2,8 +2,8 @@
 
 An item that stopped playing keeps its last score and would stay in the current ranking forever. If times are dates,
 items without a result in the last 365 days of their instance are left out of the ranking; fit, model and history
-include all items. Other times (rounds, seasons) have no days, so all items are ranked unless ``since`` or a ``window``
-is given.
+include all items. If times are plain numbers (rounds, seasons), all items are ranked unless ``since`` or a
+``window`` is given.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _emptied(prefs: Preferences, keep: Bools) -> str:
 
 
 def played(prefs: Preferences) -> Floats:
-    """Return when each ballot was cast."""
+    """Return the time at which each ballot was cast."""
     if prefs.time is None:
         raise ParameterError(arg("since") + " needs the time of each ballot: give it with " + arg("time") + ".")
     return prefs.time

@@ -2,9 +2,9 @@
 
     P(a beats b) = 1 / (1 + exp(-(s_a - s_b)))
 
-The model behind chess ratings and language-model leaderboards. It accounts for the strength of the opponents, so a few
-wins against strong opponents can outweigh many against weak ones. A tie counts as half a win for each side; use
-davidson or rao-kupper to model ties explicitly.
+This is the model behind chess ratings and language-model leaderboards. It accounts for the strength of the
+opponents, so a few wins against strong opponents can outweigh many against weak ones. A tie counts as half a win for
+each side; use davidson or rao-kupper to model ties explicitly.
 
 ``prior`` is the precision of a Gaussian prior (L2 regularisation). It keeps scores finite if the comparisons alone do
 not (an item that never lost, groups never compared); a warning names such items. By default it is chosen by marginal

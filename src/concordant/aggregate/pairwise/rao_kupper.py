@@ -1,4 +1,4 @@
-"""Rao-Kupper: the Bradley-Terry model with ties, in which small differences are not noticed.
+"""Rao-Kupper: the Bradley-Terry model with ties, in which a judge does not notice small differences.
 
 With worths p = exp(s) and a threshold t = 1 + exp(x),
 

@@ -5,7 +5,7 @@ A skill has a normal distribution (mean, sigma). In a game every item shows a pe
 drawn. Each game updates the beliefs by expectation propagation; surprising results and uncertain skills change most.
 Unlike Elo the method estimates its uncertainty, accepts rankings of any length, and models draws.
 
-A ranking is a chain of games between neighbours: a win, or a draw if the two are tied (as in the paper and its
+A ranking is a chain of games between adjacent items: a win, or a draw if the two are tied (as in the paper and its
 implementations). The items of a tie of three or more meet in the order of the ballot; with ``ties="pairs"`` all of them
 draw with each other and beat all items of the next place, whatever their order.
 

@@ -2,7 +2,7 @@
 
     P(a beats b at time t) = 1 / (1 + exp(-(s_a(t) - s_b(t))))
 
-Each score follows a Gaussian random walk: over a time of length t its change has variance ``drift``² t, and the first
+Each score follows a Gaussian random walk: its change over a period of length t has variance ``drift``² t, and the first
 score of every item has a Gaussian prior with precision ``prior``. All scores at all times are fitted together (maximum
 a posteriori), so a win counts more if the opponent later turns out to be strong, and every item has a curve of scores
 with confidence intervals (``ranking.history``). Incremental ratings (elo, trueskill) never revise the past; a plain

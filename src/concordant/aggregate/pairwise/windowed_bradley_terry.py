@@ -1,11 +1,12 @@
 """Windowed Bradley-Terry: a separate bradley-terry fit to the most recent results at the end of every period.
 
 At the end of every ``period`` the results of the last ``window`` of time are fitted separately, and earlier ones are
-ignored; with ``half_life`` the weight of a result halves each time its age grows by this much. The curve of an item
-(``ranking.history``) is its score in successive windows. The method is simple to explain and makes no assumption about
-how scores change, but it forgets everything before the window, and a short window is noisy: whole-history uses the same
-results more efficiently. All windows are instances of one batched fit with a common prior (chosen by marginal
-likelihood, ``ranking.fit["prior"]``). The scores of a window are relative to the mean of the items that played in it.
+ignored; with ``half_life`` the weight of a result halves whenever its age increases by this length of time. The
+curve of an item (``ranking.history``) is its score in successive windows. The method is simple to explain and makes
+no assumption about how scores change, but it forgets everything before the window, and a short window is noisy:
+whole-history uses the same results more efficiently. All windows are instances of one batched fit with a common
+prior (chosen by marginal likelihood, ``ranking.fit["prior"]``). The scores of a window are relative to the mean of
+the items that played in it.
 
 The ranking contains the items of the last window (all items if times are numbers and no ``window`` is given; ``since``
 and ``all_items`` change this). Items that are not in it keep the score of the last window they were in.
@@ -141,13 +142,13 @@ class WindowedBradleyTerry(OverTime):
 
 
 def _share(time: Floats, parts: int) -> float:
-    """Return the time span divided by ``parts``, but at least enough to change the largest time in floating point."""
+    """Return the time span divided by ``parts``, but at least the floating-point spacing of the largest time."""
     return max(float(np.ptp(time)) / parts, 1e-9, 1e-12 * float(np.abs(time).max(initial=0.0)))
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """The results of every window as a separate instance: its end, and its original instance."""
+    """The results of every window as a separate instance, with the end and the original instance of each window."""
 
     prefs: Preferences
     end: Floats
@@ -212,7 +213,7 @@ class Windowed:
         return max_by(self.slot, self.end, self.prefs.n_slots, -np.inf)
 
     def last_known(self, values: Floats, lacking: float = 0.0) -> Floats:
-        """Return the value of each candidate in its last window; ``lacking`` if it was in none."""
+        """Return the value of each candidate in its last window; ``lacking`` if it was in no window."""
         out = np.full(self.prefs.n_slots, lacking)
         last = self.end == self.end_of_slot[self.slot]
         out[self.slot[last]] = values[last]
@@ -230,7 +231,7 @@ class Windowed:
 
     @cached_property
     def last(self) -> Int64s:
-        """The slot of every candidate in its last window; -1 if it was in none."""
+        """The slot of every candidate in its last window; -1 if it was in no window."""
         return self.last_known(np.arange(len(self.slot), dtype=np.float64), -1.0).astype(np.int64)
 
     def errors_of_differences(self, slot: int) -> Floats:

@@ -86,7 +86,7 @@ class Sheets:
 
 
 def _dealt(prefs: Preferences, rng: np.random.Generator) -> tuple[Int64s, Int64s, int]:
-    """Return the block of every slot (-1: none), its column there, and the number of blocks."""
+    """Return the block of every slot (-1: no block), its column in the block, and the number of blocks."""
     size, inside, instance = np.diff(prefs.slot_ptr), number_inside(prefs.slot_ptr), views.instance_of_slot(prefs)
     drawn = np.lexsort((np.where(size[instance] > EXACT, rng.random(prefs.n_slots), inside), instance))
     place = np.empty(prefs.n_slots, np.int64)
@@ -127,8 +127,8 @@ def fit_to_lists(sheets: Sheets, prior: float) -> Floats:
     """Return the theta of every agent that maximises the marginal likelihood of the lists.
 
     A list, over the items it ranks, is a Mallows draw around the unknown order of its block with the dispersion of
-    its agent; the likelihood sums over all orders. First all agents share one theta. Then each has a separate one,
-    under a conjugate prior worth ``prior`` lists with the expected distance of the common theta.
+    its agent; the likelihood sums over all orders. First all agents share one theta. Then each agent gets a separate
+    theta, under a conjugate prior with the weight of ``prior`` lists at the expected distance of the common theta.
     """
     together = fit_marginal(Marginal.of(sheets, np.zeros(sheets.n_agents, np.int64)), np.full(1, START))
     start = np.repeat(together, sheets.n_agents)

@@ -54,7 +54,7 @@ class CentredBallots:
 
     @property
     def local(self) -> Floats:
-        """The position (1 best) of every entry among the items of its ballot, in the order of the centre."""
+        """The position (1 is best) of every entry among the items of its ballot, in the order of the centre."""
         return np.asarray(places(self.prefs.indptr, np.lexsort((self.place, self.ballot))) + 1.0, np.float64)
 
     def distances(self, kind: str) -> Floats:

@@ -20,8 +20,8 @@ ROUNDING = 1e-9
 
 
 def greedy_places(prefs: Preferences, phi: Floats, distance: str) -> Floats:
-    """Return the score of every slot: the number of candidates placed in later steps, plus half of those tied in its
-    own.
+    """Return the score of every slot: the number of candidates placed in later steps, plus half of those placed in
+    the same step.
 
     ``phi`` is the weight of every ballot.
     """

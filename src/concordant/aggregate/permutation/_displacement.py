@@ -2,7 +2,7 @@
 
 Both are permanents: Z(theta) sums exp(-theta d(p)) over all permutations p; the mean distance is -d log Z / d theta.
 
-- **Footrule**, any number of items, exactly. At every cut between neighbouring positions, h items cross in each
+- **Footrule**, any number of items, exactly. At every cut between adjacent positions, h items cross in each
   direction, and the distance is twice the sum of h over the cuts. A recursion from left to right needs only h: G(h),
   the weighted number of partial permutations times h!, satisfies G'(h) = h P(h-1) + (2h+1) P(h) + (h+1) P(h+1) with
   P(h) = exp(-2 theta h) G(h). The recursion from the right is the same, and the two meet in the middle.
@@ -50,7 +50,7 @@ class Normaliser(NamedTuple):
 
 
 def normalisers(kind: str, theta: Floats, size: Int64s) -> Normaliser:
-    """Return the normalisers over permutations of each size, with a theta each."""
+    """Return the normalisers over permutations of each size, each at its own theta."""
     values = np.zeros((3, len(theta)))
     for m in np.unique(size).tolist():
         has_size = size == m

@@ -38,7 +38,7 @@ class PermutationModel(FittedModel):
 
     @abstractmethod
     def stages(self, slots: Int64s) -> Floats:
-        """Return the theta of every position of the centre of the instance with these slots."""
+        """Return theta for each position in the centre of the instance that has these slots."""
 
     def chances(self, first: Int64s, second: Int64s) -> tuple[Floats, Floats, Floats]:
         """Return the probabilities that the first slot of each pair is ranked above the second, below it, and
@@ -81,8 +81,8 @@ class PermutationModel(FittedModel):
         return np.asarray(size - 1 - self.score[slot]).astype(np.int64)
 
     def _seen(self, prefs: Preferences) -> tuple[CentredBallots, Int64s]:
-        """Return other ballots, restricted to known items, relative to the centre, and this model's slot of each of
-        their slots.
+        """Return other ballots, restricted to known items, relative to the centre; and, for each of their slots, the
+        slot in this model.
         """
         prefs, slot = self.known_part(prefs)
         return seen_from(prefs, self._place(slot)), slot

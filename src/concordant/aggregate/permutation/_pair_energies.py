@@ -5,10 +5,10 @@ matrix per instance.
 
 - Up to ``EXACT`` items, sums over all m! orders come from sums over the 2^m sets of items that can come first, forwards
   (how a set is reached) and backwards (what follows it).
-- For more items, orders are sampled by block Gibbs steps: neighbours a and b are put in the order a, b with probability
-  1 / (1 + exp(cost(a, b) - cost(b, a))). A swap of neighbours changes no other pair, so all neighbours at even places
-  are redrawn at once, then all at odd places. Random numbers are indexed by position within the instance, so the sample
-  of an instance does not depend on the other instances.
+- For more items, orders are sampled by block Gibbs steps: adjacent items a and b are put in the order a, b with
+  probability 1 / (1 + exp(cost(a, b) - cost(b, a))). Such a swap changes no other pair, so all pairs that start at
+  even places are redrawn at once, then those at odd places. Random numbers are indexed by position within the
+  instance, so the sample of an instance does not depend on the other instances.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ BURN_IN = 0.25  # share of the sweeps that are not counted
 
 
 class Sets(NamedTuple):
-    """All sets of m items as bit masks: which items each has, and the sets of each size."""
+    """All sets of m items as bit masks: the items in each set, and the sets of each size."""
 
     has: Floats
     by_size: tuple[Int64s, ...]
@@ -94,7 +94,7 @@ def mean_ranks(slot_ptr: Int64s, cost: Floats, sweeps: int, seed: int | None) ->
 
 
 def _sampled_ranks(ptr: Int64s, cells: Int64s, cost: Floats, sweeps: int, rng: np.random.Generator) -> Floats:
-    """Return mean ranks over Gibbs samples; ``cells`` says where the matrix of each instance starts in ``cost``."""
+    """Return mean ranks over Gibbs samples; ``cells`` is the start of the matrix of each instance in ``cost``."""
     size, inside, instance = np.diff(ptr), number_inside(ptr), segment_index(ptr)
     width, corner, first = size[instance], cells[instance], first_of(ptr)
     order = np.tile(_start(ptr, cells, cost), (CHAINS, 1))

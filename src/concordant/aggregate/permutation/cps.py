@@ -7,9 +7,9 @@ At each step the next item is drawn with probability proportional to
 d_k is the mean distance between ballot k and all orders that start with the items placed so far (the coset of that
 beginning). Each agent has a concentration phi_k: ``fit(prefs, labels)`` learns it by maximum likelihood from labelled
 instances, on random orders that are consistent with the labels; without it all agents have the same weight. The ranking
-is greedy: the most likely item at every step. There are three distances: ``kendall`` (discordant pairs), ``footrule``
-(displacements) and ``spearman`` (squared displacements, which orders by phi-weighted mean position). The distance is
-averaged over all ways to rank an agent's unranked items below the ranked ones.
+is greedy: the most likely item at every step. Three distances are available: ``kendall`` (discordant pairs),
+``footrule`` (displacements) and ``spearman`` (squared displacements, which orders by phi-weighted mean position).
+The distance is averaged over all ways to rank an agent's unranked items below the ranked ones.
 
 After terms that are equal for all candidates are dropped, the cost of a candidate at position i of m, with position s
 on the ballot, is:

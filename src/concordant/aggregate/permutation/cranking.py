@@ -16,8 +16,8 @@ The dispersions are learnt
   summed probability of all orders that contradict no label;
 - without labels, from the lists to be ranked: maximum marginal likelihood, summed over the unknown orders (the
   aggregation model of Klementiev, Roth and Small, who maximise it by EM). A list is a Mallows draw over the items that
-  it ranks. A conjugate prior, worth ``prior`` lists with the common dispersion of all, prevents solutions that trust a
-  single agent only. If agents are unknown, all ballots share one dispersion.
+  it ranks. A conjugate prior, with the weight of ``prior`` lists at the common dispersion of all agents, prevents
+  solutions that trust a single agent only. If agents are unknown, all ballots share one dispersion.
 
 Both likelihoods sum exactly over orders: the candidates of larger instances are divided at random into blocks of 8 (at
 most 1,000 blocks), which gives a composite likelihood. Ties count half. ``missing`` sets the treatment of candidates

@@ -74,10 +74,10 @@ class GeneralisedMallows(WeighsMajorities):
 
 
 def _most_likely(prefs: Preferences, order: Int64s) -> Int64s:
-    """Swap neighbours of the centre while the likelihood rises, in instances whose ballots are complete and strict.
+    """Swap adjacent items of the centre while the likelihood rises, in instances with complete, strict ballots.
 
-    There the likelihood depends only on pairwise counts: the discordant pairs of an item's stage are those in which
-    ballots prefer an item after it.
+    For these, the likelihood depends only on pairwise counts: the discordant pairs of an item's stage are those in
+    which ballots prefer an item after it.
     """
     first = first_of(prefs.slot_ptr)
     instance = segment_index(prefs.slot_ptr)

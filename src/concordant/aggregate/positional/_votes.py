@@ -1,4 +1,4 @@
-"""Base of rules that sum the votes of ballots for single items."""
+"""Base class of rules that sum the votes of ballots for single items."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ The score is minus the weighted median of the item's positions (1 is best, tied 
 an even number of ballots it is the mean of the lower and the upper median. The median is robust: a minority of extreme
 ballots cannot move an item far. It is also coarse: with few ballots many items tie.
 
-Candidates that a ballot does not mention get the mean of the free positions (``missing="last"``), or the ballot does
-not count for them (``"ignore"``; a candidate on no ballot then comes after the last position). ``"auto"`` ignores
+Candidates that a ballot does not mention get the mean of the free positions (``missing="last"``), or the ballot is
+ignored for them (``"ignore"``; a candidate on no ballot then comes after the last position). ``"auto"`` ignores
 missing items for pairs and ranks them last otherwise.
 
 Cost: linear in the entries if all ballots have the same weight, otherwise a sort of the entries. Reference: R. Fagin,

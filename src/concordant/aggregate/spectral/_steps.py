@@ -2,7 +2,7 @@
 
 If most candidates are compared with each other, the system preconditioned by its diagonal is well conditioned, and the
 generalised minimal residual method needs about ten matrix products of candidates² each, whereas a direct solution takes
-candidates³. If it needs too many steps, it stops, and the caller solves the system directly.
+candidates³. If more steps are needed than allowed, it stops, and the caller solves the system directly.
 
 Reference: Y. Saad and M. Schultz, GMRES: a generalized minimal residual algorithm for solving nonsymmetric linear
 systems, SIAM Journal on Scientific and Statistical Computing, 1986.

@@ -6,8 +6,8 @@ scores minimise
     sum_ij n_ij (s_i - s_j - y_ij)²
 
 The residual is cyclic (a above b above c above a). Its share of the squared preferences, from 0 (perfectly consistent)
-to 1 (entirely cyclic), is reported as ``cyclic_residual`` and shows how far any ranking can be trusted. Use it for
-ratings and scores whose differences are meaningful, and as a consistency check.
+to 1 (entirely cyclic), is reported as ``cyclic_residual`` and shows how far any ranking of these items can be
+trusted. Use it for ratings and scores whose differences are meaningful, and as a consistency check.
 
 Cost: the pairwise counts, then one linear system per instance; large systems are solved by conjugate gradients, at
 candidates² per step (one step for complete rankings). Reference: X. Jiang, L.-H. Lim, Y. Yao, Y. Ye, Statistical

@@ -100,7 +100,7 @@ def _moves(prefs: Preferences, variant: str) -> Floats:
 
 
 def _count_better(prefs: Preferences) -> Floats:
-    """Return, for every entry, the number of items that its ballot ranks above it, ties half."""
+    """Return, for every entry, the number of items that its ballot ranks above it; ties count half."""
     groups = views.tiers(prefs)
     before = groups.ptr[:-1] - prefs.indptr[groups.ballot]
     tied = np.where(groups.is_open, 0, groups.size - 1)

@@ -1,10 +1,11 @@
 """Rank centrality: the stationary distribution of a random walk from losers to winners.
 
 From item i the walk picks an opponent j it was compared with and moves there with probability equal to j's share of
-wins against i (ties half). The stationary probability is large for items that beat items with a large probability. If
-the comparisons follow a Bradley-Terry model, it converges to the worths, without a likelihood. The score is the
-logarithm of the stationary probability. ``prior`` adds this many pseudo-wins to both sides of every compared pair, so
-that an undefeated item is not absorbing. Use it as a fast, robust alternative to Bradley-Terry on dense comparisons.
+wins against i (ties half). The stationary probability is large for items that beat items with a large probability.
+If the comparisons follow a Bradley-Terry model, it converges to the worths, although no likelihood is maximised. The
+score is the logarithm of the stationary probability. ``prior`` adds this many pseudo-wins to both sides of every
+compared pair, so that an undefeated item is not absorbing. Use it as a fast, robust alternative to Bradley-Terry on
+dense comparisons.
 
 Cost: the pairwise counts, then one linear system per instance; large systems take about ten matrix-vector products.
 Reference: S. Negahban, S. Oh, D. Shah, Rank centrality: ranking from pairwise comparisons, Operations Research, 2017.

@@ -14,7 +14,7 @@ from concordant.types import Floats
 def choices_reason(scene: Scene, stages: Stages) -> Reason:
     """List how often the top items were chosen, first and at any stage, with the expected numbers.
 
-    A tier chosen from the rest counts as one choice, shared by its items in proportion to worth.
+    A tier chosen from the remaining items counts as one choice, shared by its items in proportion to worth.
     """
     worth = worths(scene.ranking.score)
     heads = _heads(stages)
@@ -49,7 +49,7 @@ def choices_reason(scene: Scene, stages: Stages) -> Reason:
 
 
 def _written(count: float) -> str:
-    """Return a count as text: whole, or with a decimal if tiers share choices."""
+    """Return a count as text: as an integer, or with one decimal if tiers share choices."""
     return number(count) if abs(count - round(count)) < 1e-9 else f"{count:,.1f}"
 
 

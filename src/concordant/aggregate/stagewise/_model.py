@@ -1,4 +1,4 @@
-"""Base of the choice models: hyper-parameters, fitting and warnings, with uncertainty computed on demand."""
+"""Base class of the choice models: hyper-parameters, fitting and warnings, with uncertainty computed on demand."""
 
 from __future__ import annotations
 

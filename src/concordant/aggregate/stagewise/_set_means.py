@@ -1,4 +1,4 @@
-"""Ordered partitions with other set means: a learning-to-rank loss over one score per slot, with ballots as queries."""
+"""Ordered partitions with geometric and other set means, fitted by a learning-to-rank loss with ballots as queries."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Posterior:
         return score
 
     def _tied(self, score: Floats) -> Floats:
-        """Return scores with nearly equal neighbours tied, if the optimum under these ties has a lower objective.
+        """Return scores in which nearly equal ones are tied, if the optimum under these ties has a lower objective.
 
         With fixed ties the objective is smooth, so its minimum can be found precisely.
         """
@@ -195,7 +195,7 @@ def _newton(function: Callable[[Floats], tuple[float, Floats]], point: Floats) -
 
 
 def _groups(score: Floats, slot_ptr: Int64s, distance: float) -> Int64s:
-    """Number the groups of nearly equal scores in each instance: neighbours differ by at most ``distance``."""
+    """Number the groups of nearly equal scores in each instance: adjacent scores differ by at most ``distance``."""
     instance = segment_index(slot_ptr)
     order = np.lexsort((score, instance))
     starts = np.ones(len(score), bool)
@@ -206,7 +206,7 @@ def _groups(score: Floats, slot_ptr: Int64s, distance: float) -> Int64s:
 
 
 def _inverse(hessian: Floats) -> Floats | None:
-    """Return the inverse of a Hessian with the direction of equal scores projected out; None if not definite."""
+    """Return the inverse of a Hessian with the direction of equal scores projected out; None if it is not definite."""
     m = len(hessian)
     if m < 2:
         return np.zeros((m, m))

@@ -33,14 +33,17 @@ TRUST = "agents have learnt weights"
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """Labelled instances: preferences and the label of every slot; NaN if it is unknown and not taken as 0."""
+    """Labelled instances: preferences and the label of every slot; NaN if it is unknown and does not count as 0."""
 
     prefs: Preferences
     label: Floats
 
     @classmethod
     def of(cls, prefs: Preferences, labels: Labels, *, unjudged: str = "zero") -> Labelled:
-        """Keep the instances with at least one label; unlabelled candidates get 0, or NaN if ``unjudged`` is "skip"."""
+        """Keep the instances with at least one label.
+
+        Unlabelled candidates get the label 0, or NaN if ``unjudged`` is "skip".
+        """
         label = _label_of_slot(prefs, labels)
         is_labelled = sum_by(views.instance_of_slot(prefs), np.isfinite(label), prefs.n_instances) > 0
         if not is_labelled.any():
@@ -163,7 +166,7 @@ class SupervisedMethod(Method):
         return self.rank(prefs)
 
     def preferences_of(self, lists: list[Any], weight: Floats) -> Preferences:
-        """Return lists in the order of the agents as preferences, without empty lists."""
+        """Return the lists, given in the order of the agents, as preferences; empty lists are left out."""
         filled = [k for k, items in enumerate(lists) if len(items)]
         if not filled:
             raise InputError("There is nothing to fuse: every list is empty.")

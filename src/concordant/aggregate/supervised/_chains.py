@@ -1,8 +1,8 @@
 """Markov chains over the candidates of every instance, as weighted mixtures of one chain per agent.
 
 From candidate i the chain picks agent k with probability ``weight[k]`` and makes a transition by the list of k, or
-stays if the list gives none; with probability ``teleport`` it jumps to a random candidate. The stationary distribution
-x solves
+stays if the list defines no transition; with probability ``teleport`` it jumps to a random candidate. The stationary
+distribution x solves
 
     (I - (1 - teleport) P') x = teleport / m,     P = sum over k of weight_k P_k
 
@@ -95,7 +95,10 @@ class Solved:
 
 
 def _moves(prefs: Preferences, agents: Sequence[str], variant: str, missing: str) -> Moves:
-    """List all transitions to higher-ranked items; the ballots of an agent in an instance share by weight."""
+    """List all transitions to higher-ranked items.
+
+    The ballots of an agent in an instance share its probability in proportion to their weights.
+    """
     assert prefs.agents is not None
     assert prefs.agent is not None
     number = {label: k for k, label in enumerate(agents)}

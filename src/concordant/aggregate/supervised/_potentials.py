@@ -1,4 +1,4 @@
-"""Potentials of every candidate by agent: preferences for it, preferences against it, and being unranked.
+"""Potentials of every candidate by agent: preferences for it, preferences against it, and whether it is unranked.
 
 Agent k prefers i to j by Y_k(i, j), as defined in ``models.observations.preference_counts`` (for example, the
 difference of log ranks divided by the log of the largest rank); Y_k(i, j) is 0 if i is not ranked above j. Candidate i
@@ -26,7 +26,10 @@ KINDS = ("unranked", "won", "lost")
 
 
 class Potentials(NamedTuple):
-    """Row r: agent ``agent[r]`` (an index of the known agents) ranks ``slot[r]``; the lists of an agent are summed."""
+    """Row r: agent ``agent[r]`` (an index into the known agents) ranks ``slot[r]``.
+
+    The lists of an agent are summed.
+    """
 
     slot: Int64s
     agent: Int64s

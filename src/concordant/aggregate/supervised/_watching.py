@@ -31,7 +31,7 @@ def informative_slots(data: Labelled) -> Int64s:
 
 
 class Best:
-    """Optimiser callback that keeps the weights with the best validation metric, or else the last ones."""
+    """Optimiser callback that keeps the weights with the best validation metric, otherwise the last ones."""
 
     def __init__(self, measure: Callable[[Floats], float] | None) -> None:
         self.measure = measure

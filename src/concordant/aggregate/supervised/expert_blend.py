@@ -1,5 +1,5 @@
-"""Expert blend: the mean of a linear ranker and boosted trees on every expert's ranks; the most accurate fusion method
-here.
+"""Expert blend: the mean of a linear ranker and boosted trees on every expert's ranks; the most accurate fusion
+method in concordant.
 
 Every document is described by its rank in each expert's list (``concordant.features.PlaceFeatures``: reciprocal and
 logarithmic ranks, the share of the candidates ranked below it, the share of the query's documents in the list, and

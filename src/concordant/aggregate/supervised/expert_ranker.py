@@ -145,7 +145,7 @@ class ExpertRanker(SupervisedMethod):
         return transformers
 
     def _gains(self, labelled: Labelled) -> dict[str, float]:
-        """Return the loss of the metric on labelled instances when each expert is left out."""
+        """Return, for each expert, the decrease of the metric on labelled instances when it is left out."""
         rows = np.flatnonzero(labelled.is_known)
         label, query = labelled.label[rows], labelled.query[rows]
 
@@ -235,8 +235,8 @@ class ExpertRanker(SupervisedMethod):
         """The effect of every expert in a linear model, as scores of the two documents of a list of two.
 
         ``first`` and ``last`` are the scores of its first and its last document, ``unranked`` that of a document it
-        does not list. In longer lists the first and last places have the same total effect, spread over their
-        neighbours.
+        does not list. In longer lists the first and last places have the same total effect, spread over the adjacent
+        places.
         """
         weights = self.learnt.get("weights")
         if weights is None or self.features != "svd":
@@ -258,7 +258,7 @@ class ExpertRanker(SupervisedMethod):
         """The trust in each expert.
 
         For a linear model on singular vectors it is the score difference between the two documents of a list of two;
-        for other models, the loss of the metric on the validation (or training) queries without the expert.
+        for other models, the decrease of the metric on the validation (or training) queries without the expert.
         """
         if "gain" in self.learnt:
             return dict(self.learnt["gain"])
@@ -284,7 +284,7 @@ def _table(transformers: list[PreferenceFeatures], prefs: Preferences, columns: 
 
 
 def _moving_columns(transformers: list[PreferenceFeatures], ranker: Any) -> Bools:
-    """Return the features that a ranker uses: all, except features constant within a query for a linear LambdaRank.
+    """Return the features that a ranker uses: a linear LambdaRank cannot use those that are constant within a query.
 
     The gradients of a query's documents sum to 0, so weights of singular values would stay at 0.
     """

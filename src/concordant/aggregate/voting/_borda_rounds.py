@@ -3,7 +3,7 @@
 The *net points* of a candidate are the weight of the ballots that rank it above another continuing candidate minus the
 weight of those that rank it below, summed over all others. On complete ballots the Borda count among k candidates is
 (net points + ballots x (k - 1)) / 2, so both give the same order. The mean of the net points is always 0, and a
-Condorcet winner always has more than 0, whichever candidates continue: this is why these rules elect it.
+Condorcet winner always has more than 0, whichever candidates continue; therefore these rules elect it.
 """
 
 from __future__ import annotations

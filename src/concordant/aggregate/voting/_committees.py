@@ -2,8 +2,8 @@
 
 The ranking lists the committee first. Approvals make ties common (all candidates of a list that the same voters approve
 of are tied), and electing tied candidates together would break proportionality. Ties are therefore broken by the number
-of approvals, then by Borda points, then by the order of the list of candidates; warnings name the candidates. For this
-purpose columns are sorted by Borda points. A ballot approves of the same candidates as in ``approval``: everything
+of approvals, then by Borda points, then by the order of the list of candidates; warnings name the candidates.
+Columns are therefore sorted by Borda points. A ballot approves of the same candidates as in ``approval``: everything
 above its last tier, or whatever reaches the ``cutoff``.
 """
 
@@ -189,7 +189,7 @@ class CommitteeRule(Method):
 def one_by_one(
     ballots: Approvals, seats: int, best: Callable[[Bools], tuple[Bools, float]], take: Callable[[int, float], None]
 ) -> Chosen:
-    """Elect candidates one by one until all are placed; candidates without approvals come last, tied.
+    """Elect candidates one by one until all are placed; candidates without approvals are tied in last place.
 
     ``best`` returns which of the remaining candidates are best, and their value; ``take`` elects one. Ties are recorded
     while there are seats to fill: broken by approvals (1), or by Borda points and the list (2).

@@ -1,4 +1,4 @@
-"""Shared by both rules of the single transferable vote: ballots as tables, stages, ties and elections."""
+"""Shared by both rules for the single transferable vote: ballots as tables, stages, ties and elections."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_NAMED = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Election:
-    """The non-empty ballots of one instance: row b holds the position (from 0) of every candidate on ballot b."""
+    """The non-empty ballots of one instance: row b holds the position of every candidate on ballot b (0 is first)."""
 
     labels: tuple[str, ...]
     places: Int32s
@@ -57,7 +57,7 @@ class Tally:
     history: list[AnyArray] = field(default_factory=list)
     stages: list[CountStage] = field(default_factory=list)
     elected: list[list[int]] = field(default_factory=list)
-    """Groups of candidates in the order of election; the members of a group are tied in every respect."""
+    """Groups of candidates in order of election; ties within a group cannot be broken."""
     excluded: list[list[int]] = field(default_factory=list)
     undecided: list[int] = field(default_factory=list)
 
@@ -77,7 +77,7 @@ class Tally:
         return np.flatnonzero(self.is_in).tolist()
 
     def lowest(self, among: Sequence[int], sign: int = 1, *, said: bool = True) -> list[int]:
-        """Return the candidates with the fewest votes (sign -1: the most).
+        """Return the candidates with the fewest votes (with sign -1, the most votes).
 
         Ties are broken by the votes at the most recent earlier stage, then by Borda points; several candidates are
         returned if they are tied in all of these. ``said`` records the tie for the warning.
@@ -96,7 +96,7 @@ class Tally:
         return [int(candidate) for candidate in out]
 
     def in_order(self, among: Sequence[int]) -> list[list[int]]:
-        """Return candidates by their votes, most first, in groups that are tied in every respect."""
+        """Return candidates by number of votes, most first, in groups of candidates whose ties cannot be broken."""
         remaining, groups = list(among), []
         while remaining:
             groups.append(self.lowest(remaining, -1, said=False))

@@ -2,7 +2,7 @@
 
 A Condorcet winner comes first. The other candidates, or all candidates if there is no Condorcet winner, are ranked by
 their Borda points. The rule combines both traditions: majorities if they produce a winner, points if they are cyclic.
-``fit`` has the share of instances with a Condorcet winner.
+``fit`` contains the share of instances with a Condorcet winner.
 
 Cost: the pairwise counts. Reference: D. Black, The theory of committees and elections, 1958.
 """

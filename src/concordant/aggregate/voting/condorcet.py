@@ -6,8 +6,8 @@ and so on; the members of a set stay tied. ``result="winner"`` puts the Condorce
 tied. The score is minus the number of sets above.
 
 Use it to see what majorities alone decide, before a rule such as Schulze or ranked pairs resolves cycles. If there is
-no Condorcet winner, a warning names the Smith set. ``fit`` has the share of instances with a Condorcet winner and the
-mean size of the Smith set.
+no Condorcet winner, a warning names the Smith set. ``fit`` contains the share of instances with a Condorcet winner
+and the mean size of the Smith set.
 
 Cost: the pairwise counts, then one sort by Copeland points. References: Condorcet, Essai sur l'application de
 l'analyse, 1785; J. H. Smith, Aggregation of preferences with variable electorate, 1973.

@@ -3,7 +3,8 @@
 Such an order (a Hamiltonian path of the majority graph) always exists. It is found by insertion sort: each candidate
 moves up as long as a majority prefers it to the one ahead. The order puts the Smith set first, and the rule is the
 classic Condorcet method for merging search results. A cycle allows many such orders: candidates are inserted in Borda
-order, and those tied in Borda points in input order. Neighbours that tie by majority and by Borda share a rank.
+order, and those tied in Borda points in input order. Adjacent candidates that tie by majority and by Borda points
+share a rank.
 
 Cost: the pairwise counts, then at most candidates². Reference: M. Montague and J. A. Aslam, Condorcet fusion for
 improved retrieval, CIKM 2002.
@@ -41,7 +42,10 @@ class CondorcetFuse(Method):
     missing: str = options.missing()
 
     def scores(self, prefs: Preferences) -> Floats:
-        """Return minus the position of every slot in the order; tied neighbours share the better position."""
+        """Return minus the position of every slot in the order.
+
+        Adjacent candidates that are tied share the better position.
+        """
         majority = majorities(prefs, self.missing)
         borda = borda_levels(prefs, self.missing)
         first = first_of(prefs.slot_ptr)
@@ -58,7 +62,7 @@ class CondorcetFuse(Method):
         return score
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
-        """List the pairwise contests of neighbours at the top: the one ahead never loses."""
+        """List the pairwise contests of adjacent candidates at the top: the one ahead never loses."""
         contest = Contest(Scene(prefs, ranking, self.missing), majorities(prefs, self.missing))
         path = contest.neighbours("No candidate is beaten by the next one", lambda a, b: [f"{contest.duel(a, b)}."])
         return [

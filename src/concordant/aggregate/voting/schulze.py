@@ -77,7 +77,7 @@ class _Chains:
         self.path = kernels.strongest_paths(contest.found.slot_ptr, flat).reshape(m, m)
 
     def between(self, one: int, two: int) -> list[str]:
-        """Return a sentence on which of two neighbours defeats the other, and by which paths."""
+        """Return a sentence on which of two adjacent candidates defeats the other, and by which paths."""
         names, path_down, path_up = self.contest.scene.names, self.path[one, two], self.path[two, one]
         if path_down > path_up:
             return [f"{names[one]} defeats {names[two]}: {self._told(one, two)}; {self._told(two, one)}."]

@@ -80,7 +80,7 @@ class STV(Method):
     rules: str = param("scottish", "rules for the transfer of surpluses", choices=("scottish", "meek"))
 
     def needed(self) -> frozenset[str]:
-        """Return the needs: the Scottish rules need whole votes, because their quota is a whole number."""
+        """Return the requirements: the Scottish rules require whole votes, because their quota is a whole number."""
         return self.needs if self.rules == "scottish" else frozenset()
 
     def scores(self, prefs: Preferences) -> Outcome:
@@ -136,7 +136,7 @@ def _count(ranking: Ranking) -> Count:
 
 
 def _total(count: Count) -> float:
-    """Return the votes cast: those counted at the first stage and empty ballots."""
+    """Return the number of votes cast: those counted at the first stage plus empty ballots."""
     first = count.stages[0]
     return sum(first.votes.values()) + first.over
 

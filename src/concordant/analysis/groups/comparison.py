@@ -117,7 +117,7 @@ class GroupComparison:
         return f"{self.test}{drawn}; {self.correction} over {self.n_compared:,} comparisons, level {self.alpha:g}"
 
     def sentences(self, most: int = TOLD) -> list[str]:
-        """Return sentences on the significant differences, smallest p-value first, or one that there are none.
+        """Return sentences on the significant differences, smallest p-value first, or state that there are none.
 
         Parameters
         ----------
@@ -158,7 +158,7 @@ class GroupComparison:
 
     @property
     def legend(self) -> str:
-        """The legend of the columns of groups."""
+        """The legend for the columns of the groups."""
         return (
             f"groups: rank in the group, score in the group minus score in all other groups; {UP} {DOWN} mark "
             f"significant differences ({self.tested})"

@@ -4,9 +4,10 @@ Scores are made comparable first: they are centred on the items that occur both 
 that are totals (approvals, reciprocal ranks) are divided by the number of ballots. The contrast is d = score in the
 group - score in the rest, for each group and item. There are two tests:
 
-- **errors**, for methods whose standard errors are valid in small samples: z = d / sqrt(e_group² + e_rest²); no ballot
-  is in both, so their errors are independent. The p-values of all groups and items are one family, corrected by Holm. A
-  prior shrinks the scores of a small group more than those of the rest; the standard errors allow for this.
+- **errors**, for methods whose standard errors are valid in small samples: z = d / sqrt(e_group² + e_rest²); no
+  ballot is in both sets, so the errors are independent. The p-values of all groups and items are one family,
+  corrected by Holm. A prior shrinks the scores of a small group more than those of the rest; the standard errors
+  allow for this.
 - **permutation**, for all others: under the null hypothesis, group labels are exchangeable. Ballots are reassigned at
   random to groups of the same sizes, and d is computed again. Each d is standardised by the mean and the standard
   deviation of its permutations; p is the share of permutations at least as extreme, including the observed one. All
@@ -236,7 +237,7 @@ class Deal:
             self.label[self.owner] = of_ballot
 
     def _units(self) -> tuple[Int64s, str]:
-        """Return the permuted unit of each ballot (its agent, or itself), and the name of this kind of unit."""
+        """Return the permuted unit of each ballot (its agent, or the ballot itself), and what this unit is called."""
         grouped, weight = self.grouped, self.grouped.weight
         of_ballot, agent = grouped.instance_of_ballot, grouped.agent
         if agent is not None and grouped.agents is not None:
@@ -268,7 +269,7 @@ class Deal:
             yield self._differences(np.stack([rng.permutation(self.label) for _ in range(min(step, n - start))]))
 
     def _differences(self, labels: Int64s) -> Floats:
-        """Return the differences (permutations x groups x items); ``labels`` holds the group of each unit."""
+        """Return the differences (permutations x groups x items); ``labels`` is the group of each unit."""
         n_groups, n_items = self.shape
         weight = self._weights(labels)  # deals x (groups, then rests) x ballots
         instance, ballot = (weight.reshape(-1, weight.shape[2]) > 0).nonzero()

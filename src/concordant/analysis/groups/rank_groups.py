@@ -3,8 +3,9 @@
 A group is a property of ballots, such as the language of a prompt or the country or age group of a voter. All ballots
 together are ranked first (``whole``), then those of each group, by the same method with the hyper-parameters fitted on
 all ballots (one prior for all). Each score of a group is compared with the score from the ballots outside the group,
-and ``holds`` marks the differences that are significant after correction for multiple testing; ``contrasts`` has the
-formulas. Items on no ballot of a group are left out there, unless the method ranks unlisted items last.
+and ``holds`` marks the differences that are significant after correction for multiple testing; ``contrasts``
+documents the formulas. Items on no ballot of a group are left out there, unless the method ranks unlisted items
+last.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def rank_groups(
 
 
 def request_for_all(request: Request, grouped: Preferences) -> Request:
-    """Return the request to rank the ballots of all groups as those of one instance."""
+    """Return the request that ranks the ballots of all groups as one instance."""
     return replace(request, source=grouped.replace(**POOLED), reading={}, all_items=True)
 
 
@@ -111,7 +112,7 @@ def compare_groups(
     permutations: int | None = None,
     seed: int = 0,
 ) -> GroupComparison:
-    """Compare groups, which are the instances of these preferences, given the request for all (see ``rank_groups``)."""
+    """Compare groups (the instances of these preferences), given the request for all ballots; see ``rank_groups``."""
     by, answer = str(grouped.meta.get("by", "group")), request.run()
     whole, pooled, method = answer.ranking, request.read(), request.chosen_method
     if request.min_ballots is not None:

@@ -255,7 +255,7 @@ class _Letor(RowScreen):
         return codes, Vocabulary([str(k) for k in position[first].tolist()])
 
     def named_documents(self) -> list[str] | None:
-        """Return the docid of every good row; None if rows have none."""
+        """Return the docid of every good row; None if some rows have none."""
         start, end = self._document
         if not (start[self.good] >= 0).all():
             return None

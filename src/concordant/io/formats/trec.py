@@ -108,7 +108,7 @@ def _gather(rows: _Fields, topic: Coded, document: Coded, agent: Coded, rank: An
 
 
 class _Fields(RowScreen):
-    """Lines of a fixed number of fields."""
+    """Lines with a fixed number of fields."""
 
     def __init__(self, sources: Sequence[Source], width: int, layout: str, options: Options) -> None:
         """Split the lines into fields with the kernel; reject lines with a different number of fields."""

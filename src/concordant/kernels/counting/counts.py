@@ -17,7 +17,7 @@ def preference_counts(indptr: Int64s, level: Floats, draws: bool, binary: bool) 
     """Count the preferences of each ballot: (net wins per entry, total count per ballot, role per entry).
 
     The count of a pair is the difference of the levels (higher is better) or, if ``binary``, 1. The role has bit 1
-    for an item that wins somewhere in the ballot and bit 2 for one that loses. Equal items give no counts; with
+    for an item that wins somewhere in the ballot and bit 2 for one that loses. Tied items add no counts; with
     ``draws``, a ballot of two equal items is half a win each way. Entries are sorted best first.
     """
     n = len(level)

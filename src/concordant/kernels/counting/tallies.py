@@ -52,7 +52,7 @@ def matrix_duels(slot_ptr: Int64s, wins: Floats, ties: Floats) -> tuple[Int64s, 
 
 
 def count_duels(ballots: Ballots) -> tuple[Int64s, DuelRows]:
-    """Return the comparisons of ballots, first < second: all pairs but ties in the last tier of an open ballot."""
+    """Return the comparisons of ballots, first < second: all pairs except ties in the last tier of an open ballot."""
     indptr, tier, slot = ballots.indptr, ballots.tier, ballots.entry_slot
     ballot = segment_of(indptr)
     # (ahead, behind) runs through all pairs of entries of every ballot

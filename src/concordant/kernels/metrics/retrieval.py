@@ -128,7 +128,7 @@ def _values(row: Floats, retrieved: _Positives, ideal: _Positives, length: Int64
 
 
 def _binary(measure: Measure, retrieved: _Positives, relevant: Floats, places: int | Int64s) -> Floats:
-    """Return a metric of binary relevance; ``places`` is the cutoff or the length of the list."""
+    """Return a metric for binary relevance; ``places`` is the cutoff or the length of the list."""
     nth = _count_within(retrieved.query) + 1
     if measure is Measure.AVERAGE_PRECISION:
         return retrieved.sum(nth / retrieved.position) / _not_zero(relevant)

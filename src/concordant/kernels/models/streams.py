@@ -66,8 +66,8 @@ def trueskill_stream(
 
     The sides of a game are its items or, if ``team`` numbers the side of every entry inside its ballot in order of
     appearance, teams, whose performance is the sum of their members' performances. Every side meets the next one, with
-    a draw within a tier and a win across tiers; the last named side beats each side of an open tier. With ``all_pairs``
-    it draws with all of its own tier and beats all of the next.
+    a draw within a tier and a win across tiers; the last named side beats each side of an open tier. With
+    ``all_pairs``, a side draws with all sides in its tier and beats all sides in the next one.
     """
     n_slots = int(ballots.slot_ptr[-1])
     mu, sd = np.full(n_slots, float(mean)), np.full(n_slots, float(sigma))
@@ -124,7 +124,7 @@ def _games(indptr: Int64s, weight: Floats) -> Iterator[tuple[int, slice, float]]
 
 
 def _chain(tier: list[int], is_open: bool) -> list[Meeting]:
-    """Return the matches of neighbours; the last named side beats each side of an open tier."""
+    """Return the matches between adjacent sides; the last named side beats each side of an open tier."""
     factors: list[Meeting] = []
     first_open = tier.index(tier[-1]) if is_open else len(tier)
     for k in range(1, len(tier)):
@@ -136,7 +136,7 @@ def _chain(tier: list[int], is_open: bool) -> list[Meeting]:
 
 
 def _all_pairs(tier: list[int], is_open: bool) -> list[Meeting]:
-    """Return the matches of all sides in the same or in neighbouring tiers."""
+    """Return the matches between all sides in the same tier or in adjacent tiers."""
     level = np.unique(tier, return_inverse=True)[1].tolist()
     named = [k for k in range(len(tier)) if not (is_open and level[k] == level[-1])]
     return [(i, j, level[i] == level[j]) for i in named for j in range(i + 1, len(tier)) if level[j] - level[i] <= 1]

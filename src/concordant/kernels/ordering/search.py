@@ -167,7 +167,7 @@ def insertion_orders(ptr: Int64s, before: Floats, sequence: Int64s) -> Int64s:
 
 
 def bucket_orders(ptr: Int64s, before: Floats, tied: Floats, order: Int64s, is_greedy: bool) -> Int64s:
-    """Merge neighbours of each order into tiers at lowest cost: exactly, or greedily from the top."""
+    """Merge adjacent items of each order into tiers at lowest cost: exactly, or greedily from the top."""
     tier = np.zeros(len(order), np.int64)
     for span, (cost, tie) in blocks_of(ptr, before, tied):
         own_order = order[span]

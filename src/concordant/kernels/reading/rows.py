@@ -80,7 +80,7 @@ def tier_positions(indptr: Int64s, tier: Int32s, mean: bool) -> Floats:
 def order_segments(score: Floats, ptr: Int64s, tolerance: float) -> tuple[Int64s, Int32s]:
     """Return slots best first within each segment and their ranks (1, 2, 2, 4 …), in that order.
 
-    Neighbours within ``tolerance`` (relative) are tied and stay in slot order.
+    Adjacent scores that differ by at most ``tolerance`` (relative) are tied and stay in slot order.
     """
     segment = segment_of(ptr)
     order = np.lexsort((-score, segment)).astype(np.int64)

@@ -81,7 +81,7 @@ def common(reference: ArrayLike, ranks: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def correlation(name: str, reference: ArrayLike, ranks: ArrayLike) -> float:
-    """Return a rank correlation of SciPy, by name, over the items that both rank; NaN if a ranking ties all items."""
+    """Return SciPy's rank correlation of this name over the items that both rank; NaN if a ranking ties all items."""
     both = common(reference, ranks)
     if any(len(side) < 2 or bool((side == side[0]).all()) for side in both):
         return float("nan")

@@ -43,7 +43,7 @@ def choose_prior(
     """Return the strength with the highest evidence on a logarithmic grid, and the variance of its logarithm.
 
     The search climbs from ``centre``, or from the grid point ``guess``. The variance follows from the curvature
-    of the evidence between neighbouring strengths; it is at most the square of log(10).
+    of the evidence between adjacent grid points; it is at most the square of log(10).
     """
     height_at: dict[int, float] = {}
 
@@ -106,7 +106,7 @@ def log_evidence(fits: Sequence[Fit], times: float = 1.0) -> float:
 
 
 class PriorSearch:
-    """Fits under priors of several strengths, each with a warm start at the nearest strength fitted so far."""
+    """Fits under priors of several strengths, each with a warm start from the nearest strength fitted so far."""
 
     def __init__(self, observed: Observed, prior_of: Callable[[float], Prior]) -> None:
         self.observed, self.prior_of = observed, prior_of
@@ -141,9 +141,9 @@ class PriorSearch:
     ) -> tuple[float, float]:
         """Return the strength with the highest evidence, and the variance of its logarithm.
 
-        ``times`` is the factor by which dependence and dispersion overcount each observation, ``unit`` the number of
-        observations over which the log-likelihood was averaged; the search starts at their ratio. ``evidence`` replaces
-        the evidence of these observations if it is a sum over several parts of the instances.
+        ``times`` is the factor by which observations are overcounted because of dependence and dispersion, ``unit``
+        the number of observations over which the log-likelihood was averaged; the search starts at their ratio.
+        ``evidence`` replaces the evidence of these observations if it is a sum over several parts of the instances.
         """
         centre = times / unit
         evidence_of = evidence or (lambda strength: log_evidence(self.fitted(strength), times))
@@ -153,8 +153,8 @@ class PriorSearch:
         """Return the grid point where the evidence of a normal prior should be highest; None if no cheap guess exists.
 
         The evidence is highest where the strength is the number of parameters that the data determine over the sum of
-        their squares (MacKay). Both come from a fit at the centre, with a diagonal approximation of its Hessian. With
-        very many instances, a sample of them is searched instead.
+        their squares (MacKay). Both come from a fit at the centre, with a diagonal approximation of its Hessian.
+        With very many instances, only a sample of them is searched.
         """
         if (n := len(self.observed.slot_ptr) - 1) > MANY:
             sampled = np.arange(0, n, n // (MANY // 2))

@@ -115,7 +115,7 @@ class ObservedDuels(Observed):
     def probes(self) -> tuple[int, int]:
         """The number of random vectors, and the maximum number of products with each, that estimate a log-determinant.
 
-        The same vectors are used for all strengths of the prior, so their errors nearly cancel between neighbouring
+        The same vectors are used for all strengths of the prior, so their errors nearly cancel between adjacent
         strengths. The remaining error is at most the prior's mean share of the diagonal, times a step of the grid,
         times sqrt(2 m). The number of vectors keeps it below ``FALL`` per item, the decrease of the log-evidence one
         step from its maximum.
@@ -149,7 +149,10 @@ class ObservedDuels(Observed):
 
     @cached_property
     def recent(self) -> dict[bytes, DuelTerms]:
-        """The terms at the most recent points, by point; a fit under another prior starts where the last one ended."""
+        """The terms at the most recent points, by point.
+
+        A fit under another prior starts at the end point of the last fit.
+        """
         return {}
 
     @cached_property
@@ -278,7 +281,7 @@ class DuelLikelihood:
         return point
 
     def sample(self) -> None:
-        """Return None: pairwise counts are few enough to use all of them."""
+        """Return None: there are few enough pairwise counts to use all of them."""
 
     def evaluate(self, point: Floats) -> Floats:
         """Return the log-likelihood; the terms of the last ``RECENT`` points are kept for the derivatives."""

@@ -1,4 +1,4 @@
-"""Complete ballots with the candidates they do not mention."""
+"""Complete ballots by adding the candidates that they do not mention."""
 
 from __future__ import annotations
 

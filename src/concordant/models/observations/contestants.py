@@ -1,4 +1,4 @@
-"""Contestants of comparisons that are more than one item: a team of items, or an item with covariates.
+"""Contestants of comparisons that are not plain items: a team of items, or an item with covariates.
 
 The strength of a contestant is linear in the parameters,
 
@@ -69,7 +69,7 @@ class Design:
 
     @property
     def is_level(self) -> bool:
-        """Whether adding a constant to all scores changes no difference; otherwise ``team size`` is a covariate."""
+        """Whether a constant added to all scores changes no difference; otherwise ``team size`` is a covariate."""
         return TEAM_SIZE not in self.names
 
     @cached_property
@@ -113,13 +113,13 @@ class Design:
         return np.asarray(self.up(scores) + (self.x * coefficients[segment_index(self.ptr)]).sum(axis=1))
 
     def members(self, contestants: AnyArray) -> tuple[Int64s, Int64s, Floats]:
-        """Return slot, number of the contestant in ``contestants``, and share, of every member of these contestants."""
+        """Return the slot, the index in ``contestants`` and the share of every member of these contestants."""
         first, last = self.member_ptr[contestants], self.member_ptr[np.asarray(contestants) + 1]
         members = spans(first, last)
         return self.member[members], np.repeat(np.arange(len(first)), last - first), self.share[members]
 
     def restrict(self, instances: Int64s) -> Self:
-        """Return the map of some instances, slots and contestants renumbered."""
+        """Return the map for some instances, with slots and contestants renumbered."""
         slot_ptr, ptr = (pointer(np.diff(whole)[instances]) for whole in (self.slot_ptr, self.ptr))
         contestants = spans(self.ptr[instances], self.ptr[instances + 1])
         member_ptr = pointer(np.diff(self.member_ptr)[contestants])
@@ -138,7 +138,7 @@ class Design:
 
     @cached_property
     def inseparable(self) -> Bools:
-        """By slot: whether another item was in exactly the same teams, so that the data cannot separate the two.
+        """By slot: whether another item was in exactly the same teams, so that the data cannot distinguish the two.
 
         Items are matched by a hash: the sum of random numbers over their teams.
         """
@@ -210,7 +210,7 @@ def contest_of(prefs: Preferences, team_strength: str = "sum", style_control: bo
 # ---- the units of ballots ----
 @dataclass(frozen=True)
 class _Units:
-    """Items or teams in ballots: ballot b has the units indptr[b]:indptr[b + 1]; first entry and members of each."""
+    """Items or teams: ballot b has the units indptr[b]:indptr[b + 1], each with its first entry and members."""
 
     indptr: Int64s
     first: Int64s
@@ -263,7 +263,7 @@ def _standardised(x: Floats, indptr: Int64s, weight: Floats) -> tuple[Floats, Fl
 
 
 def _as_ballots(prefs: Preferences, units: _Units) -> Preferences:
-    """Return a ballot per unit that lists its members, so that equal units can be found as equal ballots."""
+    """Return one ballot per unit, listing its members, so that equal units are found as equal ballots."""
     instance = None if prefs.instance is None else prefs.instance[segment_index(units.indptr)]
     item = prefs.item[units.entry]
     return Preferences.unchecked(

@@ -156,7 +156,7 @@ class DesignLikelihood:
         return np.concatenate([self._down(by_contestant), others, self.design.x.T @ by_contestant])[None]
 
     def _up(self, scores: Floats) -> Floats:
-        """Map scores to contestants; scores are centred if teams differ in size and the mean is a coefficient."""
+        """Map scores to contestants; scores are centred if teams differ in size and team size has a coefficient."""
         return self.design.up(scores if self.design.is_level else _centred(scores))
 
     def _down(self, values: Floats) -> Floats:
@@ -199,7 +199,7 @@ class DesignLikelihood:
         return np.concatenate([self._down(side), self._down(towards_x)], axis=1), whole
 
     def diagonal(self) -> Floats:
-        """Return the diagonal of the negative Hessian in the scores, or a bound: an item occurs once in a ballot."""
+        """Return the diagonal of the negative Hessian in the scores, or a bound on it (one item per ballot)."""
         return self.design.down_squared(self.inner.diagonal())
 
     def product(self, x: Floats, is_exact: bool = True) -> Floats:

@@ -48,7 +48,7 @@ class Duels:
 
     @cached_property
     def n_slots(self) -> int:
-        """How many candidates there are in all instances."""
+        """The number of candidates of all instances."""
         return int(self.slot_ptr[-1])
 
     @cached_property
@@ -58,7 +58,7 @@ class Duels:
 
     @cached_property
     def _sums(self) -> tuple[Floats, Floats, Floats]:
-        """Sums of the counts: total by row, total by slot, and by slot the wins minus half of that total."""
+        """Sums of the counts: total by row, total by slot, and wins minus half of the total by slot."""
         return kernels.duel_sums(self.first, self.second, self.won, self.lost, self.tied, self.n_slots)
 
     @property
@@ -68,7 +68,7 @@ class Duels:
 
     @property
     def met(self) -> Floats:
-        """The total number of comparisons of every slot."""
+        """The total count of comparisons that involve each slot."""
         return self._sums[1]
 
     @property
@@ -204,7 +204,7 @@ class Counting:
         return Duels(prefs.slot_ptr, ptr, *rows)
 
     def levels(self, prefs: Preferences) -> Floats:
-        """Return a number per entry whose differences are the counts of a pair; higher is better."""
+        """Return a level per entry (higher is better); the difference of two levels is the count of the pair."""
         sizes = np.diff(prefs.indptr)
         if self.counts == "difference" and prefs.scale == "rating":
             assert prefs.value is not None
@@ -248,7 +248,7 @@ class _Size:
 
     @property
     def has_short_ballots(self) -> bool:
-        """Whether all ballots are so short that listing their pairs is faster than matrices."""
+        """Whether all ballots are so short that listing their pairs is faster than using dense matrices."""
         return self.longest <= SHORT and self.pairs <= MAX_LISTED * self.cells
 
 
@@ -277,7 +277,7 @@ def _require(bytes_of_pair: int, n_pairs: float) -> None:
 
 
 def trusted(prefs: Preferences, trust: Mapping[str, float]) -> Preferences:
-    """Return the preferences with every ballot's weight multiplied by the weight of its agent (1 if not named)."""
+    """Return the preferences with every ballot's weight multiplied by the weight of its agent (1 if not given)."""
     if prefs.agents is None or prefs.agent is None:
         raise InputError("Agent weights require agents: build the preferences with " + arg("agent") + ".")
     by_agent = np.ones(len(prefs.agents))

@@ -22,11 +22,11 @@ COUNTS = ("difference", "scaled-difference", "binary", "log")
 
 
 def levels(prefs: Preferences, counts: str) -> Floats:
-    """Return the level of every entry, higher is better: the difference of two levels is the strength of the
+    """Return the level of every entry (higher is better); the difference of two levels is the strength of the
     preference.
 
-    ``difference`` uses ratings or ranks unchanged, ``log`` the logarithm of ranks; ``log`` and ``scaled-difference``
-    divide by the largest level of the ballot. For ``binary`` only the order of levels matters.
+    ``difference`` uses ratings or ranks unchanged, ``log`` uses the logarithm of ranks; ``log`` and
+    ``scaled-difference`` divide by the largest level of the ballot. For ``binary`` only the order of levels matters.
     """
     if counts == "log":
         rank = prefs.value if prefs.value is not None and prefs.scale == "rank" else views.positions(prefs)
@@ -76,7 +76,7 @@ class Groups:
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Preferences with their counts: net wins per entry, total per ballot, and which entries win or lose at all."""
+    """Preferences with their counts: net wins per entry, total per ballot, and whether entries win or lose a pair."""
 
     prefs: Preferences
     level: Floats
@@ -149,7 +149,7 @@ class Corpus:
 
     @cached_property
     def is_compared(self) -> Bools:
-        """Whether some ballot prefers the slot to another or another to it."""
+        """Whether some ballot prefers the slot to another slot, or another slot to it."""
         return self._plays(3)
 
     @cached_property

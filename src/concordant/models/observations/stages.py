@@ -25,7 +25,7 @@ PRIOR_DOC = "strength of the prior (regularisation); auto: by marginal likelihoo
 
 @dataclass(frozen=True)
 class Stages:
-    """Ballots sorted by instance; ``mark`` is what starts at an entry: a chosen tier, the rest, or nothing."""
+    """Ballots sorted by instance; ``mark`` states what starts at an entry: a chosen tier, the rest, or nothing."""
 
     slot_ptr: Int64s
     ballot_ptr: Int64s

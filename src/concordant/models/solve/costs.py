@@ -1,7 +1,7 @@
 """Estimated seconds to fit an instance by each strategy, from which the cheapest strategy is chosen.
 
-The constants were measured on one machine. Only their ratios matter, and small errors do little harm, because costs are
-similar where the strategy changes.
+The constants were measured on one machine. Only their ratios matter, and small errors do little harm, because the
+costs of two strategies are similar where the choice changes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Costs(NamedTuple):
 
 
 def costs_of(observed: Observed) -> Costs:
-    """Estimate the seconds of each strategy for every instance; infinite if a matrix exceeds the memory."""
+    """Estimate the seconds of each strategy for every instance; infinite if a matrix does not fit into memory."""
     m = np.diff(observed.slot_ptr).astype(np.float64)
     hessian, product = observed.costs
     probes, length = observed.probes
@@ -81,5 +81,5 @@ def strategies_of(observed: Observed, prior: Prior, with_log_det: bool) -> Strat
 
 
 def same_strategy(strategy: str, n: int) -> Strategies:
-    """Return strategies that are all the same."""
+    """Return strategies with the same choice for every instance."""
     return Strategies(*(np.full(n, STRATEGIES.index(strategy)),) * 3)

@@ -67,7 +67,7 @@ class Solution:
 
 @dataclass
 class Solver:
-    """Fit one corpus repeatedly, with a warm start at the last solution."""
+    """Fit one corpus repeatedly, with a warm start from the last solution."""
 
     corpus: Corpus
     prior: float
@@ -82,7 +82,7 @@ class Solver:
         self.prior_by_instance = np.ascontiguousarray(at_least, np.float64)
 
     def solve(self, theta: Floats, tolerance: float = TOLERANCE) -> Solution:
-        """Fit scores (and variances) for these adherences, one per ballot, with a warm start at the last solution."""
+        """Fit scores (and variances) for these adherences, one per ballot, with a warm start from the last solution."""
         prefs = self.corpus.prefs
         net, groups = self.corpus.net_wins(theta), self.corpus.groups(theta)
         if self.score is None:
@@ -131,7 +131,7 @@ class Solver:
         return np.asarray(score - self._mean(score))
 
     def _rescaled(self, score: Floats, log_variance: Floats) -> tuple[Floats, Floats]:
-        """Use the free scale of scores and variances to make the geometric mean of the variances 1/2."""
+        """Rescale scores and variances so that the geometric mean of the variances is 1/2; their scale is free."""
         excess = self._mean(log_variance) - HALF
         return np.asarray(score * np.exp(-excess)), np.asarray(log_variance - excess)
 
@@ -157,7 +157,7 @@ class Solver:
         """Learn the adherence of every agent, scaled to a largest of 1: (theta by agent, solution, whether it
         converged).
 
-        ``known`` are additional starting values, next to the agreement of the agents with each other.
+        ``known`` are additional starting values, besides those from the agreement of the agents with each other.
         """
         part = Part(self, agent, len(known))
         theta, has_converged = learn_adherence(part.ask, known)
@@ -235,7 +235,7 @@ class Part:
 
 
 class Ask(Protocol):
-    """Calls a method of ``Part`` for all parts, in this or other processes, and returns the results in order."""
+    """Calls a method of ``Part`` for all parts, in this process or others, and returns the results in order."""
 
     def __call__(self, question: Callable[Concatenate[Part, P], T], *args: P.args, **kwargs: P.kwargs) -> list[T]:
         """Call ``question(part, *args)`` for every part."""

@@ -35,11 +35,11 @@ QUADRATURE = 1e-7  # change of the mean logarithm of eigenvalues at which it is 
 class Fit:
     """Fitted instances: centred scores, consecutive covariance blocks (None if not requested or too large).
 
-    ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column each, if there is no covariance.
-    By instance: ``value`` is the log-likelihood, ``log_prior`` the log-density of the prior up to a constant,
-    ``log_det`` the log-determinant of the negative Hessian (without the direction of equal scores), ``slack`` the
-    largest absolute derivative at the end, ``is_definite`` whether the Hessian is definite, so that standard errors
-    exist.
+    ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column per draw, if there is no
+    covariance. By instance: ``value`` is the log-likelihood, ``log_prior`` the log-density of the prior up to a
+    constant, ``log_det`` the log-determinant of the negative Hessian (without the direction of equal scores),
+    ``slack`` the largest absolute derivative at the end, ``is_definite`` whether the Hessian is definite, so that
+    standard errors exist.
     """
 
     instances: Int64s
@@ -281,7 +281,7 @@ class Matrix(Large):
 
 
 class Products(Large):
-    """The objective with Hessian-vector products only."""
+    """The objective evaluated with Hessian-vector products only."""
 
     def evaluate(self, point: Floats) -> Floats:
         """Return the value at a point; derivatives are those at the point last evaluated."""

@@ -75,7 +75,7 @@ def fit(
 
 
 def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], strategies: Strategies) -> list[Fit] | None:
-    """Return an approximate fit of a large instance one Newton step from another, with its log-determinant.
+    """Return an approximate fit of a large instance one Newton step away from another fit, with its log-determinant.
 
     The value at the new point comes from the quadratic model, without an evaluation, and the log-determinant from the
     previous point. None if the step is too long for an approximate fit, and for the strategy "batch".

@@ -68,7 +68,7 @@ def rolling(
 
 
 def moment_of_nodes(nodes: Nodes, compared: Compared, moment: Floats, end: Floats) -> Floats:
-    """Return, for every node, the time of the last comparison in its period, after which the node is in the past."""
+    """Return, for every node, the time of the last comparison in its period; after it, the node is in the past."""
     # A period of comparisons ends at the time of its nodes: the latest moment in it is the same for all of them.
     ends = np.unique(end)
     latest = np.full(len(ends), -np.inf)
@@ -85,7 +85,7 @@ def some_nodes(nodes: Nodes, keep: Bools) -> Nodes:
 
 
 def _carry(score: Floats, is_added: Bools, is_first: Bools) -> None:
-    """Start new nodes at the score of their candidate's previous node, in place."""
+    """Initialise new nodes with the score of their candidate's previous node, in place."""
     source = np.where(is_added & ~is_first, 0, np.arange(len(score)))
     score[:] = score[np.maximum.accumulate(source)]
 

@@ -3,9 +3,9 @@
 Between two nodes a random walk is a Brownian bridge; before the first and after the last node its mean is constant and
 its variance grows with time. The win probability integrates over the uncertainty: for a score difference d with mean m
 and variance v, E[1 / (1 + e^-d)] is about 1 / (1 + e^-(m / sqrt(1 + pi v / 8))). The variance of a difference comes
-from the joint posterior: two candidates that met often are known relative to each other even if neither is known
-relative to the rest. Scores are relative to the mean of all first scores. The intervals of a ranking at the end also
-exclude the common movement of all scores since then.
+from the joint posterior: the difference of two candidates that met often is known precisely even if neither score
+is. Scores are relative to the mean of all first scores. The intervals of a ranking at the end also exclude the
+common movement of all scores since then.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def nodes_of(prefs: Preferences, compared: Compared, period: str | float) -> tup
 
 
 def _choices(prefs: Preferences, period: str | float) -> list[str | float | None]:
-    """Return the periods to try, shortest first; None stands for each distinct time."""
+    """Return the periods to try, shortest first; None means that each distinct time is a period."""
     if period != "auto":
         return [period]
     if prefs.is_dated:
@@ -252,7 +252,7 @@ class Courses:
         return out
 
     def at_end(self) -> Floats:
-        """Return the score of every slot at the end: its last score, 0 for those that never played."""
+        """Return the score of every slot at the end: its last score, or 0 if it never played."""
         out, nodes = np.zeros(int(self.slot_ptr[-1])), self.walk.nodes
         out[nodes.slot[nodes.is_last]] = self.walk.score[nodes.is_last]
         return out

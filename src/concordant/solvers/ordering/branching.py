@@ -155,7 +155,7 @@ class BranchAndCut:
     def _choose(self, bound: float) -> int:
         """Choose the branching variable: the fractional one for which the product of both bound gains is largest.
 
-        Candidates are ranked by pseudo-costs, and the best few tried for some simplex steps (strong branching).
+        Candidates are ranked by pseudo-costs, and the best few are tried for some simplex steps (strong branching).
         """
         programme, value = self.programme, self.programme.value.copy()
         missing = self.goal - bound

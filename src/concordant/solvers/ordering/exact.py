@@ -51,7 +51,7 @@ class Exact:
 
 
 def solve_blocks(blocks: Blocks, deadline: Deadline, seed: int | None, progress: BlockProgress) -> Exact:
-    """Find the cheapest order of every block, small blocks first, as far as time allows."""
+    """Find the cheapest order of every block, small blocks first, within the time limit."""
     size, n, allow_ties = blocks.size, len(blocks.size), blocks.allow_ties
     tier = blocks.start.copy()
     cost, bound, ways = np.zeros(n), np.zeros(n), np.full(n, np.nan)
@@ -146,7 +146,7 @@ def search_tiers(
     allow_ties: bool,
     deadline: Deadline | None = None,
 ) -> Int64s:
-    """Improve the rankings of many problems by local search (tiers in, tiers out), as far as time allows.
+    """Improve the rankings of many problems by local search (tiers in, tiers out), within the time limit.
 
     Every row of ``draw`` holds the random numbers of one perturbation. With ties, the search over strict orders gets a
     third of the time; its result is split into tiers and improved again.

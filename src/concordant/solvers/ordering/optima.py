@@ -27,7 +27,7 @@ SECONDS_FOR_ANOTHER = 2.0  # to look for a second optimum of a large block, wher
 
 @dataclass(frozen=True)
 class Optima:
-    """The optimal rankings of every instance whose blocks were solved, as far as time allows."""
+    """The optimal rankings of every instance whose blocks were solved, within the time limit."""
 
     blocks: Blocks
     solved: Exact

@@ -254,7 +254,7 @@ def test_many_elections_are_counted_at_once():
     assert "c is elected" in str(ranking["south"].explain())
     with pytest.raises(cc.InputError, match="2 elections: name one"):
         _ = ranking.model.stages
-    with pytest.raises(cc.InputError, match="without a name"):
+    with pytest.raises(cc.InputError, match="it has no name"):
         cc.rank(FOOD, "stv").model.count("north")
 
 

@@ -127,9 +127,9 @@ def test_the_likelihood_of_other_results_is_that_of_their_times(turn):
     even = model.p_beats("a", "b", time="2023-01-01")
     wanted = np.log(up) + (np.log(even) + np.log(1 - even)) / 2
     assert model.log_likelihood(other) == pytest.approx(wanted)
-    with pytest.raises(cc.InputError, match="fitted to dates"):
+    with pytest.raises(cc.InputError, match="times of this model are dates"):
         model.log_likelihood(cc.Preferences.from_pairs(["a"], ["b"], time=[3]))
-    with pytest.raises(cc.InputError, match="not a time"):
+    with pytest.raises(cc.InputError, match="not a valid time"):
         model.p_beats("a", "b", time="someday")
 
 

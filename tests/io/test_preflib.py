@@ -336,7 +336,7 @@ def test_what_preflib_cannot_say_is_refused(tmp_path: Path) -> None:
         (several, "soc", "one election"),
         (half, "soc", "not whole numbers"),
         (split, "soc", "does not fit on one line"),
-        (open_ended, "toc", "cannot represent open ballots"),
+        (open_ended, "toc", "cannot represent open \\(top-k\\) ballots"),
         (tied, "wmd", "only ratings by named agents"),
     ):
         with pytest.raises(InputError, match=f"(?i){said}"):

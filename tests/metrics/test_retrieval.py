@@ -298,10 +298,10 @@ def test_bad_rows_are_refused_in_one_sentence(score, label, group, words):
     ("ptr", "judged_ptr", "words"),
     [
         ([0, 1, 2], [0, 2], "2 ranked lists but 1"),
-        ([0, 3], [0, 2], "rise from 0 to 2"),
-        ([0, 2, 1, 2], [0, 2, 2, 2], "rise from 0"),
+        ([0, 3], [0, 2], "increase from 0 to 2"),
+        ([0, 2, 1, 2], [0, 2, 2, 2], "increase from 0"),
         ([0], [0, 2], "is empty"),
-        ([1, 2], [0, 2], "rise from 0"),
+        ([1, 2], [0, 2], "increase from 0"),
     ],
 )
 def test_bad_pointers_are_refused(ptr, judged_ptr, words):

@@ -39,7 +39,7 @@ def test_the_centre_and_the_scores_can_be_given():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("mpm", "--phi", "0.5"), "has no --phi"),
+        (("mpm", "--phi", "0.5"), "has no option --phi"),
         (("mallows", "--phi", "much"), "not a list of numbers"),
         (("moon",), "moon"),
     ],

@@ -332,7 +332,7 @@ def test_what_preflib_cannot_say_is_refused(tmp_path: Path) -> None:
     open_ended = cc.Preferences(["a", "b", "c"], [0, 3], [0, 1, 2], [0, 1, 1], open=[True])
     for prefs, kind, said in (
         (tied, "soi", "a soi file can only contain orders without ties"),
-        (short, "soc", "use the file ending .soi"),
+        (short, "soc", "use the file extension .soi"),
         (several, "soc", "one election"),
         (half, "soc", "not whole numbers"),
         (split, "soc", "does not fit on one line"),

@@ -45,7 +45,7 @@ class Levels:
 
 
 def levels(prefs: Preferences, counts: str) -> Levels:
-    """Return the level of every entry (larger is worse); each pair counts as one preference."""
+    """Return the level of every entry (larger is worse); pairwise comparisons always have binary levels."""
     if counts == "binary" or prefs.form == "pairs":
         return Levels(prefs.tier.astype(np.float64), True)
     return Levels(-levels_of(prefs, counts), False)

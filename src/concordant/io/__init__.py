@@ -237,7 +237,7 @@ def write(
     data : Preferences, Ranking or Labels
         Data to write.
     path : str, path or open file
-        Destination; ``"-"`` is standard output. The file ending determines the format and the compression.
+        Destination; ``"-"`` is standard output. The file extension determines the format and the compression.
     format : str, optional
         Name of the format, if the ending does not determine it.
     layout : str, optional

@@ -91,7 +91,7 @@ def _refuse_what_no_file_holds(prefs: Preferences, kind: str) -> None:
     if (strict and not _is_strict(prefs)) or (complete and not _is_complete(prefs)):
         fits = _fitting(prefs) if CATEGORIES not in prefs.meta else "cat"
         raise InputError(
-            f"A {kind} file can only contain {_WHAT[kind]}: use the file ending .{fits} for these ballots."
+            f"A {kind} file can only contain {_WHAT[kind]}: use the file extension .{fits} for these ballots."
         )
 
 

@@ -23,7 +23,7 @@ FUNCTIONS = {PREFERENCES: "read", LABELS: "read_labels", FEATURES: "read_feature
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: its name, file endings, content and supported operations."""
+    """A file format: its name, file extensions, content and supported operations."""
 
     name: str
     endings: tuple[str, ...]
@@ -42,7 +42,7 @@ class Format:
 
     @property
     def aliases(self) -> tuple[str, ...]:
-        """The file endings, which are also accepted as names of the format."""
+        """The file extensions, which are also accepted as names of the format."""
         return tuple(ending.removeprefix(".") for ending in self.endings)
 
     @property
@@ -108,7 +108,7 @@ def of_package(name: str, module: Any) -> Format:
 
 
 def by_ending(ending: str) -> Format | None:
-    """Return the format with this file ending, from concordant or else from a plug-in."""
+    """Return the format with this file extension, from concordant or else from a plug-in."""
     known = _by_ending().get(ending)
     if known is None and ending not in ("", ".txt", ".dat", ".data"):  # these say nothing: the content decides
         known = next((listed for listed in all_formats() if ending in listed.endings), None)
@@ -116,7 +116,7 @@ def by_ending(ending: str) -> Format | None:
 
 
 def recognise(source: Source, name: str | None = None) -> Format:
-    """Return the named format, else the one recognised by first bytes, file ending or content, in this order."""
+    """Return the named format, else the one recognised by first bytes, file extension or content, in this order."""
     if name is not None:
         return named(name)
     head, ending = source.head, source.ending

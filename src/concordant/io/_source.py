@@ -127,7 +127,7 @@ class Source(AbstractContextManager["Source"]):
 
     @property
     def ending(self) -> str:
-        """The file ending that identifies the format, in lower case and without compression."""
+        """The file extension that identifies the format, in lower case and without compression."""
         return os.path.splitext(self.stem.lower())[1]
 
     @property

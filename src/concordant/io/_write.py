@@ -50,7 +50,7 @@ def _kind(name: str | None, format: str | None) -> tuple[str | None, Format]:
         if by_name is None:
             what = f"The name {name} does not determine its format"
             raise InputError(
-                what + ": use a file ending such as .csv or .run, or give " + arg("format", of="write") + "."
+                what + ": use a file extension such as .csv or .run, or give " + arg("format", of="write") + "."
             )
         kind = by_name
     if not kind.can_write:
@@ -64,7 +64,7 @@ def _packed(content: bytes, compression: str | None) -> bytes:
     if compression is None:
         return content
     if compression == "zip":
-        raise InputError("Zip archives cannot be written: use the file ending .gz, .xz, .bz2 or .zst.")
+        raise InputError("Zip archives cannot be written: use the file extension .gz, .xz, .bz2 or .zst.")
     if compression == "gzip":
         import gzip
 

@@ -68,7 +68,7 @@ def terms(link: int, d: Floats, x: Floats, won: Floats, lost: Floats, tied: Floa
 
 
 def bend_of_tie(link: int, x: Floats, slope_x: Floats) -> Floats:
-    """Return the contribution of the second derivative of c(x) to the curve of x; negative if ``slope_x`` is positive.
+    """Return the contribution of c''(x) to the curvature in x; negative if ``slope_x`` is positive.
 
     Rao-Kupper is concave in c, not in x, so its Hessian in x may be indefinite, except at the optimum.
     """

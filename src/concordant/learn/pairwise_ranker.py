@@ -86,7 +86,7 @@ class PairwiseRanker(Ranker):
 
     classifier: Any | None = param(  # noqa: RUF009 - a field
         None,
-        "classifier of pairs: logistic regression (default) or support vector machine; in Python also an estimator",
+        "pairwise classifier: logistic regression or support vector machine; in Python, any scikit-learn classifier",
         choices=("logistic", "svc"),
         objects=True,
     )

@@ -115,7 +115,10 @@ def seen(prefs: Preferences, moment: Floats) -> Floats:
 
 
 def _is_recent(prefs: Preferences, moment: Floats, length: float) -> Bools:
-    """Return whether each slot was seen within ``length`` of the last ballot of its instance; all if none was."""
+    """Return whether each slot is on a ballot within ``length`` of the last one of its instance.
+
+    All slots of an instance without known times are recent.
+    """
     last = seen(prefs, moment)
     instance = views.instance_of_slot(prefs)
     end = max_by(instance, last, prefs.n_instances, -np.inf)[instance]

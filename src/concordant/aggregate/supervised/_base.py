@@ -153,7 +153,7 @@ class SupervisedMethod(Method):
         if bad != -1 or not labels or kernels.find_repeated(indptr, codes, len(labels))[0] >= 0:
             return None
         if not (weight > 0).all():
-            raise InputError("A trained model cannot ignore a list with weight 0: pass an empty list instead.")
+            raise InputError("Trained models do not support weight 0: to leave a list out, pass an empty list.")
         return self._fused(encoded, weight)
 
     def _fused(self, lists: LabelLists, weight: Floats) -> Ranking:

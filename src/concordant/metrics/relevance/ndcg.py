@@ -26,8 +26,8 @@ class NDCG(CutMetric):
     explicit = ("gain",)
     discount: str = param(
         "log2",
-        "discount: log2(i+1) at rank i, or as in the LETOR script, which gives 0 to queries with fewer documents than "
-        "the cutoff",
+        "rank discount: 1/log2(i+1), or as in the LETOR script, which also gives 0 to queries with fewer documents "
+        "than the cutoff",
         choices=("log2", "letor"),
     )
     gain: str = param(

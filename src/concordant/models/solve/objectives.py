@@ -230,7 +230,11 @@ class Matrix(Large):
         return solved(self._factored(), gradient[0])[None], self.is_exact
 
     def _factored(self) -> Floats:
-        """Factorise the negative Hessian; if it is not positive definite, a bound, then with a growing diagonal."""
+        """Factorise the negative Hessian.
+
+        If it is not positive definite, use the negative Hessian of a lower bound instead, then add increasing
+        multiples of the identity.
+        """
         added = 0.0
         for tries in range(14):
             self.is_exact = np.array([tries == 0])

@@ -238,5 +238,5 @@ def test_adherence_needs_agents():
         cc.rank(prefs, "mpm", adherence=True)
     with pytest.raises(cc.NeedError, match="agent"):
         cc.MPM().fit(prefs, cc.Labels(None, ["a"], [1]))
-    with pytest.raises(cc.ParameterError, match="learns no"):
+    with pytest.raises(cc.ParameterError, match="does not learn"):
         cc.MPM().with_learnt(phi=1.0)

@@ -120,7 +120,7 @@ def test_it_says_what_it_needs(model: Any) -> None:
         cc.ExpertBlend().rank(PREFS)
     with pytest.raises(NeedError):
         cc.ExpertBlend().fit(cc.Preferences.from_rankings([["a", "b"]]), LABELS)
-    with pytest.raises(InputError, match="other agents"):
+    with pytest.raises(InputError, match="different agents"):
         model.rank(cc.Preferences.from_rankings([["a", "b"]], agent=["somebody"]))
 
 

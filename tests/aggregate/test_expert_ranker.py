@@ -200,7 +200,7 @@ def test_what_cannot_be_fused_is_said(model: Any) -> None:
 def test_it_must_learn_first() -> None:
     with pytest.raises(NeedError, match=r"trained on labels first: call fit\(prefs, labels\)"):
         cc.rank(PREFS, "expert-ranker")
-    with pytest.raises(NeedError, match="who cast"):
+    with pytest.raises(NeedError, match="the ballots have no agents"):
         cc.ExpertRanker().fit(cc.Preferences.from_rankings([["a", "b"]]), LABELS)
     with pytest.raises(InputError, match="no candidate has a label"):
         cc.ExpertRanker().fit(PREFS, cc.Labels(["other"], ["x"], [1]))
@@ -216,7 +216,7 @@ def test_strangers_are_left_out_and_named(model: Any) -> None:
     first = PREFS.agents[0]
     without = model.rank(PREFS.select(agents=[label for label in PREFS.agents.labels if label != first]))
     assert without["q1"].items == ranking["q1"].items
-    with pytest.raises(InputError, match="other agents"):
+    with pytest.raises(InputError, match="different agents"):
         model.rank(PREFS.replace(agents=[f"new {k}" for k in range(len(PREFS.agents))]))
 
 

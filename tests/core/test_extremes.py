@@ -86,14 +86,14 @@ def test_a_number_out_of_range_is_refused_wherever_it_comes_from(number: float, 
 def test_learners_follow_the_same_rule() -> None:
     X, y = np.arange(12.0).reshape(6, 2), np.array([0.0, 1, 2, 0, 1, 2])
     ranker = registry.LEARNERS.find("list-net")
-    with pytest.raises(InputError, match=r"feature in X .*between -1e30 and 1e30"):
+    with pytest.raises(InputError, match=r"value in X .*between -1e30 and 1e30"):
         ranker().fit(X * 1e300, y, qid=np.arange(6) // 3)
     with pytest.raises(InputError, match="0 or a number between 1e-50 and 9e15"):
         ranker().fit(X, y, qid=np.arange(6) // 3, sample_weight=np.full(6, 1e16))
     with pytest.raises(InputError, match="between -1e30 and 1e30"):
         ranker().fit(X, y * 1e40, qid=np.arange(6) // 3)
     fitted = ranker().fit(X, y, qid=np.arange(6) // 3)
-    with pytest.raises(InputError, match="feature in X"):
+    with pytest.raises(InputError, match="value in X"):
         fitted.predict(X * 1e300)
     assert not limits.has_beyond(np.array([np.nan, 1.0]))
     assert limits.has_beyond(np.array([3e38], np.float32))

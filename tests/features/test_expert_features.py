@@ -204,7 +204,7 @@ def test_it_stands_at_the_head_of_a_pipeline() -> None:
 def test_what_cannot_be_done_is_said() -> None:
     with pytest.raises(NeedError, match="fit"):
         cc.ExpertFeatures().transform(FIGURE_1)
-    with pytest.raises(NeedError, match="who cast"):
+    with pytest.raises(NeedError, match="the ballots have no agents"):
         cc.ExpertFeatures().fit(cc.Preferences.from_rankings([["a", "b"]]))
     with pytest.raises(ParameterError, match="counts"):
         cc.ExpertFeatures(counts="rank")

@@ -6,11 +6,11 @@
     python3 dev.py setup          set up all that tests, lint and documentation need
     python3 dev.py lint           lint, format, types, import contracts
     python3 dev.py check          the one-minute check before every commit: lint and the quick tests
-    python3 dev.py build          compile the kernels anew and say which back end is active
+    python3 dev.py build          recompile the kernels and show which back end is active
     python3 dev.py docs           build the documentation into docs/_build, warnings are errors
-    python3 dev.py bench NAME...  run benchmarks against rival libraries, in an environment of their own ("bench users":
+    python3 dev.py bench NAME...  run benchmarks against rival libraries, in a separate environment ("bench users":
                                   default calls, warm and in fresh processes; "bench --list" shows all)
-    python3 dev.py sanitize       run kernel tests and readers with kernels that report every wrong address
+    python3 dev.py sanitize       run kernel tests and readers with memory sanitizers
     python3 dev.py fuzz MINUTES   damage files of every format and read them, in processes with limits
 
 The first run makes .venv and installs the project into it, editable. pip does so again when pyproject.toml or a C++
@@ -147,7 +147,7 @@ TOUR = {
     "Is the fused run better than each engine alone?": (
         f"evaluate build/demo/fused.run {ENGINES} --labels examples/qrels.txt --metric ndcg@10 --metric map"
     ),
-    "All of it to look at: one page about the votes": (
+    "A report on the votes, in one HTML page": (
         'report examples/model-votes.csv --title "Which model is best?" --output build/demo/report.html'
     ),
 }
@@ -163,7 +163,7 @@ def demo() -> int:
         if code != 0:
             raise StepError(f"The demo stopped: concordant {line.split()[0]} ended with exit code {code}.")
     relative = os.path.relpath(program)
-    print("\nOpen build/demo/report.html in a browser: the ranking, how sure it is, and who disagrees.")
+    print("\nOpen build/demo/report.html in a browser: the ranking, its uncertainty, and who disagrees.")
     print(f"Now your own data: {relative} rank FILE   (and {relative} --help)")
     return 0
 
@@ -242,7 +242,7 @@ def _all_pass(steps: Sequence[Sequence[str]]) -> int:
 
 
 def build() -> int:
-    """Compile the kernels anew, and say which back end is active."""
+    """Recompile the kernels and show which back end is active."""
     shutil.rmtree(BUILD, ignore_errors=True)
     (ROOT / ".venv" / "concordant.stamp").unlink(missing_ok=True)
     question = "from concordant import kernels; print('active kernels:', kernels.active())"

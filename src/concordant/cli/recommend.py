@@ -140,7 +140,7 @@ def train(
 @click.argument("model")
 @click.argument("agent", nargs=-1, metavar="AGENT…")
 @option("--all", "everybody", is_flag=True, heading="input", help="Recommend to all agents in the model.")
-@option("--ratings", metavar="FILE", heading="input", help="Ratings of new agents to recommend to (fold-in).")
+@option("--ratings", metavar="FILE", heading="input", help="File with ratings of new users, who are folded in.")
 @option("--like", metavar="ITEM", heading="input", help="Find items similar to this one.")
 @option("--number", "-n", type=click.IntRange(1), default=10, show_default=True, metavar="N", heading="output",
         help="Number of items per agent.")  # fmt: skip

@@ -327,7 +327,7 @@ def movielens_consensus(data: str | None) -> Plan:
     quick_text="MovieLens 100K only, one split instead of five",
 )
 def collaborative(data: str | None, sets: tuple[str, ...], models: list[str], seeds: int) -> Plan:
-    """Recommend MovieLens films by ordered partitions and others (Tran and others 2016, table 3, figure 2)."""
+    """Recommend MovieLens films by ordered partitions and others (Tran et al. 2016, table 3, figure 2)."""
     from concordant.experiments import collaborative as module
 
     wanted, names = sets or module.DEFAULT_SETS, models or module.default_models()
@@ -423,7 +423,7 @@ def trained_fusion(data: str | None, systems: list[str], splits: int) -> Plan:
     quick_text="5 repetitions instead of 50",
 )
 def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) -> Plan:
-    """Aggregate by Lehmer codes (Li and others 2017): simulation, theorems, Sushi, Jester, MovieLens, PrefLib."""
+    """Aggregate by Lehmer codes (Li et al. 2017): simulation, theorems, Sushi, Jester, MovieLens, PrefLib."""
     from concordant.experiments import lehmer as module
 
     for part in parts:
@@ -456,7 +456,7 @@ def lehmer(data: str | None, parts: tuple[str, ...], repeats: int, seed: int) ->
     quick_text="the first fold instead of five",
 )
 def document_ranking(data: str | None, models: list[str], features: str, folds: list[str], speed: bool) -> Plan:
-    """Learn to rank documents from features with and without ties (Tran and others 2016, table 2)."""
+    """Learn to rank documents from features with and without ties (Tran et al. 2016, table 2)."""
     from concordant.experiments import document_ranking as module
 
     names, wanted = models or None, folds or None

@@ -148,7 +148,7 @@ _SETS = (
         sha256={"robust03_qrels.txt": "809a8502f3865ea437714e692b601770ea7c9b70b294f4c391a38bf4bcfe7fd5"},
     ),
     Dataset(
-        "crowd-2011", "TREC 2011 crowdsourcing, votes of Vuurens and others", "preferences",
+        "crowd-2011", "TREC 2011 crowdsourcing, votes of Vuurens et al.", "preferences",
         "17,395 binary votes by workers", "see its Details.txt",
         "How Much Spam Can You Take? data (Jeroen Vuurens)", "trec.nist.gov/data/crowd11.html",
         loader="crowd-votes", files=(("votes",),), folders=("trec2011-crowd/vuurens", "vuurens"),

@@ -98,10 +98,12 @@ def fit_parts(
 
 
 def _check(ranker: Any) -> None:
-    """Reject rankers that cannot be fitted in parts: no loss to sum, a kernel, or a mini-batch solver."""
+    """Reject rankers that do not support distributed fitting: no loss to sum, a kernel, or a mini-batch solver."""
     name = type(ranker).__name__
     if not hasattr(ranker, "fit_spread"):
-        raise NeedError(f"{name} cannot be fitted in parts: use a ranker that minimises a loss, such as RankNet.")
+        raise NeedError(
+            f"{name} does not support distributed fitting: use a ranker that minimises a loss, such as RankNet."
+        )
     if ranker.kernel is not None:
         raise NeedError(
             "A kernel needs all rows together: leave out " + arg("kernel") + ", or fit the rows in one process."

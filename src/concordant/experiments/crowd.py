@@ -66,7 +66,7 @@ ABOUT = About(
     "(section 5, table 2).",
     setting="Five random splits of the topics: 60% for training, 20% for validation, 20% for testing. Every system "
     "ranks the documents of the test topics by the workers' judgements. NDCG at 1 to 10, documents with gold labels.",
-    data="Votes of task 1 of the TREC 2011 crowdsourcing track (Vuurens and others, and all other participants). The "
+    data="Votes of task 1 of the TREC 2011 crowdsourcing track (Vuurens et al., and all other participants). The "
     "paper uses task 2, which is not public.",
 )
 CUTOFFS = range(1, 11)
@@ -371,7 +371,7 @@ def _of_order(result: Mapping[str, Any], source: str) -> Claim:
 
 NOTES = """
 - The published table is on task 2 of the TREC 2011 crowdsourcing track, which is not public. This experiment uses the
-  votes of task 1 (those of Vuurens and others, and of all other participants). Only topics with gold labels are used;
+  votes of task 1 (those of Vuurens et al., and of all other participants). Only topics with gold labels are used;
   grades 1 and 2 are relevant. Compare the order of the systems, not the figures.
 - NDCG over the documents with gold labels, discount log2(1 + rank); tied documents get the mean over all their orders.
   Means over the test topics of a split, then over the splits, in percent. "SD" is the standard deviation over splits of

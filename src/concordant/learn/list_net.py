@@ -15,7 +15,7 @@ from concordant.losses.list_net import ListNetLoss
 
 @dataclass(eq=False, repr=False)
 class ListNet(RidgeRanker):
-    """Listwise cross-entropy of the probabilities of being first (ListNet)."""
+    """Listwise cross-entropy between top-one probabilities (ListNet)."""
 
     def _loss(self) -> ListNetLoss:
         return ListNetLoss()

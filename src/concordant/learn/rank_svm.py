@@ -72,7 +72,7 @@ class RankSVM(GradientRanker):
     loss: str = param("hinge", "loss of a pair inside the margin", choices=("hinge", "squared-hinge"))
     solver: str = param(
         "auto",
-        "solver; auto: bundle (dual with an exact kernel) for the hinge, newton for its square",
+        "solver; auto: bundle for hinge loss (dual with an exact kernel), newton for squared hinge loss",
         choices=("auto", "bundle", "dual", "newton", "lbfgs", "adam", "sgd"),
     )
     max_iter: int = param(1000, "maximum number of iterations (passes over the data for adam and sgd)", low=1)

@@ -64,7 +64,8 @@ class ExpectedNdcgLoss(Loss):
             )
         if not 2 <= self.largest <= MAX_OBJECTS:
             raise ParameterError(
-                arg("largest", shown=str(self.largest)) + f" is out of range: give 2 to {MAX_OBJECTS} objects."
+                arg("largest", shown=str(self.largest))
+                + f" is out of range: give 2 to {MAX_OBJECTS} documents per query."
             )
         object.__setattr__(self, "_rng", np.random.default_rng(self.seed))
 

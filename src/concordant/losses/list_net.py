@@ -22,7 +22,7 @@ from concordant.types import Floats
 
 @dataclass(frozen=True)
 class ListNetLoss(Loss):
-    """Cross-entropy of the probabilities of being first."""
+    """Cross-entropy between the top-one probabilities of labels and scores."""
 
     name: ClassVar[str] = "list-net"
 

@@ -68,7 +68,7 @@ def parse_rankings(texts: Sequence[str], only_separator: str = "") -> ParsedRank
 
 
 def write_rankings(ballots: Iterable[Sequence[Sequence[str]]], labels: Iterable[str]) -> list[str]:
-    """Write ballots (places of labels) as text, or as JSON if a label contains a special character."""
+    """Write ballots (sequences of tiers of labels) as text, or as JSON if a label contains a special character."""
     if any(_SIGNS.search(label) for label in labels):
         import json
 

@@ -120,7 +120,7 @@ class ChoiceModel(Method):
     def _standing(
         self, prefs: Preferences, staging: Staging, fits: list[Fit], design: Design | None
     ) -> Standing | None:
-        """Find the groups of items that comparisons connect."""
+        """Find the connected components of the comparison graph."""
         if design is not None:
             return stage_standing_of(design, staging.stages(self.contest(prefs)[0]))
         only = fits[0].observed if len(fits) == 1 else None

@@ -149,9 +149,9 @@ class ObservedDuels(Observed):
 
     @cached_property
     def recent(self) -> dict[bytes, DuelTerms]:
-        """The terms at the most recent points, by point.
+        """Cache of the likelihood terms at recently evaluated points.
 
-        A fit under another prior starts at the end point of the last fit.
+        It saves an evaluation when a fit under another prior starts where the last fit ended.
         """
         return {}
 

@@ -183,7 +183,7 @@ class Large(Objective):
         return self.inverse(unit) if unit.shape[1] else unit
 
     def _times(self, curve: Floats, columns: Floats) -> Floats:
-        """Return the negative Hessian with other curvatures by pair, times columns."""
+        """Multiply columns by the negative Hessian, with the curvature of each pair replaced."""
         assert isinstance(self.likelihood, DuelLikelihood | DesignLikelihood)
         changed = self.likelihood.with_curve(curve)
         side, corner = changed.border(is_exact=True)

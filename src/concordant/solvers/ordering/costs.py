@@ -72,7 +72,7 @@ class PairCosts:
         return places(self.slot_ptr, order + self.first_slot)
 
     def orders(self, tier: Int64s) -> Int64s:
-        """Convert tiers to orders, with tied candidates by net wins."""
+        """Convert tiers to orders, breaking ties by net wins."""
         by_start = self.start + self.first_slot
         ranked = np.lexsort((tier[by_start], segment_index(self.slot_ptr)))
         return np.asarray(by_start[ranked] - self.first_slot)

@@ -33,6 +33,7 @@ class JoinedTable:
             raise next(strange, tables[1]).error(
                 -1, f"the file has no column in common with {first.name}: read the files separately."
             )
+        self.roles = getattr(first, "roles", {})
         self.has_header, self.dialect = first.has_header, getattr(first, "dialect", None)
         self._start = np.zeros(len(tables), np.int64)
         lacking = sorted({name for table in tables for name in table.columns} - set(self.columns))

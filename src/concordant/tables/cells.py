@@ -48,11 +48,7 @@ class CellTable:
 
     def _coded(self, name: str) -> Coded:
         """Return a column as codes (-1 for empty cells) with labels."""
-        column = self._column(name)
-        codes = np.full(len(column), -1, np.int32)
-        filled = [k for k, cell in enumerate(column) if cell]
-        codes[filled], vocabulary = encode([column[k] for k in filled], name)
-        return codes, vocabulary
+        return encode_cells(self._column(name), name)
 
     def _numbers(self, name: str) -> Floats:
         numbers = (number_in(cell, self.decimal_comma) for cell in self._column(name))
@@ -70,6 +66,14 @@ class CellTable:
     def error(self, row: int, message: str) -> InputError:
         """Create the error that names this row's location."""
         return FormatError(message if row < 0 else f"{self.place(row)}: " + message, path=self.name)
+
+
+def encode_cells(cells: Sequence[str | None], name: str) -> Coded:
+    """Return cells as codes (-1 for empty cells) with labels."""
+    codes = np.full(len(cells), -1, np.int32)
+    filled = [k for k, cell in enumerate(cells) if cell]
+    codes[filled], vocabulary = encode([cells[k] for k in filled], name)
+    return codes, vocabulary
 
 
 def number_in(cell: str | None, decimal_comma: bool = False) -> float | None:

@@ -15,7 +15,8 @@ import numpy as np
 from concordant.ballots.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.tables.build import transposed_if_named
-from concordant.tables.options import Options
+from concordant.tables.layouts import arranged, invited
+from concordant.tables.options import FEATURES, PREFERENCES, Options, normalise
 from concordant.tables.plans import Names, beyond_counts
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable
@@ -84,6 +85,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     if not isinstance(lazy, nw.LazyFrame) or isinstance(frame, nw.DataFrame):
         return None
     table = Names("the frame", list(map(str, lazy.collect_schema().names())))
+    if invited(frozenset(map(normalise, table.columns)), options):
+        return None
     try:
         plan = plan_columns(table, options)
     except InputError:  # FrameTable says what is wrong, or recognises a matrix by its numbers
@@ -106,7 +109,9 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
 def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> InputTable:
     """Return a frame as a table, transposed if the options request it."""
     table = FrameTable(frame)
-    return (transposed_if_named(table, options, layout) if options.transpose else None) or table
+    if options.transpose:
+        return transposed_if_named(table, options, layout) or table
+    return table if layout == FEATURES else arranged(table, options, layout or PREFERENCES)
 
 
 class FrameTable:

@@ -131,7 +131,8 @@ class _Planner:
         self.players: dict[str, tuple[str, ...]] = {}
         self.covariates: tuple[Covariate, ...] = ()
         self.dispensable = {role for role, value in options.roles.items() if is_optional(value)}
-        for role, value in options.roles.items():
+        known_roles: Mapping[str, object] = getattr(table, "roles", {})
+        for role, value in {**known_roles, **options.roles}.items():
             self._take(role, value)
         self.says_places = bool(self.places)
 

@@ -17,6 +17,7 @@ from concordant.io.formats.features import Features, features_of_table
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.tables.build import labels_of_table, parts_of_table, transposed_if_named
+from concordant.tables.layouts import arranged
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
 from concordant.tables.plans import Plan, beyond_counts
 from concordant.tables.roles import planned
@@ -115,7 +116,8 @@ def open_table(source: Source, options: Options, layout: str | None = None) -> I
     is not transposed: it is a matrix whose rows are agents.
     """
     if not options.transpose:
-        return _open(source, options)
+        table = _open(source, options)
+        return table if layout == FEATURES else arranged(table, options, layout or PREFERENCES)
     # The names of columns become cells, which may be equal or empty: they are read as cells from the start.
     raw = _open(source, replace(options, header=False, roles={}))
     return transposed_if_named(raw, options, layout) or _open(source, options)

@@ -1,0 +1,120 @@
+"""A table derived from another one: some of its rows, perhaps repeated or in another order, with further columns.
+
+Filters, duplicate removal and the layouts of each field (``tables.layouts``) use it. Locations in messages are those of
+the original table, so that an error still names the line of the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from concordant.ballots.vocabulary import Coded, renumber
+from concordant.errors import InputError
+from concordant.tables.cells import encode_cells, number_in
+from concordant.tables.rows import InputTable
+from concordant.types import Floats, Int64s
+
+Column = Coded | Floats
+
+
+class DerivedTable:
+    """Rows of ``base`` with its columns and additional ones; ``roles`` are column roles known from its layout."""
+
+    is_countable = False
+
+    def __init__(
+        self,
+        base: InputTable,
+        rows: Int64s,
+        columns: Mapping[str, Column] | None = None,
+        *,
+        notes: Sequence[str] = (),
+        roles: Mapping[str, str | None] | None = None,
+        names: Mapping[str, str] | None = None,
+    ) -> None:
+        """Derive a table.
+
+        ``rows`` are rows of the base, in any order. ``columns`` are aligned with them and replace columns of the same
+        name. ``names`` maps the names of base columns to new names.
+        """
+        self.base, self.rows, self.added = base, rows, dict(columns or {})
+        self.name, self.has_header = base.name, True
+        new_names = dict(names or {})
+        self._base_name = {new_names.get(name, name): name for name in base.columns}
+        self.columns = [*(name for name in self._base_name if name not in self.added), *self.added]
+        self.notes = [*base.notes, *notes]
+        self.roles: dict[str, str | None] = dict(roles or {})
+        self.dialect = getattr(base, "dialect", None)
+
+    def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
+        """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
+        old_texts = [self._base_name[name] for name in texts if name not in self.added]
+        old_numbers = [self._base_name[name] for name in numbers if name not in self.added]
+        text_of, number_of = self.base.fetch(old_texts, old_numbers) if old_texts or old_numbers else ({}, {})
+        return (
+            {name: self._text(name, text_of) for name in texts},
+            {name: self._number(name, number_of) for name in numbers},
+        )
+
+    def _text(self, name: str, fetched: Mapping[str, Coded]) -> Coded:
+        """Return a column as codes with the labels that are in use."""
+        added = self.added.get(name)
+        if added is None:
+            return rows_of(fetched[self._base_name[name]], self.rows)
+        return added if isinstance(added, tuple) else text_of_numbers(added, name)
+
+    def _number(self, name: str, fetched: Mapping[str, Floats]) -> Floats:
+        """Return a column as numbers."""
+        added = self.added.get(name)
+        if added is None:
+            return fetched[self._base_name[name]][self.rows]
+        return numbers_of_text(added) if isinstance(added, tuple) else added
+
+    def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
+        """Return the cells of a column at a few rows, None for empty cells."""
+        added = self.added.get(column)
+        if added is None:
+            return self.base.cells(self._base_name[column], [int(self.rows[row]) for row in rows])
+        codes, labels = added if isinstance(added, tuple) else text_of_numbers(added, column)
+        return [None if codes[row] < 0 else labels[int(codes[row])] for row in rows]
+
+    def first(self, count: int) -> list[list[str | None]]:
+        """Return the first cells of every column."""
+        return [self.cells(name, range(min(count, len(self.rows)))) for name in self.columns]
+
+    def error(self, row: int, message: str) -> InputError:
+        """Create the error that names the location of this row in the original table."""
+        return self.base.error(row if row < 0 else int(self.rows[row]), message)
+
+    def place(self, row: int) -> str:
+        """Return the location of a row in the original table."""
+        return self.base.place(int(self.rows[row]))
+
+
+def rows_of(column: Coded, rows: Int64s) -> Coded:
+    """Return these rows of a text column, with the labels in use in order of appearance."""
+    codes = column[0][rows]
+    is_present = codes >= 0
+    if is_present.all():
+        return renumber(codes, column[1])
+    kept, labels = renumber(codes[is_present], column[1])
+    codes[is_present] = kept
+    return codes, labels
+
+
+def text_of_numbers(numbers: Floats, name: str) -> Coded:
+    """Return numbers as labels, whole ones without a decimal point; NaN is missing."""
+    distinct, inverse = np.unique(numbers, return_inverse=True)
+    texts = [
+        None if value != value else f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()
+    ]
+    return rows_of(encode_cells(texts, name), inverse.reshape(-1).astype(np.int64))
+
+
+def numbers_of_text(column: Coded) -> Floats:
+    """Return labels as numbers, NaN if a label is missing or not a number."""
+    codes, labels = column
+    numbers = [number_in(label) for label in labels.labels]
+    return np.array([*(np.nan if number is None else number for number in numbers), np.nan])[codes]

@@ -1,0 +1,64 @@
+"""Well-known tables of each field whose rows or cells have to be rewritten before columns have roles.
+
+Each module recognises one layout and defines ``arrange(table, options)``, for labels ``arrange_labels``. It returns a
+``DerivedTable`` with roles, or None if the content of the table shows that it is something else. Layouts that only need
+other column names or words are not here: ``tables.options`` lists names, ``tables.outcomes`` and ``tables.grades`` list
+words.
+
+``LAYOUTS`` says which column names invite which module, so that other tables pay only for comparing names. Modules
+import ``tables.derived`` and lower modules of ``tables``; readers call ``arranged``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+
+from concordant.tables.options import LABELS, PREFERENCES, Options, normalise
+from concordant.tables.rows import InputTable
+
+# Roles that say what the rows are: where the user names one, the table is read as it stands.
+DECISIVE = {"winner", "loser", "left", "right", "outcome", "left_won", "right_won", "item", "rank", "rating", "ranking"}
+DECISIVE |= {"places", "label"}
+
+Names = frozenset[str]
+
+
+@dataclass(frozen=True)
+class KnownLayout:
+    """A layout: its module, and whether a table with these (normalised) column names may have it."""
+
+    module: str
+    invites: Callable[[Names], bool]
+    reads: tuple[str, ...] = (PREFERENCES,)
+
+
+def _having(*names: str) -> Callable[[Names], bool]:
+    """Return a test for tables that have all these columns."""
+    return lambda columns: columns.issuperset(names)
+
+
+LAYOUTS: tuple[KnownLayout, ...] = (
+    KnownLayout("preference_tuning", _having("chosen", "rejected")),
+)  # fmt: skip
+
+
+def invited(names: Names, options: Options, what: str = PREFERENCES) -> list[str]:
+    """Return the modules of the layouts that a table with these column names may have."""
+    if options.layout is not None or any(options.roles.get(role) is not None for role in DECISIVE):
+        return []
+    return [known.module for known in LAYOUTS if what in known.reads and known.invites(names)]
+
+
+def arranged(table: InputTable, options: Options, what: str = PREFERENCES) -> InputTable:
+    """Return a table of a known layout rewritten so that its columns have roles, and other tables unchanged.
+
+    A table for which the user names the layout or a decisive role is unchanged.
+    """
+    for module in invited(frozenset(map(normalise, table.columns)), options, what):
+        loaded = import_module(f"{__name__}.{module}")
+        rewritten: InputTable | None = (loaded.arrange_labels if what == LABELS else loaded.arrange)(table, options)
+        if rewritten is not None:
+            return rewritten
+    return table

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from concordant.preferences import Preferences
     from concordant.recommend import Recommender
 
-DEFAULT = "ordered-partition-mf"
+DEFAULT, FOR_CLICKS = "ordered-partition-mf", "bpr"
 BASELINES = ("popular", "consensus-recommender")
 
 EPILOG = """\b
@@ -33,7 +33,7 @@ Examples:
   concordant recommend train ml-1m/ratings.dat --method pmf --factors 20 --ridge auto -o model.zip
   concordant recommend train ratings.csv --validation 0 --sweeps 20 -o model.zip
   concordant recommend train more-ratings.csv --resume model.zip -o model.zip
-  concordant recommend train clicks.csv --method bpr --item page --agent user -o model.zip
+  concordant recommend train clicks.csv -o model.zip
 """
 FOR_EPILOG = """\b
 Examples:
@@ -75,7 +75,7 @@ def command() -> None:
 
 @command.command(cls=TrainCommand, epilog=TRAIN_EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
-@_options.method("recommenders", DEFAULT)
+@_options.method("recommenders")
 @_options.validation(0.1)
 @_options.metrics("ndcg@10,err")
 @option("--resume", metavar="MODEL", heading="input", help="Saved model to resume training from.")
@@ -84,7 +84,7 @@ def command() -> None:
 @shared.reading_options("preferences", hidden=UNRATED)
 def train(
     file: tuple[str, ...],
-    method: str,
+    method: str | None,
     validation: float,
     metrics: list[str],
     resume: str | None,
@@ -92,7 +92,7 @@ def train(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Train a recommender on ratings.
+    """Train a recommender on ratings (default: ordered-partition-mf) or clicks (bpr).
 
     Some ratings of each agent are held out for early stopping, and a table compares the model with non-personalised
     baselines on them. The model is then trained on all ratings and can be used with "concordant recommend for".
@@ -103,9 +103,13 @@ def train(
 
     params = shared.pop_params(options)
     learners.refuse_early(output, None)
-    recommender: Recommender = RECOMMENDERS.make(method, **params)
+    if method is not None:
+        RECOMMENDERS.make(method, **params)  # a wrong parameter is reported before the file is read
     start = None if resume is None else _loaded(resume)
     prefs = shared.read_preferences(file, options)
+    are_clicks = prefs.form == "approvals" and prefs.value is None
+    method = method or (FOR_CLICKS if are_clicks else DEFAULT)
+    recommender: Recommender = RECOMMENDERS.make(method, **params)
     table: dict[str, dict[str, float]] = {}
     sweeps: Any = None
     states: list[Any] = []
@@ -129,7 +133,12 @@ def train(
     if table:
         rows = [[name, *(f"{value:.4f}" for value in values.values())] for name, values in table.items()]
         shared.write_text(
-            shared.table(["held-out ratings", *learners.headings(metrics)], rows, set(range(1, 1 + len(metrics)))), "-"
+            shared.table(
+                [f"held-out {'clicks' if are_clicks else 'ratings'}", *learners.headings(metrics)],
+                rows,
+                set(range(1, 1 + len(metrics))),
+            ),
+            "-",
         )
     known = f"{model.name}: {len(model.agents):,} agents and {len(model.items):,} items"
     shared.tell([f"{known}, after {sweeps.number} of {len(states)} sweeps" if sweeps else known], "")

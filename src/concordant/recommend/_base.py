@@ -25,6 +25,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.recommend._alternating import Sweep
 from concordant.recommend._observed import Observed
+from concordant.recommend._unseen import among_unseen, is_implicit, parts_of
 from concordant.settings import Settings
 from concordant.support.state import Kind, Pointer, labels, whole
 from concordant.types import AnyArray, Floats, Int32s, Int64s
@@ -253,8 +254,9 @@ class Recommender(Settings):
     def by_agent(self, prefs: Preferences, wanted: Sequence[str]) -> dict[str, Floats]:
         """Evaluate the ranking of held-out ratings, agent by agent.
 
-        Ratings are used as relevance grades. Without ratings, the items in the first tier of a ballot are relevant.
-        Metrics are averaged over all orders of items with equal scores.
+        Ratings are used as relevance grades. Without ratings, the items in the first tier of a ballot are relevant. If
+        all items of all ballots are relevant, as with clicks, they are ranked among all items that the agent had not
+        chosen before. Metrics are averaged over all orders of items with equal scores.
 
         Parameters
         ----------
@@ -268,8 +270,10 @@ class Recommender(Settings):
         dict of str to ndarray
             Values of each metric, in the order of ``prefs.agents``; NaN for agents without ballots.
         """
-        watched = Watched(self, Observed.of(prefs), tuple(wanted))
-        return watched.values(self._pair_scores(watched.agent, watched.item))
+        observed = Observed.of(prefs)
+        watched = [Watched(self, observed, tuple(wanted), part) for part in parts_of(observed, len(self.items))]
+        parts = [part.values(self._pair_scores(part.agent, part.item)) for part in watched]
+        return {name: np.fmax.reduce([values[name] for values in parts]) for name in parts[0]}
 
     def similar(self, item: object, n: int = 10) -> Ranking:
         """Return the items most similar to one item, by the cosine between learnt factors.
@@ -342,12 +346,26 @@ class Recommender(Settings):
 
 
 class Watched:
-    """Held-out ratings, on which the ranking of a model is evaluated."""
+    """Held-out ratings, or clicks among unseen items, on which the ranking of a model is evaluated."""
 
-    def __init__(self, model: Recommender, observed: Observed, wanted: Sequence[str]) -> None:
-        """Use ratings as labels or, without ratings, label the items in the first tier of a ballot 1."""
+    def __init__(
+        self, model: Recommender, observed: Observed, wanted: Sequence[str], agents: Int64s | None = None
+    ) -> None:
+        """Use ratings as labels or, without ratings, label the items in the first tier of a ballot 1.
+
+        Clicks are ranked among the items that their agents have not seen in training: of these ``agents``, or else of
+        as many as a validation after every sweep can afford.
+        """
+        self.n, self.wanted = len(observed.agents), list(wanted)
+        if is_implicit(observed):
+            agents = parts_of(observed, len(model.items), is_sample=True)[0] if agents is None else agents
+            seen = model._known("seen_ptr"), model._known("seen_item")
+            self.agent, self.item, self.group, self.label = among_unseen(
+                model.agents, model.items, seen, observed, agents
+            )
+            return
         self.agent, self.item = observed.known_to(model.agents, model.items)
-        self.n, self.group, self.wanted = len(observed.agents), observed.agent, list(wanted)
+        self.group = observed.agent
         label = observed.value
         if label is None:
             first = observed.tier[observed.ptr[:-1][np.diff(observed.ptr) > 0]]

@@ -103,8 +103,16 @@ class Observed:
 
     def ratings(self, name: str) -> Floats:
         """Return the rating of every entry, or raise NeedError; ``name`` is the recommender that needs ratings."""
+        if self.value is None and (self.ptr[1:] - self.ptr[:-1] > 1).any() and not self.has_order:
+            raise NeedError(f"{name} learns from ratings, but these are clicks without ratings: use bpr or popular.")
         if self.value is None:
             raise NeedError(
                 f"{name} learns from ratings, but these are rankings: use plackett-luce-mf, or " + arg("beta", 1) + "."
             )
         return self.value
+
+    @cached_property
+    def has_order(self) -> bool:
+        """Whether some ballot orders its items; clicks do not."""
+        is_inside = self.ballot[1:] == self.ballot[:-1]
+        return bool((self.tier[1:] != self.tier[:-1])[is_inside].any())

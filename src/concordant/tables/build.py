@@ -21,7 +21,7 @@ from concordant.errors import InputError, Sentence, arg
 from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
 from concordant.tables.cells import CellTable, transposed
-from concordant.tables.options import LABELS, MATRICES, Options
+from concordant.tables.options import CLICKS, LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
 from concordant.tables.plans import Names, Plan
 from concordant.tables.ranking_text import parse_rankings
@@ -345,6 +345,30 @@ def _rankings(rows: Rows) -> Parts:
     return parts | build.ballot_columns(rows.count, **rows.shared())
 
 
+def _clicks(rows: Rows) -> Parts:
+    """Build one ballot per agent (and instance) from clicks: a single tier of the items that the agent chose.
+
+    The candidates that it did not choose form the other tier. It is not stored, because it holds nearly all items.
+    """
+    rows.refuse_missing("item")
+    rows.shared()
+    time, is_dated = _times(rows)
+    key = rows.key(["instance", "agent", "item"])
+    is_repeat = np.ones(len(rows.good), bool)
+    good = np.flatnonzero(rows.good)
+    is_repeat[good[np.unique(key[good], return_index=True)[1]]] = False
+    is_repeat &= rows.good
+    rows.tolerate(is_repeat, "a click on the same item again, counted once")
+    rows.good = rows.good & ~is_repeat
+    columns = {role: column for role, column in rows.shared().items() if role != "weight"}
+    parts, row = build.gather_numbered_rows(rows.coded("item"), np.ones(rows.count), scale="rating", **columns)
+    parts |= {"value": None, "scale": None, "form": "approvals"}
+    if time is None:
+        return parts
+    first = np.flatnonzero(rows.good)[row[parts["indptr"][:-1]]]
+    return build.in_order_of_time(parts | {"time": time[first], "is_dated": is_dated})
+
+
 def _matrix(rows: Rows) -> Parts:
     """Build ballots from a matrix of ranks or ratings whose rows are items or agents."""
     matrix, plan = rows.matrix(), rows.plan
@@ -383,5 +407,6 @@ _BUILDERS = {
     "ratings": _long,
     "places": _places,
     "rankings": _rankings,
+    CLICKS: _clicks,
     **dict.fromkeys(MATRICES, _matrix),
 }

@@ -18,6 +18,33 @@ _OF_PEOPLE = {"your", "my", "full", "first", "last", "what", "is", "the", "pleas
 TIMES = {"timestamp", "start time", "completion time", "last modified time", "submitted at", "date", "time"}
 ASIDE = {*TIMES, "id", "response id", "ip address", "language", "age", "total", "sum", "average", "mean", "avg"}
 
+# Columns of a log of clicks next to the user and the item: when, what kind of event, how often.
+_ABOUT_CLICKS = {
+    *TIMES,
+    "id",
+    "timestamp ms",
+    "unix timestamp",
+    "ts",
+    "tstamp",
+    "datetime",
+    "created at",
+    "hour",
+    "day",
+}
+_ABOUT_CLICKS |= {
+    "event",
+    "event type",
+    "event time",
+    "action",
+    "behavior",
+    "behaviour",
+    "type",
+    "session",
+    "session id",
+}
+_ABOUT_CLICKS |= {"visit id", "transaction id", "order id", "count", "counts", "clicks", "views", "plays", "purchases"}
+_ABOUT_CLICKS |= {"play count", "playcount", "listens", "quantity", "frequency", "freq", "n", "times", "weight"}
+
 _OPPONENTS = (
     *(("white", "black"), ("home", "away"), ("home", "visitor"), ("home", "visiting"), ("host", "guest")),
     ("red", "blue"),
@@ -47,6 +74,11 @@ def side_of(name: str) -> str | None:
     if last in _AGENTS or last in _ITEMS:
         return "agent" if last in _AGENTS else "item"
     return "agent" if len(kept) < len(words) and set(kept) <= _OF_PEOPLE else None
+
+
+def are_about_clicks(columns: Sequence[str]) -> bool:
+    """Return whether columns say when, how often or in which session something happened, but not how it was rated."""
+    return all(normalise(name) in _ABOUT_CLICKS for name in columns)
 
 
 def are_numbered_people(labels: Sequence[str]) -> bool:

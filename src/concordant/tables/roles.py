@@ -1,6 +1,6 @@
 """Assign roles (winner, item, rank, agent, …) to the columns of a table, inferred from names or given by the user.
 
-A table becomes preferences in one of seven layouts, or labels, or rows of features:
+A table becomes preferences in one of eight layouts, or labels, or rows of features:
 
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
@@ -13,6 +13,7 @@ places     first, second, third, … (rank1, rank2, …)      agent, instance, b
 rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
 matrices   the first column names items, others agents;   weight
            or agent, and a column per item
+clicks     agent, item, and no column that orders items   instance, by, time
 labels     item, label                                    instance
 features   label, columns of numbers                      query, item, weight
 ========== ============================================== ===========================================
@@ -37,8 +38,9 @@ from typing import NoReturn
 from concordant.errors import InputError, Sentence, UnknownColumnError, UnknownNameError, arg, clause, phrase, suggest
 from concordant.tables.covariates import Covariate, given_covariates
 from concordant.tables.grades import ORDINALS
-from concordant.tables.headings import side_columns, stems
+from concordant.tables.headings import are_about_clicks, side_columns, stems
 from concordant.tables.options import (
+    CLICKS,
     FEATURES,
     LABELS,
     LAYOUTS,
@@ -60,6 +62,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "ranks": (("item", "rank"),),
     "ratings": (("item", "rating"),),
     **dict.fromkeys(MATRICES, ((),)),
+    CLICKS: (("agent", "item"),),
     LABELS: (("item", "label"),),
     FEATURES: (("label",),),
 }
@@ -70,6 +73,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "ranks": ("rating", "ballot", "team", "time", *COMMON),
     "ratings": ("ballot", "team", "time", *COMMON),
     **dict.fromkeys(MATRICES, ("item", "agent", "by", "weight")),
+    CLICKS: ("time", "instance", "by"),
     LABELS: ("instance",),
     FEATURES: ("query", "item", "weight"),
 }
@@ -85,6 +89,7 @@ _UNCLEAR = phrase(
     *(arg("layout", layout) for layout in MATRICES),
     arg("transpose", True),
 )
+IMPLICIT = "implicit feedback: each agent prefers the items that it chose to all others"
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
 
@@ -150,7 +155,7 @@ class _Planner:
             return self._recognised(guesses)
         if has_names and not self.places and self.layout in (None, "places") and "places" not in self.switched_off:
             self.places = _place_columns(free)
-        layout = self.layout or self._choose_layout(guesses)
+        layout = self.layout or self._choose_layout(guesses) or self._clicks(guesses)
         if layout is None:
             return self._recognised(guesses)
         if self.options.question is not None:
@@ -177,6 +182,7 @@ class _Planner:
         is_grouped = "by" in column
         column = {"instance" if role == "by" else role: name for role, name in column.items()}
         notes = () if has_names or layout in (*MATRICES, FEATURES) else ("there is no header line",)
+        notes += (IMPLICIT,) if layout == CLICKS else ()
         return Plan(layout, column, places, unread, notes, guessed, self.players, self.covariates, is_grouped)
 
     # ---- what the user said ----
@@ -309,7 +315,7 @@ class _Planner:
         fits = [
             layout
             for layout in LAYOUTS
-            if layout not in MATRICES
+            if layout not in (*MATRICES, CLICKS)
             and any(set(needed) <= available for needed in NEEDED[layout])
             and all(role in _roles_of(layout) for role in stated)
         ]
@@ -329,6 +335,14 @@ class _Planner:
             return None
         advice = f"can be read as {' or as '.join(fits)}: use " + arg("layout", fits[0]) + " or another of them."
         raise self.table.error(-1, f"the columns {listed(self.columns)} " + advice)
+
+    def _clicks(self, guesses: Mapping[str, Sequence[str]]) -> str | None:
+        """Return the layout of clicks if the columns name an agent and an item, and no other column can order items."""
+        roles = [role for role in ("agent", "item") if role in guesses or role in self.named_columns]
+        if len(roles) < 2 or any(role not in _roles_of(CLICKS) for role in self.named_columns):
+            return None
+        known = {*self.named_columns.values(), *(guesses[role][0] for role in roles if role in guesses)}
+        return CLICKS if are_about_clicks([name for name in self.columns if name not in known]) else None
 
     # ---- the plan ----
     def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:

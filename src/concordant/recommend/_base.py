@@ -370,7 +370,7 @@ class Watched:
         if label is None:
             first = observed.tier[observed.ptr[:-1][np.diff(observed.ptr) > 0]]
             label = (observed.tier == first[np.unique(observed.ballot, return_inverse=True)[1]]).astype(np.float64)
-        self.label: Floats = label - min(0.0, float(label.min(initial=0.0)))  # labels start at 0
+        self.label = label - min(0.0, float(label.min(initial=0.0)))  # labels start at 0
 
     def values(self, score: Floats) -> dict[str, Floats]:
         """Return the metrics of every agent, given the scores of the entries."""

@@ -181,7 +181,7 @@ class _Planner:
         )
         is_grouped = "by" in column
         column = {"instance" if role == "by" else role: name for role, name in column.items()}
-        notes = () if has_names or layout in (*MATRICES, FEATURES) else ("there is no header line",)
+        notes: tuple[str, ...] = () if has_names or layout in (*MATRICES, FEATURES) else ("there is no header line",)
         notes += (IMPLICIT,) if layout == CLICKS else ()
         return Plan(layout, column, places, unread, notes, guessed, self.players, self.covariates, is_grouped)
 

@@ -14,7 +14,16 @@ CLICKS = "user,item\nu1,a\nu1,b\nu2,a\nu2,c\nu3,a\n"
 
 @pytest.mark.parametrize(
     "header",
-    ["user,item", "userId,movieId", "user_id,item_id", "worker,product", "voter,candidate"],
+    [
+        "user,item",
+        "userId,movieId",
+        "user_id,item_id",
+        "worker,product",
+        "voter,candidate",
+        "visitorid,itemid",
+        "session_id,sku",
+        "userID,artistID",
+    ],
 )
 def test_users_and_items_are_read_as_approvals(header: str) -> None:
     prefs = cc.read(io.StringIO(CLICKS.replace("user,item", header)))

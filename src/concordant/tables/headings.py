@@ -42,8 +42,26 @@ _ABOUT_CLICKS |= {
     "session",
     "session id",
 }
-_ABOUT_CLICKS |= {"visit id", "transaction id", "order id", "count", "counts", "clicks", "views", "plays", "purchases"}
+_ABOUT_CLICKS |= {
+    "visit",
+    "transaction",
+    "order",
+    "invoice",
+    "count",
+    "counts",
+    "clicks",
+    "views",
+    "plays",
+    "purchases",
+}
 _ABOUT_CLICKS |= {"play count", "playcount", "listens", "quantity", "frequency", "freq", "n", "times", "weight"}
+
+# Names of users and items in logs of clicks, where no other column could be meant.
+CLICK_WORDS = {
+    "agent": {"visitor", "customer", "client", "session", "member", "buyer", "listener", "reader", "account", "author"},
+    "item": {"page", "url", "article", "song", "track", "artist", "sku", "asin", "parent asin", "video", "news", "app",
+             "course", "hotel", "recipe", "job", "post", "product", "game", "food", "poi", "venue", "content"},
+}  # fmt: skip
 
 _OPPONENTS = (
     *(("white", "black"), ("home", "away"), ("home", "visitor"), ("home", "visiting"), ("host", "guest")),
@@ -78,7 +96,7 @@ def side_of(name: str) -> str | None:
 
 def are_about_clicks(columns: Sequence[str]) -> bool:
     """Return whether columns say when, how often or in which session something happened, but not how it was rated."""
-    return all(normalise(name) in _ABOUT_CLICKS for name in columns)
+    return all(stems(normalise(name)) & _ABOUT_CLICKS for name in columns)
 
 
 def are_numbered_people(labels: Sequence[str]) -> bool:

@@ -38,7 +38,7 @@ from typing import NoReturn
 from concordant.errors import InputError, Sentence, UnknownColumnError, UnknownNameError, arg, clause, phrase, suggest
 from concordant.tables.covariates import Covariate, given_covariates
 from concordant.tables.grades import ORDINALS
-from concordant.tables.headings import are_about_clicks, side_columns, stems
+from concordant.tables.headings import CLICK_WORDS, are_about_clicks, side_columns, stems
 from concordant.tables.options import (
     CLICKS,
     FEATURES,
@@ -336,13 +336,24 @@ class _Planner:
         advice = f"can be read as {' or as '.join(fits)}: use " + arg("layout", fits[0]) + " or another of them."
         raise self.table.error(-1, f"the columns {listed(self.columns)} " + advice)
 
-    def _clicks(self, guesses: Mapping[str, Sequence[str]]) -> str | None:
-        """Return the layout of clicks if the columns name an agent and an item, and no other column can order items."""
-        roles = [role for role in ("agent", "item") if role in guesses or role in self.named_columns]
-        if len(roles) < 2 or any(role not in _roles_of(CLICKS) for role in self.named_columns):
+    def _clicks(self, guesses: dict[str, list[str]]) -> str | None:
+        """Return the layout of clicks if the columns name an agent and an item, and no other column can order items.
+
+        Logs of clicks have more names for both than other tables; ``guesses`` receives the columns so named.
+        """
+        if any(role not in _roles_of(CLICKS) for role in self.named_columns):
             return None
-        known = {*self.named_columns.values(), *(guesses[role][0] for role in roles if role in guesses)}
-        return CLICKS if are_about_clicks([name for name in self.columns if name not in known]) else None
+        chosen = {role: [self.named_columns[role]] for role in CLICK_WORDS if role in self.named_columns}
+        for role, words in CLICK_WORDS.items():
+            fitting = guesses.get(role) or [name for name in self.columns if stems(normalise(name)) & words]
+            chosen.setdefault(role, [name for name in fitting if name not in self.named_columns.values()])
+        if not all(chosen.values()):
+            return None
+        known = {*self.named_columns.values(), *(names[0] for names in chosen.values())}
+        if not are_about_clicks([name for name in self.columns if name not in known]):
+            return None
+        guesses |= chosen
+        return CLICKS
 
     # ---- the plan ----
     def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:

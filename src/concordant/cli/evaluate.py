@@ -51,8 +51,9 @@ def command(
 ) -> None:
     """Evaluate runs or rankings against relevance judgements (qrels).
 
-    Each RUN is a TREC run or a table with instance, item and score or rank. Without --labels, the judgements must be one
-    of the files. Several systems are compared by a paired significance test over the instances, with Holm's correction.
+    Each RUN is a TREC run or a table with instance, item and score or rank. Without --labels, one of the files must
+    contain the judgements. Several systems are compared by a paired significance test over the instances, with Holm's
+    correction.
     """
     from concordant.evaluation import evaluate, on_shared_instances
     from concordant.io import read_labels

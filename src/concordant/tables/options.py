@@ -111,7 +111,9 @@ COLUMNS = (
         common=True,
     ),
     _of_ballots("rank", "with the rank (1 is best)", "rank, position, place", common=True),
-    _of_ballots("rating", "with the rating (higher is better)", "rating, stars, score, value, grade, overall", common=True),
+    _of_ballots(
+        *("rating", "with the rating (higher is better)", "rating, stars, score, value, grade, overall"), common=True
+    ),
     column(
         *("instance", "with the query, topic or election"),
         "instance, qid, q id, query id, query, topic, election, question, prompt, contest",

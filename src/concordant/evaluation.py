@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.support.text import align
 from concordant.types import Floats, Int64s
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
 
 Scored: TypeAlias = Mapping[str, Mapping[str, float]] | Mapping[str, float]
 # A tie matters if it contains items of different relevance; a few such ties need no warning.
@@ -122,8 +125,8 @@ class Evaluation:
 
 
 def evaluate(
-    ranking: Ranking | Preferences | Scored,
-    labels: Labels | Scored,
+    ranking: Ranking | Preferences | Scored | IntoFrame,
+    labels: Labels | Scored | IntoFrame,
     metrics: Sequence[str | measures.Metric] | str = ("ndcg@10", "map"),
     *,
     queries: str = "judged",
@@ -134,11 +137,11 @@ def evaluate(
 
     Parameters
     ----------
-    ranking : Ranking, Preferences or dict
-        The ranking, or a run: preferences of one agent with scores or ranks, or ``{query: {document: score}}`` as in
-        pytrec_eval and ranx.
-    labels : Labels or dict
-        Relevance judgements (qrels), also as ``{query: {document: relevance}}``.
+    ranking : Ranking, Preferences, dict or DataFrame
+        The ranking, or a run: preferences of one agent with scores or ranks, ``{query: {document: score}}`` as in
+        pytrec_eval and ranx, or a DataFrame with the columns of PyTerrier, ranx or ir_datasets.
+    labels : Labels, dict or DataFrame
+        Relevance judgements (qrels), also as ``{query: {document: relevance}}`` or as a DataFrame.
     metrics : str, Metric or sequence of these, default ("ndcg@10", "map")
         Metrics such as ``"ndcg@10"``; ``concordant metrics`` lists all.
     queries : {'judged', 'shared'}, default 'judged'
@@ -291,14 +294,18 @@ def ranking_of_run(prefs: Preferences, ties: str = "order") -> Ranking:
 
 
 def _as_ranking(run: object, ties: str) -> Ranking:
-    """Return a ranking from a Ranking, a run as preferences, or ``{query: {document: score}}``."""
+    """Return a ranking from a Ranking, a run as preferences or DataFrame, or ``{query: {document: score}}``."""
+    from concordant.tables.frames import is_frame
+
     if isinstance(run, Ranking):
         return run
     if isinstance(run, Preferences):
         return ranking_of_run(run, ties)
+    if not isinstance(run, Mapping) and is_frame(run):
+        return ranking_of_run(Preferences.from_frame(run), ties)
     if not isinstance(run, Mapping):
         raise InputError(
-            f"evaluate() takes a Ranking, a run as Preferences or {{query: {{document: score}}}}, not "
+            f"evaluate() takes a Ranking, a run as Preferences, DataFrame or {{query: {{document: score}}}}, not "
             f"{type(run).__name__}: make a ranking with cc.rank(…) or read a run with cc.read(path)."
         )
     instance, item, score = _columns(run, "run", "score")
@@ -306,12 +313,20 @@ def _as_ranking(run: object, ties: str) -> Ranking:
 
 
 def _as_labels(labels: object) -> Labels:
-    """Return labels from Labels or ``{query: {document: relevance}}``."""
+    """Return labels from Labels, a DataFrame or ``{query: {document: relevance}}``."""
+    from concordant.tables.build import labels_of_table
+    from concordant.tables.frames import is_frame, table_of_frame
+    from concordant.tables.options import LABELS, Options
+
     if isinstance(labels, Labels):
         return labels
+    if not isinstance(labels, Mapping) and is_frame(labels):
+        options = Options.of(LABELS, {})
+        return Labels(*labels_of_table(table_of_frame(labels, options, LABELS), options))
     if not isinstance(labels, Mapping):
         raise InputError(
-            f"evaluate() takes Labels or {{query: {{document: relevance}}}}, not {type(labels).__name__}: make them "
+            f"evaluate() takes Labels, a DataFrame or {{query: {{document: relevance}}}}, not "
+            f"{type(labels).__name__}: make them "
             "with cc.Labels(instance, item, label) or cc.read_labels(path)."
         )
     return Labels(*_columns(labels, "labels", "relevance"))

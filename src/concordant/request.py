@@ -87,7 +87,7 @@ class Request:
     def by(self, method: str | Method | None, params: Params | None = None) -> Request:
         """Return the request for another method; it shares the data already read."""
         request = replace(self, method=method, params={} if params is None else params)
-        vars(request).update({name: vars(self)[name] for name in ("_whole", "_kept") if name in vars(self)})
+        vars(request).update({name: vars(self)[name] for name in ("_files", "_whole", "_kept") if name in vars(self)})
         return request
 
     # ---- what is ranked ----
@@ -112,6 +112,43 @@ class Request:
         return replace(Options.of(PREFERENCES, self.reading), plans=dict(self.plans))
 
     @cached_property
+    def _files(self) -> tuple[Any, list[Any]]:
+        """The files to rank, and the files of relevance judgements among them."""
+        if not self._are_files:
+            return self.source, []
+        from concordant.io.judgements import set_aside
+
+        return set_aside(self.source, self._options)
+
+    @property
+    def _aside(self) -> list[str]:
+        """Notes on files of relevance judgements, which are not ranked."""
+        from concordant.io.judgements import notes_on
+
+        return notes_on(self.judgements)
+
+    @property
+    def judgements(self) -> list[Any]:
+        """The files of relevance judgements among those of the source."""
+        return self._files[1]
+
+    def evaluated(self, ranking: Ranking) -> list[str]:
+        """Return a note that evaluates a ranking by the judgements among the files; empty if there are none."""
+        if not self.judgements:
+            return []
+        from concordant.evaluation import evaluate
+        from concordant.io import read_labels
+        from concordant.metrics import headings
+
+        try:
+            result = evaluate(ranking, read_labels(self.judgements))
+        except InputError as problem:
+            return ["the ranking cannot be evaluated by the judgements: " + str(problem)]
+        means = zip(headings(result.per_instance), result.means.values(), strict=True)
+        shown = ", ".join(f"{name} {value:.4f}" for name, value in means)
+        return [f"evaluated by the judgements: {shown} (means over {result.n_instances:,} judged instances)"]
+
+    @cached_property
     def _whole(self) -> Preferences:
         """All ballots of the source, read once."""
         if isinstance(self.source, Preferences):
@@ -119,7 +156,7 @@ class Request:
         if self._are_files:
             from concordant.io import read_whole
 
-            return read_whole(self.source, self._options)
+            return read_whole(self._files[0], self._options).noted(*self._aside)
         if self.has_columns:
             return Preferences.from_frame(self.source, **self.reading)
         raise InputError(
@@ -145,7 +182,7 @@ class Request:
             return False
         from concordant.io.paths import asks_for_counts
 
-        return asks_for_counts(self.source, self._options)
+        return asks_for_counts(self._files[0], self._options)
 
     @cached_property
     def _reduced(self) -> Reduced | None:
@@ -159,7 +196,7 @@ class Request:
             return self.by(_fitting(Summed(form)).name, self.params).chosen_method
 
         needs = Needs(method, fitting, self.needs_ballots or self.min_ballots is not None)
-        return reduce_files(self.source, self._options, needs, self.watch)
+        return reduce_files(self._files[0], self._options, needs, self.watch)
 
     def gather(self) -> Preferences | Summed:
         """Read the source, or reduce files to what the method needs."""
@@ -209,7 +246,8 @@ class Request:
             from concordant.ranking import Notice
 
             ranking = replace(ranking, notices=(Notice("few-ballots", few[-1]), *ranking.notices))
-        return RankedAnswer(ranking, prefs, self._whole.notes if reduced is None else reduced.notes, self.choice)
+        notes = self._whole.notes if reduced is None else (*reduced.notes, *self._aside)
+        return RankedAnswer(ranking, prefs, notes, self.choice)
 
     def _ranked(self, method: Method, prefs: Preferences) -> Ranking:
         """Rank ballots, on the workers if there are any."""

@@ -27,6 +27,8 @@ def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> Non
     The findings cover connectivity, items that never lose, majority cycles, outlier agents, and whether the first item
     is significantly ahead of the runner-up.
     """
-    prefs = shared.read_preferences(file, options)
+    from concordant.request import Request
+
+    prefs = Request(file, reading=shared.pop_reading_options(options)).read()
     description = prefs.describe()
     output.show(data=description.to_dict, text=lambda: description.to_text(shared.words()))

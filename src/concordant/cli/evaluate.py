@@ -13,6 +13,7 @@ from concordant.cli._help import Command, option
 EPILOG = """\b
 Examples:
   concordant evaluate fused.run --labels qrels.txt
+  concordant evaluate bm25.run dense.run qrels.txt
   concordant evaluate runs/*.run --labels qrels.txt --metric ndcg@10 --metric map --baseline bm25
   concordant evaluate ranking.csv --labels labels.csv --metric ndcg@5:letor --per-instance --csv
   concordant evaluate a.run b.run --labels qrels.txt --metric ndcg_cut_10 --queries shared
@@ -24,7 +25,7 @@ an instance missing from a run counts as an empty list (trec_eval -c). Metrics: 
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@_options.labels("labels_path", required=True)
+@_options.labels("labels_path")
 @_options.metric
 @option("--unjudged", heading="method", type=click.Choice(["zero", "skip"]), default="zero", show_default=True,
         help="Count unjudged items as irrelevant, or leave them out.")  # fmt: skip
@@ -41,7 +42,7 @@ an instance missing from a run counts as an empty list (trec_eval -c). Metrics: 
 @shared.output_options("json", "csv", "output")
 def command(
     runs: tuple[str, ...],
-    labels_path: str,
+    labels_path: str | None,
     wanted: tuple[str, ...],
     per_instance: bool,
     baseline: str | None,
@@ -50,13 +51,15 @@ def command(
 ) -> None:
     """Evaluate runs or rankings against relevance judgements (qrels).
 
-    Each RUN is a TREC run or a table with instance, item and score or rank. Several systems are compared by a paired
-    significance test over the instances, with Holm's correction.
+    Each RUN is a TREC run or a table with instance, item and score or rank. Without --labels, one of the files must
+    contain the judgements. Several systems are compared by a paired significance test over the instances, with Holm's
+    correction.
     """
     from concordant.evaluation import evaluate, on_shared_instances
     from concordant.io import read_labels
 
-    labels = read_labels(labels_path)
+    labels_of, runs = ([labels_path], runs) if labels_path is not None else _judged(runs)
+    labels = read_labels(labels_of)
     metrics = list(wanted) or ["ndcg@10", "map"]
     test = {"test": how.pop("test"), "seed": how.pop("seed")}
     systems = _systems(runs, how["ties"])
@@ -77,6 +80,20 @@ def command(
             ]
         ),
     )
+
+
+def _judged(files: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the files of relevance judgements, and the other files; reject files without judgements."""
+    from concordant.io.judgements import set_aside
+    from concordant.tables.options import Options
+
+    runs, judged = set_aside(files, Options())
+    if not judged:
+        raise click.UsageError(
+            "The relevance judgements are missing: give them with --labels FILE, or list them with the runs."
+        )
+    shared.tell([f"{path} contains the relevance judgements" for path in judged], "note: ")
+    return judged, tuple(runs)
 
 
 def _facts(results: dict[str, Any], per_instance: bool) -> list[dict[str, Any]]:

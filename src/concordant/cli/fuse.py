@@ -61,7 +61,7 @@ def command(
     """Fuse TREC runs, or other rankings by named agents, into one TREC run.
 
     A line of a run is "topic Q0 document rank score tag". LETOR files and tables of rankings are read as by
-    "concordant rank".
+    "concordant rank". Relevance judgements among the files are not fused; they evaluate the fused run.
     """
     from concordant.cli._models import model_method
     from concordant.io import write
@@ -71,12 +71,13 @@ def command(
     request = Request(runs, method, params, reading)
     if model is not None:
         request = Request(runs, model_method(model, params), {}, reading)
+    asked = request
     if weights is not None:
         request = replace(request, source=_weighted(request.read(), weights))
     answer = request.run()
     ranking = answer.ranking
     lost = write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{_name(ranking, model, weights)}")
-    shared.tell([*answer.notes, *lost], "note: ")
+    shared.tell([*answer.notes, *lost, *asked.evaluated(ranking)], "note: ")
     shared.tell(ranking.warnings, "warning: ")
 
 

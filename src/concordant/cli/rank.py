@@ -132,6 +132,7 @@ def command(
     draw(ranking, answer.prefs, pictures)
     over = over_time.tell(ranking, top)
     certain = certainty(ranking, explain) if output.format == "text" else []
+    certain += request.evaluated(ranking) if output.format == "text" else []
     if top is not None:
         ranking = ranking.head(top)
     if output.format == "text":

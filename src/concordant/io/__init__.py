@@ -45,6 +45,9 @@ __all__ = [
     "write_table",
 ]
 
+JUDGED = "this file contains relevance judgements, and the other files do not: " + action(
+    "read_labels", "read it with read_labels"
+)
 Paths = PathLike | IO[Any] | Sequence[PathLike]
 
 
@@ -313,7 +316,14 @@ def read_whole(path: Any, options: Options) -> Preferences:
     good = [file for file in paths if file not in skipped]
     if not good:
         raise InputError("No file could be read. First error: " + bad[0][1])
-    prefs: Preferences = read_files(PREFERENCES, good, plain)
+    try:
+        prefs: Preferences = read_files(PREFERENCES, good, plain)
+    except InputError as problem:
+        from concordant.io.judgements import set_aside
+
+        if judged := set_aside(good, plain)[1]:
+            raise FormatError(JUDGED + ".", path=os.fspath(judged[0])) from problem
+        raise
     return prefs.noted(*notes_on_bad(bad), *notes) if bad or notes else prefs
 
 
@@ -377,6 +387,9 @@ def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
     for source, kind in zip(sources, kinds, strict=True):
         if kind != kinds[0]:
             what = f"this looks like {kind.name}, but the first file looks like {kinds[0].name}"
+            if (LABELS,) in (kind.reads, kinds[0].reads):
+                judged = source if kind.reads == (LABELS,) else sources[0]
+                raise judged.error(JUDGED + ".")
             raise source.error(
                 what
                 + ": "

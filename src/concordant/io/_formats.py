@@ -17,6 +17,7 @@ from concordant.io._source import Source
 from concordant.registry import READERS
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES
 
+TABLES = "concordant.io.formats.table"  # the module that reads tables
 WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
 FUNCTIONS = {PREFERENCES: "read", LABELS: "read_labels", FEATURES: "read_features"}
 
@@ -39,6 +40,8 @@ class Format:
     """Returns whether files without a known ending have this format, from their first bytes."""
     borrows: tuple[str, ...] = ()
     """Endings shared with other formats; ``sniff`` decides."""
+    opener: str = ""
+    """The module whose ``open_table(source, options)`` opens its files as tables, if ``TABLES`` reads them."""
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -58,7 +61,12 @@ class Format:
     @property
     def is_table(self) -> bool:
         """Whether its files are tables."""
-        return self.module == "concordant.io.formats.table"
+        return self.module == TABLES
+
+    @property
+    def is_any_table(self) -> bool:
+        """Whether its files are tables of any layout, whose content identifies less than that of other formats."""
+        return self.is_table and not self.opener
 
     def function(self, name: str) -> Any:
         """Return a function of the module that implements the format."""
@@ -128,7 +136,7 @@ def recognise(source: Source, name: str | None = None) -> Format:
     by_name = by_ending(ending)
     if by_name is None and head[257:262] == b"ustar":
         raise source.error("this is a tar archive: unpack it and name the file to read.")
-    for known in built_in():
+    for known in sorted(built_in(), key=lambda known: known.is_any_table):
         if (by_name is None or ending in known.borrows) and known.sniff is not None and known.sniff(head):
             return known
     return by_name or named("csv")

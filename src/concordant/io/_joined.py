@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import numpy as np
 
-from concordant.ballots.vocabulary import Coded, join_vocabularies
+from concordant.ballots.vocabulary import Coded, Vocabulary, join_vocabularies
 from concordant.errors import InputError
 from concordant.tables.rows import InputTable
 from concordant.types import Floats
@@ -36,6 +37,7 @@ class JoinedTable:
         self.roles = getattr(first, "roles", {})
         self.has_header, self.dialect = first.has_header, getattr(first, "dialect", None)
         self._start = np.zeros(len(tables), np.int64)
+        self._files: Vocabulary | None = None
         lacking = sorted({name for table in tables for name in table.columns} - set(self.columns))
         self.notes = [f"not read, because not in every file: {', '.join(lacking[:12])}"] if lacking else []
 
@@ -44,6 +46,7 @@ class JoinedTable:
 
         Stores where each table starts, for ``error``, ``place`` and ``cells``.
         """
+        texts = [name for name in texts if name != self.file_column]
         fetched = [table.fetch(texts, numbers) for table in self.tables]
         prefixed_notes = (f"{table.name}: " + note for table in self.tables for note in table.notes)
         self.notes += [note for note in prefixed_notes if note not in self.notes]
@@ -60,12 +63,32 @@ class JoinedTable:
                 np.concatenate([new[codes] for new, (codes, _) in zip(new_codes, columns, strict=True)]),
                 vocabulary,
             )
+        if self._files is not None:
+            joined[self.file_column] = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes), self._files
         return joined, {name: np.concatenate([number[name] for _, number in fetched]) for name in numbers}
 
-    def first(self, count: int) -> list[list[str | None]]:
+    @property
+    def file_column(self) -> str:
+        """The name of the column of files, which no other column has."""
+        return next(name for name in (f"file{'_' * k}" for k in count()) if name not in self.columns)
+
+    def with_files(self, names: Sequence[str]) -> None:
+        """Add the column of files: the name of the file of each row."""
+        self._files = Vocabulary(names)
+
+    def has_repeats(self, columns: Sequence[str]) -> bool:
+        """Return whether several files have the same values of these columns in a row."""
+        fetched, _ = self.fetch(columns, [])
+        key = np.zeros(len(next(iter(fetched.values()))[0]), np.int64)
+        for codes, labels in fetched.values():
+            key = key * (len(labels) + 1) + codes
+        parts = [np.unique(part) for part in np.split(key, self._start[1:])]
+        return len(np.unique(np.concatenate(parts))) < sum(map(len, parts))
+
+    def first(self, n_rows: int) -> list[list[str | None]]:
         """Return the first cells of every column."""
         table: Any = self.tables[0]
-        cells = dict(zip(table.columns, table.first(count), strict=True))
+        cells = dict(zip(table.columns, table.first(n_rows), strict=True))
         return [cells[name] for name in self.columns]
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:

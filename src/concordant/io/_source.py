@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from importlib import import_module
 from pathlib import Path
@@ -324,6 +324,18 @@ class Source(AbstractContextManager["Source"]):
             for chunk in chunks:
                 file.write(chunk)
         return path
+
+
+def names_of(sources: Sequence[Source]) -> list[str]:
+    """Return distinct names of the files: without folders if possible, else relative to their common folder."""
+    stems = [source.stem for source in sources]
+    if len(set(stems)) == len(stems):
+        return stems
+    names = [source.name for source in sources]
+    if len(set(names)) != len(names):
+        raise InputError(f"The file {names[0]} is given twice: give each run only once.")
+    shared = os.path.commonpath([os.path.dirname(os.path.abspath(name)) for name in names])
+    return [os.path.relpath(name, shared) for name in names]
 
 
 def state_of(path: Any) -> State | None:

@@ -260,10 +260,17 @@ def _gather_long(rows: Rows) -> tuple[Parts, Int64s]:
         rows.number("rating" if has_values else "rank"),
         scale="rating" if has_values else "rank",
         agent=rows.coded("ballot") if rows.has("ballot") else agent,
-        level=rows.number("rank") if has_values and rows.plan.layout == "ranks" else None,
+        level=_level(rows) if has_values else None,
         **columns,
     )
     return (_agents_of_ballots(rows, parts, agent) if rows.has("ballot") else parts), row
+
+
+def _level(rows: Rows) -> Floats | None:
+    """Return what orders the items of a ballot next to their ratings: ranks, or the scores of a search run."""
+    if rows.plan.layout == "ranks":
+        return rows.number("rank")
+    return -rows.number("rating") if rows.plan.is_run else None
 
 
 def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:

@@ -105,17 +105,21 @@ COLUMNS = (
     ),
     column(
         *("item", "with the item ranked or rated"),
-        "item, movie, doc, document, docno, candidate, option, model, alternative, product, player, team, film, book, "
-        "title, name",
+        "item, docno, parent asin, asin, movie, doc, document, corpus, passage, pid, candidate, option, model, "
+        "alternative, product, player, team, film, book, driver, rider, horse, athlete, title, name",
         reads=(*BALLOTS, LABELS),
+        sure=4,
         common=True,
     ),
     _of_ballots("rank", "with the rank (1 is best)", "rank, position, place", common=True),
-    _of_ballots("rating", "with the rating (higher is better)", "rating, stars, score, value, grade", common=True),
+    _of_ballots(
+        *("rating", "with the rating (higher is better)", "rating, stars, score, value, grade, overall"), common=True
+    ),
     column(
         *("instance", "with the query, topic or election"),
-        "instance, query, topic, qid, election, question, prompt, contest",
+        "instance, qid, q id, query id, query, topic, election, question, prompt, contest",
         reads=(*BALLOTS, LABELS),
+        sure=4,
         common=True,
     ),
     _of_ballots("by", "with groups to compare, such as language", common=True),  # only where somebody asks for it

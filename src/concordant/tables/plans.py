@@ -8,7 +8,10 @@ from typing import Protocol
 
 from concordant.errors import InputError
 from concordant.tables.covariates import Covariate
-from concordant.tables.options import FEATURES, MATRICES, Options
+from concordant.tables.options import FEATURES, MATRICES, Options, normalise
+
+QUERIES = ("qid", "q id", "query id", "query", "topic id", "topic")
+DOCUMENTS = ("docno", "doc id", "docid", "doc", "document id", "document", "corpus id", "passage id", "pid")
 
 
 class HasColumns(Protocol):
@@ -64,6 +67,12 @@ class Plan:
         if self.layout in MATRICES:
             return "agent" if "item" in self.column else "item"
         return "feature" if self.layout == FEATURES else "place"
+
+    @property
+    def is_run(self) -> bool:
+        """Whether the rows are scored documents of search queries; only their order is comparable between systems."""
+        names = [normalise(self.column.get(role, "")) for role in ("instance", "item", "rating")]
+        return names[0] in QUERIES and names[1] in DOCUMENTS and names[2] == "score"
 
     def describe(self) -> str:
         """Return a note on the role of each column."""

@@ -176,8 +176,9 @@ class _Planner:
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
+        inferred = {role: self.roles[role] for role in column if role not in self.named_columns}
         guessed = frozenset(
-            role for role, name in column.items() if role not in self.named_columns and normalise(name) != role
+            role for role, known in inferred.items() if normalise(column[role]) not in known.synonyms[: known.sure]
         )
         is_grouped = "by" in column
         column = {"instance" if role == "by" else role: name for role, name in column.items()}

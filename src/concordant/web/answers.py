@@ -16,6 +16,7 @@ from typing import Any
 from concordant import registry
 from concordant.errors import ConcordantError, InputError, Words, in_words
 from concordant.io import Preview, preview, read_labels, write
+from concordant.io.judgements import notes_on, set_aside
 from concordant.labels import Labels
 from concordant.method import NEEDS
 from concordant.params import params_of
@@ -42,7 +43,7 @@ from concordant.reporting.reports import Making, Report, sections_of
 from concordant.reporting.sections import Section, Text, spoken
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.request import Request
-from concordant.tables.options import MATRICES
+from concordant.tables.options import MATRICES, Options
 from concordant.web import commands, forms
 from concordant.web.messages import Answer, Question, Screen
 from concordant.web.settings import typed
@@ -64,10 +65,12 @@ class Answerer:
         self._rankings: dict[str, Ranking] = {}
         self._labels: dict[str, Labels] = {}
         self._words = control_words()
+        self._aside: list[str] = []
 
     def answer(self, question: Question) -> Answer:
         """Return the content of the page, or a file; errors become messages."""
         try:
+            question, self._aside = _with_judgements(question)
             answer = self._show(question) if question["do"] == "show" else self._file(question)
             answer["error"] = None
             return answer
@@ -86,7 +89,7 @@ class Answerer:
         settings = question["settings"]
         request, data, reading = self._asked(question["files"], settings)
         method, reason = request.choice
-        notes = [*data.prefs.notes, *([reason[0].upper() + reason[1:]] if reason else [])]
+        notes = [*data.prefs.notes, *self._aside, *([reason[0].upper() + reason[1:]] if reason else [])]
         understood = " ".join(f"{in_words(note, self._words).removesuffix('.')}." for note in notes)
         declared = params_of(registry.load(registry.resolve(method)[0]))
         self._words = _words_of(method)
@@ -264,6 +267,17 @@ class Answerer:
             making = Making.of_files([*files, *filter(None, [question["labels"]])], lines["shell"], lines["python"])
             content = Report(question["title"], sections_of(study, TOP, making)).to_html(self._words).encode("utf-8")
         return {"content": base64.b64encode(content).decode()}
+
+
+def _with_judgements(question: Question) -> tuple[Question, list[str]]:
+    """Return a question in which relevance judgements that were added together with runs are the labels, and notes."""
+    files = question["files"]
+    if question["labels"] is not None or len(files) < 2:
+        return question, []
+    runs, judged = set_aside(files, Options(max_bytes=MAX_BYTES))
+    if len(judged) != 1:
+        return question, []
+    return {**question, "files": runs, "labels": judged[0]}, notes_on(judged)
 
 
 def _run(ranking: Ranking) -> bytes:

@@ -30,9 +30,10 @@ import numpy as np
 from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.segments import segment_index
-from concordant.ballots.vocabulary import Vocabulary, encode, encode_together, shorten
+from concordant.ballots.vocabulary import Vocabulary, encode, shorten
 from concordant.errors import FormatError, arg
 from concordant.io._compose import lists_of_tiers
+from concordant.io._elections import joined
 from concordant.io._formats import Format, Writing
 from concordant.io._source import Source
 from concordant.preferences import Preferences
@@ -79,7 +80,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     files = [_File(source, options) for source in sources]
     if len(files) == 1:
         return _edges(files[0]) if files[0].type == "wmd" else files[0].preferences()
-    return Preferences(**_joined(files))
+    return Preferences(**joined([file.parts() for file in files], sources))
 
 
 def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
@@ -388,29 +389,6 @@ def _refusal(kind: str) -> str:
         )
     what = f"unknown data type {kind!r}" if kind else "the header has no data type"
     return f"{what}: set '# DATA TYPE' to one of {', '.join(TYPES)}."
-
-
-# ---- several files ----
-def _joined(files: Sequence[_File]) -> build.Parts:
-    """Join elections as instances: each keeps its own candidates, and items with the same name are the same item."""
-    parts = [file.parts() for file in files]
-    names = [file.source.stem for file in files]
-    names = names if len(set(names)) == len(names) else [file.source.name for file in files]
-    codes, items = encode_together([(np.arange(len(part["items"])), part["items"]) for part in parts])
-    sizes = np.concatenate([np.diff(part["indptr"]) for part in parts])
-    return {
-        "items": items,
-        "indptr": np.concatenate([[0], np.cumsum(sizes)]),
-        "item": np.concatenate([code[part["item"]] for code, part in zip(codes, parts, strict=True)]),
-        "tier": np.concatenate([part["tier"] for part in parts]),
-        "weight": np.concatenate([part["weight"] for part in parts]),
-        "instances": Vocabulary(names),
-        "instance": np.repeat(np.arange(len(parts)), [len(part["weight"]) for part in parts]),
-        "slot_ptr": np.cumsum([0, *(len(code) for code in codes)]),
-        "slot_item": np.concatenate(codes),
-        "notes": [note for part in parts for note in part["notes"]],
-        "meta": {"titles": [part["meta"].get("title", "") for part in parts]},
-    }
 
 
 # ---- weighted matching data ----

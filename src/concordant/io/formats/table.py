@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 from concordant.errors import InputError, arg
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
 from concordant.io._duckdb import JsonTable, ParquetTable, parquet_of
-from concordant.io._formats import WORKBOOKS, Format, Writing
+from concordant.io._formats import WORKBOOKS, Format, Writing, named
+from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
-from concordant.io._source import OLE, Source
+from concordant.io._source import OLE, Source, names_of
 from concordant.io.formats.features import Features, features_of_table
 from concordant.labels import Labels
 from concordant.preferences import Preferences
@@ -58,10 +60,26 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
         if jester.is_jester(sources[0]):
             return jester.read(sources, options)
     table = _open_all(sources, options)
-    plan = planned(table, options)
+    plan = _by_file(table, planned(table, options), sources, options)
     if options.merge:
         return _merged(table, options, plan)
     return Preferences.of_parts(parts_of_table(table, options, plan))
+
+
+def _by_file(table: InputTable, plan: Plan, sources: Sequence[Source], options: Options) -> Plan:
+    """Return the plan with files as agents, if several files rank or rate the same items and no column names agents."""
+    roles = [role for role in ("instance", "item") if role in plan.column]
+    if (
+        len(sources) == 1
+        or plan.layout not in ("ranks", "ratings")
+        or {"agent", "ballot", "weight"} & {*plan.column, *options.roles}
+        or not isinstance(table, JoinedTable)
+        or not table.has_repeats([plan.column[role] for role in roles])
+    ):
+        return plan
+    table.with_files(names_of(sources))
+    note = "no column names agents, and the files have items in common: each file is an agent"
+    return replace(plan, column={**plan.column, "agent": table.file_column}, notes=(*plan.notes, note))
 
 
 def _merged(table: InputTable, options: Options, plan: Plan) -> Preferences:
@@ -104,8 +122,6 @@ def _open_all(sources: Sequence[Source], options: Options, layout: str | None = 
     tables = [open_table(source, options, layout) for source in sources]
     if len(tables) == 1:
         return tables[0]
-    from concordant.io._joined import JoinedTable
-
     return JoinedTable(tables)
 
 
@@ -135,6 +151,9 @@ def _open(source: Source, options: Options) -> InputTable:
         return open_sheet(source, options)
     if options.format in ("csv", "tsv"):
         return open_csv(source, sniff(source, options), options)
+    if opener := named(options.format or "").opener:
+        opened: InputTable = import_module(opener).open_table(source, options)
+        return opened
     return (ParquetTable if options.format == "parquet" else JsonTable)(source, options)
 
 

@@ -1,17 +1,16 @@
 """TREC runs (``topic Q0 document rank score tag``) and qrels (``topic 0 document relevance``).
 
-Fields are separated by white space. A run is one agent, named by its tag; if several files have the same tag, agents
-are named by file. The rank column orders the documents (it may start at 0, and equal ranks are ties), and the score is
-stored as the value. If every score is the negative rank, as written for preferences without scores, the rank is the
-value.
+Fields are separated by white space. A run is one agent, named by its tag; if several files have the same tag, or a file
+has no tags, agents are named by file. The second field of a run and of qrels is ignored. The rank column orders the
+documents (it may start at 0, and equal ranks are ties), and the score is stored as the value. If every score is the
+negative rank, as written for preferences without scores, the rank is the value. Runs in the layout of MS MARCO
+(``topic document rank``, perhaps with a score) are read as well.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,11 @@ from concordant.ballots import build
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, shorten
 from concordant.errors import InputError, arg
+from concordant.io import _fields
 from concordant.io._compose import ballot_columns, has_one_ballot_each, has_open, label_columns, left_behind
 from concordant.io._formats import Format, Writing
 from concordant.io._lines import Lines
-from concordant.io._source import Source
+from concordant.io._source import Source, names_of
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -37,26 +37,24 @@ from concordant.views import competition_ranks
 
 RUN = "topic Q0 document rank score tag"
 QRELS = "topic 0 document relevance"
+TOPIC, DOCUMENT, RANK, SCORE, TAG = range(5)  # the fields of a run once they are in this order
 
 
-def _looks_like(width: int, numeric: Sequence[int], head: bytes) -> bool:
-    """Return whether the first line has this many fields, Q0 or 0 as the second, and numbers at ``numeric``."""
-    fields = head.lstrip().split(b"\n", 1)[0].split()
-    return (
-        len(fields) == width
-        and fields[1] in (b"Q0", b"q0", b"0")
-        and all(re.fullmatch(rb"[-+]?[\d.]+(?:[eE][-+]?\d+)?", fields[k]) for k in numeric)
-    )
-
+# The fields of topic, document, rank, score and tag, by the number of fields of a line; the last field is always empty.
+LAYOUTS = {6: (0, 2, 3, 4, 5), 5: (0, 2, 3, 4, 6), 4: (0, 1, 2, 3, 6), 3: (0, 1, 2, 6, 6)}
+SHOWN = {6: RUN, 5: "topic Q0 document rank score", 4: "topic document rank score", 3: "topic document rank"}
 
 FORMATS = (
     Format(
-        *("trec", (".run", ".trec"), f"TREC runs: {RUN}", (PREFERENCES,), True, __name__),
-        sniff=partial(_looks_like, 6, (3, 4)),
+        *("trec", (".run", ".trec"), f"TREC runs: {RUN}; MS MARCO runs: topic document rank", (PREFERENCES,), True),
+        module=__name__,
+        sniff=_fields.is_run,
+        borrows=(".tsv", ".tab"),
     ),
     Format(
         *("qrels", (".qrels", ".qrel"), f"TREC judgements: {QRELS}", (LABELS,), True, __name__),
-        sniff=partial(_looks_like, 4, (3,)),
+        sniff=_fields.is_judged,
+        borrows=(".tsv", ".tab"),
     ),
 )
 
@@ -64,17 +62,20 @@ FORMATS = (
 def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read runs as preferences: instances are topics, agents are runs."""
     options.refuse_roles("TREC runs")
-    rows = _Fields(sources, 6, RUN, options)
-    rank, score = rows.number(3), rows.number(4)
-    rows.refuse_not_finite(rank, 3, "rank")
-    rows.refuse_not_finite(score, 4, "score")
-    topic, document, agent = rows.text(0), rows.text(2), _agents(rows)
+    rows = _Runs(sources, options)
+    rank = rows.number(RANK)
+    rows.refuse_not_finite(rank, RANK, "rank")
+    score = None
+    if rows.has_scores:
+        score = rows.number(SCORE)
+        rows.refuse_not_finite(score, SCORE, "score")
+    topic, document, agent = rows.text(TOPIC), rows.text(DOCUMENT), _agents(rows)
     parts = _gather(rows, topic, document, agent, rank, score)
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
         rows.lines.refuse_repeats(rows, (topic, agent, document), "occurs twice in one topic of a run")
         parts = _gather(rows, topic, document, agent, rank, score)
     count = f"{rows.lines.name}: {rows.count:,} lines of TREC runs, {len(parts['agents'])} agents"
-    prefs = Preferences(**parts, notes=[count, *rows.notes()])
+    prefs = Preferences(**parts, notes=[count, *rows.remarks, *rows.notes()])
     return prefs.noted(*_lost_ranks(prefs, rank[rows.good]))
 
 
@@ -89,7 +90,7 @@ def _lost_ranks(prefs: Preferences, rank: Floats) -> list[str]:
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     """Read qrels as labels."""
     options.refuse_roles("qrels")
-    rows = _Fields(sources, 4, QRELS, options)
+    rows = _Fields(Lines(sources), 4, QRELS, options)
     relevance = rows.number(3)
     rows.refuse_not_finite(relevance, 3, "relevance")
     topic, document = rows.text(0), rows.text(2)
@@ -101,6 +102,8 @@ def _gather(rows: _Fields, topic: Coded, document: Coded, agent: Coded, rank: An
     """Build one ballot per topic and run, ordered by rank, with scores as values."""
     topic, document, agent = map(rows.kept, (topic, document, agent))
     good = slice(None) if rows.good.all() else rows.good
+    if score is None:
+        return build.gather_rows(document, rank[good], scale="rank", agent=agent, instance=topic)
     rank, score = rank[good], score[good]
     if np.array_equal(score, -rank):  # what is written of ranks without scores: the scores say no more
         return build.gather_rows(document, rank, scale="rank", agent=agent, instance=topic)
@@ -110,19 +113,28 @@ def _gather(rows: _Fields, topic: Coded, document: Coded, agent: Coded, rank: An
 class _Fields(RowScreen):
     """Lines with a fixed number of fields."""
 
-    def __init__(self, sources: Sequence[Source], width: int, layout: str, options: Options) -> None:
+    def __init__(self, lines: Lines, width: int, layout: str, options: Options) -> None:
         """Split the lines into fields with the kernel; reject lines with a different number of fields."""
-        self.lines = Lines(sources)
-        start, end, line, count = kernels.split_fields(self.lines.data, width)
+        self.lines = lines
+        start, end, line, self._count = kernels.split_fields(self.lines.data, width)
         self.lines.line = line
         self._start: Int64s = start.reshape(-1, width)
         self._end: Int64s = end.reshape(-1, width)
         super().__init__(self.lines, len(line), options)
-        self.refuse(
-            count != width,
-            f"the line does not have the {width} fields of {layout!r}",
-            lambda row: f"the line has {count[row]} fields, but {layout!r} has {width}",
-        )
+        self._check(self._widths(width), layout)
+
+    def _widths(self, width: int) -> Int64s:
+        """Return the number of fields that each line must have."""
+        return np.full(len(self.good), width)
+
+    def _check(self, width: Int64s, layout: str) -> None:
+        """Reject lines with another number of fields."""
+
+        def explain(row: int) -> str:
+            expected = int(width[row])
+            return f"the line has {self._count[row]} fields, but {SHOWN.get(expected, layout)!r} has {expected}"
+
+        self.refuse(self._count != width, f"the line does not have the fields of {layout!r}", explain)
         if not self.good.any():
             raise self.lines.error(-1, "no line could be read: check that this is the right file.")
 
@@ -142,34 +154,53 @@ class _Fields(RowScreen):
         self.refuse(bad_numbers(values), f"the {what} is not a number", explain)
 
 
-def _agents(rows: _Fields) -> Coded:
-    """Return the agent of each line: its tag, or its file if several files share a tag."""
-    tag, tags = rows.text(5)
-    if len(rows.lines.sources) == 1:
+class _Runs(_Fields):
+    """The lines of runs; each file has the number of fields of its first line."""
+
+    def __init__(self, sources: Sequence[Source], options: Options) -> None:
+        """Split the lines, and bring topic, document, rank, score and tag into this order."""
+        self.width_by_file = np.array([_fields.widths(_fields.fields_of(source.head), 6) for source in sources])
+        super().__init__(Lines(sources), 7, RUN, options)
+        self.file = self.lines.file_of_rows()
+        if set(self.width_by_file.tolist()) != {6}:
+            layout = np.array([LAYOUTS.get(k, LAYOUTS[6]) for k in range(7)])[self.width_by_file[self.file]]
+            self._start, self._end = (np.take_along_axis(ends, layout, 1) for ends in (self._start, self._end))
+        else:
+            self._start, self._end = (ends[:, LAYOUTS[6]] for ends in (self._start, self._end))
+
+    def _widths(self, width: int) -> Int64s:
+        return self.width_by_file[self.lines.file_of_rows()]
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether every file has scores."""
+        return 3 not in self.width_by_file
+
+    @property
+    def remarks(self) -> list[str]:
+        """Notes on scores that are not read."""
+        if self.has_scores or set(self.width_by_file.tolist()) == {3}:
+            return []
+        return ["the scores are not read, because some of the runs have ranks only"]
+
+
+def _agents(rows: _Runs) -> Coded:
+    """Return the agent of each line: its tag, or its file if it has no tag or several files share a tag."""
+    tag, tags = rows.text(TAG)
+    sources, is_tagged = rows.lines.sources, rows.width_by_file == 6
+    if len(sources) == 1:
+        return (tag, tags) if is_tagged[0] else (np.zeros(len(tag), np.int32), Vocabulary([sources[0].stem]))
+    tag = np.where(is_tagged[rows.file], tag, len(tags))  # whatever an odd line has there
+    pair, first = kernels.encode_ints(np.ascontiguousarray(rows.file * (len(tags) + 1) + tag))
+    file_of_pair, tag_of_pair = rows.file[first].tolist(), tag[first].tolist()
+    if is_tagged.all() and len(set(tag_of_pair)) == len(tag_of_pair):
         return tag, tags
-    file = rows.lines.file_of_rows()
-    pair, first = kernels.encode_ints(np.ascontiguousarray(file * len(tags) + tag))
-    file_of_pair, tag_of_pair = file[first].tolist(), tag[first].tolist()
-    if len(set(tag_of_pair)) == len(tag_of_pair):
-        return tag, tags
-    names = _file_names(rows.lines.sources)
+    names = names_of(sources)
     labels = [
-        names[file_index] if file_of_pair.count(file_index) == 1 else f"{names[file_index]} {tags[tag_code]}"
-        for file_index, tag_code in zip(file_of_pair, tag_of_pair, strict=True)
+        names[file] if file_of_pair.count(file) == 1 or not is_tagged[file] else f"{names[file]} {tags[tag_code]}"
+        for file, tag_code in zip(file_of_pair, tag_of_pair, strict=True)
     ]
     return pair, Vocabulary(labels)
-
-
-def _file_names(sources: Sequence[Source]) -> list[str]:
-    """Return distinct names of the files: without folders if possible, else relative to their common folder."""
-    stems = [source.stem for source in sources]
-    if len(set(stems)) == len(stems):
-        return stems
-    names = [source.name for source in sources]
-    if len(set(names)) != len(names):
-        raise InputError(f"The file {names[0]} is given twice: give each run only once.")
-    shared = os.path.commonpath([os.path.dirname(os.path.abspath(name)) for name in names])
-    return [os.path.relpath(name, shared) for name in names]
 
 
 # ---- writing ----

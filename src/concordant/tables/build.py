@@ -23,6 +23,7 @@ from concordant.support.frozen import freeze
 from concordant.tables.cells import CellTable, transposed
 from concordant.tables.options import LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
+from concordant.tables.places import note_on_words, only_candidates, repeats
 from concordant.tables.plans import Names, Plan
 from concordant.tables.ranking_text import parse_rankings
 from concordant.tables.roles import plan_columns
@@ -285,8 +286,10 @@ def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:
 
 
 def _places(rows: Rows) -> Parts:
-    """Build ballots from one column per place, best first."""
-    columns = rows.place_codes()
+    """Build ballots from one column per place, best first; a candidate named twice has the better place."""
+    columns, other_words = only_candidates(rows.place_codes())
+    if other_words:
+        rows.note(note_on_words(other_words))
     code, vocabulary = join_rows(columns)
     code = code.reshape(-1, len(columns))
     filled = code >= 0
@@ -294,13 +297,10 @@ def _places(rows: Rows) -> Parts:
     rows.tolerate(empty, "an empty ballot, left out")
     gap: Bools = np.any(~filled[:, :-1] & filled[:, 1:], axis=1)
     rows.tolerate(gap, "an empty place before a filled one")
-
-    def explain(row: int) -> str:
-        named = code[row][filled[row]].tolist()
-        twice = next(item for k, item in enumerate(named) if item in named[:k])
-        return f"the item {shorten(vocabulary[twice])!r} occurs twice in the ballot"
-
-    rows.refuse(_repeated_ballots(code, filled, len(vocabulary)), "an item occurs twice in the ballot", explain)
+    is_repeated = _repeated_ballots(code, filled, len(vocabulary))
+    if is_repeated.any():
+        rows.tolerate(is_repeated, "an item occurs twice in the ballot and is counted once, in its best place")
+        filled &= ~repeats(code, is_repeated)
     rows.shared()
     rows.good = rows.good & ~empty
     keep = filled & rows.good[:, None]

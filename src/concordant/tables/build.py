@@ -50,8 +50,9 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
-    if plan.is_grouped:
-        parts["meta"] = {"by": plan.column["instance"]}
+    known_facts: dict[str, str] = getattr(table, "meta", {})
+    if plan.is_grouped or known_facts:
+        parts["meta"] = known_facts | ({"by": plan.column["instance"]} if plan.is_grouped else {})
     parts["notes"] = [Sentence("; ").join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
 
@@ -238,6 +239,10 @@ def _long_ballots(rows: Rows) -> Parts:
         parts["team"] = _team_numbers(rows)[row]
         if parts["scale"] == "rank":  # the place of a team says no more than the order
             parts |= {"value": None, "scale": None}
+    if getattr(rows.table, "is_order", False):
+        parts |= {"value": None, "scale": None}
+    if rows.has("open"):
+        parts["open"] = rows.flags("open")[row[parts["indptr"][:-1]]]
     if covariates is not None:
         parts |= _covariate_parts(rows, covariates[row, 0])
     if time is None:

@@ -30,7 +30,6 @@ names do not identify the layout, ``wide`` checks whether the table is a matrix.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
@@ -68,7 +67,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "pairs": ("tie", "time", *COMMON),
     "rankings": ("open", *COMMON),
     "places": COMMON,
-    "ranks": ("rating", "ballot", "team", "time", *COMMON),
+    "ranks": ("rating", "ballot", "team", "time", "open", *COMMON),
     "ratings": ("ballot", "team", "time", *COMMON),
     **dict.fromkeys(MATRICES, ("item", "agent", "by", "weight")),
     LABELS: ("instance",),
@@ -170,7 +169,7 @@ class _Planner:
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
         places = self._wide_columns(layout, {*column.values(), *rivals})
         self._check_covariates(layout)
-        read = {*column.values(), *places, *taken_together}
+        read = {*column.values(), *places, *taken_together, *getattr(self.table, "used", ())}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
@@ -279,7 +278,9 @@ class _Planner:
         self.is_contest = len(matching) == 1
         if contests and not self.is_contest:
             say = arg("question", shown="CONTEST") + ", or name its columns with " + arg("places", "COLUMN,COLUMN")
-            self._refuse(f"there are ballots of several contests ({listed(list(contests))}): choose one with " + say + ".")
+            self._refuse(
+                f"there are ballots of several contests ({listed(list(contests))}): choose one with " + say + "."
+            )
         return next(iter(matching.values()), ())
 
     def _is_matrix_by_agents(self) -> bool:
@@ -307,7 +308,7 @@ class _Planner:
         if "by" in self.named_columns and grid.questions:
             say = arg("question", shown="TEXT")
             self._refuse("groups are compared within one question: choose it with " + say + ".")
-        read = {*column.values(), *grid.columns}
+        read = {*column.values(), *grid.columns, *getattr(self.table, "used", ())}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict:
             refuse_unread(self.table, unread)
@@ -369,6 +370,8 @@ class _Planner:
             has_agent = "agent" in self.named_columns or bool(guesses.get("agent"))
             if (layout, role) == ("pairs", "instance") or (role == "ballot" and (layout != "ranks" or has_agent)):
                 fitting = [name for name in fitting if normalise(name) == role]
+            if (layout, role) == ("ranks", "open"):  # a column of this name may hold prices; layouts give the role
+                fitting = []
             fitting = fitting if self.strict else _named(fitting)
             surest = self.roles[role].synonyms[: self.roles[role].sure] if fitting else ()
             is_sure = bool(fitting) and normalise(fitting[0]) in surest and (not self.strict or layout == FEATURES)

@@ -49,10 +49,12 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 def test_a_duplicate_item_in_a_wide_ballot(make: Any, backend: str) -> None:
     path = make("first,second,third\na,b,c\nb,c,b\n")
-    assert complaint(path).startswith("votes.csv, line 3: the item 'b' occurs twice in the ballot: correct the row")
-    prefs = cc.read(path, skip_bad_rows=True)
-    assert prefs.n_ballots == 1
-    assert prefs.notes[1] == "left out 1 row: an item occurs twice in the ballot (first: line 3)"
+    prefs = cc.read(path)
+    assert prefs.n_ballots == 2
+    assert [prefs.items[code] for code in prefs.item.tolist()] == ["a", "b", "c", "b", "c"]
+    says = "an item occurs twice in the ballot and is counted once, in its best place"
+    assert prefs.notes[1] == f"1 row: {says} (first: line 3)"
+    assert f"line 3: {says}, which strict=True rejects" in complaint(path, strict=True)
 
 
 def test_a_duplicate_item_in_rows_names_both_lines(make: Any, backend: str) -> None:

@@ -154,7 +154,7 @@ def in_order_of_time(parts: Parts) -> Parts:
         entries = (2 * order[:, None] + np.arange(2)).reshape(-1)
     item, items = renumber(parts["item"][entries], parts["items"])
     index_of_column = {"tier": entries, "value": entries, "shown": entries, "team": entries, "covariate": entries}
-    index_of_column |= {"weight": order, "agent": order, "instance": order, "time": order}
+    index_of_column |= {"weight": order, "agent": order, "instance": order, "time": order, "open": order}
     moved = {name: parts[name][index] for name, index in index_of_column.items() if parts.get(name) is not None}
     return parts | moved | {"item": item, "items": items}
 

@@ -87,6 +87,10 @@ class RowScreen:
         if count:
             self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
 
+    def note(self, text: str) -> None:
+        """Add a note on how the rows are read."""
+        self._notes.append(text)
+
     def notes(self) -> list[str]:
         """Return notes on what was left out or tolerated, with counts and the first location."""
         return [

@@ -23,6 +23,7 @@ from concordant.support.frozen import freeze
 from concordant.tables.cells import CellTable, transposed
 from concordant.tables.options import CLICKS, LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
+from concordant.tables.places import note_on_words, only_candidates, repeats
 from concordant.tables.plans import Names, Plan
 from concordant.tables.ranking_text import parse_rankings
 from concordant.tables.roles import plan_columns
@@ -49,8 +50,9 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
-    if plan.is_grouped:
-        parts["meta"] = {"by": plan.column["instance"]}
+    known_facts: dict[str, str] = getattr(table, "meta", {})
+    if plan.is_grouped or known_facts:
+        parts["meta"] = known_facts | ({"by": plan.column["instance"]} if plan.is_grouped else {})
     parts["notes"] = [Sentence("; ").join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
 
@@ -237,6 +239,10 @@ def _long_ballots(rows: Rows) -> Parts:
         parts["team"] = _team_numbers(rows)[row]
         if parts["scale"] == "rank":  # the place of a team says no more than the order
             parts |= {"value": None, "scale": None}
+    if getattr(rows.table, "is_order", False):
+        parts |= {"value": None, "scale": None}
+    if rows.has("open"):
+        parts["open"] = rows.flags("open")[row[parts["indptr"][:-1]]]
     if covariates is not None:
         parts |= _covariate_parts(rows, covariates[row, 0])
     if time is None:
@@ -292,8 +298,10 @@ def _agents_of_ballots(rows: Rows, parts: Parts, agent: Any) -> Parts:
 
 
 def _places(rows: Rows) -> Parts:
-    """Build ballots from one column per place, best first."""
-    columns = rows.place_codes()
+    """Build ballots from one column per place, best first; a candidate named twice has the better place."""
+    columns, other_words = only_candidates(rows.place_codes())
+    if other_words:
+        rows.note(note_on_words(other_words))
     code, vocabulary = join_rows(columns)
     code = code.reshape(-1, len(columns))
     filled = code >= 0
@@ -301,13 +309,10 @@ def _places(rows: Rows) -> Parts:
     rows.tolerate(empty, "an empty ballot, left out")
     gap: Bools = np.any(~filled[:, :-1] & filled[:, 1:], axis=1)
     rows.tolerate(gap, "an empty place before a filled one")
-
-    def explain(row: int) -> str:
-        named = code[row][filled[row]].tolist()
-        twice = next(item for k, item in enumerate(named) if item in named[:k])
-        return f"the item {shorten(vocabulary[twice])!r} occurs twice in the ballot"
-
-    rows.refuse(_repeated_ballots(code, filled, len(vocabulary)), "an item occurs twice in the ballot", explain)
+    is_repeated = _repeated_ballots(code, filled, len(vocabulary))
+    if is_repeated.any():
+        rows.tolerate(is_repeated, "an item occurs twice in the ballot and is counted once, in its best place")
+        filled &= ~repeats(code, is_repeated)
     rows.shared()
     rows.good = rows.good & ~empty
     keep = filled & rows.good[:, None]

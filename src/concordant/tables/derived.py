@@ -33,11 +33,13 @@ class DerivedTable:
         notes: Sequence[str] = (),
         roles: Mapping[str, str | None] | None = None,
         names: Mapping[str, str] | None = None,
+        used: Sequence[str] = (),
     ) -> None:
         """Derive a table.
 
         ``rows`` are rows of the base, in any order. ``columns`` are aligned with them and replace columns of the same
-        name. ``names`` maps the names of base columns to new names.
+        name. ``names`` maps the names of base columns to new names. ``used`` are base columns that the additional ones
+        are made of, so that they do not count as unread.
         """
         self.base, self.rows, self.added = base, rows, dict(columns or {})
         self.name, self.has_header = base.name, True
@@ -46,6 +48,9 @@ class DerivedTable:
         self.columns = [*(name for name in self._base_name if name not in self.added), *self.added]
         self.notes = [*base.notes, *notes]
         self.roles: dict[str, str | None] = dict(roles or {})
+        self.used = frozenset(used)
+        self.meta: dict[str, str] = {}  # facts about the preferences that the layout tells
+        self.is_order = False  # whether its ranks only give the order
         self.dialect = getattr(base, "dialect", None)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:

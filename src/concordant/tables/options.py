@@ -133,7 +133,10 @@ COLUMNS = (
     ),
     _of_ballots("ballot", "that identifies the ballot: match, race, list", "ballot, match, race, game"),
     _of_ballots("open", "that is true where the order of the last items is open", "open", flag=None),
-    _of_ballots("places", "for each place, best first", flag=None, typed="Sequence[str | int] | str | int | None"),
+    Option(
+        *("places", str, None, "columns of places, best first, whose cells name items"),
+        reads=BALLOTS, metavar="A,B,…", typed="Sequence[str | int] | str | int | None", heading="columns",
+    ),
     column(
         *("label", "with the label (higher is better)"),
         "label, relevance, rel, grade, gain, judgment, judgement, gold, rating, score",

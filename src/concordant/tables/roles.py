@@ -31,7 +31,6 @@ names do not identify the layout, ``wide`` checks whether the table is a matrix.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
@@ -52,6 +51,7 @@ from concordant.tables.options import (
     listed,
     normalise,
 )
+from concordant.tables.places import contest_columns, place_columns, place_of
 from concordant.tables.plans import HasColumns, Plan
 
 COMMON = ("agent", "instance", "by", "weight")
@@ -70,7 +70,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "pairs": ("tie", "time", *COMMON),
     "rankings": ("open", *COMMON),
     "places": COMMON,
-    "ranks": ("rating", "ballot", "team", "time", *COMMON),
+    "ranks": ("rating", "ballot", "team", "time", "open", *COMMON),
     "ratings": ("ballot", "team", "time", *COMMON),
     **dict.fromkeys(MATRICES, ("item", "agent", "by", "weight")),
     CLICKS: ("time", "instance", "by"),
@@ -90,7 +90,6 @@ _UNCLEAR = phrase(
     arg("transpose", True),
 )
 IMPLICIT = "implicit feedback: each agent prefers the items that it chose to all others"
-_PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
 
 
@@ -119,7 +118,7 @@ def is_known_name(name: str) -> bool:
     if plain.isdigit() or len(plain) < 2:
         return False
     first = plain.split(" ")[0]
-    return first in ORDINALS or _PLACE.fullmatch(plain) is not None or not stems(plain).isdisjoint(_KNOWN_WORDS)
+    return first in ORDINALS or place_of(plain) is not None or not stems(plain).isdisjoint(_KNOWN_WORDS)
 
 
 class _Planner:
@@ -139,7 +138,7 @@ class _Planner:
         known_roles: Mapping[str, object] = getattr(table, "roles", {})
         for role, value in {**known_roles, **options.roles}.items():
             self._take(role, value)
-        self.says_places = bool(self.places)
+        self.says_places, self.is_contest = bool(self.places), False
 
     def plan(self) -> Plan:
         """Return the roles of all columns."""
@@ -154,11 +153,15 @@ class _Planner:
         if self._is_matrix_by_agents():
             return self._recognised(guesses)
         if has_names and not self.places and self.layout in (None, "places") and "places" not in self.switched_off:
-            self.places = _place_columns(free)
-        layout = self.layout or self._choose_layout(guesses) or self._clicks(guesses)
+            self.places = place_columns(free)
+        layout = self.layout or self._choose_layout(guesses)
+        if layout in (None, "places") and not self.places and has_names:
+            self.places = self._places_of_contest(free)
+            layout = "places" if self.places else layout
+        layout = layout or self._clicks(guesses)
         if layout is None:
             return self._recognised(guesses)
-        if self.options.question is not None:
+        if self.options.question is not None and not self.is_contest:
             self._refuse(
                 arg("question")
                 + f" only applies to forms with a column per answer, but these are {layout}: leave it out."
@@ -172,7 +175,7 @@ class _Planner:
         rivals = {name for names in guesses.values() for name in names} if layout == FEATURES else set()
         places = self._wide_columns(layout, {*column.values(), *rivals})
         self._check_covariates(layout)
-        read = {*column.values(), *places, *taken_together}
+        read = {*column.values(), *places, *taken_together, *getattr(self.table, "used", ())}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
@@ -274,6 +277,20 @@ class _Planner:
             if sides and not {"outcome"} & {*guesses, *settled}:
                 guesses |= _outcome_flags(plain, sides, settled)
 
+    def _places_of_contest(self, free: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns of places whose names include a contest; of several contests, the user chooses one."""
+        contests = contest_columns(free)
+        wanted = normalise(self.options.question or "")
+        matching = {contest: names for contest, names in contests.items() if wanted in contest}
+        matching = {contest: names for contest, names in matching.items() if contest == wanted} or matching
+        self.is_contest = len(matching) == 1
+        if contests and not self.is_contest:
+            say = arg("question", shown="CONTEST") + ", or name its columns with " + arg("places", "COLUMN,COLUMN")
+            self._refuse(
+                f"there are ballots of several contests ({listed(list(contests))}): choose one with " + say + "."
+            )
+        return next(iter(matching.values()), ())
+
     def _is_matrix_by_agents(self) -> bool:
         """Return whether the user requests a matrix with a row per agent."""
         if self.layout in MATRICES and "item" not in self.named_columns:
@@ -299,7 +316,7 @@ class _Planner:
         if "by" in self.named_columns and grid.questions:
             say = arg("question", shown="TEXT")
             self._refuse("groups are compared within one question: choose it with " + say + ".")
-        read = {*column.values(), *grid.columns}
+        read = {*column.values(), *grid.columns, *getattr(self.table, "used", ())}
         unread = tuple(name for name in self.columns if name not in read)
         if self.strict:
             refuse_unread(self.table, unread)
@@ -380,6 +397,8 @@ class _Planner:
             has_agent = "agent" in self.named_columns or bool(guesses.get("agent"))
             if (layout, role) == ("pairs", "instance") or (role == "ballot" and (layout != "ranks" or has_agent)):
                 fitting = [name for name in fitting if normalise(name) == role]
+            if (layout, role) == ("ranks", "open"):  # a column of this name may hold prices; layouts give the role
+                fitting = []
             fitting = fitting if self.strict else _named(fitting)
             surest = self.roles[role].synonyms[: self.roles[role].sure] if fitting else ()
             is_sure = bool(fitting) and normalise(fitting[0]) in surest and (not self.strict or layout == FEATURES)
@@ -483,22 +502,6 @@ def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], settled: se
     wanted = {"left_won": plain[sides[0]], "right_won": plain[sides[1]], "tie": "tie"}
     column_of_role = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in settled}
     return {role: [name] for role, name in column_of_role.items() if name is not None}
-
-
-def _place_columns(free: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns named first, second, … or rank1, rank2, … in order, if they start at 1."""
-    by_place: dict[int, str] = {}
-    for name in free:
-        plain = normalise(name)
-        word = plain.removesuffix(" choice").removesuffix(" place")
-        if word in ORDINALS:
-            by_place.setdefault(ORDINALS.index(word) + 1, name)
-        elif match := _PLACE.fullmatch(plain):
-            by_place.setdefault(int(match[1]), name)
-    numbers = sorted(by_place)
-    if len(numbers) < 2 or numbers[0] not in (0, 1) or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
-        return ()
-    return tuple(by_place[number] for number in numbers)
 
 
 def _core(layout: str) -> set[str]:

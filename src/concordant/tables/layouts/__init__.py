@@ -15,6 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from concordant.tables.layouts._set_names import (
+    BEST,
+    BEST_OR_WORST,
+    CHOOSERS,
+    SETS,
+    TIMES_BEST,
+    TIMES_WORST,
+    WORST,
+    having_any,
+    marks_choices,
+)
 from concordant.tables.options import LABELS, PREFERENCES, Options, normalise
 from concordant.tables.rows import InputTable
 
@@ -32,6 +43,8 @@ class KnownLayout:
     module: str
     invites: Callable[[Names], bool]
     reads: tuple[str, ...] = (PREFERENCES,)
+    accepts: Names = frozenset()
+    """Decisive roles that the user may name."""
 
 
 def _having(*names: str) -> Callable[[Names], bool]:
@@ -39,16 +52,25 @@ def _having(*names: str) -> Callable[[Names], bool]:
     return lambda columns: columns.issuperset(names)
 
 
+_BEST_WORST = having_any({*BEST, *TIMES_BEST}, {*WORST, *TIMES_WORST})
+_OF_SETS = having_any({*SETS, *CHOOSERS})
+_OUTCOMES_OF_SETS = having_any(BEST_OR_WORST, SETS)
+
 LAYOUTS: tuple[KnownLayout, ...] = (
     KnownLayout("preference_tuning", _having("chosen", "rejected")),
+    KnownLayout("best_worst", lambda names: _BEST_WORST(names) or _OUTCOMES_OF_SETS(names), accepts=frozenset({"item"})),
+    KnownLayout("choices", lambda names: marks_choices(names) and _OF_SETS(names), accepts=frozenset({"item"})),
 )  # fmt: skip
 
 
 def invited(names: Names, options: Options, what: str = PREFERENCES) -> list[str]:
     """Return the modules of the layouts that a table with these column names may have."""
-    if options.layout is not None or any(options.roles.get(role) is not None for role in DECISIVE):
+    given = {role for role in DECISIVE if options.roles.get(role) is not None}
+    if options.layout is not None:
         return []
-    return [known.module for known in LAYOUTS if what in known.reads and known.invites(names)]
+    return [
+        known.module for known in LAYOUTS if what in known.reads and given <= known.accepts and known.invites(names)
+    ]
 
 
 def arranged(table: InputTable, options: Options, what: str = PREFERENCES) -> InputTable:

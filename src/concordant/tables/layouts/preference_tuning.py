@@ -33,7 +33,7 @@ def arrange(table: InputTable, _: Options) -> InputTable | None:
         added[TIE] = np.where(is_tie, 0, 1).astype(np.int32), Vocabulary(["yes", "no"])
         roles["tie"] = TIE
     notes = ["answers for preference tuning: their models are compared"]
-    return DerivedTable(table, np.arange(n_rows), added, notes=notes, roles=roles)
+    return DerivedTable(table, np.arange(n_rows), added, notes=notes, roles=roles, used=scores or ())
 
 
 def _both(by_plain: dict[str, str], *stems: str) -> tuple[str, str] | None:

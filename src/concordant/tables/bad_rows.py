@@ -87,6 +87,10 @@ class RowScreen:
         if count:
             self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
 
+    def note(self, message: str) -> None:
+        """Add a note on how rows were read."""
+        self._notes.append(message)
+
     def notes(self) -> list[str]:
         """Return notes on what was left out or tolerated, with counts and the first location."""
         return [

@@ -1,6 +1,6 @@
 """Assign roles (winner, item, rank, agent, …) to the columns of a table, inferred from names or given by the user.
 
-A table becomes preferences in one of seven layouts, or labels, or rows of features:
+A table becomes preferences in one of eight layouts, or labels, or rows of features:
 
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
@@ -11,6 +11,7 @@ ranks      item, rank                                     rating, agent, ballot,
 ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
 places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
 rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
+answers    agent, item, answer                            instance, by, weight
 matrices   the first column names items, others agents;   weight
            or agent, and a column per item
 labels     item, label                                    instance
@@ -36,6 +37,7 @@ from typing import NoReturn
 
 from concordant.errors import InputError, Sentence, UnknownColumnError, UnknownNameError, arg, clause, phrase, suggest
 from concordant.tables.covariates import Covariate, given_covariates
+from concordant.tables.crowds import CROWD_WORDS, add_crowd_columns
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import side_columns, stems
 from concordant.tables.options import (
@@ -59,6 +61,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "places": (("places",),),
     "ranks": (("item", "rank"),),
     "ratings": (("item", "rating"),),
+    "answers": (("agent", "item", "answer"),),
     **dict.fromkeys(MATRICES, ((),)),
     LABELS: (("item", "label"),),
     FEATURES: (("label",),),
@@ -69,6 +72,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "places": COMMON,
     "ranks": ("rating", "ballot", "team", "time", *COMMON),
     "ratings": ("ballot", "team", "time", *COMMON),
+    "answers": ("instance", "by", "weight"),
     **dict.fromkeys(MATRICES, ("item", "agent", "by", "weight")),
     LABELS: ("instance",),
     FEATURES: ("query", "item", "weight"),
@@ -87,6 +91,7 @@ _UNCLEAR = phrase(
 )
 _PLACE = re.compile(r"(?:rank|place|choice|pref|preference|position|pos|vote)? ?(\d{1,9})(?:st|nd|rd|th)?")
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
+_KNOWN_WORDS |= CROWD_WORDS
 
 
 def plan_columns(table: HasColumns, options: Options, layout: str | None = None) -> Plan:
@@ -102,7 +107,7 @@ def planned(table: HasColumns, options: Options) -> Plan:
     path = os.path.abspath(table.name)
     if path not in options.plans:
         first = options.plans.get(os.path.abspath(getattr(table, "like", "")))
-        is_known = first is not None and first.layout in ("pairs", "ranks", "ratings")
+        is_known = first is not None and first.layout in ("pairs", "ranks", "ratings", "answers")
         options.plans[path] = first if is_known else plan_columns(table, options)
     plan: Plan = options.plans[path]
     return plan
@@ -253,6 +258,7 @@ class _Planner:
         teams = [name for name, text in plain.items() if text == "team"]
         if teams and "team" not in settled and {"ballot", "item"} <= set(plain.values()):
             guesses["team"] = teams
+        add_crowd_columns(guesses, plain, settled, self.roles, self.layout)
         return guesses
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
@@ -313,6 +319,8 @@ class _Planner:
             and any(set(needed) <= available for needed in NEEDED[layout])
             and all(role in _roles_of(layout) for role in stated)
         ]
+        if len(fits) > 1 and "answer" not in stated:  # a label next to a rating or a winner is not read
+            fits = [layout for layout in fits if layout != "answers"]
         if "ranks" in fits and "ratings" in fits:
             fits.remove("ratings")  # ranks order the items, ratings stay as their values
         if "places" in fits and not self.says_places:

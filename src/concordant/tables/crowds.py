@@ -48,6 +48,11 @@ def add_crowd_columns(
         _add_to_answers(guesses, plain, settled, layout)
 
 
+def is_topic(plain: str) -> bool:
+    """Return whether a column names topics or queries, and not what a task asks."""
+    return not stems(plain).isdisjoint({"instance", "topic", "query", "qid"})
+
+
 def _add_to_answers(
     guesses: dict[str, list[str]], plain: Mapping[str, str], settled: Container[str], layout: str | None
 ) -> None:

@@ -37,7 +37,7 @@ from typing import NoReturn
 
 from concordant.errors import InputError, Sentence, UnknownColumnError, UnknownNameError, arg, clause, phrase, suggest
 from concordant.tables.covariates import Covariate, given_covariates
-from concordant.tables.crowds import CROWD_WORDS, add_crowd_columns
+from concordant.tables.crowds import CROWD_WORDS, add_crowd_columns, is_topic
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import side_columns, stems
 from concordant.tables.options import (
@@ -362,6 +362,8 @@ class _Planner:
             has_agent = "agent" in self.named_columns or bool(guesses.get("agent"))
             if (layout, role) == ("pairs", "instance") or (role == "ballot" and (layout != "ranks" or has_agent)):
                 fitting = [name for name in fitting if normalise(name) == role]
+            if (layout, role) == ("answers", "instance"):
+                fitting = [name for name in fitting if is_topic(normalise(name))]
             fitting = fitting if self.strict else _named(fitting)
             surest = self.roles[role].synonyms[: self.roles[role].sure] if fitting else ()
             is_sure = bool(fitting) and normalise(fitting[0]) in surest and (not self.strict or layout == FEATURES)

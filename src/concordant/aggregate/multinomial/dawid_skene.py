@@ -26,9 +26,9 @@ error-rates using the EM algorithm, Applied Statistics, 1979; V. C. Raykar et al
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -36,17 +36,23 @@ from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
 from concordant.ballots.segments import sum_by
-from concordant.ballots.vocabulary import Vocabulary
+from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import InputError, NeedError, action, arg
-from concordant.method import Method, Outcome
+from concordant.method import Method, Outcome, Reason
 from concordant.models.fitted import FittedModel
 from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Notice
+from concordant.ranking import Notice, Ranking
+from concordant.support import memory
 from concordant.types import Bools, Floats, Int64s
 
+if TYPE_CHECKING:
+    from concordant.narrative.certainty import Certainty
+
 MAX_CATEGORIES = 30
+MAX_EXPLAINED = 50  # items whose votes an explanation lists
+MAX_CLASSES = 1_000  # of nominal answers
 MAX_STEPS = 300
 CONVERGED = 1e-7  # change of a chance
 TIE_OF_FITTED = 1e-6  # scores this close, relative to the largest, are one score
@@ -107,6 +113,30 @@ class DawidSkene(Method):
         score = snap_scores(prefs, learnt.chance.max(axis=1, initial=0.0), TIE_OF_FITTED)
         names = np.array(prefs.classes.take(data.categories[likely].astype(np.int64)), object)
         return Outcome(score=score, beside={"answer": names})
+
+    def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:
+        """Assess the first places; classes have none, because a probability of a class is not a merit of the item."""
+        if prefs.classes is None:
+            return super().assessed(prefs, ranking)
+        from concordant.narrative.certainty import Certainty
+
+        return [Certainty(self.name, size, ()) for size in np.diff(ranking.slot_ptr).tolist()]
+
+    def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
+        """Explain a ranking; for classes, with the votes and the probability of the most likely class of each item."""
+        if prefs.classes is None or prefs.value is None:
+            return super().reasons(prefs, ranking)
+        votes = np.zeros((prefs.n_slots, len(prefs.classes)))
+        np.add.at(votes, (prefs.entry_slot, prefs.value.astype(np.int64)), views.weight_of_entry(prefs))
+        rows = []
+        for k in ranking.order[:MAX_EXPLAINED].tolist():
+            name = str(ranking.beside["answer"][k])
+            share = f"{votes[k, prefs.classes.code(name)]:g} of {votes[k].sum():g}"
+            item = shorten(prefs.items[int(prefs.slot_item[k])])
+            rows.append([item, shorten(name), share, f"{ranking.score[k]:.3f}"])
+        text = "The score of an item is the probability of its most likely class; it says nothing about quality."
+        header = ["item", "most likely class", "answers for it", "probability"]
+        return [Reason("Most likely classes", [text], header, rows, frozenset([2, 3]))]
 
     def _graded(self, prefs: Preferences, data: _Answers, learnt: Learnt) -> Outcome:
         """Return the posterior mean category of every item, with credible intervals."""
@@ -227,21 +257,30 @@ class _Answers:
             raise InputError(
                 f"{what} is not one of the categories of this model: remove the ratings with other values."
             )
-        if len(self.categories) > MAX_CATEGORIES:
-            if prefs.classes is not None:
-                raise InputError(
-                    f"The answers take {len(self.categories):,} different classes, more than {MAX_CATEGORIES}: check "
-                    "that their column is right, or decide by majority vote."
-                )
-            raise InputError(
-                f"The values take {len(self.categories):,} different levels, too many for categories: round "
-                f"them to at most {MAX_CATEGORIES}, or use mpm or mean-rating."
-            )
+        self._check_size(prefs)
         self.answer: Int64s = code.astype(np.int64)
         self.slot = prefs.entry_slot
         self.agent = prefs.agent[views.ballot_of_entry(prefs)].astype(np.int64)
         self.weight = views.weight_of_entry(prefs)
         self.n_slots, self.n_agents = prefs.n_slots, len(prefs.agents)
+
+    def _check_size(self, prefs: Preferences) -> None:
+        """Reject too many categories: they are free text or measurements, or their matrices do not fit into memory."""
+        n = len(self.categories)
+        if prefs.classes is not None:
+            if n > MAX_CLASSES:
+                raise InputError(
+                    f"The answers take {n:,} different classes, more than {MAX_CLASSES:,}: check that their column is "
+                    "right, or decide by majority vote."
+                )
+            memory.require(
+                24.0 * (prefs.n_agents or 0) * n**2, f"dawid-skene on {n:,} classes", "decide by majority vote"
+            )
+        elif n > MAX_CATEGORIES:
+            raise InputError(
+                f"The values take {len(self.categories):,} different levels, too many for categories: round "
+                f"them to at most {MAX_CATEGORIES}, or use mpm or mean-rating."
+            )
 
     def learn(self, confusion: str, smoothing: float) -> Learnt:
         """Estimate confusion matrices and category probabilities by EM, starting from the votes."""

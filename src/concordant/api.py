@@ -66,7 +66,11 @@ DEFAULTS = (
 
 
 def default_choice(prefs: Preferences | Summed) -> Default:
-    """Return the first row of the table of defaults that matches these preferences."""
+    """Return the first row of the table of defaults that matches these preferences; classes cannot be ranked."""
+    if isinstance(prefs, Preferences):
+        from concordant.ballots.form import refuse_nominal
+
+        refuse_nominal(prefs, "A ranking")
     return next((row for row in DEFAULTS if row.form == prefs.form and row.applies(prefs)), DEFAULTS[-1])
 
 

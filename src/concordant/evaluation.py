@@ -16,6 +16,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant import metrics as measures
+from concordant.ballots.form import refuse_nominal
 from concordant.ballots.segments import pointer
 from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import InputError, action, arg, clause
@@ -272,6 +273,7 @@ def ranking_of_run(prefs: Preferences, ties: str = "order") -> Ranking:
             + action("one_agent", "select one with prefs.select(agents=…)")
             + ", or aggregate them first."
         )
+    refuse_nominal(prefs, "A run")
     if prefs.value is None:
         raise InputError("A run needs scores or ranks: give a TREC run or a table with a rank or score column.")
     if prefs.n_ballots > len(np.unique(prefs.instance_of_ballot)):

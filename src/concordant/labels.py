@@ -5,11 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.ballots.build import as_numbers
+from concordant.ballots.form import listed_classes
 from concordant.ballots.segments import pointer
 from concordant.ballots.vocabulary import Vocabulary, encode, shorten
-from concordant.errors import InputError
+from concordant.errors import InputError, action
 from concordant.support.frozen import Frozen, freeze
 from concordant.types import AnyArray, Floats, Int32s, Int64s
+
+
+def refuse_classes(labels: Labels) -> None:
+    """Raise an error if labels are classes without an order, where relevance grades are needed."""
+    if labels.classes is not None:
+        raise InputError(
+            f"The labels are classes without an order ({listed_classes(labels.classes)}), not relevance grades: give "
+            "numbers, or " + action("gold", "evaluate answers with cc.crowd.reliability") + "."
+        )
 
 
 class Labels(Frozen):
@@ -25,7 +35,9 @@ class Labels(Frozen):
     item : array-like
         The item (document) of every row.
     label : array-like of float
-        The relevance grade of every row; higher is more relevant.
+        The relevance grade of every row; higher is more relevant. With ``classes``, the position of its class.
+    classes : Vocabulary, optional
+        Names of the classes, if labels are classes without an order (the gold answers of a crowd).
 
     Raises
     ------
@@ -45,8 +57,9 @@ class Labels(Frozen):
     item: Int32s
     label: Floats
     ptr: Int64s
+    classes: Vocabulary | None
 
-    def __init__(self, instance: object, item: object, label: object) -> None:
+    def __init__(self, instance: object, item: object, label: object, classes: Vocabulary | None = None) -> None:
         """Encode the columns and sort the rows by instance; raise InputError if an item is labelled twice."""
         item_codes, items = encode(item, "item")
         n = len(item_codes)
@@ -58,10 +71,40 @@ class Labels(Frozen):
         order = np.argsort(instance_codes, kind="stable")
         bounds = np.arange((1 if instances is None else len(instances)) + 1)
         ptr = np.searchsorted(instance_codes[order], bounds).astype(np.int64)
-        vars(self).update(instances=instances, items=items, ptr=ptr)
+        vars(self).update(instances=instances, items=items, ptr=ptr, classes=classes)
         vars(self).update(item=item_codes[order], label=as_numbers(label, n, "label")[order])
         freeze(self.ptr, self.item, self.label)
         self._check_repeats()
+        if classes is not None and not np.isin(self.label, np.arange(len(classes))).all():
+            raise InputError("A label is not the position of a class: labels must be positions in the vocabulary.")
+
+    @classmethod
+    def of_classes(cls, instance: object, item: object, label: object) -> Labels:
+        """Create labels that are classes without an order, such as the gold answers of a crowd.
+
+        Parameters
+        ----------
+        instance : array-like or None
+            The instance of every row; None if there is only one.
+        item : array-like
+            The item (task) of every row.
+        label : array-like of str
+            The class of every row.
+
+        Returns
+        -------
+        Labels
+            Labels with ``classes``.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> gold = cc.Labels.of_classes(None, ["t1", "t2"], ["cat", "dog"])
+        >>> gold.classes.labels, gold.label.tolist()
+        (['cat', 'dog'], [0.0, 1.0])
+        """
+        codes, classes = encode(label, "label")
+        return cls(instance, item, codes.astype(np.float64), classes)
 
     def _check_repeats(self) -> None:
         """Raise InputError if an item has two labels in one instance."""
@@ -83,7 +126,8 @@ class Labels(Frozen):
         return len(self.label)
 
     def __repr__(self) -> str:
-        return f"Labels({len(self):,} labels, {len(self.items):,} items, {self.n_instances:,} instances)"
+        classes = "" if self.classes is None else f", {len(self.classes):,} classes"
+        return f"Labels({len(self):,} labels, {len(self.items):,} items, {self.n_instances:,} instances{classes})"
 
     def aligned(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
         """Return the labels in the integer codes of another vocabulary of instances and items.
@@ -112,8 +156,13 @@ class Labels(Frozen):
         Raises
         ------
         InputError
-            If only one of the two names instances.
+            If only one of the two names instances, or the labels are classes without an order.
         """
+        refuse_classes(self)
+        return self._aligned(instances, items)
+
+    def _aligned(self, instances: Vocabulary | None, items: Vocabulary) -> tuple[Int64s, Int32s, Floats, Int64s]:
+        """Return the result of ``aligned``, also for classes."""
         latest = vars(self).get("_latest")
         if latest is None or latest[0] is not instances or latest[1] is not items:
             latest = vars(self)["_latest"] = (instances, items, self._align(instances, items))
@@ -154,9 +203,9 @@ class Labels(Frozen):
         Returns
         -------
         ndarray of float64
-            One label per pair, NaN where the item is unjudged.
+            One label per pair, NaN where the item is unjudged; for classes, positions in ``classes``.
         """
-        ptr, labelled_item, label, _ = self.aligned(instances, items)
+        ptr, labelled_item, label, _ = self._aligned(instances, items)
         width = len(items) + len(self.items)
         key = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr)) * width + labelled_item
         order = np.argsort(key)

@@ -142,6 +142,8 @@ class Method(Settings):
     """Whether instances may be ranked in parts if the matrices of all instances do not fit into memory."""
     takes_teams: ClassVar[bool] = False
     """Whether the method supports teams; others reject them, because they would treat the members as tied items."""
+    takes_classes: ClassVar[bool] = False
+    """Whether the method supports nominal answers; others reject them, because they do not order the items."""
     errors_by_ballots: ClassVar[bool] = False
     """Whether its standard errors are valid over resampled ballots, even for few ballots.
 
@@ -412,7 +414,8 @@ class Method(Settings):
         Raises
         ------
         NeedError
-            If, for example, agents or ratings are missing, or there are teams that the method does not support.
+            If, for example, agents or ratings are missing, or there are teams or unordered classes that the method does
+            not support.
         InputError
             If there are no items.
         """
@@ -432,6 +435,10 @@ class Method(Settings):
                 raise NeedError(f"{self.name} cannot rank this data: " + NEEDS[need] + ".")
         if prefs.team is not None and not self.takes_teams:
             raise NeedError(f"{self.name} does not support teams: " + TEAMS + ".")
+        if prefs.classes is not None and not self.takes_classes:
+            from concordant.ballots.form import refuse_nominal
+
+            refuse_nominal(prefs, self.name)
 
     @classmethod
     def memory_of(cls, items: int) -> float:

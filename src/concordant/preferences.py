@@ -26,7 +26,7 @@ from concordant.support.frozen import Frozen, freeze
 from concordant.tables.options import FRAME, Options, takes_options
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
-_LABELS = ("items", "agents", "instances")
+_LABELS = ("items", "agents", "instances", "classes")
 _NOTHING: Mapping[str, object] = {
     **dict.fromkeys(("indptr", *PER_ENTRY, *PER_BALLOT, *_LABELS, "scale", "said_form", "slot_ptr", "slot_item")),
     "covariates": (),
@@ -54,9 +54,11 @@ class Preferences(Frozen):
     tier : array of int
         Tier of every entry on its ballot; lower is better, and equal tiers are ties.
     value : array of float, optional
-        Rank or rating of every entry.
-    scale : {'rank', 'rating'}, optional
-        Meaning of ``value``.
+        Rank or rating of every entry, or the position of its class in ``classes``.
+    scale : {'rank', 'rating', 'nominal'}, optional
+        Meaning of ``value``. Nominal answers have no order: all items of a ballot share a tier.
+    classes : Vocabulary or iterable of str, optional
+        Names of the classes of nominal answers.
     weight : array of float, optional
         Number of times that each ballot counts; 1 if not given.
     agents : Vocabulary or iterable of str, optional
@@ -117,6 +119,8 @@ class Preferences(Frozen):
     tier: Int32s
     value: Floats | None
     scale: str | None
+    classes: Vocabulary | None
+    """The classes of nominal answers; ``value`` holds positions in this vocabulary."""
     agent: Int32s | None
     instance: Int32s | None
     open: Bools | None
@@ -143,6 +147,7 @@ class Preferences(Frozen):
         *,
         value: AnyArray | None = None,
         scale: str | None = None,
+        classes: Vocabulary | Iterable[str] | None = None,
         weight: AnyArray | None = None,
         agents: Vocabulary | Iterable[str] | None = None,
         agent: AnyArray | None = None,
@@ -314,7 +319,7 @@ class Preferences(Frozen):
 
     @cached_property
     def form(self) -> str:
-        """Form of the preferences: pairs, choices, top-k, approvals, ratings, rankings, teams or empty.
+        """Form of the preferences: pairs, choices, top-k, approvals, ratings, rankings, answers, teams or empty.
 
         The ballots alone cannot distinguish a comparison from a ranking of two items, or ratings from a ranked list
         with scores. The constructor or reader that created the preferences therefore records the form. Otherwise it is
@@ -506,6 +511,43 @@ class Preferences(Frozen):
         Preferences(2 ballots (ratings), 2 items, 2 agents)
         """
         return cls(**build.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight))
+
+    @classmethod
+    def from_answers(
+        cls, agent: object, item: object, answer: object, *, instance: object = None, weight: object = None
+    ) -> Preferences:
+        """Create preferences from nominal answers: the class that each agent (annotator) gave each item.
+
+        Classes have no order, so most methods reject these preferences. ``concordant.crowd`` and the method
+        ``dawid-skene`` aggregate them.
+
+        Parameters
+        ----------
+        agent : array-like
+            The agent of each answer.
+        item : array-like
+            The annotated item (task).
+        answer : array-like
+            The class, such as ``"cat"``. Numbers are names of classes as well.
+        instance : array-like, optional
+            The instance of each answer.
+        weight : array-like of float, optional
+            Number of times that each ballot counts; equal for all answers of a ballot.
+
+        Returns
+        -------
+        Preferences
+            One ballot per agent and instance.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> prefs = cc.Preferences.from_answers(["ann", "bob", "bob"], ["x", "x", "y"], ["cat", "dog", "dog"])
+        >>> prefs
+        Preferences(2 ballots (answers), 2 items, 2 agents, 2 classes)
+        """
+        columns = {"agent": agent, "instance": instance, "weight": weight}
+        return cls(**build.gather_answers(item, answer, **columns))
 
     @classmethod
     def from_ranks(
@@ -862,6 +904,8 @@ class Preferences(Frozen):
             parts.append(f"{len(self.agents):,} agents")
         if self.instances is not None:
             parts.append(f"{len(self.instances):,} instances")
+        if self.classes is not None:
+            parts.append(f"{len(self.classes):,} classes")
         return f"Preferences({', '.join(parts)})"
 
     def _repr_html_(self) -> str:

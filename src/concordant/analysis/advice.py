@@ -162,6 +162,8 @@ def fitting_methods(
     """Return the recommended methods, with reasons; they always include the default method of ``rank``."""
     if prefs.form == "empty":
         return ()
+    if prefs.form == "answers":
+        return (Advice("dawid-skene", "most likely class of each item, and the accuracy of each annotator"),)
     facts = Facts(
         form=prefs.form,
         n_items=prefs.n_items,

@@ -1,7 +1,8 @@
 """Crowdsourced judgements: annotator reliability, and rankings and labels of the documents.
 
 A judgement is the label that an agent (an annotator or worker) gives a document of a topic: 1 for relevant and 0 for
-irrelevant, or a grade. Gold labels are the true labels of some documents. These systems turn judgements into rankings
+irrelevant, a grade, or a class such as "cat". Gold labels are the true labels of some documents. Classes without an
+order are aggregated by majority-vote and dawid-skene only. These systems turn judgements into rankings
 and labels:
 
 ===============  ===========================================================================================
@@ -37,7 +38,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concordant import registry, views
-from concordant.ballots.segments import sum_by
+from concordant.analysis.gold import in_classes
+from concordant.ballots.segments import segment_index, sum_by
 from concordant.ballots.vocabulary import encode
 from concordant.errors import InputError, NeedError, ParameterError, action, arg
 from concordant.labels import Labels
@@ -45,7 +47,8 @@ from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.support.text import align, interval_cells, interval_heading
-from concordant.types import Floats
+from concordant.tables.cells import number_in
+from concordant.types import Floats, Int64s
 
 CLASSES = "there are more than two values, so a judgement is correct if it equals the gold label: give {} for yes/no"
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
@@ -85,13 +88,13 @@ def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Prefere
         The topic (query, task) of each judgement.
     document : array-like
         The judged document.
-    judgement : array-like of float
-        The judgement, such as 0 or 1, or a grade.
+    judgement : array-like of float or str
+        The judgement: a number, such as 0 or 1, or a grade; or the name of a class.
 
     Returns
     -------
     Preferences
-        Ratings by agent, with topics as instances.
+        Ratings (for names: nominal answers) by agent, with topics as instances.
 
     Examples
     --------
@@ -106,9 +109,17 @@ def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Prefere
     _, first = np.unique(np.stack(columns), axis=1, return_index=True)
     first.sort()
     kept = [np.asarray(column)[first] for column in (agent, document, judgement, topic)]
-    prefs = Preferences.from_ratings(*kept[:3], instance=kept[3])
+    create = Preferences.from_answers if _are_names(kept[2]) else Preferences.from_ratings
+    prefs = create(*kept[:3], instance=kept[3])
     left_out = len(columns[0]) - len(first)
     return prefs.noted(f"left out {left_out:,} repeated judgements by the same agent") if left_out else prefs
+
+
+def _are_names(judgement: Any) -> bool:
+    """Return whether judgements are names of classes: text, none of which is a number."""
+    return judgement.dtype.kind in "OUT" and all(
+        isinstance(one, str) and number_in(one) is None for one in judgement.tolist()
+    )
 
 
 def method(system: str, **params: Any) -> Method:
@@ -177,7 +188,7 @@ def rank(
 
 
 def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
-    """Return the smallest judgement that means yes, or None if judgements are classes.
+    """Return the smallest judgement that means yes, or None if judgements are classes or names.
 
     With judgements 0 and 1, gold grades of at least 1 mean yes. With any other two values, the larger one means
     yes. More than two values are classes.
@@ -194,7 +205,7 @@ def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
     float or None
         The threshold.
     """
-    return _yes_among(_values(prefs), gold)
+    return None if prefs.classes is not None else _yes_among(_values(prefs), gold)
 
 
 def _values(prefs: Preferences) -> Floats:
@@ -214,17 +225,42 @@ class Decided(Labels):
     """Labels from ``decide``, with the convention by which they were decided.
 
     ``least`` is the smallest judgement that means yes, None if labels are classes. ``values`` are the values of the
-    judgements if ``least`` was inferred from them, None if it was given.
+    judgements if ``least`` was inferred from them, None if it was given. ``probability`` is the estimated probability
+    of each label: the share of the votes, or the posterior probability under the Dawid-Skene model.
     """
 
     least: float | None
     values: Floats | None
+    probability: Floats
 
     def __init__(
-        self, instance: object, item: object, label: object, least: float | None, values: Floats | None
+        self,
+        prefs: Preferences,
+        slots: Int64s,
+        label: Floats,
+        probability: Floats,
+        least: float | None,
+        values: Floats | None,
     ) -> None:
-        super().__init__(instance, item, label)
-        vars(self).update(least=least, values=values)
+        instance = None if prefs.instances is None else prefs.instances.take(views.instance_of_slot(prefs)[slots])
+        super().__init__(instance, prefs.items.take(prefs.slot_item[slots]), label, prefs.classes)
+        vars(self).update(least=least, values=values, probability=probability)  # slots are sorted by instance
+
+    def columns(self) -> dict[str, Any]:
+        """Return the labels as columns.
+
+        Returns
+        -------
+        dict of str to list
+            ``instance`` (if there are several), ``item``, ``label`` and ``probability``.
+        """
+        columns: dict[str, Any] = {}
+        if self.instances is not None:
+            columns["instance"] = self.instances.take(segment_index(self.ptr))
+        label = self.label.tolist() if self.classes is None else self.classes.take(self.label.astype(np.int64))
+        return columns | {
+            "item": self.items.take(self.item), "label": label, "probability": self.probability.tolist()
+        }  # fmt: skip
 
 
 def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float | str | None = "auto") -> Decided:
@@ -239,12 +275,12 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
         label under the Dawid-Skene model.
     relevant : float, 'auto' or None, default 'auto'
         Smallest judgement that means yes; labels are then 1 and 0. None: labels are the classes themselves.
-        ``"auto"``: inferred from the values, see ``yes_from``.
+        ``"auto"``: inferred from the values, see ``yes_from``. Nominal answers are always classes.
 
     Returns
     -------
     Decided
-        Labels of all judged documents.
+        Labels of all judged documents, with their probabilities.
 
     Examples
     --------
@@ -256,28 +292,38 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
     if system not in ("majority-vote", "dawid-skene"):
         raise ParameterError(f"{system!r} does not assign labels: use majority-vote or dawid-skene.")
     min_yes: Any = yes_from(prefs) if relevant == "auto" else relevant
+    _refuse_threshold(prefs, min_yes)
+    values, chance = _chances(prefs, system)
     if min_yes is None:
-        decided = _classes(prefs, system)
-    elif system == "majority-vote":
-        decided = (rank(prefs, system, cutoff=min_yes).score > 0).astype(np.float64)
+        label, probability = values[chance.argmax(axis=1)], chance.max(axis=1)
     else:
-        model: Any = rank(prefs, system).model
-        decided = (model.posterior[:, model.categories >= min_yes].sum(axis=1) > 0.5).astype(np.float64)
+        p_yes = chance[:, values >= min_yes].sum(axis=1)
+        is_yes = rank(prefs, system, cutoff=min_yes).score > 0 if system == "majority-vote" else p_yes > 0.5
+        label, probability = is_yes.astype(np.float64), np.where(is_yes, p_yes, 1 - p_yes)
     judged_slots = np.flatnonzero(views.ranked_weight(prefs) > 0)
-    instance = None if prefs.instances is None else prefs.instances.take(views.instance_of_slot(prefs)[judged_slots])
-    values = _values(prefs) if relevant == "auto" else None
-    return Decided(instance, prefs.items.take(prefs.slot_item[judged_slots]), decided[judged_slots], min_yes, values)
+    known_values = _values(prefs) if relevant == "auto" and prefs.classes is None else None
+    return Decided(prefs, judged_slots, label[judged_slots], probability[judged_slots], min_yes, known_values)
 
 
-def _classes(prefs: Preferences, system: str) -> Floats:
-    """Return the most frequent, or most likely, class of every slot."""
+def _refuse_threshold(prefs: Preferences, min_yes: float | None) -> None:
+    if prefs.classes is not None and min_yes is not None:
+        raise ParameterError(
+            arg("relevant", min_yes) + " does not apply to classes without an order: leave it out, or order them with "
+            + arg("categories", shown="A,B,…") + "."
+        )  # fmt: skip
+
+
+def _chances(prefs: Preferences, system: str) -> tuple[Floats, Floats]:
+    """Return the values of the judgements, and the share or probability of each value by slot."""
     if system == "dawid-skene":
         model: Any = rank(prefs, system).model
-        return np.asarray(model.categories[model.posterior.argmax(axis=1)])
-    assert prefs.value is not None
+        return model.categories, model.posterior
+    if prefs.value is None:
+        raise NeedError("Judgements have no values: give ratings or answers.")
     values, code = np.unique(prefs.value, return_inverse=True)
     votes = sum_by(prefs.entry_slot * len(values) + code, views.weight_of_entry(prefs), prefs.n_slots * len(values))
-    return np.asarray(values[votes.reshape(prefs.n_slots, len(values)).argmax(axis=1)])
+    votes = votes.reshape(prefs.n_slots, len(values))
+    return values, votes / np.maximum(votes.sum(axis=1, keepdims=True), 1e-300)
 
 
 def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "auto") -> float:
@@ -310,6 +356,8 @@ def agreement(decided: Labels, gold: Labels, *, relevant: float | str | None = "
     if not is_known.any():
         raise InputError("No document has both a decided and a gold label: check that both use the same topic names.")
     min_yes: Any = relevant
+    if decided.classes is not None or gold.classes is not None:
+        return float((decided_label == in_classes(gold, decided.classes))[is_known].mean())
     if relevant == "auto":
         decided_label, min_yes = _as_judged(decided, gold, decided_label)
     if min_yes is None:
@@ -370,6 +418,8 @@ class Reliability:
     irrelevant: Floats
     estimated: Floats
     notes: tuple[str, ...] = field(default=())
+    has_classes: bool = False
+    """Whether the answers are classes without an order, which are neither relevant nor irrelevant."""
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns.
@@ -398,6 +448,8 @@ class Reliability:
         )
         interval = interval_cells(low, high, "{:.2f}".format)
         cells = {HEADINGS[name]: [_cell(name, value) for value in column] for name, column in columns.items()}
+        if self.has_classes:
+            cells = {head: cells[head] for head in cells if head not in (HEADINGS["relevant"], HEADINGS["irrelevant"])}
         first, rest = list(cells.items())[:4], list(cells.items())[4:]
         return dict([*first, (interval_heading(), interval), *rest])
 
@@ -463,10 +515,13 @@ def reliability(
     agent, n = prefs.agent[views.ballot_of_entry(prefs)], len(prefs.agents)
     label = np.full(len(agent), np.nan)
     if gold is not None:
-        label = gold.for_items(views.entry_instances(prefs), prefs.instances, prefs.items, prefs.item)
+        known = gold.for_items(views.entry_instances(prefs), prefs.instances, prefs.items, prefs.item)
+        label = in_classes(gold, prefs.classes, known)
     weight = views.weight_of_entry(prefs)
     gold_weight = weight * np.isfinite(label)
     min_yes: Any = yes_from(prefs, gold) if relevant == "auto" else relevant
+    _refuse_threshold(prefs, min_yes)
+    is_told = min_yes is not None or relevant is None or prefs.classes is not None
     gold_label = np.full(len(label), np.nan) if min_yes is None else label
     is_right = prefs.value == label if min_yes is None else (prefs.value >= min_yes) == (label >= min_yes)
     on_gold, right_weight = sum_by(agent, gold_weight, n), sum_by(agent, gold_weight * is_right, n)
@@ -485,7 +540,8 @@ def reliability(
         by_kind[0],
         by_kind[1],
         _estimated(prefs, min_yes),
-        prefs.notes if min_yes is not None or relevant is None else (*prefs.notes, CLASSES.format("relevant")),
+        prefs.notes if is_told else (*prefs.notes, CLASSES.format("relevant")),
+        prefs.classes is not None,
     )
 
 

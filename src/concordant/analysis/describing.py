@@ -11,6 +11,7 @@ from concordant import views
 from concordant.analysis import findings
 from concordant.analysis.advice import Advice, fitting_methods
 from concordant.analysis.findings import NAMED, Finding
+from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import Words, in_words
 from concordant.models.notices import joined
@@ -59,11 +60,14 @@ class Description:
     """The sizes of the teams in ascending order; empty without teams."""
     first: tuple[tuple[str, str], ...] = ()
     """The first ballots as they were read: the agent and the ranking (``a > b = c``)."""
+    classes: tuple[tuple[str, float], ...] = ()
+    """The classes of nominal answers with their shares, most frequent first."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         plain["findings"] = [finding.to_dict() for finding in self.findings]
+        plain["classes"] = [{"class": name, "share": share} for name, share in self.classes]
         plain["first"] = [{"ballot": who, "says": order} for who, order in self.first]
         return plain
 
@@ -84,13 +88,12 @@ class Description:
                 _span(self.length_min, self.length_max, self.length_mean),
             ),
             *([("teams", f"of {_listed(self.team_sizes)}")] if self.team_sizes else []),
-            ("density", f"the average ballot ranks {100 * self.density:.3g}% of the candidates"),
-            ("ties", f"{100 * self.tied_share:.3g}% of the pairs on ballots are tied"),
+            *self._order_rows(),
         ]
         if self.covariates:
             names = ", ".join(shorten(name, 30) for name in self.covariates)
             lines.append(("covariates", f"{names}: used by models of comparisons and choices"))
-        if self.density < 1:
+        if self.density < 1 and not self.classes:
             lines.append(("unlisted items", MISSING[self.missing]))
         if self.n_unranked_slots:
             lines.append(("never ranked", f"{self.n_unranked_slots:,} candidates appear on no ballot"))
@@ -102,6 +105,16 @@ class Description:
                 more = f" and {count - len(labels):,} more" if count > len(labels) else ""
                 lines.append((what, ", ".join(shorten(label, 30) for label in labels) + more))
         return lines + [("note", note) for note in self.notes]
+
+    def _order_rows(self) -> list[tuple[str, str]]:
+        """Return the rows on density and ties; for nominal answers, on density and classes."""
+        share = f"{100 * self.density:.3g}% of the candidates"
+        if not self.classes:
+            tied = f"{100 * self.tied_share:.3g}% of the pairs on ballots are tied"
+            return [("density", f"the average ballot ranks {share}"), ("ties", tied)]
+        shown = ", ".join(f"{shorten(name, 30)} {share:.0%}" for name, share in self.classes[:SHOWN_ITEMS])
+        more = f", … ({len(self.classes):,} in all)" if len(self.classes) > SHOWN_ITEMS else ""
+        return [("density", f"the average agent answers {share}"), ("classes", f"{shown}{more}, without an order")]
 
     def __str__(self) -> str:
         return self.to_text()
@@ -162,6 +175,9 @@ def describe(prefs: Preferences) -> Description:
     facts = _summarise(prefs, groups, cycles)
     if not prefs.n_slots:
         return facts
+    if prefs.classes is not None:
+        methods = fitting_methods(prefs, facts.tied_share, facts.density == 1, ())
+        return replace(facts, findings=findings.equal_answers(prefs), methods=methods)
     all_findings: list[Finding | None] = [
         findings.connection(prefs, groups[0]),
         findings.separation(facts.is_strongly_connected, facts.never_lost, facts.n_never_lost, facts.n_never_won),
@@ -225,7 +241,17 @@ def _summarise(prefs: Preferences, groups: tuple[Int32s, Int32s | None], cycles:
         covariates=prefs.covariates,
         team_sizes=_team_sizes(prefs),
         first=_first_ballots(prefs),
+        classes=_classes(prefs),
     )
+
+
+def _classes(prefs: Preferences) -> tuple[tuple[str, float], ...]:
+    """Return the classes of nominal answers with their shares by weight, most frequent first."""
+    if prefs.classes is None or prefs.value is None or not len(prefs.value):
+        return ()
+    weight = sum_by(prefs.value.astype(np.int64), views.weight_of_entry(prefs), len(prefs.classes))
+    order = np.argsort(-weight, kind="stable").tolist()
+    return tuple((prefs.classes[k], float(weight[k] / weight.sum())) for k in order if weight[k] > 0)
 
 
 def _team_sizes(prefs: Preferences) -> tuple[int, ...]:
@@ -254,7 +280,11 @@ def _first_ballots(prefs: Preferences) -> tuple[tuple[str, str], ...]:
         open_tier = int(prefs.tier[stop - 1]) if is_open and stop > start else None  # a tier whose order is unsaid
         places = list(zip(tier.tolist(), tier.tolist()[1:], strict=False))
         signs = ["", *(" > " if a != b else ", " if b == open_tier else " = " for a, b in places)]
-        names = (shorten(label, 30) for label in prefs.items.take(prefs.item[start:end]))
+        names = [shorten(label, 30) for label in prefs.items.take(prefs.item[start:end])]
+        if prefs.classes is not None and prefs.value is not None:
+            given = prefs.classes.take(prefs.value[start:end].astype(np.int64))
+            names = [f"{name}: {shorten(answer, 30)}" for name, answer in zip(names, given, strict=True)]
+            signs = ["", *[", "] * len(places)]
         order = "".join(sign + name for sign, name in zip(signs, names, strict=False))
         more = f" … ({stop - start:,} items)" if stop > end else ""
         times = f" (×{prefs.weight[ballot]:g})" if prefs.weight[ballot] != 1 else ""

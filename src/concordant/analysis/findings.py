@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from concordant import api, views
+from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
 from concordant.models.recovery import STATISTICS, recovery_of
 from concordant.narrative.certainty import summary
@@ -74,6 +75,23 @@ class Cycles:
     n_with_winner: int
     winner: str | None
     top: tuple[str, ...]
+
+
+# ---- nominal answers ----
+def equal_answers(prefs: Preferences) -> tuple[Finding, ...]:
+    """Return the finding on how often two agents give an item the same class; nothing if no item has two answers."""
+    assert prefs.value is not None
+    assert prefs.classes is not None
+    n, weight = len(prefs.classes), views.weight_of_entry(prefs)
+    cell, code = np.unique(prefs.entry_slot * n + prefs.value.astype(np.int64), return_inverse=True)
+    votes = sum_by(code.reshape(-1), weight, len(cell))
+    total = sum_by(prefs.entry_slot, weight, prefs.n_slots)
+    pairs = float((total * (total - 1)).clip(0).sum())
+    if not pairs:
+        return ()
+    share = float((votes * (votes - 1)).clip(0).sum()) / pairs
+    text = f"Two agents who answer the same item give the same class in {share:.0%} of the cases."
+    return (Finding("agreement", True, text, {"share": share}),)
 
 
 # ---- connected, separated ----

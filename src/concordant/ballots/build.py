@@ -254,6 +254,7 @@ def gather_numbered_rows(
 ) -> tuple[Parts, Int64s]:
     """Return ballots from the long form: one row per (agent, instance, item) with a rank (1 is best) or a rating.
 
+    On the scale "nominal", values are codes of classes, which do not order the items.
     ``level`` orders the items if the value does not (a TREC run is ordered by its rank column and has scores as
     values). The row of each entry is also returned.
     """
@@ -267,8 +268,8 @@ def gather_numbered_rows(
     if agent is not None:
         agent_codes, agents = _same_length(encode(agent, "agent"), n, "agent")
     sort_by = values if level is None else as_numbers(level, n, "rank")
-    if level is None and scale == "rating":
-        sort_by = -values
+    if level is None and scale != "rank":
+        sort_by = -values if scale == "rating" else np.zeros(n)
     order, indptr, tier = kernels.group_rows(instance_codes, agent_codes, sort_by)
     if len(order):
         codes, values = codes[order], values[order]
@@ -292,6 +293,13 @@ def gather_numbered_rows(
     if weight is not None:
         parts["weight"] = _weight_of_ballots(as_numbers(weight, n, "weight"), order, indptr)
     return parts, order if len(order) else np.arange(n)
+
+
+def gather_answers(item: object, answer: object, **columns: object) -> Parts:
+    """Return ballots of nominal answers: one row per (agent, instance, item) with the class that the agent gave."""
+    coded = encode(item, "item")
+    codes, classes = _same_length(encode(answer, "answer"), len(coded[0]), "answer")
+    return gather_rows(coded, codes.astype(np.float64), scale="nominal", **columns) | {"classes": classes}
 
 
 def with_candidates(parts: Parts, item: Coded, instance: Coded | None) -> Parts:

@@ -1,4 +1,4 @@
-"""The form of preferences: pairs, choices, top-k, approvals, ratings, rankings, teams or empty."""
+"""The form of preferences: pairs, choices, top-k, approvals, ratings, rankings, answers, teams or empty."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from concordant.ballots.segments import segment_index
+from concordant.ballots.vocabulary import Vocabulary, shorten
+from concordant.errors import NeedError, action, arg, phrase
 
 if TYPE_CHECKING:
     from concordant.preferences import Preferences
@@ -18,6 +20,8 @@ def form_of(prefs: Preferences) -> str:
         return "empty"
     if prefs.team is not None:
         return "teams"
+    if prefs.scale == "nominal":
+        return "answers"
     if prefs.said_form is not None:
         return prefs.said_form
     sizes = np.diff(prefs.indptr)
@@ -27,6 +31,21 @@ def form_of(prefs: Preferences) -> str:
     if prefs.scale == "rating":
         return "ratings"
     return "approvals" if sizes.max() > 2 and not _has_third_tier(prefs) else "rankings"
+
+
+def refuse_nominal(prefs: Preferences, who: str) -> None:
+    """Raise an error if the answers are classes without an order; ``who`` needs an order."""
+    if prefs.classes is None:
+        return
+    text = "{} needs an order, but the answers are classes without one ({}): {}, or order them, best first, with {}."
+    use = action("classes", "use the method dawid-skene or cc.crowd.decide, which find the class of each item")
+    raise NeedError(phrase(text, who, listed_classes(prefs.classes), use, arg("categories", shown="A,B,…")))
+
+
+def listed_classes(classes: Vocabulary, n: int = 3) -> str:
+    """Return the first classes for a message."""
+    shown = ", ".join(shorten(name, 20) for name in classes.labels[:n])
+    return shown + (", …" if len(classes) > n else "")
 
 
 def _has_third_tier(prefs: Preferences) -> bool:

@@ -2,7 +2,8 @@
 
 The parts are the arguments of ``Preferences`` by name. Codes index their vocabulary, no item occurs twice in a ballot,
 entries are sorted by tier, weights and numbers lie in the ranges of ``limits`` (a ballot of weight zero is dropped and
-counted), and every ranked item is a candidate of its instance.
+counted), and every ranked item is a candidate of its instance. Nominal values are codes of classes, and the items of a
+nominal ballot are tied.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from concordant.support.frozen import freeze, own
 from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, are_weights, bad_weights
 from concordant.types import AnyArray, Int32s, Int64s
 
-SCALES = (None, "rank", "rating")
-FORMS = ("pairs", "choices", "top-k", "approvals", "ratings", "rankings")
+SCALES = (None, "rank", "rating", "nominal")
+FORMS = ("pairs", "choices", "top-k", "approvals", "ratings", "rankings", "answers")
 
 PER_ENTRY: Mapping[str, type] = {
     "item": np.int32,
@@ -56,7 +57,7 @@ def checked(parts: Parts) -> Parts:
 
     Convert arrays to read-only copies of the right type, with entries sorted by tier.
     """
-    for name in ("items", "agents", "instances"):
+    for name in ("items", "agents", "instances", "classes"):
         parts[name] = _vocabulary(parts[name])
     for name, dtype in _ARRAYS.items():
         if parts[name] is not None:
@@ -142,14 +143,35 @@ def _check_meaning(parts: Parts) -> None:
         raise InputError(arg("form", "pairs") + " only applies to ballots of two items each: leave it out.")
     if scale not in SCALES or (scale is None) != (value is None):
         raise InputError(
-            arg("scale", scale) + " is not valid: use 'rank' or 'rating' if values are given, and no scale otherwise."
+            arg("scale", scale)
+            + " is not valid: use 'rank', 'rating' or 'nominal' if values are given, and no scale otherwise."
         )
     if value is not None and not are_numbers(value):
         raise InputError(f"A value is not {NUMBERS}: leave the item out of the ballot, or rescale the values.")
     if parts["time"] is not None and not are_numbers(parts["time"]):
         raise InputError(f"A time is not {NUMBERS}: leave out the ballot or all times.")
+    _check_classes(parts)
     _check_covariates(parts["covariate"], parts["covariates"])
     _check_teams(parts)
+
+
+def _check_classes(parts: Parts) -> None:
+    """Reject nominal answers without classes, with codes outside the vocabulary, or with an order of the items."""
+    scale, classes, value = parts["scale"], parts["classes"], parts["value"]
+    if (scale == "nominal") != (classes is not None) or (scale != "nominal" and parts["said_form"] == "answers"):
+        raise InputError(
+            arg("scale", "nominal") + " and classes must be given together, with codes of the classes as values."
+        )
+    if classes is None or value is None or not len(value):
+        return
+    if (value != np.floor(value)).any():
+        raise InputError("A class code is not a whole number: codes must be positions in the vocabulary.")
+    if value.min() < 0 or value.max() >= len(classes):
+        raise InputError(f"A class code is outside 0..{len(classes) - 1}: codes must be positions in the vocabulary.")
+    tier, sizes = parts["tier"], np.diff(parts["indptr"])
+    first = np.repeat(tier[parts["indptr"][:-1][sizes > 0]], sizes[sizes > 0])
+    if (tier != first).any() or parts["said_form"] not in (None, "answers") or parts["open"] is not None:
+        raise InputError("Nominal answers do not order the items of a ballot: give all of them the same tier.")
 
 
 def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> None:

@@ -93,6 +93,8 @@ def same_content(a: Preferences, b: Preferences) -> bool:
         return False
     for name in ("value", "shown", "team", "covariate"):
         column_a, column_b = _in_order(a, name, order_a), _in_order(b, name, order_b)
+        if name == "value" and column_a is not None and column_b is not None:
+            column_b = _same_classes(a, b, column_b)
         if (column_a is None) != (column_b is None):
             return False
         if column_a is not None and not np.array_equal(column_a, column_b):  # type: ignore[arg-type]
@@ -102,6 +104,13 @@ def same_content(a: Preferences, b: Preferences) -> bool:
     instance_b = segment_index(b.slot_ptr)
     instance_b = instance_b if instances is None else instances[instance_b]
     return slots_a == set(zip(instance_b.tolist(), items[b.slot_item].tolist(), strict=True))
+
+
+def _same_classes(a: Preferences, b: Preferences, value: AnyArray) -> AnyArray:
+    """Return nominal values of b as codes of a's classes (-1 if a does not have the class), other values unchanged."""
+    if a.classes is None or b.classes is None:
+        return value
+    return a.classes.codes(b.classes)[value.astype(np.int64)].astype(np.float64)
 
 
 def dense_tiers(prefs: Preferences) -> Int64s:

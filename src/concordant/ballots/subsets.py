@@ -52,6 +52,7 @@ def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -
         **{name: _some(getattr(prefs, name), entries) for name in ("value", "shown", "team", "covariate")},
         "covariates": prefs.covariates,
         "scale": prefs.scale,
+        "classes": prefs.classes,
         "weight": prefs.weight[chosen],
         **{name: _some(getattr(prefs, name), chosen) for name in ("open", "time")},
         "is_dated": prefs.is_dated,

@@ -16,6 +16,7 @@ ELSEWHERE = {("write", "format"): "to", ("sort", "by"): "sort"}
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+")
 # What to do instead of calling a function: the first text whose options the command has; None keeps Python's words.
 ACTIONS: dict[str, tuple[str | None, ...]] = {
+    "classes": ("find the class of each item with `concordant crowd`",),
     "features": (
         "; rows of features are read by `concordant train` and `concordant predict`, relevance judgements by "
         "`concordant evaluate`",
@@ -24,6 +25,7 @@ ACTIONS: dict[str, tuple[str | None, ...]] = {
         "train it with `concordant train-fusion`, and apply the saved model with --model",
         "train it with `concordant train-fusion`, and apply the saved model with `concordant rank`",
     ),
+    "gold": ("evaluate answers with `concordant crowd`",),
     "judgements": ("",),
     "list": (None,),
     "no_teams": ("",),

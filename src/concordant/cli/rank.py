@@ -175,7 +175,8 @@ def certainty(ranking: Any, is_explained: bool) -> list[str]:
 
     if len(ranking) > 1:
         return [summary(ranking.certainties)] if len(ranking) <= TESTED else []
-    return [] if is_explained else [" ".join(ranking.certainty.sentences())]
+    sentences = ranking.certainty.sentences()
+    return [] if is_explained or not sentences else [" ".join(sentences)]
 
 
 def is_watched() -> bool:

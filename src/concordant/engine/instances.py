@@ -114,6 +114,7 @@ def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
             prefs.entry_slot[entry_from:entry_to] - slot_from,
         ),
         scale=prefs.scale,
+        classes=prefs.classes,
         covariates=prefs.covariates,
         is_dated=prefs.is_dated,
         said_form=prefs.said_form,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from concordant.ballots.form import refuse_nominal
 from concordant.ballots.merging import dense_tiers
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import shorten
@@ -16,13 +17,15 @@ from concordant.errors import InputError, arg
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.tables.cells import number_in
 from concordant.tables.ranking_text import write_rankings
 from concordant.types import AnyArray, Int64s
 from concordant.views import competition_ranks
 
 Columns = dict[str, Any]
 T = TypeVar("T")
-LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings")
+LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "answers")
+BY_ITEM = ("ranks", "ratings", "answers")  # layouts with a row per item
 NOT_WRITTEN = {
     "shown": "the order in which items were shown is",
     "team": "the teams are",
@@ -31,6 +34,7 @@ NOT_WRITTEN = {
 }
 _AS_RANKINGS = arg("layout", "rankings", of="write")
 CARRIED = {"pairs": ("covariate", "shown"), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
+CARRIED["answers"] = ("covariate",)
 
 
 def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[Columns, list[str]]:
@@ -43,6 +47,8 @@ def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[C
         raise InputError(f"A {type(data).__name__} cannot be written: give preferences, a ranking or labels.")
     _refuse_bad_labels(data)
     layout = _layout(data) if layout is None else _asked(layout)
+    if layout != "answers":
+        refuse_nominal(data, f"A table of {layout}")
     table = _with_candidates(data, layout, _MAKERS[layout](data))
     return table, left_behind(data, layout)
 
@@ -52,6 +58,8 @@ def _layout(prefs: Preferences) -> str:
     """Return the layout that represents these preferences without loss."""
     if not len(prefs.item):
         raise InputError("There are no ballots to write: these preferences are empty.")
+    if prefs.classes is not None:
+        return "answers"
     if prefs.value is not None:
         if has_open(prefs):
             raise InputError(
@@ -164,6 +172,13 @@ def _ratings(prefs: Preferences) -> Columns:
     return _long(prefs, {"rating": prefs.value})
 
 
+def _answers(prefs: Preferences) -> Columns:
+    """Return one row per item with the class that the agent gave it."""
+    if prefs.classes is None or prefs.value is None:
+        raise InputError("These preferences have no classes: use " + arg("layout", "ratings", of="write") + ".")
+    return _long(prefs, {"answer": prefs.classes.take(prefs.value.astype(np.int64))})
+
+
 def _long(prefs: Preferences, values: Columns) -> Columns:
     """Return one row per entry: ballot, agent, instance, team, item, values, covariates and weight."""
     if has_open(prefs):
@@ -218,6 +233,7 @@ def lists_of_tiers(
 
 
 _MAKERS = {"pairs": _pairs, "ranks": _ranks, "ratings": _ratings, "places": _places, "rankings": _rankings}
+_MAKERS["answers"] = _answers
 
 
 # ---- candidates that nobody ranked ----
@@ -241,8 +257,8 @@ def _with_candidates(prefs: Preferences, layout: str, table: Columns) -> Columns
     if not len(slots):
         return table
     n, items = len(slots), prefs.items.take(prefs.slot_item[slots])
-    cells: Columns = {"item": items} if layout in ("ranks", "ratings") else _silent_ballots(prefs, layout, slots, items)
-    if layout not in ("ranks", "ratings"):
+    cells: Columns = {"item": items} if layout in BY_ITEM else _silent_ballots(prefs, layout, slots, items)
+    if layout not in BY_ITEM:
         cells |= {"weight": [0] * n, "agent": table.get("agent", [""])[:1] * n}
         table = {**table, "weight": prefs.weight}
     if prefs.instances is not None:
@@ -286,7 +302,9 @@ def _unwritten_labels(prefs: Preferences, layout: str) -> list[str]:
 def left_behind(prefs: Preferences, layout: str) -> list[str]:
     """Return notes on what a table, or a run (layout "run"), cannot represent."""
     notes = _unwritten_labels(prefs, layout)
-    if prefs.value is not None and layout not in ("ranks", "ratings", "run"):
+    if prefs.classes is not None and layout == "answers" and all(number_in(name) is not None for name in prefs.classes):
+        notes.append("the classes are numbers: read the file with " + arg("layout", "answers"))
+    elif prefs.value is not None and layout not in (*BY_ITEM, "run"):
         notes.append(f"the {prefs.scale}s that imply the order are not written")
     empty = int((np.diff(prefs.indptr) == 0).sum())
     if empty:
@@ -301,7 +319,8 @@ def left_behind(prefs: Preferences, layout: str) -> list[str]:
 
 def _refuse_bad_labels(prefs: Preferences) -> None:
     """Reject labels that are empty or contain characters that text files cannot represent."""
-    for what, vocabulary in (("item", prefs.items), ("agent", prefs.agents), ("instance", prefs.instances)):
+    kinds = (("item", prefs.items), ("agent", prefs.agents), ("instance", prefs.instances), ("answer", prefs.classes))
+    for what, vocabulary in kinds:
         for label in vocabulary or ():
             if label == "" or "\0" in label or re.search("[\ud800-\udfff]", label):
                 why = "is empty" if label == "" else "contains a character that text files cannot represent"
@@ -314,4 +333,5 @@ def label_columns(labels: Labels) -> Columns:
     table: Columns = {}
     if labels.instances is not None:
         table["instance"] = labels.instances.take(segment_index(labels.ptr))
-    return table | {"item": labels.items.take(labels.item), "label": labels.label}
+    label: Any = labels.label if labels.classes is None else labels.classes.take(labels.label.astype(np.int64))
+    return table | {"item": labels.items.take(labels.item), "label": label}

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from concordant.ballots.form import refuse_nominal
 from concordant.ballots.merging import dense_tiers
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import shorten
@@ -32,6 +33,7 @@ def write(data: object, how: Writing) -> tuple[bytes, list[str]]:
     """
     if not isinstance(data, Preferences):
         raise InputError(f"Only preferences can be written as PrefLib, not a {type(data).__name__}: use csv.")
+    refuse_nominal(data, "A PrefLib file")
     kind = _asked(how) or _fitting(data)
     _refuse_what_no_file_holds(data, kind)
     labels = data.items.labels

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from concordant.ballots.form import refuse_nominal
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError, NeedError, arg
@@ -38,6 +39,7 @@ class Observed:
             )
         if not len(prefs.item):
             raise InputError("There are no ratings to fit: give at least one.")
+        refuse_nominal(prefs, "A recommender")
         value = None if prefs.value is None else prefs.value if prefs.scale == "rating" else -prefs.value
         ptr, agent, columns = prefs.indptr, prefs.agent, (prefs.item, prefs.tier, value)
         weight = prefs.weight

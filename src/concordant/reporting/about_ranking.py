@@ -59,7 +59,9 @@ def dispute(study: Study) -> list[Text]:
 
 def first_place(ranking: Ranking) -> list[Text]:
     """Return sentences on the first place and its certainty."""
-    headline, *rest = ranking.certainty.sentences()
+    headline, *rest = ranking.certainty.sentences() or [""]
+    if not headline:  # classes without an order have no first place
+        return []
     return [Text(headline, "lead"), *map(Text, rest), *map(Text, _swing(ranking.certainty))]
 
 

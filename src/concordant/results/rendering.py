@@ -95,7 +95,8 @@ def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
         columns[interval_column(ranking)] = interval_cells(low, high, write)
     for name, values in ranking.beside.items():
         shown = values[ranking.order][:n].tolist()
-        columns[name.replace("_", " ")] = list(map(number_format(shown), shown))
+        is_text = values.dtype == object
+        columns[name.replace("_", " ")] = list(map(shorten if is_text else number_format(shown), shown))
     return columns
 
 

@@ -85,7 +85,12 @@ class RowScreen:
         if count and self.strict:
             raise self.rows.error(first, message + STRICT_HINT)
         if count:
-            self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
+            where = f" (first: {self.rows.place(first)})"
+            self._notes.append(f"{count:,} row{'s' * (count > 1)}: " + message + where)
+
+    def note(self, message: str) -> None:
+        """Add a note on how rows were read."""
+        self._notes.append(message)
 
     def note(self, text: str) -> None:
         """Add a note on how the rows are read."""

@@ -20,7 +20,8 @@ from concordant.ballots.vocabulary import Coded, Vocabulary, join_rows, renumber
 from concordant.errors import InputError, Sentence, arg
 from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
-from concordant.tables.cells import CellTable, transposed
+from concordant.tables.answers import answers, keep_one_each, trimmed
+from concordant.tables.cells import CellTable, number_in, transposed
 from concordant.tables.options import CLICKS, LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
 from concordant.tables.places import note_on_words, only_candidates, repeats
@@ -31,7 +32,7 @@ from concordant.tables.rows import InputTable, Rows
 from concordant.tables.teams import Sides, shown_side, split_teams
 from concordant.types import Bools, Floats, Int32s, Int64s
 
-RATED = ("ratings", "rating-matrix")  # layouts with words for ratings, perhaps
+RATED = ("ratings", "rating-matrix", "answers")  # layouts with words for ratings, perhaps
 _NO_WORDS = arg("categories") + " only applies to PrefLib cat files and to ratings in words, but the layout is"
 
 
@@ -57,13 +58,32 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
     return parts
 
 
-def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, Coded, Floats]:
-    """Read a table of labels: (instance, item, label) columns for ``Labels``."""
+def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, Coded, Floats, Vocabulary | None]:
+    """Read a table of labels: (instance, item, label, classes) columns for ``Labels``."""
     rows = Rows(table, plan_columns(table, options, LABELS), options)
     rows.refuse_missing("item", "instance")
-    rows.refuse_not_finite("label")
+    classes = _label_classes(rows)
+    values = rows.values("label") if classes is None else classes[0].astype(np.float64)
+    if classes is None:
+        rows.refuse_not_finite("label")
+    else:
+        rows.refuse(classes[0] < 0, "the label is missing", column=rows.plan.column["label"])
     rows.refuse_repeated_items(["instance", "item"], "labelled twice{where}", "keep one label")
-    return rows.coded("instance") if rows.has("instance") else None, rows.coded("item"), rows.number("label")
+    instance = rows.coded("instance") if rows.has("instance") else None
+    return instance, rows.coded("item"), values[rows.good], classes and classes[1]
+
+
+def _label_classes(rows: Rows) -> Coded | None:
+    """Return labels in words as codes with classes; None if labels are numbers, or ordered by the user.
+
+    A column of numbers in which a few cells are not numbers is not a column of classes.
+    """
+    if rows.categories is not None or not np.isnan(rows.values("label")).any():
+        return None
+    name = rows.plan.column["label"]
+    codes, words = trimmed(rows.table.fetch([name], [])[0][name])
+    n_numbers = sum(number_in(word) is not None for word in words.labels)
+    return None if 2 * n_numbers > len(words) or not len(words) else (codes, words)
 
 
 def transposed_if_named(table: InputTable, options: Options, layout: str | None = None) -> CellTable | None:
@@ -232,6 +252,10 @@ def _long_ballots(rows: Rows) -> Parts:
         if not rows.has("agent") and not rows.has("ballot"):
             advice += ", name the agent column with " + arg("agent")
             advice += ", or name the match or race column with " + arg("ballot")
+        elif rows.has("rating") and not rows.has("ballot") and not rows.has("rank"):
+            advice += ", or choose a rule with " + arg("repeats")
+        if rows.repeats is not None and rows.has("rating") and rows.has("agent") and not rows.has("ballot"):
+            keep_one_each(rows, rows.values("rating"))
         rows.refuse_repeated_items([*ballot_roles, "item"], "given twice{where}", advice)
         parts, row = _gather_long(rows)
     row = np.flatnonzero(rows.good)[row]
@@ -420,5 +444,6 @@ _BUILDERS = {
     "places": _places,
     "rankings": _rankings,
     CLICKS: _clicks,
+    "answers": answers,
     **dict.fromkeys(MATRICES, _matrix),
 }

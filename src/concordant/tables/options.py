@@ -26,7 +26,7 @@ FILES = (PREFERENCES, LABELS, FEATURES)
 BALLOTS = (PREFERENCES, FRAME)
 MATRICES = ("rank-matrix", "rating-matrix")
 CLICKS = "clicks"
-LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", *MATRICES, CLICKS)
+LAYOUTS = ("pairs", "ranks", "ratings", "places", "rankings", "answers", *MATRICES, CLICKS)
 MAX_BYTES, MAX_RATIO = 16 << 30, 200.0
 UNGROUPED = "(none)"  # the group of ballots that name none
 IF_ANY = "?"  # "?": the column, if one is named like its role; "?name": that column, if it is there
@@ -115,6 +115,10 @@ COLUMNS = (
     _of_ballots(
         *("rating", "with the rating (higher is better)", "rating, stars, score, value, grade, overall"), common=True
     ),
+    _of_ballots(
+        *("answer", "with the class or number that the agent gave the item"),
+        "answer, label, response, class, judgment, judgement, annotation, category, worker label, worker answer",
+    ),
     column(
         *("instance", "with the query, topic or election"),
         "instance, qid, q id, query id, query, topic, election, question, prompt, contest",
@@ -192,7 +196,11 @@ class Options:
     question: str | None = option(None, "form question to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
         None, "labels of a rating scale, or categories of a PrefLib cat file, best first",
-        metavar="A,B,…", reads=BALLOTS,
+        metavar="A,B,…", reads=(*BALLOTS, LABELS),
+    )  # fmt: skip
+    repeats: str | None = option(
+        None, "answer that counts if an agent answers an item repeatedly; default: last",
+        choices=("last", "first", "majority"), reads=BALLOTS,
     )  # fmt: skip
     merge: bool = option(
         False, "merge equal ballots and add their weights while reading", reads=(PREFERENCES,), heading="scale"

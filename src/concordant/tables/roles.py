@@ -11,6 +11,7 @@ ranks      item, rank                                     rating, agent, ballot,
 ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
 places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
 rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
+answers    agent, item, answer                            instance, by, weight
 matrices   the first column names items, others agents;   weight
            or agent, and a column per item
 clicks     agent, item, and no column that orders items   instance, by, time
@@ -36,6 +37,7 @@ from typing import NoReturn
 
 from concordant.errors import InputError, Sentence, UnknownColumnError, UnknownNameError, arg, clause, phrase, suggest
 from concordant.tables.covariates import Covariate, given_covariates
+from concordant.tables.crowds import CROWD_WORDS, add_crowd_columns, is_topic
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import CLICK_WORDS, are_about_clicks, side_columns, stems
 from concordant.tables.options import (
@@ -61,6 +63,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     "places": (("places",),),
     "ranks": (("item", "rank"),),
     "ratings": (("item", "rating"),),
+    "answers": (("agent", "item", "answer"),),
     **dict.fromkeys(MATRICES, ((),)),
     CLICKS: (("agent", "item"),),
     LABELS: (("item", "label"),),
@@ -72,6 +75,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
     "places": COMMON,
     "ranks": ("rating", "ballot", "team", "time", "open", *COMMON),
     "ratings": ("ballot", "team", "time", *COMMON),
+    "answers": ("instance", "by", "weight"),
     **dict.fromkeys(MATRICES, ("item", "agent", "by", "weight")),
     CLICKS: ("time", "instance", "by"),
     LABELS: ("instance",),
@@ -91,6 +95,7 @@ _UNCLEAR = phrase(
 )
 IMPLICIT = "implicit feedback: each agent prefers the items that it chose to all others"
 _KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
+_KNOWN_WORDS |= CROWD_WORDS
 
 
 def plan_columns(table: HasColumns, options: Options, layout: str | None = None) -> Plan:
@@ -106,7 +111,7 @@ def planned(table: HasColumns, options: Options) -> Plan:
     path = os.path.abspath(table.name)
     if path not in options.plans:
         first = options.plans.get(os.path.abspath(getattr(table, "like", "")))
-        is_known = first is not None and first.layout in ("pairs", "ranks", "ratings")
+        is_known = first is not None and first.layout in ("pairs", "ranks", "ratings", "answers")
         options.plans[path] = first if is_known else plan_columns(table, options)
     plan: Plan = options.plans[path]
     return plan
@@ -263,6 +268,7 @@ class _Planner:
         teams = [name for name, text in plain.items() if text == "team"]
         if teams and "team" not in settled and {"ballot", "item"} <= set(plain.values()):
             guesses["team"] = teams
+        add_crowd_columns(guesses, plain, settled, self.roles, self.layout)
         return guesses
 
     def _guess_sides(self, guesses: dict[str, list[str]], plain: Mapping[str, str], settled: set[str]) -> None:
@@ -337,6 +343,8 @@ class _Planner:
             and any(set(needed) <= available for needed in NEEDED[layout])
             and all(role in _roles_of(layout) for role in stated)
         ]
+        if len(fits) > 1 and "answer" not in stated:  # a label next to a rating or a winner is not read
+            fits = [layout for layout in fits if layout != "answers"]
         if "ranks" in fits and "ratings" in fits:
             fits.remove("ratings")  # ranks order the items, ratings stay as their values
         if "places" in fits and not self.says_places:
@@ -399,6 +407,8 @@ class _Planner:
                 fitting = [name for name in fitting if normalise(name) == role]
             if (layout, role) == ("ranks", "open"):  # a column of this name may hold prices; layouts give the role
                 fitting = []
+            if (layout, role) == ("answers", "instance"):
+                fitting = [name for name in fitting if is_topic(normalise(name))]
             fitting = fitting if self.strict else _named(fitting)
             surest = self.roles[role].synonyms[: self.roles[role].sure] if fitting else ()
             is_sure = bool(fitting) and normalise(fitting[0]) in surest and (not self.strict or layout == FEATURES)

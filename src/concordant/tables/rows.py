@@ -54,6 +54,7 @@ class Rows(RowScreen):
         self.table, self.plan = table, plan
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         self.categories: Sequence[str] | None = options.categories
+        self.layout, self.repeats = options.layout, options.repeats
         self._rated: dict[str, Floats] = {}
         texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
         texts += [name for names in plan.players.values() for name in names[1:]]
@@ -135,11 +136,12 @@ class Rows(RowScreen):
     def values(self, role: str) -> Floats:
         """Return a numeric column of all rows; ratings in words are converted using the user's categories."""
         name = self.plan.column[role]
-        if role == "rating" and self.categories is not None and name not in self._rated:
+        is_rated = role in ("rating", "label")
+        if is_rated and self.categories is not None and name not in self._rated:
             (codes, words), value = self.table.fetch([name], [])[0][name], {}
             value = rate(words.labels, self.categories)
             self._rated[name] = np.array([*(value.get(word, np.nan) for word in words.labels), np.nan])[codes]
-        return self._rated.get(name, self._numbers[name]) if role == "rating" else self._numbers[name]
+        return self._rated.get(name, self._numbers[name]) if is_rated else self._numbers[name]
 
     def number(self, role: str) -> Floats:
         """Return a numeric column."""

@@ -17,8 +17,10 @@ LABELS = {
 }
 # What to do on the page instead of calling a function; "" where the page cannot do it.
 ACTIONS = {
+    "classes": "choose the method dawid-skene, which finds the class of each item",
     "features": "; rows of features cannot be ranked",
     "fit": "choose another method",
+    "gold": "use `concordant crowd`",
     "judgements": "",
     "list": "",
     "no_teams": "",

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from concordant import kernels, views
+from concordant.ballots.form import refuse_nominal
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError, NeedError, arg
@@ -126,6 +127,7 @@ class SupervisedMethod(Method):
         """Return the training and the validation instances."""
         if prefs.agents is None or prefs.agent is None:
             raise NeedError(f"{self.name} cannot learn from this data: " + NEEDS["agents"] + ".")
+        refuse_nominal(prefs, self.name)
         train = Labelled.of(prefs, labels, unjudged=self.unjudged)
         if validation is None:
             return train, None

@@ -184,6 +184,7 @@ def dealt(
         prefs.tier[entry],
         value=None if prefs.value is None else prefs.value[entry],
         scale=prefs.scale,
+        classes=prefs.classes,
         weight=weight,
         agents=prefs.agents,
         agent=None if prefs.agent is None else prefs.agent[ballot],

@@ -17,6 +17,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots import build
+from concordant.ballots.form import refuse_nominal
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, Vocabulary, shorten
 from concordant.errors import InputError, arg
@@ -25,7 +26,7 @@ from concordant.io._compose import ballot_columns, has_one_ballot_each, has_open
 from concordant.io._formats import Format, Writing
 from concordant.io._lines import Lines
 from concordant.io._source import Source, names_of
-from concordant.labels import Labels
+from concordant.labels import Labels, refuse_classes
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.registry import METHODS
@@ -228,6 +229,7 @@ def _qrels_lines(data: object) -> tuple[list[str], list[str]]:
     """Return the lines of a qrels file."""
     if not isinstance(data, Labels):
         raise InputError(f"Only labels can be written as qrels, not a {type(data).__name__}: choose another format.")
+    refuse_classes(data)
     table = label_columns(data)
     topics, notes = _topics(table, len(data))
     _refuse_spaces({"topic": topics, "document": table["item"]})
@@ -249,6 +251,7 @@ def _lines_of_ranking(ranking: Ranking, tag: str | None) -> tuple[list[str], lis
 
 def _lines_of_preferences(prefs: Preferences, tag: str | None) -> tuple[list[str], list[str]]:
     """Return the lines of one run per agent; if there are no scores, the negative rank is written."""
+    refuse_nominal(prefs, "A run")
     if has_open(prefs):
         raise InputError(
             "Open (top-k) ballots cannot be written as a run: use " + arg("format", "csv", of="write") + " instead."

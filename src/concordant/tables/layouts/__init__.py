@@ -31,7 +31,7 @@ from concordant.tables.rows import InputTable
 
 # Roles that say what the rows are: where the user names one, the table is read as it stands.
 DECISIVE = {"winner", "loser", "left", "right", "outcome", "left_won", "right_won", "item", "rank", "rating", "ranking"}
-DECISIVE |= {"places", "label"}
+DECISIVE |= {"places", "label", "answer"}
 
 Names = frozenset[str]
 

@@ -141,6 +141,8 @@ def read(
     sheet: str | int | None = ...,
     question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
+    both_bad: str = ...,
+    baseline: str | None = ...,
     merge: bool = ...,
     reduce: bool = ...,
     workers: int | None = ...,

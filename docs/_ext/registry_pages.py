@@ -271,7 +271,7 @@ def reading_page() -> str:
         rows = []
         for one in options_of(what):
             on_line = "" if one.flag is None or what in (FRAME, LABELS) else f"`{one.flag or one.option}`"
-            also = ", ".join(one.synonyms)
+            also = ", ".join((*one.synonyms, *one.weak))
             default = "" if one.default is None else f"`{one.default}`"
             rows.append([f"`{one.name}=`", on_line, _cell(one.doc), default, also])
         lines += [f"## {what.capitalize()}", "", f"For {who}.", ""]

@@ -143,6 +143,8 @@ def read(
     question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
     repeats: str | None = ...,
+    both_bad: str = ...,
+    baseline: str | None = ...,
     merge: bool = ...,
     reduce: bool = ...,
     workers: int | None = ...,

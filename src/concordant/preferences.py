@@ -652,14 +652,15 @@ class Preferences(Frozen):
             If no reading, or more than one, fits the columns.
         """
         from concordant.tables.build import parts_of_table
-        from concordant.tables.frames import FrameTable, grouped_pairs, table_of_frame
+        from concordant.tables.frames import grouped_pairs, table_of_frame
 
         reading = Options.of(FRAME, options)
         grouped = grouped_pairs(frame, reading)
         if grouped is None:
             return cls.of_parts(parts_of_table(table_of_frame(frame, reading), reading))
-        frame, reading, note = grouped
-        return cls.of_parts(parts_of_table(FrameTable(frame), reading)).merge().noted(note)
+        table, reading, note = grouped
+        prefs = cls.of_parts(parts_of_table(table, reading))
+        return prefs.merge().noted(note, *prefs.notes[1:])
 
     # ---- other views of the same data ----
     def select(

@@ -25,6 +25,7 @@ from concordant.io._source import Source
 from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad
 from concordant.preferences import Preferences
 from concordant.support import memory
+from concordant.tables.bad_rows import summed
 from concordant.tables.build import parts_of_table
 from concordant.tables.options import Options
 from concordant.tables.plans import Plan, beyond_counts
@@ -69,7 +70,7 @@ def merge_counted(parts: list[Counted]) -> Counted:
                 "or read the files separately.",
                 path=later.name,
             )
-    notes = tuple(dict.fromkeys(note for part in good for note in part.notes))
+    notes = tuple(summed(note for part in good for note in part.notes))
     return Counted(
         merge_all([part.tally for part in good if part.tally is not None]),
         sum(part.rows for part in good),
@@ -135,7 +136,7 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
     columns = tuple(sorted(plan.column.items()))
     if countable(table):
         tally, rows, notes = _counted_in_engine(table, plan, options)
-        all_notes = tuple(dict.fromkeys([*forgotten, *notes]))
+        all_notes = tuple(summed([*forgotten, *notes]))
         return Counted(tally, rows, columns, table.name, plan.describe(), all_notes)
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
     return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
@@ -153,9 +154,9 @@ def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[
         total = total or GrowingTally(piece.capacity or len(tally))
         total.add(tally)
         rows += piece.rows
-        notes += parts["notes"][1:]
+        notes += parts["notes"][1 + len(table.notes) :]  # all pieces share the notes of the table
     assert total is not None
-    return total.done(), rows, notes
+    return total.done(), rows, [*table.notes, *notes]
 
 
 def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, renumber
-from concordant.errors import InputError, arg, clause
+from concordant.errors import InputError, Sentence, arg, clause
 from concordant.tables.options import Options
-from concordant.types import AnyArray, Bools
+from concordant.types import AnyArray, Bools, Int64s
 
 STRICT_HINT = ", which " + arg("strict", True) + " rejects: correct the data, or leave out " + arg("strict") + "."
+_COUNT = r"\A(left out |)([\d,]+) rows?(?=: )"
 SKIP_HINT = ": correct the row" + clause(", or use ", arg("skip_bad_rows", True), " to leave such rows out") + "."
 
 
@@ -64,9 +66,29 @@ class RowScreen:
         if not self.skip:
             what = reason if explain is None else explain(first)
             raise self.rows.error(first, what + SKIP_HINT).at(column=column, item=None if item is None else item(first))
-        count = self.rows.rows_in(rows) if hasattr(self.rows, "rows_in") else len(rows)  # a row may stand for many
-        self._reasons[reason] = (count, first)
+        self._reasons[reason] = (self._n_rows(rows), first)
         self.good = self.good & ~bad
+
+    def leave_out(self, is_unusable: Bools, reason: str) -> None:
+        """Leave out rows that say nothing, and count them in a note; with ``strict``, raise an error."""
+        rows = np.flatnonzero(is_unusable & self.good)
+        if len(rows) and self.strict:
+            raise self.rows.error(int(rows[0]), reason + STRICT_HINT)
+        if len(rows):
+            self._reasons[reason] = (self._n_rows(rows), int(rows[0]))
+            self.good = self.good & ~is_unusable
+
+    def mention(self, is_noted: Bools, message: str) -> None:
+        """Add a note on good rows that are read in a way worth knowing."""
+        rows = np.flatnonzero(is_noted & self.good)
+        if len(rows):
+            self._notes.append(
+                counted(self._n_rows(rows)) + ": " + message + f" (first: {self.rows.place(int(rows[0]))})"
+            )
+
+    def _n_rows(self, rows: Int64s) -> int:
+        """Return the number of rows of the source; if equal rows were counted, a row stands for several."""
+        return int(self.rows.rows_in(rows)) if hasattr(self.rows, "rows_in") else len(rows)
 
     def refuse_repeats(
         self, key: AnyArray, reason: str, explain: Callable[[int, int], str], item: Callable[[int], str] | None = None
@@ -81,20 +103,16 @@ class RowScreen:
 
     def tolerate(self, is_odd: Bools, message: str) -> None:
         """Add a note on rows that are unusual but can be read; with ``strict``, raise an error."""
-        count, first = int(is_odd.sum()), int(np.argmax(is_odd)) if len(is_odd) else 0
-        if count and self.strict:
-            raise self.rows.error(first, message + STRICT_HINT)
-        if count:
-            where = f" (first: {self.rows.place(first)})"
-            self._notes.append(f"{count:,} row{'s' * (count > 1)}: " + message + where)
+        rows = np.flatnonzero(is_odd)
+        if len(rows) and self.strict:
+            raise self.rows.error(int(rows[0]), message + STRICT_HINT)
+        if len(rows):
+            where = f" (first: {self.rows.place(int(rows[0]))})"
+            self._notes.append(f"{counted(self._n_rows(rows))}: " + message + where)
 
     def note(self, message: str) -> None:
-        """Add a note on how rows were read."""
-        self._notes.append(message)
-
-    def note(self, text: str) -> None:
         """Add a note on how the rows are read."""
-        self._notes.append(text)
+        self._notes.append(message)
 
     def notes(self) -> list[str]:
         """Return notes on what was left out or tolerated, with counts and the first location."""
@@ -106,7 +124,12 @@ class RowScreen:
 
 def left_out(reason: str, count: int, first: str) -> str:
     """Return a note on how many rows were left out, why, and where the first of them is."""
-    return f"left out {count:,} row{'s' * (count > 1)}: " + reason + f" (first: {first})"
+    return f"left out {counted(count)}: " + reason + f" (first: {first})"
+
+
+def counted(count: int) -> str:
+    """Return a number of rows in words."""
+    return f"{count:,} row{'s' * (count > 1)}"
 
 
 def refuse_lines(
@@ -117,3 +140,26 @@ def refuse_lines(
         reason = min(bad, key=lambda one: min(bad[one]))
         raise error(reason + SKIP_HINT, min(bad[reason]))
     return [left_out(reason, len(lines), f"line {min(lines)}") for reason, lines in bad.items()]
+
+
+def summed(notes: Iterable[str]) -> list[str]:
+    """Return notes of several parts of the data: equal ones once, and counts of rows for the same reason added up."""
+    first: dict[tuple[str, str], str] = {}
+    totals: dict[tuple[str, str], int] = {}
+    for note in notes:
+        count = re.match(_COUNT, note)
+        key = (count[1], note[count.end() :].rpartition(" (first: ")[0]) if count else ("", note)
+        first.setdefault(key, note)
+        if count:
+            totals[key] = totals.get(key, 0) + int(count[2].replace(",", ""))
+    return [_with_count(note, key[0], totals.get(key)) for key, note in first.items()]
+
+
+def _with_count(note: str, start: str, total: int | None) -> str:
+    """Return a note with another number of rows; the parameters that it names are kept."""
+    if total is None:
+        return note
+    said = start + counted(total)
+    return (
+        note.each(lambda text: re.sub(_COUNT, said, text)) if isinstance(note, Sentence) else re.sub(_COUNT, said, note)
+    )

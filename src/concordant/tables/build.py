@@ -104,7 +104,7 @@ def transposed_if_named(table: InputTable, options: Options, layout: str | None 
 def _pairs(rows: Rows) -> Parts:
     """Build comparisons: winner and loser, or left, right and an outcome."""
     first, second = ("left", "right") if rows.has("left") else ("winner", "loser")
-    rows.refuse_missing(first, second, "outcome")
+    rows.refuse_missing(first, second)
     both, vocabulary = join_rows([rows.raw(first), rows.raw(second)])
     if first == "winner":
         return _compared(rows, both, vocabulary, rows.flags("tie") if rows.has("tie") else None)
@@ -132,14 +132,33 @@ def _side_by_flags(rows: Rows) -> Floats:
 
 
 def _side_by_words(rows: Rows) -> Floats:
-    """Return 1 (left won), -1 (right won) or 0 (tie) from the words or numbers of the outcome column."""
+    """Return 1 (left won), -1 (right won) or 0 (tie) from the words or numbers of the outcome column.
+
+    A column of ties (``both_equal``) decides rows whose outcome names no winner.
+    """
     names = rows.plan.column["left"], rows.plan.column["right"]
-    side = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), names)
+    side, is_both_bad, is_unjudged = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), names)
+    is_tie = rows.tie_flags()
+    rows.refuse(
+        is_tie & (np.abs(side) == 1),
+        "the row names a winner and is marked as a tie",
+        column=rows.plan.column.get("tie"),
+    )
+    side, is_unjudged = np.where(is_tie, 0.0, side), is_unjudged & ~is_tie
+    rows.leave_out(is_unjudged, "there is no judgement")
+    if rows.both_bad == "skip":
+        rows.leave_out(is_both_bad, "both sides are judged bad")
+    else:
+        how = "both sides are judged bad, counted as a tie (" + arg("both_bad", "skip") + " leaves such rows out)"
+        rows.mention(is_both_bad, how)
     rows.refuse(
         np.isnan(side),
         "the outcome is neither one of the two items nor a tie",
         rows.explain("outcome", f"which is neither {names[0]} nor {names[1]} nor a tie"),
+        column=rows.plan.column["outcome"],
     )
+    if not rows.count:
+        raise rows.table.error(-1, f"no row has a judgement in the column {rows.plan.column['outcome']!r}: check it.")
     return side
 
 

@@ -16,11 +16,11 @@ from concordant.ballots.vocabulary import Coded, coded_of_stream, encode, read_a
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.tables.build import transposed_if_named
 from concordant.tables.layouts import arranged, invited
-from concordant.tables.options import FEATURES, PREFERENCES, Options, normalise
+from concordant.tables.options import FEATURES, IF_ANY, PREFERENCES, Options, normalise
 from concordant.tables.plans import Names, beyond_counts
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable
-from concordant.types import Bools, Floats
+from concordant.types import Bools, Floats, Int64s
 
 T = TypeVar("T")
 
@@ -71,10 +71,10 @@ def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
     return matrix, None if index is None else list(index), agents
 
 
-COUNT = "weight of equal rows"
+COUNT, ROWS = "weight of equal rows", "number of equal rows"
 
 
-def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | None:
+def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, str] | None:
     """Count equal pairs with the engine of a lazy frame: (counts, options to read them, note); or None."""
     import narwhals as nw
 
@@ -98,12 +98,14 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
         keys.pop("agent", None)
     weight = plan.column.get("weight")
     total = nw.len() if weight is None else nw.col(weight).sum()
-    counts = lazy.group_by(*keys.values()).agg(total.alias(COUNT)).collect().sort(*keys.values())
-    roles = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
+    counts = lazy.group_by(*keys.values()).agg(total.alias(COUNT), nw.len().alias(ROWS)).collect().sort(*keys.values())
+    roles: dict[str, Any] = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
+    if "tie" in keys and options.roles.get("tie") is None:
+        roles["tie"] = IF_ANY + keys["tie"]  # not named by the user
     if plan.is_grouped:
         roles |= {"by": roles["instance"], "instance": None}
     note = f"pairs of a lazy frame, counted by its engine: {len(counts):,} different ones"
-    return counts, replace(options, roles=roles, layout="pairs"), note
+    return GroupedFrame(counts), replace(options, roles=roles, layout="pairs"), note
 
 
 def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> InputTable:
@@ -213,6 +215,23 @@ class FrameTable:
     def place(self, row: int) -> str:
         """Return the location of a row for messages."""
         return f"row {row + 1}"
+
+
+class GroupedFrame(FrameTable):
+    """Groups of equal rows, counted by the engine of a lazy frame; notes count rows, not groups."""
+
+    def __init__(self, frame: Any) -> None:
+        super().__init__(frame)
+        self.columns.remove(ROWS)
+        self._n_rows = self._numbers(ROWS)
+
+    def rows_in(self, groups: Int64s) -> int:
+        """Return the number of rows that some groups represent."""
+        return int(self._n_rows[groups].sum())
+
+    def place(self, row: int) -> str:
+        """Return the location of a group: its engine does not say where its rows are."""
+        return f"group {row + 1} of equal rows"
 
 
 def _text_type() -> Any:

@@ -69,8 +69,11 @@ _OPPONENTS = (
 )
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _ITEM_STEMS = {"", *_ROLES["item"].synonyms}
-_SAID_STEMS = {"response", "answer", "choice"}
+_MODEL_STEMS = {"generator", "llm", "chatbot", "policy", "system", "assistant"}
+_SAID_STEMS = {"response", "answer", "choice", "output", "completion", "summary", "reply"}
 _COMPETITORS = {*_ITEM_STEMS, "id", "club", "side", "username", "fighter", "boxer", "competitor", "contestant"}
+
+_KINDS_OF_SIDES = (*((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_MODEL_STEMS, _SIDES), (_SAID_STEMS, _SIDES)),)
 
 _BRACKETS = re.compile(r"(.*?)\s*\[(.+)\]\s*")
 _PREFIX = re.compile(r"(\S+\s.*?)(?:[.:?]\s*| [-–] )(\S.*)")  # a question of two words or more
@@ -149,9 +152,11 @@ def side_columns(plain: Mapping[str, str]) -> tuple[str, str] | None:
 
     None if absent.
     """
-    for known_stems, words in ((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_SAID_STEMS, _SIDES)):
-        for word_1, word_2 in words:  # model_a rather than what it said, response_a
-            pairs = [pair for pair in _pairs(plain, word_1, word_2) if _beside(plain[pair[0]], word_1) & known_stems]
+    for known_stems, words in _KINDS_OF_SIDES:  # model_a rather than what it said, response_a
+        # model_a_name is a name of model_a.
+        named = {name: text.removesuffix(" name") for name, text in plain.items() if text.endswith(" name")}
+        for texts, (word_1, word_2) in ((texts, pair) for texts in (plain, named) for pair in words):
+            pairs = [pair for pair in _pairs(texts, word_1, word_2) if _beside(texts[pair[0]], word_1) & known_stems]
             if pairs:
                 return min(pairs, key=lambda pair: plain[pair[0]].endswith("id"))  # a name rather than an identifier
     return None

@@ -47,6 +47,8 @@ class Option(Param):
     """The value that the command-line option sets; the option then takes no argument."""
     synonyms: tuple[str, ...] = ()
     """Column names that are recognised as this role."""
+    weak: tuple[str, ...] = ()
+    """Column names that are recognised if there is no synonym; the first one in this order is used."""
     sure: int = 1
     """Number of synonyms that take precedence if several columns match."""
     many: bool = False
@@ -63,19 +65,19 @@ def option(default: T, doc: str, *, low: float | None = None, choices: Sequence[
     return dataclasses.field(default=default, metadata={"param": checked, "option": more})
 
 
-def column(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
-    """Declare a column role, with the column names that are recognised as this role."""
-    words = tuple(filter(None, synonyms.split(", ")))
+def column(name: str, doc: str, synonyms: str = "", weak: str = "", **more: Any) -> Option:
+    """Declare a column role, with the column names that are recognised as this role, and weaker ones."""
+    words, weak_words = (tuple(filter(None, names.split(", "))) for names in (synonyms, weak))
     usual = {"metavar": "COLUMN", "heading": "columns"}
-    return Option(name, str, None, f"column {doc}", synonyms=words, **{**usual, **more})
+    return Option(name, str, None, f"column {doc}", synonyms=words, weak=weak_words, **{**usual, **more})
 
 
 def _of_ballots(name: str, doc: str, synonyms: str = "", **more: Any) -> Option:
     return column(name, doc, synonyms, **{"reads": BALLOTS, **more})
 
 
-def _of_side(name: str, doc: str, synonyms: str) -> Option:
-    more = {"typed": "str | int | Sequence[str] | None", "metavar": "COLUMN[,COLUMN]", "common": True}
+def _of_side(name: str, doc: str, synonyms: str, weak: str = "") -> Option:
+    more = {"weak": weak, "typed": "str | int | Sequence[str] | None", "metavar": "COLUMN[,COLUMN]", "common": True}
     return _of_ballots(name, f"{doc}; several for a team", synonyms, **more)
 
 
@@ -83,15 +85,18 @@ def _of_features(name: str, doc: str, synonyms: str = "", **more: Any) -> Option
     return column(name, doc, synonyms, **{"reads": (FEATURES,), "typed": "str | int | bool | None", "sure": 2, **more})
 
 
+_WINNERS = "chosen model, winning model, preferred model, winner model, better model, winning side"
+
 # The columns of a table. A column named exactly like its role wins over one named by a synonym.
 COLUMNS = (
-    _of_side("winner", "with the winning item", "winner, chosen, won, better, preferred"),
-    _of_side("loser", "with the losing item", "loser, rejected, lost, worse"),
-    _of_ballots("tie", "that is true for ties", "tie, tied, draw, is tie, is draw"),
+    _of_side("winner", "with the winning item", "winner, chosen, won, better, preferred", _WINNERS),
+    _of_side("loser", "with the losing item", "loser, rejected, lost, worse", "rejected model, losing model"),
+    _of_ballots("tie", "that is true for ties", "tie, tied, draw, is tie, is draw", weak="both equal, is equal"),
     _of_side("left", "with the first item", "left"),
     _of_side("right", "with the second item", "right"),
     _of_ballots(
         *("outcome", "with the result (left or right won)", "outcome, result, choice, preference, verdict"),
+        weak="vote, vote type, judgment, judgement, decision, human preference",
         common=True,
     ),
     _of_ballots("left_won", "that is true where the left item won", "left won"),
@@ -101,6 +106,7 @@ COLUMNS = (
         *("agent", "with the voter, judge, user or engine"),
         "agent, user, voter, judge, worker, engine, system, run, rater, annotator, reviewer, expert, respondent, "
         "assessor",
+        weak="judge hash, evaluation session, annotator hash, user hash, voter hash, judge model, session hash",
         common=True,
     ),
     column(
@@ -202,6 +208,12 @@ class Options:
         None, "answer that counts if an agent answers an item repeatedly; default: last",
         choices=("last", "first", "majority"), reads=BALLOTS,
     )  # fmt: skip
+    both_bad: str = option(
+        "tie", "votes that both sides are bad: count them as ties, or skip them", choices=("tie", "skip"), reads=BALLOTS
+    )
+    baseline: str | None = option(
+        None, "model that all others are compared with, if the file does not name it", metavar="NAME", reads=BALLOTS
+    )
     merge: bool = option(
         False, "merge equal ballots and add their weights while reading", reads=(PREFERENCES,), heading="scale"
     )
@@ -263,7 +275,8 @@ class Options:
                     f"Columns can be given for {', '.join(columns)}."
                 )
             if not is_column(known[name]):
-                if known[name].kind is not str:  # texts have checks of their own, with better advice
+                # Other texts have checks of their own, with better advice.
+                if known[name].kind is not str or name == "both_bad":
                     known[name].check(value)
                 fields[name] = value
             elif value is not None or what != FEATURES:

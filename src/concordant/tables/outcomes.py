@@ -1,22 +1,62 @@
-"""Parse words for the outcome of a comparison and for yes and no, once per distinct word."""
+"""Parse words for the outcome of a comparison and for yes and no, once per distinct word.
+
+Words are compared without case, and ``_``, ``-`` and blanks are alike: ``Both_Bad`` is ``both bad``. A vote that both
+sides are bad is a tie that is counted separately. Words such as ``skip`` or ``error`` mean that there is no judgement.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, Vocabulary, codes_in
+from concordant.tables.grades import MISSING
 from concordant.tables.options import normalise
 from concordant.types import Bools, Floats, Int32s
 
 YES = {"true", "t", "yes", "y", "1", "1.0", "tie", "tied", "draw", "d"}
 NO = {"false", "f", "no", "n", "0", "0.0", ""}
 
-LEFT = {"left", "l", "a", "first", "win", "won", "w", ">", "1-0", "model_a", "model a"}
-RIGHT = {"right", "r", "b", "second", "loss", "lost", "lose", "<", "0-1", "model_b", "model b"}
-TIE = {"tie", "tied", "draw", "drawn", "d", "equal", "even", "both", "=", "1/2-1/2", "½-½", "both bad", "bothbad"}
+LEFT = {"left", "l", "a", "first", "win", "won", "w", ">", "1-0", "white", "home"}
+RIGHT = {"right", "r", "b", "second", "loss", "lost", "lose", "<", "0-1", "black", "away", "visitor"}
+TIE = {
+    *("tie", "tied", "draw", "drawn", "d", "equal", "even", "same", "both", "=", "==", "1/2-1/2", "½-½", "1/2", "½"),
+    *("both equal", "both good", "bothgood", "both are good", "equally good", "both same", "about the same"),
+    *("no preference", "no difference", "[[c]]"),
+}
+BOTH_BAD = {
+    *("both bad", "bothbad", "tie both bad", "tie bothbad", "neither", "both are bad", "equally bad", "both poor"),
+    *("neither is good", "neither good"),
+}
+UNJUDGED = {
+    *MISSING,
+    *("*", "error", "invalid", "skip", "skipped", "unsure", "not sure", "unknown", "unclear", "undecided", "abstained"),
+    *("can't choose", "cant choose", "cannot choose", "can't decide", "cannot decide", "can't tell", "can't say"),
+    *("no vote", "not voted", "no judgement", "no judgment", "no result", "pass"),
+}
+LEFT_WON, RIGHT_WON, TIED, BAD, NONE, UNKNOWN = "left", "right", "tie", "both bad", "none", "unknown"
+
 _SCORE = re.compile(r"(\d{1,4})\s*[-–:]\s*(\d{1,4})")
+_NOUN = re.compile(
+    r"(?:the )?(?:model|response|assistant|answer|option|system|output|candidate|completion|generator|chatbot|player|"
+    r"team|side|text|item) (?=\S+$)"
+)
+_VERB = re.compile(r"(?<=\S)(?: ?vote| wins?| won| is better| better| is preferred| preferred)$")
+_RELATION = re.compile(r"([ab12]) ?(>{1,3}|<{1,3}|=|≈|~) ?([ab12])")
+_STRENGTH = re.compile(r"([ab]) ?\+{1,2}")
+
+
+class Outcomes(NamedTuple):
+    """The outcome of each row."""
+
+    side: Floats
+    """1 if the left item won, -1 if the right one won, 0 for a tie, NaN if the word is unknown or says nothing."""
+    is_both_bad: Bools
+    is_unjudged: Bools
+    """Whether the cell is empty or a word for "no judgement"."""
 
 
 def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
@@ -27,53 +67,95 @@ def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
     return yes[codes], ~known[codes]
 
 
-def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Floats:
-    """Return 1 if the left item won, -1 if the right one won, 0 for a tie, NaN if the word is unknown.
+def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Outcomes:
+    """Return the outcome of each row.
 
     The outcome may be the label of one of the two items, the name of its column, a word, or a number. Numbers are from
     the left side's point of view: 1 / 0 / 0.5; or 1 / -1 / 0 if a -1 occurs; or 1 / 2 / 0 if a 2 occurs. A score such
-    as 3-1 determines the winner. H, A and D are recognised if the columns are called home and away.
+    as 3-1 determines the winner. H, D and A are recognised if nothing else occurs, or if the columns are called home
+    and away. The label of an item takes precedence over a word.
     """
     codes, words = outcome
-    number_means = _numbers([word.strip() for word in words.labels])
-    sides = _words_of_sides(names)
-    side_of_word = np.array([*(_side(word, names, sides, number_means) for word in words.labels), np.nan])
-    side = side_of_word[codes]
+    meanings = [*meanings_of(words.labels, names), NONE]
+    side_of_meaning = {LEFT_WON: 1.0, RIGHT_WON: -1.0, TIED: 0.0, BAD: 0.0}
+    side = np.array([side_of_meaning.get(meaning, np.nan) for meaning in meanings])[codes]
+    is_bad = np.array([meaning == BAD for meaning in meanings])[codes]
+    is_unjudged = np.array([meaning == NONE for meaning in meanings])[codes]
     for (item, items), means in ((right, -1.0), (left, 1.0)):
-        side[np.append(codes_in(items, words), np.int32(-1))[codes] == item] = means
-    return side
+        is_named = np.append(codes_in(items, words), np.int32(-1))[codes] == item
+        is_named &= codes >= 0
+        side[is_named], is_bad[is_named], is_unjudged[is_named] = means, False, False
+    return Outcomes(side, is_bad, is_unjudged)
+
+
+def meanings_of(words: Iterable[str], names: tuple[str, str] = ("left", "right")) -> list[str]:
+    """Return the meaning of each word: the side that won, a tie, both bad, no judgement, or unknown."""
+    plain = [_folded(word) for word in words]
+    sides, numbers = _words_of_sides(names), _numbers(plain)
+    exact = {word: _by_word(word, sides) for word in dict.fromkeys(plain)}
+    said = {word for word in exact if exact[word] != NONE}
+    if [name.strip().lower()[:4] for name in names] == ["home", "away"] or ("h" in said and said <= {"h", "d", "a"}):
+        exact |= {"h": LEFT_WON, "a": RIGHT_WON}
+    return [exact[word] if exact[word] != UNKNOWN else _by_number(word, numbers) for word in plain]
+
+
+def _folded(word: str) -> str:
+    """Return a word in the form used for comparison; texts without letters, such as 1-0 and -1, keep their signs."""
+    plain = word.strip().casefold().replace("’", "'")
+    if plain in TIE or not any(map(str.isalpha, plain)):
+        return plain
+    return re.sub(r"[\s_()\[\]-]+", " ", plain).strip()
 
 
 def _words_of_sides(names: tuple[str, str]) -> tuple[set[str], set[str]]:
     """Return the words for left and for right: the column's name, or a word of that name (``home_team``: home)."""
-    exact = [name.strip().lower() for name in names]
-    words = [{name.strip().lower(), *normalise(name).split()} for name in names]
+    exact = [_folded(name) for name in names]
+    words = [{_folded(name), *normalise(name).split()} for name in names]
     return (words[0] - words[1]) | {exact[0]}, (words[1] - words[0]) | {exact[1]}
 
 
-def _side(
-    word: str, names: tuple[str, str], sides: tuple[set[str], set[str]], number_means: dict[float, float]
-) -> float:
-    """Return the meaning of a word: 1 left won, -1 right won, 0 tie, NaN unknown."""
-    plain = word.strip().lower()
-    if plain in ("h", "a") and [name.strip().lower()[:4] for name in names] == ["home", "away"]:
-        return 1.0 if plain == "h" else -1.0
-    if plain in sides[0] or plain in LEFT:
-        return 1.0
-    if plain in sides[1] or plain in RIGHT:
-        return -1.0
-    if plain in TIE or plain.startswith("tie "):  # "tie (bothbad)" in model comparison files
-        return 0.0
+def _by_word(plain: str, sides: tuple[set[str], set[str]]) -> str:
+    """Return the meaning of a word that is not a number."""
+    if plain in sides[0] or plain in sides[1]:
+        return LEFT_WON if plain in sides[0] else RIGHT_WON
+    if plain in BOTH_BAD or plain in UNJUDGED:
+        return BAD if plain in BOTH_BAD else NONE
+    if plain in LEFT or plain in RIGHT:
+        return LEFT_WON if plain in LEFT else RIGHT_WON
+    if plain in TIE or plain.startswith("tie "):
+        return TIED
+    if match := _RELATION.fullmatch(plain):
+        return _by_relation(match[1], match[2], match[3])
+    if match := _STRENGTH.fullmatch(plain):  # A++: much better
+        return LEFT_WON if match[1] == "a" else RIGHT_WON
+    shorter = _NOUN.sub("", _VERB.sub("", plain, count=1), count=1)
+    if shorter in ("1", "2") and shorter != plain:
+        return LEFT_WON if shorter == "1" else RIGHT_WON
+    return UNKNOWN if shorter == plain else _by_word(shorter, sides)
+
+
+def _by_relation(first: str, sign: str, second: str) -> str:
+    """Return the meaning of a relation such as ``A>>B`` or ``B=A``."""
+    if {first, second} not in ({"a", "b"}, {"1", "2"}):
+        return UNKNOWN
+    if sign[0] not in "<>":
+        return TIED
+    return LEFT_WON if (first in "a1") == (sign[0] == ">") else RIGHT_WON
+
+
+def _by_number(plain: str, numbers: dict[float, str]) -> str:
+    """Return the meaning of a number or a score."""
     if score := _SCORE.fullmatch(plain):
-        return float(np.sign(int(score[1]) - int(score[2])))
+        difference = int(score[1]) - int(score[2])
+        return TIED if not difference else LEFT_WON if difference > 0 else RIGHT_WON
     try:
-        return number_means.get(float(plain), np.nan)
+        return numbers.get(float(plain), UNKNOWN)
     except ValueError:
-        return float("nan")
+        return UNKNOWN
 
 
-def _numbers(words: list[str]) -> dict[float, float]:
-    """Return the meaning of numbers as outcomes (1 left won, -1 right won, 0 tie), depending on which ones occur."""
+def _numbers(words: Iterable[str]) -> dict[float, str]:
+    """Return the meaning of numbers as outcomes, depending on which ones occur."""
     numbers = set()
     for word in words:
         try:
@@ -81,7 +163,7 @@ def _numbers(words: list[str]) -> dict[float, float]:
         except ValueError:
             continue
     if -1.0 in numbers:
-        return {1.0: 1.0, -1.0: -1.0, 0.0: 0.0}
+        return {1.0: LEFT_WON, -1.0: RIGHT_WON, 0.0: TIED}
     if 2.0 in numbers:
-        return {1.0: 1.0, 2.0: -1.0, 0.0: 0.0}
-    return {1.0: 1.0, 0.0: -1.0, 0.5: 0.0}
+        return {1.0: LEFT_WON, 2.0: RIGHT_WON, 0.0: TIED, 1.5: TIED}
+    return {1.0: LEFT_WON, 0.0: RIGHT_WON, 0.5: TIED}

@@ -258,6 +258,9 @@ class _Planner:
         guesses: dict[str, list[str]] = {}
         for role, declared in self.roles.items():
             matching = [name for name in free if not words_of[name].isdisjoint(declared.synonyms)]
+            if not matching and self.layout != FEATURES:
+                weaker = [name for word in declared.weak for name in free if word in words_of[name]]
+                matching = weaker[:1]
             if matching and role not in settled:
                 surest = declared.synonyms[: declared.sure]
                 place = {name: surest.index(plain[name]) if plain[name] in surest else len(surest) for name in matching}

@@ -12,7 +12,7 @@ from concordant.errors import InputError, arg
 from concordant.support.limits import NUMBERS, WEIGHTS, bad_numbers, bad_weights
 from concordant.tables.bad_rows import RowScreen
 from concordant.tables.grades import means_missing, place_in, rate
-from concordant.tables.options import FEATURES, MATRICES, UNGROUPED, Options
+from concordant.tables.options import FEATURES, MATRICES, UNGROUPED, Options, is_optional
 from concordant.tables.outcomes import read_flags
 from concordant.tables.plans import Plan
 from concordant.tables.teams import join_players
@@ -55,6 +55,9 @@ class Rows(RowScreen):
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         self.categories: Sequence[str] | None = options.categories
         self.layout, self.repeats = options.layout, options.repeats
+        self.both_bad = options.both_bad
+        tie = options.roles.get("tie")
+        self._has_tie_option = tie is not None and not is_optional(tie)
         self._rated: dict[str, Floats] = {}
         texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
         texts += [name for names in plan.players.values() for name in names[1:]]
@@ -120,6 +123,16 @@ class Rows(RowScreen):
         explain_row = self.explain(role, "neither true nor false")
         self.refuse(unknown, reason, explain_row, column=self.plan.column[role])
         return flags
+
+    def tie_flags(self) -> Bools:
+        """Return which rows a tie column next to an outcome marks as ties; a column of other values marks none."""
+        if not self.has("tie"):
+            return np.zeros(len(self.good), bool)
+        flags, unknown = read_flags(*self.raw("tie"))
+        if unknown.any() and not self._has_tie_option:  # the odds of a draw, perhaps
+            self.plan = self.plan.without("tie")
+            return np.zeros(len(self.good), bool)
+        return self.flags("tie")
 
     def place_codes(self) -> list[Coded]:
         """Return the columns of places."""

@@ -19,6 +19,7 @@ from concordant.tables.options import Options
 from concordant.tables.plans import Names, beyond_counts
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable
+from concordant.tables.selection import choose_rows, is_choosing, refuse_empty
 from concordant.types import Bools, Floats
 
 T = TypeVar("T")
@@ -77,6 +78,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
     """Count equal pairs with the engine of a lazy frame: (counts, options to read them, note); or None."""
     import narwhals as nw
 
+    if is_choosing(options):
+        return None
     try:
         lazy = nw.from_native(frame, allow_series=False, pass_through=True)
     except Exception:  # FrameTable says what is wrong with it
@@ -105,8 +108,12 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
 
 def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> InputTable:
     """Return a frame as a table, transposed if the options request it."""
-    table = FrameTable(frame)
-    return (transposed_if_named(table, options, layout) if options.transpose else None) or table
+    table: InputTable = FrameTable(frame)
+    table = (transposed_if_named(table, options, layout) if options.transpose else None) or table
+    if is_choosing(options):
+        table = choose_rows(table, options)
+        refuse_empty([table])
+    return table
 
 
 class FrameTable:

@@ -10,6 +10,7 @@
 # Public names and where they live; resolved on first use so that importing concordant costs nothing.
 _HOME = {
     "Preferences": "preferences",
+    "concat": "preferences",
     "Labels": "labels",
     "Ranking": "ranking",
     "Notice": "ranking",

@@ -10,7 +10,7 @@ not write to its memory afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
@@ -26,6 +26,7 @@ from concordant.support.frozen import Frozen, freeze
 from concordant.tables.options import FRAME, Options, takes_options
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
+Chosen = Iterable[object] | object | Callable[[str], bool] | None
 _LABELS = ("items", "agents", "instances", "classes")
 _NOTHING: Mapping[str, object] = {
     **dict.fromkeys(("indptr", *PER_ENTRY, *PER_BALLOT, *_LABELS, "scale", "said_form", "slot_ptr", "slot_item")),
@@ -765,7 +766,76 @@ class Preferences(Frozen):
 
         return self.subset(chosen_ballots(self.n_ballots, ballots), np.ones(self.n_slots, bool))
 
-    def subset(self, ballots: Bools | Int64s, slots: Bools, **changes: Any) -> Preferences:
+    def filter(
+        self,
+        where: str | Bools | Callable[[Preferences], Bools] | None = None,
+        *,
+        agents: Chosen = None,
+        items: Chosen = None,
+        instances: Chosen = None,
+        min_weight: float | None = None,
+    ) -> Preferences:
+        """Keep the ballots and items that meet all given conditions, and note how many were left out.
+
+        Parameters
+        ----------
+        where : str, array of bool or callable, optional
+            An SQL condition on the ranked items, with the columns agent, instance, item, rank, rating (or score),
+            weight, time, shown, ballot (from 1), the covariates, and winner and loser of pairs, as far as they are
+            known (``"rank <= 10 AND agent != 'bm25'"``); or a mask of the ballots; or a function of the preferences
+            that returns such a mask.
+        agents : str, iterable of str or callable, optional
+            Names of the agents to keep, or a function that returns whether to keep a name.
+        items : str, iterable of str or callable, optional
+            The same for items.
+        instances : str, iterable of str or callable, optional
+            The same for instances.
+        min_weight : float, optional
+            Minimum weight of a ballot.
+
+        Returns
+        -------
+        Preferences
+            The remaining ballots. Ballots without items, candidates that only left-out rows named, and unused names
+            are dropped.
+
+        Raises
+        ------
+        InputError
+            If the condition is not valid, or nothing is left.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["c", "a"]], agent=["ann", "bob"])
+        >>> prefs.filter("rank <= 2", agents=lambda name: name.startswith("a"))
+        Preferences(1 ballots (rankings), 2 items, 1 agents)
+        """
+        from concordant.ballots.subsets import kept_labels, mask_of_ballots
+        from concordant.tables.entries import filtered_preferences
+
+        prefs = self
+        if where is not None and not isinstance(where, str):
+            prefs = prefs.subset(*mask_of_ballots(prefs, where), notes=prefs.notes)
+        if instances is not None or items is not None:
+            wanted = {"instances": kept_labels(prefs.instances, instances), "items": kept_labels(prefs.items, items)}
+            prefs = prefs.select(**wanted).with_notes(prefs.notes)
+        if agents is not None:
+            wanted_agents = _codes(prefs.agents, kept_labels(prefs.agents, agents), "agent")
+            mask = np.isin(prefs.agent if prefs.agent is not None else [], wanted_agents)
+            prefs = prefs.subset(*mask_of_ballots(prefs, mask), notes=prefs.notes)
+        if min_weight is not None:
+            prefs = prefs.subset(*mask_of_ballots(prefs, prefs.weight >= min_weight), notes=prefs.notes)
+        if isinstance(where, str) and prefs.n_ballots:
+            prefs = filtered_preferences(prefs, where)
+        if self.n_ballots and not prefs.n_ballots:
+            raise InputError("No ballot is left: relax the conditions of the filter.")
+        left_out = self.n_ballots - prefs.n_ballots
+        return prefs.noted(f"left out {left_out:,} of {self.n_ballots:,} ballots by a filter") if left_out else prefs
+
+    def subset(
+        self, ballots: Bools | Int64s, slots: Bools, *, entries: Bools | None = None, **changes: Any
+    ) -> Preferences:
         """Keep some ballots and slots, given by position.
 
         Parameters
@@ -774,6 +844,8 @@ class Preferences(Frozen):
             Mask or indices of the ballots to keep.
         slots : ndarray of bool
             Mask of the slots to keep.
+        entries : ndarray of bool, optional
+            Mask of the entries to keep; all entries of the kept slots if not given.
         **changes : object
             Further arguments of the constructor to replace.
 
@@ -784,7 +856,7 @@ class Preferences(Frozen):
         """
         from concordant.ballots.subsets import parts_of_subset
 
-        return Preferences(**(parts_of_subset(self, ballots, slots) | changes))
+        return Preferences(**(parts_of_subset(self, ballots, slots, entries) | changes))
 
     def replace(self, **changes: Any) -> Preferences:
         """Return a copy with some parts replaced; the copy is validated again.
@@ -913,6 +985,53 @@ class Preferences(Frozen):
         from concordant.analysis.describing import summarise
 
         return summarise(self)._repr_html_()
+
+
+def concat(prefs: Iterable[Preferences]) -> Preferences:
+    """Join several preferences: all their ballots, one after another.
+
+    The same name means the same item, agent or instance in all of them. Agents, values, times, positions and covariates
+    are kept if all preferences have them (values: on the same scale); otherwise they are left out with a note. Ballots
+    with times are sorted by time.
+
+    Parameters
+    ----------
+    prefs : iterable of Preferences
+        The preferences to join.
+
+    Returns
+    -------
+    Preferences
+        The ballots of all of them. ``notes`` states what was left out.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to join, if only some of the preferences have instances, or if some have dates and others
+        numbers as times.
+
+    Examples
+    --------
+    >>> import concordant as cc
+    >>> first = cc.Preferences.from_rankings([["a", "b"]])
+    >>> second = cc.Preferences.from_rankings([["c", "a"], ["b", "c"]])
+    >>> cc.concat([first, second])
+    Preferences(3 ballots (rankings), 3 items)
+    """
+    from concordant.ballots.joining import parts_of_joined
+
+    given = [prefs] if isinstance(prefs, Preferences) else list(prefs)
+    strange = next((one for one in given if not isinstance(one, Preferences)), None)
+    if strange is not None:
+        raise InputError(f"concat joins preferences, not {type(strange).__name__}: read or create preferences first.")
+    if not given:
+        raise InputError("There are no preferences to join: give at least one.")
+    if len(given) == 1:
+        return given[0]
+    joined = Preferences(**parts_of_joined(given))
+    if joined.time is None:
+        return joined
+    return joined.take(np.argsort(joined.time, kind="stable")).with_notes(joined.notes)
 
 
 def _bounds_of_pairs(n_entries: int) -> Int64s:

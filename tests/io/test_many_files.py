@@ -17,6 +17,7 @@ import concordant as cc
 from concordant.errors import FormatError, InputError, ParameterError
 from concordant.io import _coded, _duckdb, write_table
 from concordant.request import Request
+from concordant.support import duck
 
 ROW = st.tuples(
     st.sampled_from(["a", "b", "é c", "d"]),
@@ -144,7 +145,7 @@ def test_a_full_spill_folder_is_said_and_emptied(tmp_path: Path, monkeypatch: py
         "FROM range(1500000)"
     ).write_parquet(str(path))
     monkeypatch.setattr(tempfile, "tempdir", str(spill))
-    monkeypatch.setattr(_duckdb, "SPILL_LIMIT", "1MB")
+    monkeypatch.setattr(duck, "SPILL_LIMIT", "1MB")
     for skips in (False, True):  # the file is good: it must not be left out as a bad one
         with pytest.raises(InputError, match=r"spill folder .* is full: free some space"):
             cc.read(path, reduce=True, memory_limit="60MB", skip_bad_files=skips)

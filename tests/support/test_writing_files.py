@@ -16,8 +16,8 @@ from tools.faults import fill_disk
 
 import concordant as cc
 from concordant.errors import InputError
-from concordant.io._duckdb import connect
 from concordant.support import files
+from concordant.support.duck import connect
 from concordant.support.text import visible
 
 VOTES = cc.Preferences.from_pairs(["ann", "bob", "ann"], ["bob", "cid", "cid"])

@@ -28,15 +28,20 @@ def chosen_ballots(n_ballots: int, chosen: AnyArray | slice | Sequence[int]) -> 
     return ballots
 
 
-def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -> dict[str, Any]:
+def parts_of_subset(
+    prefs: Preferences, ballots: Bools | Int64s, slots: Bools, kept_entries: Bools | None = None
+) -> dict[str, Any]:
     """Return constructor arguments for these ballots and slots; unused labels are removed from the vocabularies.
 
-    Ballots are a mask or indices, which may repeat. A ballot that loses its items is dropped.
+    Ballots are a mask or indices, which may repeat. ``kept_entries`` is a mask of the entries to keep. A ballot that
+    loses its items is dropped.
     """
     chosen = chosen_ballots(prefs.n_ballots, ballots)
     first, last = prefs.indptr[chosen], prefs.indptr[chosen + 1]
     entries, ballot_of_entry = spans(first, last), np.repeat(np.arange(len(chosen)), last - first)
     is_kept_entry = slots[prefs.entry_slot[entries]]
+    if kept_entries is not None:
+        is_kept_entry = is_kept_entry & kept_entries[entries]
     size_left = np.bincount(ballot_of_entry[is_kept_entry], minlength=len(chosen))
     instance_of_slot = segment_index(prefs.slot_ptr)[slots]
     has_candidates = np.bincount(instance_of_slot, minlength=prefs.n_instances) > 0
@@ -78,3 +83,26 @@ def parts_of_subset(prefs: Preferences, ballots: Bools | Int64s, slots: Bools) -
 
 def _some(array: AnyArray | None, chosen: Int64s) -> AnyArray | None:
     return None if array is None else array[chosen]
+
+
+def kept_labels(vocabulary: Vocabulary | None, wanted: Any) -> Any:
+    """Return the labels to keep: as given, or those that a function accepts."""
+    if not callable(wanted) or vocabulary is None:
+        return wanted
+    return [label for label in vocabulary.labels if wanted(label)]
+
+
+def mask_of_ballots(prefs: Preferences, wanted: Any) -> tuple[Bools, Bools]:
+    """Return a mask of ballots, and the mask of the slots that remain without the other ballots."""
+    mask = np.asarray(wanted(prefs) if callable(wanted) else wanted)
+    if mask.dtype != np.bool_ or mask.shape != (prefs.n_ballots,):
+        shape = " x ".join(map(str, mask.shape)) or "one"
+        raise InputError(
+            f"The mask has {shape} values of type {mask.dtype}, but there are {prefs.n_ballots} ballots: give one "
+            "truth value per ballot."
+        )
+    entry_of = np.repeat(mask, np.diff(prefs.indptr))
+    was_ranked, is_ranked = np.zeros(prefs.n_slots, bool), np.zeros(prefs.n_slots, bool)
+    was_ranked[prefs.entry_slot] = True
+    is_ranked[prefs.entry_slot[entry_of]] = True
+    return mask, is_ranked | ~was_ranked

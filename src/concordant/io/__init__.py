@@ -23,6 +23,7 @@ from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out
 from concordant.support import memory
 from concordant.support.files import without_folders
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options, takes_options
+from concordant.tables.selection import drops_duplicates
 
 if TYPE_CHECKING:
     from concordant.io.formats.features import Features
@@ -419,6 +420,12 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
         )
     if kind.is_table:  # all kinds of tables have one reader
         options = replace(options, format=kind.name)
+    elif drops_duplicates(options):
+        raise sources[0].error(arg("drop_duplicates") + f" only applies to tables, not to {kind.name}: leave it out.")
     result = kind.function(FUNCTIONS[what])(sources, options)
+    if options.where is not None and not kind.is_table:
+        from concordant.tables import entries
+
+        result = getattr(entries, f"filtered_{what}")(result, options.where, sources[0].name)
     # Tables merge while they are read; what another format holds is in memory already.
     return result.merge() if options.merge and not result.is_merged else result

@@ -17,7 +17,7 @@ import numpy as np
 from concordant.ballots.vocabulary import Coded, Vocabulary, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.errors import InputError, arg
-from concordant.io._duckdb import DuckTable, connect
+from concordant.io._duckdb import DuckTable, opened
 from concordant.io._reduce import ReducedTable
 from concordant.support.limits import sql_weight
 from concordant.tables.options import Options
@@ -52,7 +52,7 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
 
     role_of = {name: role for role, name in plan.column.items() if role != "weight"}
     names = sorted(role_of, key=lambda name: role_of[name] != "agent")  # agents first, else in their order
-    with connect(table.path(), share=SHARE) as connection:
+    with opened(table, share=SHARE) as connection:
         try:
             dictionaries = [_number(connection, table, name, k) for k, name in enumerate(names)]
             sizes = [len(our_code) for our_code, _ in dictionaries]

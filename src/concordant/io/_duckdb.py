@@ -2,8 +2,8 @@
 
 Every csv and json column is read as text. Numbers are parsed by TRY_CAST, so that a cell that is not a number leads to
 an error message with its line number and is never guessed. Results leave DuckDB as an Arrow stream, and the kernels
-encode the labels without creating Python strings. A connection can read only the named files. It has no network access,
-loads no extensions, and no query can change that.
+encode the labels without creating Python strings. ``support.duck``
+opens connections that can read only the named files.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.vocabulary import Coded, coded_of_stream
-from concordant.errors import FormatError, InputError, MemoryLimitError
+from concordant.errors import FormatError, InputError
 from concordant.io import _csv
 from concordant.io._source import Source
-from concordant.support import memory
+from concordant.support.duck import as_known_error, connect, identifier, quoted
 from concordant.tables.bad_rows import SKIP_HINT, left_out
 from concordant.tables.options import Options
 from concordant.types import Floats
@@ -34,80 +34,6 @@ if TYPE_CHECKING:
 
 SMALL = 4 << 20  # a file this small is read faster by one thread
 LONGEST_LINE = 64 << 20
-
-
-SPILL_LIMIT: str | None = None  # most that may be written to the spill folder; None: what DuckDB finds prudent
-INTERRUPTED = ("Query interrupted", "INTERRUPT Error: Interrupted!")
-
-
-@contextmanager
-def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[DuckDBPyConnection]:
-    """Open an in-memory database that can read only these files and loads no extensions; it is always closed.
-
-    If memory is limited, the database may use a ``share`` of it. It spills what does not fit to a temporary folder
-    (below TMPDIR) that is removed at the end.
-    """
-    import shutil
-    import tempfile
-    from uuid import uuid4
-
-    import duckdb
-
-    config: dict[str, Any] = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
-    if small:
-        config["threads"] = 1
-    spill = os.path.join(tempfile.gettempdir(), f"concordant-{uuid4().hex[:12]}.duckdb")
-    connection = duckdb.connect(":memory:", config=config)
-    try:
-        # Tables larger than memory go to the temporary folder; nothing else is read or written but the named files.
-        connection.execute(f"SET temp_directory={quoted(spill)}")
-        if SPILL_LIMIT is not None:
-            connection.execute(f"SET max_temp_directory_size={quoted(SPILL_LIMIT)}")
-        connection.execute(f"SET allowed_directories=[{quoted(spill)}]")
-        connection.execute(f"SET allowed_paths=[{', '.join(map(quoted, paths))}]")
-        if memory.memory_setting():
-            connection.execute(f"SET memory_limit='{int(share * memory.allowance())} bytes'")
-        connection.execute("SET enable_external_access=false")
-        connection.execute("SET lock_configuration=true")
-        yield connection
-    except Exception as error:
-        raise _as_known_error(error) from None
-    finally:
-        connection.close()
-        if os.path.isdir(spill):  # there only if something was spilled
-            shutil.rmtree(spill, ignore_errors=True)
-
-
-def _as_known_error(error: Exception) -> BaseException:
-    """Return KeyboardInterrupt for Ctrl-C, MemoryLimitError for lack of memory or disk, or else the error itself."""
-    text = str(error)
-    if any(sign in text for sign in INTERRUPTED):
-        return KeyboardInterrupt()
-    return memory_limit_error(error) or error
-
-
-def memory_limit_error(error: Exception) -> MemoryLimitError | None:
-    """Return the error for a full spill folder or too little memory; None for other causes."""
-    import tempfile
-
-    text = str(error)
-    if "max_temp_directory_size" in text or "No space left" in text or "failed to offload" in text:
-        where = f"the spill folder ({tempfile.gettempdir()}) is full"
-        return MemoryLimitError(f"{where}: free some space, set TMPDIR to another folder, or allow more memory.")
-    if type(error).__name__ == "OutOfMemoryException":
-        limit = memory.memory_setting() or memory.shown(memory.allowance())
-        return MemoryLimitError(f"counting needs more than {limit} of memory: raise the limit, or leave out columns.")
-    return None
-
-
-def quoted(text: str) -> str:
-    """Return a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
-
-
-def identifier(name: str) -> str:
-    """Return a name as an SQL identifier."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 class DuckTable:
@@ -178,8 +104,7 @@ class DuckTable:
         """Return the columns of a SELECT over this file; a failure becomes an error about the file."""
         import duckdb
 
-        path = self.path()
-        with connect(path, small=os.path.getsize(path) < SMALL) as connection:
+        with opened(self, small=os.path.getsize(self.path()) < SMALL) as connection:
             try:
                 return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}{limit}")
             except (duckdb.Error, RuntimeError, ValueError) as error:
@@ -187,7 +112,7 @@ class DuckTable:
 
     def explained(self, connection: DuckDBPyConnection, error: Exception) -> BaseException:
         """Return the error for a failed query: Ctrl-C, lack of memory or disk space, or a problem in the file."""
-        known_error = _as_known_error(error)
+        known_error = as_known_error(error)
         return self.problem(connection, error) if known_error is error else known_error
 
     def path(self) -> str:
@@ -195,10 +120,26 @@ class DuckTable:
         path = self.source.plain_path()
         return self.source.alias() if re.search(r"[*?\[\]{}]", path) else path
 
+    def paths(self) -> list[str]:
+        """Return the files that a connection must be able to read."""
+        return [self.path()]
+
+    def prepare(self, connection: DuckDBPyConnection) -> None:
+        """Create in a new connection what ``scan`` refers to; nothing for a file that it names."""
+
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
         """Run a query built with ``scan`` and return its columns in the form of ``kernels.read_stream``."""
         relation = connection.sql(query())
         return [parts for _, _, parts in kernels.read_stream(relation.__arrow_c_stream__())]
+
+
+@contextmanager
+def opened(*tables: DuckTable, small: bool = False, share: float = 1.0) -> Iterator[DuckDBPyConnection]:
+    """Open a database in which queries over these tables run; see ``connect``."""
+    with connect(*(path for table in tables for path in table.paths()), small=small, share=share) as connection:
+        for table in tables:
+            table.prepare(connection)
+        yield connection
 
 
 def countable(table: InputTable) -> TypeGuard[DuckTable]:

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from concordant.engine.executors import Executor, Processes, Serial, running_on
@@ -22,15 +23,17 @@ from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
-from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad
+from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad, reads_together
 from concordant.preferences import Preferences
 from concordant.support import memory
 from concordant.tables.bad_rows import summed
 from concordant.tables.build import parts_of_table
+from concordant.tables.conditions import nothing_left
 from concordant.tables.options import Options
-from concordant.tables.plans import Plan, beyond_counts
+from concordant.tables.plans import Names, Plan, beyond_counts
 from concordant.tables.roles import planned
 from concordant.tables.rows import InputTable
+from concordant.tables.selection import Choice, choice_of
 
 Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
 
@@ -53,6 +56,8 @@ class Counted:
     """The files that were left out, each with its problem."""
     is_usable: bool = True
     """Whether every row can be counted; if not, the usual reader reports why."""
+    choice: Choice | None = None
+    """How the rows were chosen, if some were left out on request."""
 
 
 def merge_counted(parts: list[Counted]) -> Counted:
@@ -60,8 +65,10 @@ def merge_counted(parts: list[Counted]) -> Counted:
     good = [part for part in parts if part.tally is not None]
     bad = tuple(path_and_problem for part in parts for path_and_problem in part.bad)
     is_usable = all(part.is_usable for part in parts)
+    choices = [part.choice for part in parts if part.choice is not None]
+    choice = reduce(Choice.plus, choices) if choices else None
     if not good:
-        return replace(parts[0], bad=bad, is_usable=is_usable)
+        return replace(parts[0], bad=bad, is_usable=is_usable, choice=choice)
     first = good[0]
     for later in good[1:]:
         if later.columns != first.columns:
@@ -81,6 +88,7 @@ def merge_counted(parts: list[Counted]) -> Counted:
         sum(part.files for part in good),
         bad,
         is_usable,
+        choice,
     )
 
 
@@ -133,13 +141,19 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
         what = f"the rows are {plan.layout}, but only pairs can be reduced to counts: "
         raise table.error(-1, what + NOT_REDUCED + ".")
     plan, forgotten = _without_agents(plan, options)
-    columns = tuple(sorted(plan.column.items()))
+    columns, choice = tuple(sorted(plan.column.items())), choice_of(table)
+    if choice is not None and choice.is_empty:  # the rows of another file may meet the condition
+        return Counted(None, 0, columns, table.name, plan.describe(), choice=choice)
     if countable(table):
         tally, rows, notes = _counted_in_engine(table, plan, options)
         all_notes = tuple(summed([*forgotten, *notes]))
-        return Counted(tally, rows, columns, table.name, plan.describe(), all_notes)
-    prefs = Preferences.of_parts(parts_of_table(table, options, plan))
-    return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
+        counted = Counted(tally, rows, columns, table.name, plan.describe(), all_notes)
+    else:
+        prefs = Preferences.of_parts(parts_of_table(table, options, plan))
+        counts = pair_counts(prefs), prefs.n_ballots
+        counted = Counted(*counts, columns, table.name, plan.describe(), prefs.notes[1:])
+    own = () if choice is None else choice.notes()
+    return replace(counted, notes=tuple(note for note in counted.notes if note not in own), choice=choice)
 
 
 def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[Tally, int, list[str]]:
@@ -244,14 +258,24 @@ def _share_of_limit(limit: str | None, executor: Executor) -> str | None:
 
 def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = None) -> Preferences:
     """Read files of pairs as counts, in this process or on the workers given by the options."""
+    if reads_together(options) and len(paths) > 1:
+        given = arg("sql") if options.sql is not None else arg("drop_duplicates")
+        raise InputError(
+            given + " relates the rows of several files, which are counted one by one: " + NOT_REDUCED + "."
+        )
     with running_on(options.workers, options.cluster) as executor:
         return preferences_of(count_files(paths, options, executor, watch=watch))
 
 
 def preferences_of(counted: Counted) -> Preferences:
     """Return counts of pairs as merged preferences, with notes on what was read."""
+    if counted.tally is None and not counted.bad:
+        assert counted.choice is not None
+        raise nothing_left(Names(counted.name, []), str(counted.choice.where), counted.choice.n_rows)
     if counted.tally is None:
         raise InputError("No file could be read. First error: " + counted.bad[0][1])
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
     read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
-    return preferences_of_pairs(counted.tally, (read, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad)))
+    chosen = counted.choice.notes() if counted.choice is not None else []
+    notes = (read, *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
+    return preferences_of_pairs(counted.tally, notes)

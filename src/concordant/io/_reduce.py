@@ -21,7 +21,8 @@ from concordant.ballots.vocabulary import Coded, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
-from concordant.io._duckdb import INTERRUPTED, CsvTable, DuckTable, connect, memory_limit_error
+from concordant.io._duckdb import CsvTable, DuckTable, opened
+from concordant.support.duck import INTERRUPTED, memory_limit_error
 from concordant.support.limits import COUNTED, sql_weight
 from concordant.tables.bad_rows import SKIP_HINT
 from concordant.tables.options import Options
@@ -56,7 +57,7 @@ class ReducedTable:
         """Group equal rows in DuckDB; ``only_good`` leaves out rows whose weight is out of range."""
         import duckdb
 
-        with connect(self.table.path()) as connection:
+        with opened(self.table) as connection:
             try:
                 if not self._skip and isinstance(self.table, CsvTable) and self._weight is not None:
                     try:  # a bare cast is done while parsing, which is faster, and fails where a cell is no number
@@ -141,7 +142,7 @@ class ReducedTable:
     def _first_row(self, condition: str) -> int:
         """Return the first row (from 0) that meets an SQL condition, -1 if there is none."""
         query = f"SELECT row - 1 FROM (SELECT *, row_number() OVER () AS row FROM {self.table.scan()}) "
-        with connect(self.table.path(), small=True) as connection:
+        with opened(self.table, small=True) as connection:
             row = connection.execute(f"{query} WHERE {condition} ORDER BY row LIMIT 1").fetchone()
         return int(row[0]) if row else -1
 

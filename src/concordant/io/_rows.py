@@ -22,7 +22,7 @@ from concordant.engine.executors import Executor
 from concordant.engine.statistics import LABELLED, Statistic
 from concordant.engine.tallies import Sums, Tally
 from concordant.io import _many
-from concordant.io._duckdb import DuckTable, connect, countable
+from concordant.io._duckdb import DuckTable, countable, opened
 from concordant.io._many import Counted
 from concordant.io._source import Source
 from concordant.kernels import read_stream
@@ -32,6 +32,7 @@ from concordant.tables.options import Options
 from concordant.tables.plans import Plan
 from concordant.tables.roles import planned
 from concordant.tables.rows import InputTable
+from concordant.tables.selection import choice_of
 
 BAD = (
     "item IS NULL OR ballot IS NULL OR level IS NULL OR NOT isfinite(level) OR abs(level) > 1e12 "
@@ -84,6 +85,7 @@ def count_files(
         *(counted.tally if counted.is_usable else None, scanned.rows, scanned.columns, scanned.name, scanned.about),
         files=scanned.files,
         bad=scanned.bad,
+        choice=scanned.choice,
         is_usable=counted.is_usable,
     )
 
@@ -101,7 +103,7 @@ def _seen(table: InputTable, options: Options, plan: Plan, alone: bool) -> Count
     columns = tuple(sorted(plan.column.items()))
     if not countable(table) or planned(table, options).column != plan.column:
         return Counted(None, 0, columns, table.name, "", is_usable=False)
-    with connect(table.path()) as connection:
+    with opened(table) as connection:
         try:
             query = f"WITH rows AS ({_rows(table, plan)}) "
             ((rows, bad),) = connection.execute(
@@ -112,7 +114,8 @@ def _seen(table: InputTable, options: Options, plan: Plan, alone: bool) -> Count
             raise table.explained(connection, error) from None
     ballots = np.unique(np.asarray(numbers, np.int64))
     tally = Tally({"ballot": ballots}, {}, {}, {"files": Sums(np.ones(len(ballots), np.int64))})
-    return Counted(tally, int(rows), columns, table.name, plan.describe(), is_usable=not bad)
+    about = plan.describe()
+    return Counted(tally, int(rows), columns, table.name, about, is_usable=not bad, choice=choice_of(table))
 
 
 def count_part(part: Part, options: Options, limit: str | None, plan: Plan, statistic: Statistic) -> Counted:
@@ -135,7 +138,7 @@ def count_rows(tables: Sequence[DuckTable], plan: Plan, statistic: Statistic, pa
     """Count the rows of tables with the same columns; return (tally, rows), or None if a ballot cannot be used."""
     import duckdb
 
-    with connect(*(table.path() for table in tables)) as connection:
+    with opened(*tables) as connection:
         try:
             relation = " UNION ALL ".join(_rows(table, plan) for table in tables)
             if part.shares > 1:

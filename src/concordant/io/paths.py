@@ -11,6 +11,7 @@ from typing import Any
 from concordant.errors import FormatError, InputError, MemoryLimitError
 from concordant.support.files import is_address, without_folders
 from concordant.tables.options import Options
+from concordant.tables.selection import drops_duplicates
 
 BIG = 256 << 20  # bytes from which files are reduced without being asked
 MAX_NOTES = 12
@@ -100,7 +101,14 @@ def is_big(paths: Sequence[Any]) -> bool:
 
 def asks_for_counts(path: Any, options: Options) -> bool:
     """Return whether files should be reduced if possible: on request, or because there are many or they are large."""
+    if reads_together(options) and len(expand(path)) > 1:
+        return False
     return any(getattr(options, name) for name in HOW) or is_pattern(path) or is_big(expand(path))
+
+
+def reads_together(options: Options) -> bool:
+    """Return whether the options relate rows of different files, so that files cannot be counted one by one."""
+    return options.sql is not None or drops_duplicates(options)
 
 
 def is_out_of_memory(problem: Exception) -> bool:

@@ -137,5 +137,6 @@ def _sums(
     if needs.method is None and form == "ratings" and not counted.tally.sums["total"].value.any():
         return _ballots(paths, options)  # nothing is preferred to anything: another method fits
     ran = _summary(counted, f"reduced to {statistic.name}", executor)
-    notes = (f"{os.path.basename(counted.name)}: {plan.describe()}; {ran}", *notes_on_bad(counted.bad))
+    chosen = counted.choice.notes() if counted.choice is not None else []
+    notes = (f"{os.path.basename(counted.name)}: {plan.describe()}; {ran}", *chosen, *notes_on_bad(counted.bad))
     return Reduced(Summed(form, _rows.unnamed(counted.tally, plan)), notes, ran)

@@ -17,7 +17,7 @@ from concordant.ballots.form import listed_classes
 from concordant.ballots.vocabulary import Coded, Vocabulary, encode, shorten
 from concordant.errors import arg
 from concordant.tables.cells import number_in
-from concordant.tables.derived import numbers_of_text
+from concordant.tables.derived import as_numbers
 from concordant.tables.grades import rate
 from concordant.tables.rows import Rows
 from concordant.types import Bools, Floats, Int64s
@@ -68,7 +68,7 @@ def _values(rows: Rows) -> Values:
     if rows.layout != "answers" and labels and all(number_in(word) is not None for word in labels):
         if len(labels) > 2:
             rows.note("the answers are numbers, read as ratings (" + arg("layout", "answers") + " reads classes)")
-        return Values(numbers_of_text((codes, words)), "rating")
+        return Values(as_numbers((codes, words)), "rating")
     order = arg("categories", shown="A,B,…")
     rows.note(f"{len(labels):,} classes without an order ({listed_classes(words)}); " + order + " orders them")
     return Values(np.where(codes >= 0, codes.astype(np.float64), np.nan), "nominal", words)

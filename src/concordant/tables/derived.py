@@ -41,17 +41,19 @@ class DerivedTable:
         name. ``names`` maps the names of base columns to new names. ``used`` are base columns that the additional ones
         are made of, so that they do not count as unread.
         """
-        self.base, self.rows, self.added = base, rows, dict(columns or {})
-        self.name, self.has_header = base.name, True
+        self.base, self.rows, self.added = base, np.asarray(rows, np.int64), dict(columns or {})
+        self.name, self.has_header = base.name, base.has_header or bool(self.added or names)
         new_names = dict(names or {})
         self._base_name = {new_names.get(name, name): name for name in base.columns}
         self.columns = [*(name for name in self._base_name if name not in self.added), *self.added]
-        self.notes = [*base.notes, *notes]
-        self.roles: dict[str, str | None] = dict(roles or {})
-        self.used = frozenset(used)
-        self.meta: dict[str, str] = {}  # facts about the preferences that the layout tells
-        self.is_order = False  # whether its ranks only give the order
-        self.dialect = getattr(base, "dialect", None)
+        base.notes.extend(notes)
+        self.notes = base.notes
+        self.roles: dict[str, str | None] = {**getattr(base, "roles", {}), **(roles or {})}
+        self.used = frozenset(used) | getattr(base, "used", frozenset())
+        self.meta: dict[str, str] = dict(getattr(base, "meta", {}))  # facts about the preferences that the layout tells
+        self.is_order: bool = getattr(base, "is_order", False)  # whether its ranks only give the order
+        self.dialect, self.like = getattr(base, "dialect", None), getattr(base, "like", "")
+        self.choice = getattr(base, "choice", None)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
@@ -68,21 +70,21 @@ class DerivedTable:
         added = self.added.get(name)
         if added is None:
             return rows_of(fetched[self._base_name[name]], self.rows)
-        return added if isinstance(added, tuple) else text_of_numbers(added, name)
+        return as_text(added)
 
     def _number(self, name: str, fetched: Mapping[str, Floats]) -> Floats:
         """Return a column as numbers."""
         added = self.added.get(name)
         if added is None:
             return fetched[self._base_name[name]][self.rows]
-        return numbers_of_text(added) if isinstance(added, tuple) else added
+        return as_numbers(added)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
         """Return the cells of a column at a few rows, None for empty cells."""
         added = self.added.get(column)
         if added is None:
             return self.base.cells(self._base_name[column], [int(self.rows[row]) for row in rows])
-        codes, labels = added if isinstance(added, tuple) else text_of_numbers(added, column)
+        codes, labels = as_text(added)
         return [None if codes[row] < 0 else labels[int(codes[row])] for row in rows]
 
     def first(self, count: int) -> list[list[str | None]]:
@@ -109,17 +111,19 @@ def rows_of(column: Coded, rows: Int64s) -> Coded:
     return codes, labels
 
 
-def text_of_numbers(numbers: Floats, name: str) -> Coded:
-    """Return numbers as labels, whole ones without a decimal point; NaN is missing."""
-    distinct, inverse = np.unique(numbers, return_inverse=True)
-    texts = [
-        None if value != value else f"{value:.0f}" if value.is_integer() else repr(value) for value in distinct.tolist()
-    ]
-    return rows_of(encode_cells(texts, name), inverse.reshape(-1).astype(np.int64))
+def as_text(column: Column) -> Coded:
+    """Return a column as codes with labels, whole numbers without a decimal point; NaN is missing."""
+    if isinstance(column, tuple):
+        return column
+    distinct, inverse = np.unique(column, return_inverse=True)
+    texts = [None if x != x else f"{x:.0f}" if x.is_integer() else repr(x) for x in distinct.tolist()]
+    return rows_of(encode_cells(texts, "number"), inverse.reshape(-1).astype(np.int64))
 
 
-def numbers_of_text(column: Coded) -> Floats:
-    """Return labels as numbers, NaN if a label is missing or not a number."""
+def as_numbers(column: Column) -> Floats:
+    """Return a column as numbers, NaN if a label is missing or not a number."""
+    if not isinstance(column, tuple):
+        return column
     codes, labels = column
     numbers = [number_in(label) for label in labels.labels]
     return np.array([*(np.nan if number is None else number for number in numbers), np.nan])[codes]

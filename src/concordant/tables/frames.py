@@ -20,6 +20,7 @@ from concordant.tables.options import FEATURES, IF_ANY, PREFERENCES, Options, no
 from concordant.tables.plans import Names, beyond_counts
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable
+from concordant.tables.selection import choose_rows, is_choosing, refuse_empty
 from concordant.types import Bools, Floats, Int64s
 
 T = TypeVar("T")
@@ -78,6 +79,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, st
     """Count equal pairs with the engine of a lazy frame: (counts, options to read them, note); or None."""
     import narwhals as nw
 
+    if is_choosing(options):
+        return None
     try:
         lazy = nw.from_native(frame, allow_series=False, pass_through=True)
     except Exception:  # FrameTable says what is wrong with it
@@ -110,10 +113,13 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, st
 
 def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> InputTable:
     """Return a frame as a table, transposed if the options request it."""
-    table = FrameTable(frame)
+    table: InputTable = FrameTable(frame)
     if options.transpose:
-        return transposed_if_named(table, options, layout) or table
-    return table if layout == FEATURES else arranged(table, options, layout or PREFERENCES)
+        table = transposed_if_named(table, options, layout) or table
+    if is_choosing(options):
+        table = choose_rows(table, options)
+        refuse_empty([table])
+    return table if layout == FEATURES or options.transpose else arranged(table, options, layout or PREFERENCES)
 
 
 class FrameTable:

@@ -45,6 +45,8 @@ class Option(Param):
     metavar: str | None = None
     flag_value: str | None = None
     """The value that the command-line option sets; the option then takes no argument."""
+    bare_value: str | None = None
+    """The value of the command-line option without an argument, if the argument may be left out."""
     synonyms: tuple[str, ...] = ()
     """Column names that are recognised as this role."""
     weak: tuple[str, ...] = ()
@@ -199,6 +201,19 @@ class Options:
     sheet: str | int | None = option(
         None, "sheet name or number; default: first with data", metavar="NAME", common=True
     )
+    table: str | None = option(None, "table of a database; the only one if not given", metavar="NAME", common=True)
+    sql: str | None = option(
+        None, "SELECT statement over the tables of a database or over files, named without their endings",
+        metavar="QUERY",
+    )  # fmt: skip
+    where: str | None = option(
+        None, "SQL condition on the columns; other rows are left out", metavar="CONDITION", reads=(*FILES, FRAME),
+        common=True,
+    )  # fmt: skip
+    drop_duplicates: Sequence[str] | str | bool = option(
+        False, "leave out rows that are equal to an earlier one, in all columns or in the named ones",
+        metavar="[COLUMNS]", reads=(*FILES, FRAME), bare_value="",
+    )  # fmt: skip
     question: str | None = option(None, "form question to read; all if not given", metavar="TEXT", reads=BALLOTS)
     categories: Sequence[str] | str | None = option(
         None, "labels of a rating scale, or categories of a PrefLib cat file, best first",
@@ -285,6 +300,8 @@ class Options:
             raise InputError(
                 arg("dtype", fields["dtype"]) + " is not a valid feature type: use 'float64' or 'float32'."
             )
+        if fields.get("drop_duplicates") == "":  # the option without an argument
+            fields["drop_duplicates"] = True
         if isinstance(fields.get("categories"), str):
             fields["categories"] = [category.strip() for category in fields["categories"].split(",")]
         return cls(**fields, roles=roles)

@@ -10,7 +10,7 @@ from typing import Any
 from concordant.errors import InputError, arg
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
-from concordant.io._duckdb import JsonTable, ParquetTable, parquet_of
+from concordant.io._duckdb import JsonTable, ParquetTable, countable, parquet_of
 from concordant.io._formats import WORKBOOKS, Format, Writing, named
 from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
@@ -24,6 +24,7 @@ from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
 from concordant.tables.plans import Plan, beyond_counts
 from concordant.tables.roles import planned
 from concordant.tables.rows import InputTable
+from concordant.tables.selection import choose_rows, is_choosing, notes_together, refuse_empty
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
 FORMATS = (
@@ -58,7 +59,8 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
         from concordant.io.formats import jester
 
         if jester.is_jester(sources[0]):
-            return jester.read(sources, options)
+            prefs = jester.read(sources, options)
+            return prefs if options.where is None else prefs.filter(options.where)
     table = _open_all(sources, options)
     plan = _by_file(table, planned(table, options), sources, options)
     if options.merge:
@@ -108,7 +110,8 @@ def read_labels(sources: Sequence[Source], options: Options) -> Labels:
 
 def read_features(sources: Sequence[Source], options: Options) -> Features:
     """Read one table as feature rows."""
-    return features_of_table(open_table(_only(sources), options, FEATURES), options)
+    _only(sources)
+    return features_of_table(_open_all(sources, options, FEATURES), options)
 
 
 def _only(sources: Sequence[Source]) -> Source:
@@ -119,21 +122,40 @@ def _only(sources: Sequence[Source]) -> Source:
 
 def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> InputTable:
     """Open all tables and join them into one."""
-    tables = [open_table(source, options, layout) for source in sources]
-    if len(tables) == 1:
+    if len(sources) == 1:
+        tables = [open_table(sources[0], options, layout)]
+        refuse_empty(tables)
         return tables[0]
-    return JoinedTable(tables)
+    tables = [open_table(source, replace(options, drop_duplicates=False), layout) for source in sources]
+    refuse_empty(tables)
+    joined = JoinedTable(tables)
+    joined.notes += notes_together(tables)
+    return choose_rows(joined, replace(options, where=None))  # a row may repeat one of another file
 
 
 def open_table(source: Source, options: Options, layout: str | None = None) -> InputTable:
-    """Open one table in the format given by the options, transposed if the options request it.
+    """Open one table in the format given by the options, transposed and filtered if the options request it.
 
     ``layout`` is set for labels and features. A table of preferences that would have no column names after transposing
     is not transposed: it is a matrix whose rows are agents.
     """
-    if not options.transpose:
-        table = _open(source, options)
-        return table if layout == FEATURES else arranged(table, options, layout or PREFERENCES)
+    table = _open(source, options) if not options.transpose else _transposed(source, options, layout)
+    if is_choosing(options):
+        table = _chosen(table, options)
+    return table if layout == FEATURES or options.transpose else arranged(table, options, layout or PREFERENCES)
+
+
+def _chosen(table: InputTable, options: Options) -> InputTable:
+    """Return the rows of a table that the options keep; DuckDB leaves out the others where it scans the table."""
+    if not countable(table):
+        return choose_rows(table, options)
+    from concordant.io._filtered import FilteredTable
+
+    return FilteredTable(table, options)
+
+
+def _transposed(source: Source, options: Options, layout: str | None) -> InputTable:
+    """Open one table, transposed."""
     # The names of columns become cells, which may be equal or empty: they are read as cells from the start.
     raw = _open(source, replace(options, header=False, roles={}))
     return transposed_if_named(raw, options, layout) or _open(source, options)

@@ -37,6 +37,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concordant import registry, views
+from concordant.ballots.build import library_of
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import encode
 from concordant.errors import InputError, NeedError, ParameterError, action, arg
@@ -44,7 +45,8 @@ from concordant.labels import Labels
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.support.text import align, interval_cells, interval_heading
+from concordant.support.display import Block, Displayed, DisplayTable, text
+from concordant.support.text import interval_cells, interval_heading
 from concordant.types import Floats
 
 CLASSES = "there are more than two values, so a judgement is correct if it equals the gold label: give {} for yes/no"
@@ -107,6 +109,7 @@ def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Prefere
     first.sort()
     kept = [np.asarray(column)[first] for column in (agent, document, judgement, topic)]
     prefs = Preferences.from_ratings(*kept[:3], instance=kept[3])
+    prefs = prefs.replace(library=library_of((agent, topic, document, judgement)))
     left_out = len(columns[0]) - len(first)
     return prefs.noted(f"left out {left_out:,} repeated judgements by the same agent") if left_out else prefs
 
@@ -337,7 +340,7 @@ def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Reliability:
+class Reliability(Displayed):
     """Annotator reliability, one row per agent.
 
     Attributes
@@ -358,6 +361,8 @@ class Reliability:
         Accuracy that the Dawid-Skene model estimates without gold labels.
     notes : tuple of str
         Remarks on the computation.
+    library : str or None
+        Library of the DataFrame that the judgements came from.
     """
 
     agents: tuple[str, ...]
@@ -370,6 +375,7 @@ class Reliability:
     irrelevant: Floats
     estimated: Floats
     notes: tuple[str, ...] = field(default=())
+    library: str | None = None
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns.
@@ -401,11 +407,39 @@ class Reliability:
         first, rest = list(cells.items())[:4], list(cells.items())[4:]
         return dict([*first, (interval_heading(), interval), *rest])
 
-    def __str__(self) -> str:
+    def blocks(self) -> list[Block]:
+        """Return the table that ``to_markdown``, ``to_latex``, ``to_html`` and the command line show.
+
+        Returns
+        -------
+        list of DisplayTable
+            One table, a row per agent.
+        """
         columns = self.written()
-        return "\n".join(
-            align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(1, len(columns))))
-        )
+        rows = list(zip(*columns.values(), strict=True))
+        return [DisplayTable(list(columns), rows, range(1, len(columns)))]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the table as a DataFrame, one row per agent.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            Library of the DataFrame; by default, that of the judgements, or else an installed one.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``columns``.
+        """
+        from concordant.tables.frames import frame_of
+
+        return frame_of(self.columns(), backend, self.library)
+
+    def __str__(self) -> str:
+        return text(self.blocks())
+
+    __repr__ = __str__
 
 
 HEADINGS = {
@@ -486,6 +520,7 @@ def reliability(
         by_kind[1],
         _estimated(prefs, min_yes),
         prefs.notes if min_yes is not None or relevant is None else (*prefs.notes, CLASSES.format("relevant")),
+        prefs.library,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -10,9 +10,6 @@ from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command, option
 from concordant.tables.options import UNRATED
-
-if TYPE_CHECKING:
-    from concordant.analysis.crowd import Reliability
 
 EPILOG = """\b
 Examples:
@@ -28,7 +25,7 @@ Examples:
 @option("--relevant", type=float, metavar="X", heading="method", help="Minimum judgement or label that "
         "counts as relevant. Default: the larger value if there are two; with more values, each value is a "
         "separate class.")  # fmt: skip
-@shared.output_options("json", "csv", "output")
+@shared.output_options()
 @shared.reading_options("preferences", hidden={*UNRATED, "rank", "ranking"})
 def command(
     file: tuple[str, ...], labels: str | None, relevant: float | None, output: shared.Output, **options: Any
@@ -56,9 +53,10 @@ def command(
     output.show(
         data=lambda: {"agents": _rows(columns), "agreement": agreement},
         columns=lambda: columns,
-        text=lambda: _table(reliability, output),
+        blocks=reliability.blocks,
+        title="reliability",
     )
-    if output.format == "text":
+    if output.is_for_people:
         shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
         shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agreement.items()), "")
 
@@ -76,9 +74,3 @@ def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {name: None if value != value else value for name, value in zip(columns, line, strict=True)} for line in lines
     ]
-
-
-def _table(reliability: Reliability, output: shared.Output) -> str:
-    """Return the table for people."""
-    columns = reliability.written()
-    return output.table(list(columns), list(zip(*columns.values(), strict=True)), set(range(1, len(columns))))

@@ -19,6 +19,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.request import Request
 from concordant.results.explanation import Explanation, Reason
+from concordant.support.brief import Brief
 from concordant.support.display import Block, Displayed, DisplayTable, Passage, aligned, html
 from concordant.types import Bools, Floats
 
@@ -38,8 +39,8 @@ MEASURES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldOut(Brief):
     """How well each method predicts held-out ballots, by cross-validation.
 
     ``distance`` is the share of their pairs that are discordant with the ranking. ``pair_log_likelihood`` is the mean

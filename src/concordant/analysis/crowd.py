@@ -50,6 +50,7 @@ from concordant.support.text import interval_cells, interval_heading
 from concordant.types import Floats
 
 CLASSES = "there are more than two values, so a judgement is correct if it equals the gold label: give {} for yes/no"
+SHOWN = 20  # agents in a repr
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
 
 
@@ -439,7 +440,9 @@ class Reliability(Displayed):
     def __str__(self) -> str:
         return text(self.blocks())
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        shown, more = str(self).splitlines(), len(self.agents) - SHOWN
+        return "\n".join(shown if more <= 0 else [*shown[: SHOWN + 1], f"… {more:,} more"])
 
 
 HEADINGS = {

@@ -111,7 +111,7 @@ class Output(NamedTuple):
         if option and not self.is_for_people and self.format != "json":
             from concordant.errors import InputError
 
-            shown = "--csv" if self.format == "csv" and self.path == "-" else f"a {self.format} file"
+            shown = "--csv" if self.format == "csv" else f"{self.format} output"
             raise InputError(f"{option} cannot be combined with {shown}: use text or --json.")
 
     def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:

@@ -24,7 +24,6 @@ LOSS = "#b0453f"
 NAMED = 60  # queries up to which a plot names each
 MAX_PANELS = 12
 COLOURED = 10
-LEVEL = 1.959963984540054  # standard errors on either side of a 95% confidence interval
 Path = str | os.PathLike[str] | None
 
 
@@ -33,8 +32,8 @@ def plot_ranks(rankings: Sequence[Ranking], names: Sequence[str], path: Path = N
     ranks = np.stack([ranking.rank_by_slot for ranking in rankings])
     first = rankings[0]
     best = ranks.min(axis=0)
-    chosen = sorted(first.order.tolist(), key=lambda slot: int(best[slot]))[:top]
-    shown = [slot for slot in first.order.tolist() if slot in set(chosen)]
+    chosen = set(sorted(first.order.tolist(), key=lambda slot: int(best[slot]))[:top])
+    shown = [slot for slot in first.order.tolist() if slot in chosen]
     labels = [shorten(label, LABEL_WIDTH) for label in first.vocabulary.take(first.slot_item[shown])]
     figure, axes = _figure(3.8 + 1.5 * len(names), 1.3 + 0.3 * len(shown))
     place = np.arange(len(names))
@@ -44,7 +43,7 @@ def plot_ranks(rankings: Sequence[Ranking], names: Sequence[str], path: Path = N
             place, ranks[:, slot], "o-", color=colour, markersize=5, linewidth=1.6, zorder=2 if k < COLOURED else 1
         )
     for side, x, align in ((0, -0.12, "right"), (-1, len(names) - 0.88, "left")):
-        by_rank = sorted(range(len(shown)), key=lambda k: (int(ranks[side, shown[k]]), k))  # noqa: B023 - used at once
+        by_rank = sorted(range(len(shown)), key=lambda k: (int(ranks[side, shown[k]]), k))
         heights = _apart([float(ranks[side, shown[k]]) for k in by_rank], _line(ranks[:, shown], len(shown)))
         for height, k in zip(heights.tolist(), by_rank, strict=True):
             text = f"{labels[k]}  {ranks[side, shown[k]]}" if side == 0 else f"{ranks[side, shown[k]]}  {labels[k]}"
@@ -111,12 +110,14 @@ def plot_means(values: Mapping[str, Mapping[str, Floats]], path: Path = None) ->
 
 
 def _mean(values: Floats) -> tuple[float, float]:
-    """Return the mean, and half the width of its 95% confidence interval (normal); 0 for a single value."""
+    """Return the mean, and half the width of its 95% confidence interval (Student's t); 0 for a single value."""
+    from scipy.special import stdtrit
+
     known = values[np.isfinite(values)]
-    if not len(known):
-        return math.nan, 0.0
-    spread = float(known.std(ddof=1)) if len(known) > 1 else 0.0
-    return float(known.mean()), LEVEL * spread / math.sqrt(len(known))
+    n = len(known)
+    if n < 2:
+        return float(known[0]) if n else math.nan, 0.0
+    return float(known.mean()), float(stdtrit(n - 1, 0.975) * known.std(ddof=1) / math.sqrt(n))
 
 
 def plot_instances(
@@ -138,6 +139,9 @@ def plot_instances(
         _draw_instances(panel, by_instance, has_names, baseline is not None)
         panel.set_xlabel(f"difference in {metric}" if baseline is not None else metric, color=INK)
         panel.set_title(_heading(system, by_instance, baseline), loc="left", fontsize=9.5, color=INK)
+    ends = [panel.get_xlim() for panel in axes]
+    for panel in axes:  # one scale, so that bars can be compared between systems
+        panel.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     return _finish(figure, path)
 
 

@@ -147,7 +147,7 @@ def latex(blocks: Sequence[Block]) -> str:
 def _latex_table(table: DisplayTable) -> str:
     """Return a table as a tabular, with its title as a comment."""
     lines = [
-        f"% {_one_line(table.title)}" if table.title else r"% needs \usepackage{booktabs}",
+        "% " + "; ".join(filter(None, [_one_line(table.title), r"needs \usepackage{booktabs}"])),
         rf"\begin{{tabular}}{{{''.join('r' if c in table.right else 'l' for c in range(len(table.header)))}}}",
         r"\toprule",
         _latex_row(table.header, ()),

@@ -91,7 +91,7 @@ class MPMMixture(Method):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixtureModel(FittedModel):
     """Types of agents, the most common first: shares, scores (type x slot) and responsibilities (agent x type)."""
 

@@ -17,10 +17,10 @@ from _generated import ROOT
 import concordant as cc
 from concordant.analysis.crowd import reliability
 from concordant.recommend import OrderedPartitionMF
-from concordant.reporting.markup import Markup
 from concordant.reporting.pages import static
 from concordant.reporting.pictures import bump_chart, dot_plot, standalone
 from concordant.reporting.sections import BumpChart, DotPlot, Scale, Track
+from concordant.support.markup import Markup
 
 FOLDER = ROOT / "docs" / "for"
 EXAMPLES = ROOT / "examples"

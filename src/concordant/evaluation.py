@@ -23,6 +23,7 @@ from concordant.errors import InputError, action, arg, clause
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.support.display import Block, Displayed, DisplayTable, Passage
 from concordant.support.text import align
 from concordant.types import Floats, Int64s
 
@@ -36,7 +37,7 @@ TIES = ("order", "average", "input")
 
 
 @dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Displayed):
     """Values of the metrics per instance, and their means: ``evaluation["map"]`` is a mean.
 
     Attributes
@@ -51,6 +52,8 @@ class Evaluation:
         Ranked instances without labels.
     warnings : tuple of Notice
         How missing and unjudged instances, and ties, were treated.
+    library : str or None
+        DataFrame library that the ranking came from, which ``to_frame`` uses.
     """
 
     per_instance: Mapping[str, Floats]
@@ -58,6 +61,7 @@ class Evaluation:
     missing: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     warnings: tuple[Notice, ...] = ()
+    library: str | None = None
 
     @property
     def means(self) -> dict[str, float]:
@@ -100,10 +104,7 @@ class Evaluation:
             Means, values per instance, missing and unjudged instances, warnings and conventions.
         """
         names = [None] if self.instances is None else self.instances.labels
-        rows = {
-            metric: [None if np.isnan(value) else value for value in values.tolist()]
-            for metric, values in self.per_instance.items()
-        }
+        rows = {metric: _known(values) for metric, values in self.per_instance.items()}
         return {
             "means": {metric: None if np.isnan(mean) else mean for metric, mean in self.means.items()},
             "n_instances": self.n_instances,
@@ -116,6 +117,79 @@ class Evaluation:
             "warnings": [str(notice) for notice in self.warnings],
             "conventions": measures.conventions(self.per_instance),
         }
+
+    def columns(self) -> dict[str, Any]:
+        """Return the values as columns, one row per instance.
+
+        Returns
+        -------
+        dict of str to list
+            ``instance``, if instances are named, and each metric; None where the metric skips an instance.
+        """
+        names = {} if self.instances is None else {"instance": list(self.instances.labels)}
+        return names | {metric: _known(values) for metric, values in self.per_instance.items()}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the values as a DataFrame, one row per instance.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            Library of the DataFrame; by default, the one that the ranking came from, or else an installed one.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``columns``.
+        """
+        from concordant.tables.frames import frame_of
+
+        return frame_of(self.columns(), backend, self.library)
+
+    def blocks(self) -> list[Block]:
+        """Return the means and the warnings, which ``to_markdown``, ``to_latex`` and ``to_html`` show.
+
+        Returns
+        -------
+        list of DisplayTable or Passage
+            A table with a row per metric, and the warnings.
+        """
+        means = zip(measures.headings(self.per_instance), self.means.values(), strict=True)
+        table = DisplayTable(["metric", "mean"], [[name, value_cell(mean)] for name, mean in means], {1})
+        return [table, *([Passage(list(map(str, self.warnings)))] if self.warnings else [])]
+
+    def plot(self, path: str | None = None, *, baseline: Evaluation | None = None, metric: str | None = None) -> Any:
+        """Plot the values of all instances, or which instances gain and lose compared with a baseline.
+
+        Parameters
+        ----------
+        path : str, optional
+            File to save the figure to, ending in .svg, .png or .pdf.
+        baseline : Evaluation, optional
+            Evaluation of another system on the same labels; the plot then shows the differences from it.
+        metric : str, optional
+            The metric; by default the first.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        from concordant.narrative.plots_of_systems import plot_instances
+
+        wanted = next(iter(self.per_instance)) if metric is None else str(measures.parse(metric))
+        if baseline is None:
+            return plot_instances({"": self._named_values(wanted)}, wanted, path)
+        pair = on_shared_instances({"baseline": baseline, "system": self})
+        return plot_instances({"": differences(pair, wanted, "baseline")["system"]}, wanted, path, "baseline")
+
+    def _named_values(self, metric: str) -> dict[str, float]:
+        """Return the value of a metric by instance, without those that it skips."""
+        if metric not in self.per_instance:
+            raise InputError(f"{metric} was not evaluated: use one of {', '.join(self.per_instance)}.")
+        names = [""] if self.instances is None else self.instances.labels
+        known = zip(names, self.per_instance[metric].tolist(), strict=True)
+        return {name: value for name, value in known if value == value}
 
     def __str__(self) -> str:
         means = zip(measures.headings(self.per_instance), self.means.values(), strict=True)
@@ -198,7 +272,7 @@ def evaluate(
     )
     tie_notices = [] if ties == "average" else _tied(ranking, ranked_label)
     if ranking.instances is None or labels.instances is None:
-        return Evaluation(values, ranking.instances, warnings=tuple(tie_notices))
+        return Evaluation(values, ranking.instances, warnings=tuple(tie_notices), library=ranking.library)
     if len(unranked_instances) == labels.n_instances:
         raise InputError(
             "The ranking and the labels have no instance in common (for example, "
@@ -215,6 +289,7 @@ def evaluate(
         tuple(missing),
         tuple(without_labels),
         (*_gaps(missing, without_labels, labels.n_instances, queries), *tie_notices),
+        ranking.library,
     )
 
 
@@ -247,6 +322,28 @@ def paired_tests(
                 facts = {key: value for key, value in asdict(row).items() if key != "mean"}
                 compared.append({"metric": metric, "baseline": table.baseline, **facts})
     return compared
+
+
+def differences(results: Mapping[str, Evaluation], metric: str, baseline: str) -> dict[str, dict[str, float]]:
+    """Return, for each system except the baseline, its difference from the baseline by instance.
+
+    All must have the same instances; those that the metric skips for either system are left out.
+    """
+    reference = results[baseline]._named_values(metric)
+    return {
+        name: {label: value - reference[label] for label, value in values.items() if label in reference}
+        for name, values in ((name, result._named_values(metric)) for name, result in results.items())
+        if name != baseline
+    }
+
+
+def value_cell(value: float) -> str:
+    """Return the value of a metric for a table for people."""
+    return "skipped" if value != value else f"{value:.4f}"
+
+
+def _known(values: Floats) -> list[float | None]:
+    return [None if value != value else value for value in values.tolist()]
 
 
 def _paired(results: Mapping[str, Evaluation], metric: str) -> dict[str, Floats]:
@@ -292,6 +389,7 @@ def ranking_of_run(prefs: Preferences, ties: str = "order") -> Ranking:
         score=score[order] if ties == "input" else score[order].astype(np.float32).astype(np.float64),
         instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(instances)),
         method="run",
+        library=prefs.library,
     )
 
 

@@ -245,6 +245,7 @@ class Method(Settings):
             beside=outcome.beside,
             worths=outcome.coefficients,
             sure=partial(self.assessed, prefs),
+            library=prefs.library,
         )
 
     def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:

@@ -35,6 +35,7 @@ _NOTHING: Mapping[str, object] = {
     "is_merged": False,
     "notes": (),
     "meta": MappingProxyType({}),
+    "library": None,
 }
 
 
@@ -96,6 +97,8 @@ class Preferences(Frozen):
         Remarks on how the data were read.
     meta : mapping, optional
         Further facts about the data.
+    library : str, optional
+        DataFrame library that the data came from (pandas, polars, pyarrow), which ``to_frame`` of a result uses.
 
     Raises
     ------
@@ -138,6 +141,7 @@ class Preferences(Frozen):
     is_merged: bool
     notes: tuple[str, ...]
     meta: Mapping[str, object]
+    library: str | None
 
     def __init__(
         self,
@@ -167,6 +171,7 @@ class Preferences(Frozen):
         is_merged: bool = False,
         notes: Sequence[str] = (),
         meta: Mapping[str, object] | None = None,
+        library: str | None = None,
     ) -> None:
         parts = dict(locals())
         del parts["self"]
@@ -428,12 +433,14 @@ class Preferences(Frozen):
         columns: dict[str, Any] = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
         columns["covariates"] = covariates
         if not merge:
-            return cls.of_parts(build.gather_pairs(winner, loser, agent=agent, time=time, **columns))
+            parts = build.gather_pairs(winner, loser, agent=agent, time=time, **columns)
+            return cls.of_parts(parts)._from_library(winner, loser)
         is_plain = instance is None and winner_first is None and covariates is None
-        parts = build.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
-        if parts:
-            return cls.of_parts(parts)
-        return cls.of_parts(build.gather_pairs(winner, loser, **columns)).merge(agents=False)
+        tally = build.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
+        if tally:
+            return cls.of_parts(tally)._from_library(winner, loser)
+        merged = cls.of_parts(build.gather_pairs(winner, loser, **columns)).merge(agents=False)
+        return merged._from_library(winner, loser)
 
     @classmethod
     def from_teams(
@@ -511,7 +518,8 @@ class Preferences(Frozen):
         >>> cc.Preferences.from_ratings(["ann", "ann", "bob"], ["x", "y", "x"], [5, 3, 4])
         Preferences(2 ballots (ratings), 2 items, 2 agents)
         """
-        return cls(**build.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight))
+        parts = build.gather_rows(item, rating, scale="rating", agent=agent, instance=instance, weight=weight)
+        return cls(**parts)._from_library(item, rating, agent)
 
     @classmethod
     def from_answers(
@@ -580,7 +588,8 @@ class Preferences(Frozen):
         >>> cc.Preferences.from_ranks(["ann", "ann", "bob"], ["x", "y", "x"], [1, 2, 1])
         Preferences(2 ballots (rankings), 2 items, 2 agents)
         """
-        return cls(**build.gather_rows(item, rank, scale="rank", agent=agent, instance=instance, weight=weight))
+        parts = build.gather_rows(item, rank, scale="rank", agent=agent, instance=instance, weight=weight)
+        return cls(**parts)._from_library(item, rank, agent)
 
     @classmethod
     def from_rank_matrix(
@@ -619,10 +628,11 @@ class Preferences(Frozen):
         """
         from concordant.tables.frames import is_frame, matrix_of_frame
 
+        given = ranks
         if is_frame(ranks):
             ranks, rows, columns = matrix_of_frame(ranks)
             items, agents = rows if items is None else items, columns if agents is None else agents
-        return cls(**build.gather_matrix(ranks, items=items, agents=agents, weight=weight))
+        return cls(**build.gather_matrix(ranks, items=items, agents=agents, weight=weight))._from_library(given)
 
     @classmethod
     @takes_options(FRAME)
@@ -658,10 +668,11 @@ class Preferences(Frozen):
         reading = Options.of(FRAME, options)
         grouped = grouped_pairs(frame, reading)
         if grouped is None:
-            return cls.of_parts(parts_of_table(table_of_frame(frame, reading), reading))
+            prefs = cls.of_parts(parts_of_table(table_of_frame(frame, reading), reading))
+            return prefs._from_library(frame)
         table, reading, note = grouped
         prefs = cls.of_parts(parts_of_table(table, reading))
-        return prefs.merge().noted(note, *prefs.notes[1:])
+        return prefs.merge().noted(note, *prefs.notes[1:])._from_library(frame)
 
     # ---- other views of the same data ----
     def select(
@@ -910,6 +921,15 @@ class Preferences(Frozen):
         """
         copy = Preferences.__new__(Preferences)
         vars(copy).update(vars(self), notes=tuple(notes))
+        return copy
+
+    def _from_library(self, *given: object) -> Preferences:
+        """Record the DataFrame library of the first frame or series among these arguments, if there is one."""
+        library = build.library_of(given)
+        if library is None:
+            return self
+        copy = Preferences.__new__(Preferences)
+        vars(copy).update(vars(self), library=library)
         return copy
 
     def merge(self, *, agents: bool = True) -> Preferences:

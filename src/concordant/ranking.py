@@ -15,11 +15,12 @@ from concordant.errors import ConcordantError, InputError, action, arg
 from concordant.results.coefficients import Coefficient
 from concordant.results.explanation import Explanation
 from concordant.results.histories import History
-from concordant.results.rendering import dict_of, html_of, table_columns, text_of
+from concordant.results.rendering import blocks_of, dict_of, html_of, table_columns, text_of
 from concordant.results.uncertain import Notice as Notice
 from concordant.results.uncertain import PartialUncertainty
 from concordant.results.uncertain import Uncertain as Uncertain
 from concordant.results.uncertain import Uncertainty as Uncertainty
+from concordant.support.display import Block, Displayed
 from concordant.support.frozen import FrozenDict, FrozenList, FrozenParts
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
@@ -34,7 +35,7 @@ _UNKNOWN = Uncertainty()
 
 
 @dataclass(frozen=True, eq=False)
-class Ranking(FrozenParts):
+class Ranking(FrozenParts, Displayed):
     """Ranked items of one instance or several, best first.
 
     For a single instance, ``items``, ``scores``, ``ranks``, ``low`` and ``high`` are aligned, best first.
@@ -104,6 +105,8 @@ class Ranking(FrozenParts):
     """Computes the effects of covariates, for methods that adjust for them."""
     sure: Callable[[Ranking], Sequence[Certainty]] | None = None
     """Computes how certain the first place of each instance is, if the ballots are available."""
+    library: str | None = None
+    """DataFrame library that the preferences came from, which ``to_frame`` uses."""
 
     @classmethod
     def of_scores(
@@ -450,7 +453,7 @@ class Ranking(FrozenParts):
         Parameters
         ----------
         backend : {'pandas', 'polars', 'pyarrow'}, optional
-            Library of the DataFrame; by default, an installed one.
+            Library of the DataFrame; by default, the one that the preferences came from, or else an installed one.
 
         Returns
         -------
@@ -459,7 +462,7 @@ class Ranking(FrozenParts):
         """
         from concordant.tables.frames import frame_of
 
-        return frame_of(self.columns(), backend)
+        return frame_of(self.columns(), backend, self.library)
 
     def to_dict(self) -> dict[str, object]:
         """Return the ranking as plain data, ready for JSON.
@@ -509,6 +512,7 @@ class Ranking(FrozenParts):
                 "that follows items over time, such as elo, glicko2 or trueskill."
             )
         history, level = self.past(), self.params.get("level")
+        history = replace(history, library=self.library)
         return replace(history, level=level) if isinstance(level, float) else history
 
     # ---- pictures ----
@@ -637,6 +641,16 @@ class Ranking(FrozenParts):
             Rank, item, score and, if available, confidence interval.
         """
         return table_columns(self, n)
+
+    def blocks(self) -> list[Block]:
+        """Return the tables that ``to_markdown``, ``to_latex``, ``to_html`` and the command line show.
+
+        Returns
+        -------
+        list of DisplayTable or Passage
+            The table of each instance, covariate effects, and the statement on optimality.
+        """
+        return blocks_of(self)
 
     def _repr_html_(self) -> str:
         return html_of(self)

@@ -23,6 +23,7 @@ from concordant.errors import InputError, ParameterError, arg
 from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
 from concordant.support import memory
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 if TYPE_CHECKING:
@@ -304,8 +305,8 @@ def resolve_missing(prefs: Preferences, missing: str) -> str:
     return missing
 
 
-@dataclass(frozen=True)
-class Tiers:
+@dataclass(frozen=True, repr=False)
+class Tiers(Brief):
     """The tiers (tie groups) of all ballots, one after the other: tier t holds entries ``ptr[t]:ptr[t + 1]``."""
 
     ptr: Int64s
@@ -410,8 +411,8 @@ def competition_ranks(prefs: Preferences) -> Floats:
     return kernels.tier_positions(prefs.indptr, prefs.tier, False)
 
 
-@dataclass(frozen=True)
-class Stages:
+@dataclass(frozen=True, repr=False)
+class Stages(Brief):
     """The choices of a stagewise model: each stage chooses a tier from the items that remain.
 
     Stage t chooses entries ``start[t]:stop[t]`` from entries ``start[t]:end[t]``.
@@ -442,8 +443,8 @@ def stages(prefs: Preferences) -> Stages:
     return Stages(groups.ptr[:-1][is_choice], groups.ptr[1:][is_choice], end[is_choice], groups.ballot[is_choice])
 
 
-@dataclass(frozen=True)
-class Pairs:
+@dataclass(frozen=True, repr=False)
+class Pairs(Brief):
     """The pairs that ballots compare: ``better`` and ``worse`` are slots; a pair with ``is_tie`` has no better slot."""
 
     better: Int64s
@@ -591,8 +592,8 @@ def net_wins(prefs: Preferences, missing: str = "ignore") -> Floats:
     return wins - losses
 
 
-@dataclass(frozen=True)
-class WinMatrices:
+@dataclass(frozen=True, repr=False)
+class WinMatrices(Brief):
     """Pairwise counts of every instance, stored row by row, one instance after the other.
 
     ``matrix(q)`` gives the wins of instance q as a square matrix over its slots: entry (i, j) is the weight of the

@@ -16,9 +16,9 @@ from tests.conftest import ROOT, Run, random_preferences
 
 import concordant as cc
 from concordant.analysis.disagreeing import disagreements
-from concordant.reporting.markup import element, escape, verbatim
 from concordant.reporting.sections import BumpChart, Download, HeatMap, Messages, ReportTable, Scale, Text
 from concordant.reporting.study import Data, Study
+from concordant.support.markup import element, escape, verbatim
 
 EXAMPLES = ROOT / "examples"
 RUNS = [EXAMPLES / "runs" / f"engine{k}.run" for k in (1, 2, 3, 4)]

@@ -20,6 +20,7 @@ from concordant.errors import InputError
 from concordant.preferences import Preferences
 from concordant.results.explanation import Reason
 from concordant.results.flow_picture import Flow, Node, draw_flows
+from concordant.support.brief import Brief
 from concordant.support.text import plain_number
 from concordant.types import Floats
 
@@ -27,8 +28,8 @@ AT_ONCE = 8  # stages in one table
 OVER = "non-transferable"
 
 
-@dataclass(frozen=True)
-class CountStage:
+@dataclass(frozen=True, repr=False)
+class CountStage(Brief):
     """One stage of a count, with the totals at its end."""
 
     number: int
@@ -64,8 +65,8 @@ class CountStage:
         }
 
 
-@dataclass(frozen=True)
-class Count:
+@dataclass(frozen=True, repr=False)
+class Count(Brief):
     """All stages of the count of one election."""
 
     candidates: tuple[str, ...]
@@ -119,12 +120,16 @@ class Count:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CountModel:
     """The counts of all elections of a ranking, computed on first access."""
 
     instances: Vocabulary | None
     make: Callable[[int], Count]
+
+    def __repr__(self) -> str:
+        n = 1 if self.instances is None else len(self.instances)
+        return f"CountModel({n:,} {'election' if n == 1 else 'elections'})"
 
     def count(self, instance: object = None) -> Count:
         """Return the count of an instance; the label may be omitted if there is only one."""

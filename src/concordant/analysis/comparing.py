@@ -19,7 +19,8 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.request import Request
 from concordant.results.explanation import Explanation, Reason
-from concordant.support.text import align
+from concordant.support.brief import Brief
+from concordant.support.display import Block, Displayed, DisplayTable, Passage, aligned, html
 from concordant.types import Bools, Floats
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ MEASURES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOut:
+@dataclass(frozen=True, eq=False, repr=False)
+class HeldOut(Brief):
     """How well each method predicts held-out ballots, by cross-validation.
 
     ``distance`` is the share of their pairs that are discordant with the ranking. ``pair_log_likelihood`` is the mean
@@ -54,7 +55,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Displayed):
     """Rankings of the same preferences by several methods, with their agreement.
 
     ``tau`` is 1 - 2 x the normalised Kendall distance (ties count half), averaged over instances; ``distance`` is the
@@ -184,14 +185,84 @@ class Comparison:
                 table.append(("held-out log-lik. per pair", figures))
         return table + [(name, [f"{t:.3f}" for t in self.tau[:, k]]) for k, name in enumerate(self.names)]
 
+    def table(self) -> DisplayTable:
+        """Return the table for people: a row per method."""
+        columns, firsts = self.columns(), self.firsts()
+        header = ["method", *(f"tau {text}" if text in self.names else text for text, _ in columns), "top items"]
+        rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
+        return DisplayTable(header, rows, range(1, len(header) - 1))
+
+    def blocks(self) -> list[Block]:
+        """Return the disagreement about the winner, the table, and notes on its columns if a method is a model."""
+        are_rules = all(value is None for value in [*self.pair_log_likelihood, *self.log_likelihood])
+        dispute: list[Block] = [Passage([self.dispute])] if self.dispute else []
+        return [*dispute, self.table(), *([] if are_rules else [Passage(self.notes())])]
+
+    def values(self) -> dict[str, Any]:
+        """Return the columns of values in full precision, a row per method: the ranking, its fit and Kendall's tau."""
+        columns: dict[str, Any] = {
+            "method": list(self.names),
+            "ranking": [" > ".join(" = ".join(tier) for tier in tiers) for tiers in self.tiers],
+            "distance": self.distance.tolist(),
+            "log_likelihood": self.log_likelihood,
+            "log_likelihood_of": self.likelihood_of,
+            "pair_log_likelihood": self.pair_log_likelihood,
+        }
+        if (held_out := self.held_out) is not None:
+            columns["held_out_distance"] = held_out.distance.tolist()
+            columns["held_out_log_likelihood"] = list(held_out.log_likelihood)
+            columns["held_out_pair_log_likelihood"] = list(held_out.pair_log_likelihood)
+        return columns | {f"tau_{name}": self.tau[:, k].tolist() for k, name in enumerate(self.names)}
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the comparison as a DataFrame, one row per method.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            Library of the DataFrame; by default, the one that the preferences came from, or else an installed one.
+
+        Returns
+        -------
+        DataFrame
+            The ranking, the distance to the ballots, log-likelihoods, and Kendall's tau with every method.
+        """
+        from concordant.tables.frames import frame_of
+
+        return frame_of(self.values(), backend, next((ranking.library for ranking in self.rankings), None))
+
+    def plot(self, path: str | None = None, *, top: int = 20) -> Any:
+        """Plot the ranks of the best items by each method, or Kendall's tau if there are several instances.
+
+        Parameters
+        ----------
+        path : str, optional
+            File to save the figure to, ending in .svg, .png or .pdf.
+        top : int, default 20
+            Maximum number of items.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+        """
+        from concordant.narrative.plots_of_systems import plot_agreement, plot_ranks
+
+        if any(ranking.n_instances != 1 for ranking in self.rankings):
+            return plot_agreement(self.tau, self.names, path)
+        return plot_ranks(self.rankings, self.names, path, top=top)
+
     def __str__(self) -> str:
-        columns = self.columns()
-        firsts = self.firsts()
-        rows = [["method", *(header for header, _ in columns), "first"]]
-        rows += [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
-        lines = align(rows, right=set(range(1, 1 + len(columns))))
         notes = [*self.notes(), "The other columns are Kendall's tau between methods."]
-        return "\n".join([*([self.dispute, ""] if self.dispute else []), *lines, "", *notes])
+        return "\n".join([*([self.dispute, ""] if self.dispute else []), aligned(self.table()), "", *notes])
+
+    def _repr_html_(self) -> str:
+        warnings = [
+            f"{name}: {notice}"
+            for name, ranking in zip(self.names, self.rankings, strict=True)
+            for notice in ranking.warnings
+        ]
+        return html([*self.blocks(), Passage(warnings)])
 
     def notes(self) -> list[str]:
         """Explain the columns of the table, and list log-likelihoods by the outcome they refer to."""

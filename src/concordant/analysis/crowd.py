@@ -39,6 +39,7 @@ import numpy as np
 
 from concordant import registry, views
 from concordant.analysis.gold import in_classes
+from concordant.ballots.build import library_of
 from concordant.ballots.segments import segment_index, sum_by
 from concordant.ballots.vocabulary import encode
 from concordant.errors import InputError, NeedError, ParameterError, action, arg
@@ -46,11 +47,13 @@ from concordant.labels import Labels
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
-from concordant.support.text import align, interval_cells, interval_heading
+from concordant.support.display import Block, Displayed, DisplayTable, text
+from concordant.support.text import interval_cells, interval_heading
 from concordant.tables.cells import number_in
 from concordant.types import Floats, Int64s
 
 CLASSES = "there are more than two values, so a judgement is correct if it equals the gold label: give {} for yes/no"
+SHOWN = 20  # agents in a repr
 LEVEL = 1.959963984540054  # standard errors on either side of an interval that holds 95%
 
 
@@ -111,6 +114,7 @@ def judgements(agent: Any, topic: Any, document: Any, judgement: Any) -> Prefere
     kept = [np.asarray(column)[first] for column in (agent, document, judgement, topic)]
     create = Preferences.from_answers if _are_names(kept[2]) else Preferences.from_ratings
     prefs = create(*kept[:3], instance=kept[3])
+    prefs = prefs.replace(library=library_of((agent, topic, document, judgement)))
     left_out = len(columns[0]) - len(first)
     return prefs.noted(f"left out {left_out:,} repeated judgements by the same agent") if left_out else prefs
 
@@ -385,7 +389,7 @@ def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Reliability:
+class Reliability(Displayed):
     """Annotator reliability, one row per agent.
 
     Attributes
@@ -406,6 +410,8 @@ class Reliability:
         Accuracy that the Dawid-Skene model estimates without gold labels.
     notes : tuple of str
         Remarks on the computation.
+    library : str or None
+        Library of the DataFrame that the judgements came from.
     """
 
     agents: tuple[str, ...]
@@ -420,6 +426,7 @@ class Reliability:
     notes: tuple[str, ...] = field(default=())
     has_classes: bool = False
     """Whether the answers are classes without an order, which are neither relevant nor irrelevant."""
+    library: str | None = None
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns.
@@ -453,11 +460,41 @@ class Reliability:
         first, rest = list(cells.items())[:4], list(cells.items())[4:]
         return dict([*first, (interval_heading(), interval), *rest])
 
-    def __str__(self) -> str:
+    def blocks(self) -> list[Block]:
+        """Return the table that ``to_markdown``, ``to_latex``, ``to_html`` and the command line show.
+
+        Returns
+        -------
+        list of DisplayTable
+            One table, a row per agent.
+        """
         columns = self.written()
-        return "\n".join(
-            align([list(columns), *zip(*columns.values(), strict=True)], right=set(range(1, len(columns))))
-        )
+        rows = list(zip(*columns.values(), strict=True))
+        return [DisplayTable(list(columns), rows, range(1, len(columns)))]
+
+    def to_frame(self, backend: str | None = None) -> Any:
+        """Return the table as a DataFrame, one row per agent.
+
+        Parameters
+        ----------
+        backend : {'pandas', 'polars', 'pyarrow'}, optional
+            Library of the DataFrame; by default, that of the judgements, or else an installed one.
+
+        Returns
+        -------
+        DataFrame
+            The columns of ``columns``.
+        """
+        from concordant.tables.frames import frame_of
+
+        return frame_of(self.columns(), backend, self.library)
+
+    def __str__(self) -> str:
+        return text(self.blocks())
+
+    def __repr__(self) -> str:
+        shown, more = str(self).splitlines(), len(self.agents) - SHOWN
+        return "\n".join(shown if more <= 0 else [*shown[: SHOWN + 1], f"… {more:,} more"])
 
 
 HEADINGS = {
@@ -542,6 +579,7 @@ def reliability(
         _estimated(prefs, min_yes),
         prefs.notes if is_told else (*prefs.notes, CLASSES.format("relevant")),
         prefs.classes is not None,
+        prefs.library,
     )
 
 

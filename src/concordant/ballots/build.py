@@ -34,6 +34,23 @@ from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, are_weights
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 Parts = dict[str, Any]
+LIBRARIES = ("pandas", "polars", "pyarrow")
+_LIKE_PANDAS = ("modin", "cudf", "dask", "dask_expr")
+
+
+def library_of(given: Iterable[object]) -> str | None:
+    """Return the DataFrame library of the first frame or series among these objects; None if there is none."""
+    for value in given:
+        kind = type(value)
+        if kind.__module__.startswith("narwhals") and hasattr(value, "to_native"):
+            kind = type(value.to_native())
+        for base in kind.__mro__:  # a frame of a library that builds on pandas counts as pandas
+            name = base.__module__.partition(".")[0]
+            if name in LIBRARIES:
+                return name
+            if name in _LIKE_PANDAS:
+                return "pandas"
+    return None
 
 
 def gather_rankings(

@@ -65,6 +65,7 @@ def parts_of_subset(
         "form": prefs.said_form,
         "is_merged": prefs.is_merged,
         "meta": prefs.meta,
+        "library": prefs.library,
     }
     if prefs.instances is not None:
         used_codes, new_code = compact(instance_of_slot, len(prefs.instances))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,7 @@ from concordant.cli import _shared as shared
 from concordant.cli.rank import draw, learnt, why
 from concordant.errors import ConcordantError
 from concordant.ranking import SORTED_BY
+from concordant.support.display import Block, DisplayTable
 
 if TYPE_CHECKING:
     from concordant.analysis.groups.comparison import GroupComparison
@@ -54,19 +56,16 @@ def show(
     draw(comparison.whole, whole.read(), pictures)
     comparison = comparison if top is None else comparison.head(top)
     takes_options = request.method is None or isinstance(request.method, str)
-    if output.format == "text":
+    if output.is_for_people:
         shared.tell([*grouped.notes, *why(whole.choice), *learnt(comparison.whole, takes_options)], "note: ")
-    output.show(data=comparison.to_dict, columns=comparison.columns, text=lambda: text(comparison, output))
+    output.show(data=comparison.to_dict, columns=comparison.columns, blocks=lambda: _blocks(comparison), title="groups")
     if output.format != "json":
         shared.tell(comparison.warnings, "warning: ")
 
 
-def text(comparison: GroupComparison, output: shared.Output) -> str:
-    """Return the table of the overall ranking and the largest groups, and sentences on the significant differences."""
-    columns = comparison.written()
-    rows = list(zip(*columns.values(), strict=True))
-    table = output.table(
-        list(columns), rows, {0, *range(2, len(columns))}, f"{comparison.whole.method} by {comparison.by}"
-    )
+def _blocks(comparison: GroupComparison) -> list[Block]:
+    """Return the table and the sentences; a note on omitted groups says how to get all."""
+    table, *rest = comparison.blocks()
+    assert isinstance(table, DisplayTable)
     more = [f"{line}: use --csv or --json for all" for line in comparison.left_out()]
-    return "\n".join([table.rstrip("\n"), *more, comparison.legend, "", *comparison.sentences()])
+    return [replace(table, notes=[*more, comparison.legend]), *rest]

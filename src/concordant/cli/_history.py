@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from concordant.cli import _shared as shared
 from concordant.cli._help import option
+
+if TYPE_CHECKING:
+    from concordant.support.display import DisplayTable
 
 
 def history_options(command: Any) -> Any:
@@ -63,13 +66,11 @@ class HistoryOutput(NamedTuple):
         """Return the tables as plain data, ready for JSON."""
         return {key: table.to_rows() for key, (_, table) in self.tables.items()}
 
-    def texts(self, output: shared.Output) -> list[str]:
-        """Return the tables formatted for the output."""
-        out = []
-        for title, table in self.tables.values():
-            header, rows, right = table.written()
-            out.append(output.table(header, rows, right, title))
-        return out
+    def blocks(self) -> list[DisplayTable]:
+        """Return the tables for people."""
+        from concordant.support.display import DisplayTable
+
+        return [DisplayTable(*table.written(), title) for title, table in self.tables.values()]
 
 
 class OverTime(NamedTuple):
@@ -88,8 +89,7 @@ class OverTime(NamedTuple):
 
     def check(self, output: shared.Output) -> None:
         """Reject contradictory options before anything is read."""
-        if (self.best_of or self.peaks) and output.format == "csv":
-            raise click.UsageError("--best-of and --peaks cannot be combined with --csv: use text or --json.")
+        output.check_extras("--best-of" if self.best_of else "--peaks" if self.peaks else "")
         if self.items and not (self.file or self.plot):
             raise click.UsageError("--history-items needs --history or --plot-history: add one of them.")
         if self.plot:

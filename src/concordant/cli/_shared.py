@@ -1,20 +1,25 @@
-"""Code shared by commands: reading options, output in three formats, progress bars."""
+"""Code shared by commands: reading options, options of methods, messages, progress bars."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from concordant.cli import _options as options
 from concordant.cli._help import Command, HelpOption
 from concordant.cli._help import option as help_option
 from concordant.cli._options import complete as complete
 from concordant.cli._options import listed as listed
+from concordant.cli._output import Output as Output
+from concordant.cli._output import output_options as output_options
+from concordant.cli._output import table as table
+from concordant.cli._output import to_csv as to_csv
+from concordant.cli._output import to_json as to_json
+from concordant.cli._output import write_text as write_text
 from concordant.params import Param
 from concordant.support.text import visible
 from concordant.tables.options import Option, options_of
@@ -77,58 +82,6 @@ def read_preferences(path: Sequence[str], options: dict[str, Any]) -> Preference
     from concordant.io import read
 
     return read(path[0] if len(path) == 1 else path, **pop_reading_options(options))
-
-
-class Output(NamedTuple):
-    """The destination and the format of a result: "text", "json" or "csv"."""
-
-    path: str = "-"
-    format: str = "text"
-
-    def write(self, text: str) -> None:
-        """Write to the file, or to the terminal for "-"."""
-        write_text(text, self.path)
-
-    def show(
-        self,
-        *,
-        data: Callable[[], object],
-        text: Callable[[], str],
-        columns: Callable[[], Mapping[str, Sequence[object]]] = dict,
-    ) -> None:
-        """Write the result in the output's format; the other formats are not computed."""
-        if self.format == "json":
-            self.write(to_json(data()))
-        else:
-            self.write(to_csv(columns()) if self.format == "csv" else text())
-
-    def check_explained(self, explain: bool) -> None:
-        """Reject an explanation with --csv."""
-        from concordant.errors import InputError
-
-        if explain and self.format == "csv":
-            raise InputError("--explain cannot be combined with --csv: use text or --json.")
-
-    def table(self, header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "") -> str:
-        """Return a table formatted for its destination."""
-        return table(header, rows, right, title, self.path)
-
-
-def output_options(*names: str) -> Callable[[F], F]:
-    """Add some of --json, --csv and --output; the command gets them as one ``output``."""
-    declared = {"json": options.json, "csv": options.csv, "output": options.output}
-
-    def add(command: F) -> F:
-        @wraps(command)
-        def run(output: str = "-", as_json: bool = False, as_csv: bool = False, **options: Any) -> Any:
-            return command(output=Output(output, "json" if as_json else "csv" if as_csv else "text"), **options)
-
-        changed: Any = run
-        for name in reversed(names):
-            changed = declared[name](changed)
-        return cast("F", changed)
-
-    return add
 
 
 def method_options(params: Iterable[Param], **how: Any) -> list[click.Option]:
@@ -220,69 +173,6 @@ def named_method(args: Sequence[str]) -> str | None:
 def pop_params(options: dict[str, Any]) -> dict[str, Any]:
     """Remove the method's hyper-parameters that were given from ``options`` and return them."""
     return _pop_given(options, "param_")
-
-
-def write_text(text: str, output: str) -> None:
-    """Write to a file, or to the terminal for "-"."""
-    if output == "-":
-        click.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
-    else:
-        from concordant.support.files import replace_file
-
-        replace_file(output, (text if text.endswith("\n") else text + "\n").encode("utf-8", "backslashreplace"))
-
-
-def to_json(data: object) -> str:
-    """Return data as indented JSON; never NaN or infinity."""
-    import json
-
-    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-
-
-def to_csv(columns: Mapping[str, Sequence[object]]) -> str:
-    """Return columns as comma-separated text with a header."""
-    import csv
-    import io
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*(_plain(column) for column in columns.values()), strict=True))
-    return text.getvalue()
-
-
-def _plain(column: Any) -> Sequence[object]:
-    return list(column.tolist() if hasattr(column, "tolist") else column)
-
-
-def table(
-    header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "", output: str = "-"
-) -> str:
-    """Return a table: drawn with rich on a terminal, otherwise aligned plain text with one line per row.
-
-    If the terminal is too narrow, columns of numbers (``right``) are dropped, starting with the last, and listed below
-    the table; text wraps at words.
-    """
-    from concordant.support.text import align, fitting_columns, text_width
-
-    if output != "-" or not sys.stdout.isatty():
-        return "\n".join(([title] if title else []) + align([list(header), *map(list, rows)], right))
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(width=text_width())
-    kept = fitting_columns(header, rows, right, console.width)
-    drawn = Table(title=title or None, title_justify="left", header_style="bold")
-    for c, width in kept.items():
-        justify: Any = "right" if c in right else "left"
-        drawn.add_column(header[c], justify=justify, width=width, overflow="ellipsis")
-    for row in rows:
-        drawn.add_row(*(visible(row[c], colours=False).replace("[", "\\[") for c in kept))
-    with console.capture() as capture:
-        console.print(drawn)
-    omitted = [name for c, name in enumerate(header) if c not in kept]
-    note = f"columns not shown, because the terminal is too narrow: {', '.join(omitted)}\n" if omitted else ""
-    return capture.get() + note
 
 
 def words() -> Words:

@@ -17,6 +17,7 @@ Examples:
   concordant compare ballots.csv --methods borda,copeland --json
   concordant compare votes.csv --methods bradley-terry,davidson,borda --folds 5
   concordant compare ballots.csv --methods plurality,borda,schulze --explain
+  concordant compare ballots.csv --latex -o comparison.tex --plot ranks.svg
 """
 
 
@@ -32,7 +33,8 @@ Examples:
 )
 @_options.explain
 @_options.min_ballots
-@shared.output_options("json", "csv", "output")
+@_options.plot("the ranks by each method")
+@shared.output_options()
 @shared.reading_options("preferences")
 def command(
     file: tuple[str, ...],
@@ -40,6 +42,7 @@ def command(
     folds: int | None,
     explain: bool,
     min_ballots: float | None,
+    plot: str | None,
     output: shared.Output,
     **options: Any,
 ) -> None:
@@ -59,43 +62,18 @@ def command(
     prefs = Request(file, reading=shared.pop_reading_options(options), min_ballots=min_ballots).read()
     names = shared.listed(methods) if methods else compared_by_default(prefs)
     result = compare(prefs, names, folds=folds)
-    if output.format == "text":
+    if plot is not None:
+        result.plot(plot)
+    if output.is_for_people:
         shared.tell(prefs.notes, "note: ")
+    explanation = result.explain() if explain else None
+    reasons = [] if explanation is None else explanation.reasons
     output.show(
-        data=lambda: result.to_dict() | ({"explanation": result.explain().to_dict()["reasons"]} if explain else {}),
-        columns=lambda: _columns(names, result, folds is not None),
-        text=lambda: "\n\n".join(
-            [
-                *([result.dispute] if result.dispute else []),
-                _text(names, result, output),
-                *([result.explain().to_text(shared.words())] if explain else []),
-            ]
-        ),
+        data=lambda: result.to_dict() | ({"explanation": explanation.to_dict()["reasons"]} if explanation else {}),
+        columns=result.values,
+        blocks=lambda: [*result.blocks(), *(reason.passage(shared.words()) for reason in reasons)],
+        title="comparison",
     )
-    if output.format == "text":
+    if output.is_for_people:
         for name, ranking in zip(names, result.rankings, strict=True):
             shared.tell(ranking.warnings, f"warning: {name}: ")
-
-
-def _columns(names: list[str], result: Any, has_folds: bool) -> dict[str, Any]:
-    """Return the columns of a csv file, a row per method."""
-    data = result.to_dict()
-    columns: dict[str, Any] = {
-        "method": names,
-        "ranking": [" > ".join(" = ".join(tier) for tier in tiers) for tiers in result.tiers],
-    }
-    for key in ("distance", "log_likelihood", "log_likelihood_of", "pair_log_likelihood"):
-        columns[key] = [row[key] for row in data["methods"]]
-    for key in ("distance", "log_likelihood", "pair_log_likelihood") if has_folds else ():
-        columns[f"held_out_{key}"] = [row["held_out"][key] for row in data["methods"]]
-    return columns | {f"tau_{name}": [line[k] for line in data["tau"]] for k, name in enumerate(names)}
-
-
-def _text(names: list[str], result: Any, output: shared.Output) -> str:
-    """Return the table of methods, with notes on its columns if any method is a statistical model."""
-    columns, firsts = result.columns(), result.firsts()
-    rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(names)]
-    header = ["method", *(f"tau {text}" if text in names else text for text, _ in columns), "top items"]
-    table = output.table(header, rows, set(range(1, len(header) - 1)))
-    are_rules = all(value is None for value in [*result.pair_log_likelihood, *result.log_likelihood])
-    return table if are_rules else "\n\n".join([table, "\n".join(result.notes())])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,8 +12,9 @@ from concordant.cli._help import Command, option
 from concordant.tables.options import UNRATED
 
 if TYPE_CHECKING:
-    from concordant.analysis.crowd import Decided, Reliability
+    from concordant.analysis.crowd import Decided
     from concordant.preferences import Preferences
+    from concordant.support.display import DisplayTable
 
 EPILOG = """\b
 Examples:
@@ -31,7 +32,7 @@ Examples:
         "counts as relevant. Default: the larger value if there are two; with more values, each value is a "
         "separate class.")  # fmt: skip
 @option("--items", is_flag=True, heading="output", help="Print the label of each item instead of the annotators.")
-@shared.output_options("json", "csv", "output")
+@shared.output_options()
 @shared.reading_options("preferences", hidden={*UNRATED, "rank", "ranking"})
 def command(
     file: tuple[str, ...],
@@ -69,9 +70,10 @@ def command(
     output.show(
         data=lambda: {"items" if items else "agents": _rows(columns), "agreement": agreement},
         columns=lambda: columns,
-        text=lambda: _items_table(columns, output) if items else _table(reliability, output),
+        blocks=lambda: [_items_table(columns)] if items else reliability.blocks(),
+        title="labels" if items else "reliability",
     )
-    if output.format == "text":
+    if output.is_for_people:
         shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
         shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agreement.items()), "")
 
@@ -92,15 +94,17 @@ def _items(prefs: Preferences, by_votes: Decided, by_model: Decided) -> dict[str
     }
 
 
-def _items_table(columns: dict[str, Any], output: shared.Output) -> str:
+def _items_table(columns: dict[str, Any]) -> DisplayTable:
     """Return the table of items for people."""
+    from concordant.support.display import DisplayTable
+
     heads = {"judged": "judgements", "majority_vote": "majority vote", "dawid_skene": "Dawid-Skene"}
     write = {"judged": "{:g}".format, "share": "{:.2f}".format, "probability": "{:.2f}".format}
     cells = {
         heads.get(name, name): [write.get(name, _label)(value) for value in column] for name, column in columns.items()
     }
     right = {k for k, name in enumerate(columns) if name in write}
-    return output.table(list(cells), list(zip(*cells.values(), strict=True)), right)
+    return DisplayTable(list(cells), list(zip(*cells.values(), strict=True)), right)
 
 
 def _label(value: Any) -> str:
@@ -120,9 +124,3 @@ def _rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
     return [
         {name: None if value != value else value for name, value in zip(columns, line, strict=True)} for line in lines
     ]
-
-
-def _table(reliability: Reliability, output: shared.Output) -> str:
-    """Return the table for people."""
-    columns = reliability.written()
-    return output.table(list(columns), list(zip(*columns.values(), strict=True)), set(range(1, len(columns))))

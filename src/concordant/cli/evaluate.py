@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command, option
+
+if TYPE_CHECKING:
+    from concordant.support.display import DisplayTable
 
 EPILOG = """\b
 Examples:
@@ -17,6 +20,7 @@ Examples:
   concordant evaluate runs/*.run --labels qrels.txt --metric ndcg@10 --metric map --baseline bm25
   concordant evaluate ranking.csv --labels labels.csv --metric ndcg@5:letor --per-instance --csv
   concordant evaluate a.run b.run --labels qrels.txt --metric ndcg_cut_10 --queries shared
+  concordant evaluate a.run b.run --labels qrels.txt -o table.tex --plot means.svg --plot-queries queries.svg
 
 Runs are ordered by score, then by document id, as trec_eval does. Means are over all judged instances;
 an instance missing from a run counts as an empty list (trec_eval -c). Metrics: concordant metrics
@@ -39,13 +43,18 @@ an instance missing from a run counts as an empty list (trec_eval -c). Metrics: 
 @option("--test", heading="method", type=click.Choice(["t", "randomisation"]), default="t", show_default=True,
         help="Paired significance test between systems.")  # fmt: skip
 @_options.seed(0)
-@shared.output_options("json", "csv", "output")
+@_options.plot("the mean of each metric by system")
+@option("--plot-queries", metavar="FILE", heading="plots", help="Save a plot of the queries that gain and lose "
+        "compared with the baseline; for one system, its values.")  # fmt: skip
+@shared.output_options()
 def command(
     runs: tuple[str, ...],
     labels_path: str | None,
     wanted: tuple[str, ...],
     per_instance: bool,
     baseline: str | None,
+    plot: str | None,
+    plot_queries: str | None,
     output: shared.Output,
     **how: Any,
 ) -> None:
@@ -69,16 +78,12 @@ def command(
     )
     _tell(results, labels.n_instances)
     tests = _tests(results, baseline, test)
-    header, rows = _rows(results, per_instance)
+    _draw(results, tests, plot, plot_queries)
     output.show(
         data=lambda: {"systems": _facts(results, per_instance), "tests": tests},
-        columns=lambda: dict(zip(header, zip(*rows, strict=True), strict=True)),
-        text=lambda: "\n\n".join(
-            [
-                output.table(header, rows, set(range(1 + per_instance, len(header)))),
-                *([_test_table(tests, test["test"], output)] if tests else []),
-            ]
-        ),
+        columns=lambda: _columns(results, per_instance),
+        blocks=lambda: [_table(results, per_instance), *([_test_table(tests, test["test"])] if tests else [])],
+        title="evaluation",
     )
 
 
@@ -94,6 +99,27 @@ def _judged(files: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
         )
     shared.tell([f"{path} contains the relevance judgements" for path in judged], "note: ")
     return judged, tuple(runs)
+def _draw(results: dict[str, Any], tests: list[dict[str, Any]], plot: str | None, plot_queries: str | None) -> None:
+    """Draw the requested plots: the means, and the differences of the first metric from the baseline by query."""
+    from concordant.evaluation import differences
+    from concordant.metrics import headings
+
+    metrics = list(next(iter(results.values())).per_instance)
+    shown = dict(zip(metrics, headings(metrics), strict=True))
+    if plot is not None:
+        from concordant.narrative.plots_of_systems import plot_means
+
+        values = {shown[one]: {name: result.per_instance[one] for name, result in results.items()} for one in metrics}
+        plot_means(values, plot)
+    if plot_queries is not None:
+        from concordant.narrative.plots_of_systems import plot_instances
+
+        first, *_ = metrics
+        if tests:
+            baseline = tests[0]["baseline"]
+            plot_instances(differences(results, first, baseline), shown[first], plot_queries, baseline)
+        else:
+            next(iter(results.values())).plot(plot_queries)
 
 
 def _facts(results: dict[str, Any], per_instance: bool) -> list[dict[str, Any]]:
@@ -104,9 +130,10 @@ def _facts(results: dict[str, Any], per_instance: bool) -> list[dict[str, Any]]:
     ]
 
 
-def _test_table(tests: list[dict[str, Any]], test: str, output: shared.Output) -> str:
+def _test_table(tests: list[dict[str, Any]], test: str) -> DisplayTable:
     """Return the table of paired tests."""
     from concordant.metrics import headings
+    from concordant.support.display import DisplayTable
     from concordant.support.text import format_p
 
     cells = [
@@ -121,7 +148,7 @@ def _test_table(tests: list[dict[str, Any]], test: str, output: shared.Output) -
         for test_row in tests
     ]
     header = ["metric", "system", "difference", "p", "p (Holm)", "significant"]
-    return output.table(header, cells, {2, 3, 4}, f"against {tests[0]['baseline']}, paired {test} test")
+    return DisplayTable(header, cells, {2, 3, 4}, f"against {tests[0]['baseline']}, paired {test} test")
 
 
 def _tell(results: dict[str, Any], n_judged: int) -> None:
@@ -171,27 +198,40 @@ def _check_baseline(baseline: str | None, systems: dict[str, Any]) -> None:
         )
 
 
-def _rows(results: dict[str, Any], per_instance: bool) -> tuple[list[str], list[list[str]]]:
-    """Return the header and rows of the table of metrics, by system and, if requested, by instance."""
+def _columns(results: dict[str, Any], per_instance: bool) -> dict[str, list[Any]]:
+    """Return the metrics in full precision, by system and, if requested, by instance; None where one is skipped."""
     from concordant.metrics import headings
 
-    first = next(iter(results.values()))
-    metrics = list(first.per_instance)
-    shown = headings(metrics)
-    header, rows = ["system", *shown], []
+    metrics = list(next(iter(results.values())).per_instance)
+    columns: dict[str, list[Any]] = {"system": [], **({"instance": []} if per_instance else {})}
+    columns |= {heading: [] for heading in headings(metrics)}
     for name, result in results.items():
-        if per_instance:
-            labels = [""] if result.instances is None else result.instances.labels
-            for q, label in enumerate(labels):
-                values = [result.per_instance[metric][q] for metric in metrics]
-                rows.append([name, label, *map(_cell, values)])
-        mean = ["mean"] * per_instance
-        rows.append([name, *mean, *(_cell(result.means[metric]) for metric in metrics)])
-    return (["system", "instance", *shown] if per_instance else header), rows
+        labels = [""] if result.instances is None else result.instances.labels
+        for q, label in enumerate(labels if per_instance else ()):
+            _append(columns, [name, label, *(float(result.per_instance[metric][q]) for metric in metrics)])
+        _append(columns, [name, *(["mean"] * per_instance), *(result.means[metric] for metric in metrics)])
+    return columns
 
 
-def _cell(value: float) -> str:
-    return "skipped" if value != value else f"{value:.4f}"
+def _append(columns: dict[str, list[Any]], row: list[Any]) -> None:
+    for column, cell in zip(columns.values(), row, strict=True):
+        column.append(None if cell != cell else cell)
+
+
+def _table(results: dict[str, Any], per_instance: bool) -> DisplayTable:
+    """Return the table of metrics for people."""
+    from math import nan
+
+    from concordant.evaluation import value_cell
+    from concordant.support.display import DisplayTable
+
+    columns = _columns(results, per_instance)
+    n_text = 1 + per_instance
+    rows = [
+        [*row[:n_text], *(value_cell(nan if value is None else value) for value in row[n_text:])]
+        for row in zip(*columns.values(), strict=True)
+    ]
+    return DisplayTable(list(columns), rows, range(n_text, len(columns)))
 
 
 def _tests(results: dict[str, Any], baseline: str | None, how: dict[str, Any]) -> list[dict[str, Any]]:

@@ -81,7 +81,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
 )
 @history_options
 @_options.seed()
-@shared.output_options("json", "csv", "output")
+@shared.output_options()
 @shared.reading_options("preferences", groups=True)
 def command(
     file: tuple[str, ...],
@@ -131,20 +131,22 @@ def command(
         _draw_explanation(ranking, explain_picture)
     draw(ranking, answer.prefs, pictures)
     over = over_time.tell(ranking, top)
-    certain = certainty(ranking, explain) if output.format == "text" else []
-    certain += request.evaluated(ranking) if output.format == "text" else []
+    certain = [*certainty(ranking, explain), *request.evaluated(ranking)] if output.is_for_people else []
     if top is not None:
         ranking = ranking.head(top)
-    if output.format == "text":
+    if output.is_for_people:
         ran = [ranking.ran] if ranking.ran else []
         shared.tell(
             [*answer.notes, *ran, *why(answer.choice), *learnt(ranking, model is None), *certain, *over.notes], "note: "
         )
+    from concordant.results.rendering import blocks_of
+
     explanations = [part.explain() for part in islice(ranking, EXPLAINED)] if explain else []
     output.show(
         data=lambda: _data(ranking, explanations if explain else None) | over.to_dict(),
         columns=ranking.columns,
-        text=lambda: "\n\n".join([_text(ranking, explanations, output), *over.texts(output)]),
+        blocks=lambda: [*blocks_of(ranking, explanations, shared.words()), *over.blocks()],
+        title="ranking",
     )
     if explain and len(ranking) > EXPLAINED:
         shared.tell([f"explained the first {EXPLAINED} of {len(ranking):,} instances"], "note: ")
@@ -257,20 +259,3 @@ def _data(ranking: Any, explanations: list[Any] | None) -> dict[str, Any]:
     for instance, explanation in zip_longest(data["instances"], explanations or []) if explanations is not None else ():
         instance["explanation"] = None if explanation is None else explanation.to_dict()["reasons"]
     return data
-
-
-def _text(ranking: Any, explanations: list[Any], output: shared.Output) -> str:
-    """Return a table per instance, covariate effects, explanations if requested, and the ranking's ``verdict``."""
-    from concordant.results.coefficients import header_of, rows_of
-
-    texts = []
-    for part, explanation in zip_longest(ranking, explanations):
-        columns = part.written(len(part.items))
-        title = ranking.method if part.instances is None else f"{ranking.method}, {part.instance}"
-        rows = list(zip(*columns.values(), strict=True))
-        texts.append(output.table(list(columns), rows, set(range(len(columns))) - {1}, title))
-        if part.coefficients:
-            header, effects = header_of(part.params.get("level")), rows_of(part.coefficients)
-            texts.append(output.table(header, effects, set(range(1, len(header))), "covariate effects"))
-        texts += [] if explanation is None else [explanation.to_text(shared.words())]
-    return "\n\n".join([*texts, *([ranking.verdict] if ranking.verdict else [])])

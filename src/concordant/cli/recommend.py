@@ -154,7 +154,7 @@ def train(
 @option("--number", "-n", type=click.IntRange(1), default=10, show_default=True, metavar="N", heading="output",
         help="Number of items per agent.")  # fmt: skip
 @option("--seen/--no-seen", default=False, heading="output", help="Include items that the agent has already rated.")
-@shared.output_options("json", "csv", "output")
+@shared.output_options()
 @shared.reading_options("preferences", hidden=UNRATED)
 def for_(
     model: str,
@@ -171,6 +171,8 @@ def for_(
 
     New users with a file of --ratings (one user, if it has no agents) are folded in; the model does not change.
     """
+    from concordant.support.display import DisplayTable
+
     fitted = _loaded(model)
     if sum([bool(agent), everybody, ratings is not None, like is not None]) != 1:
         raise click.UsageError("Specify the users: AGENT…, --all, --ratings FILE of new users, or --like ITEM.")
@@ -202,12 +204,15 @@ def for_(
     output.show(
         data=data,
         columns=lambda: {name: [row[k] for row in rows] for k, name in enumerate(header) if k >= first},
-        text=lambda: output.table(
-            header[first:],
-            [[who, str(rank), item, f"{score:.4f}"][first:] for who, rank, item, score in rows],
-            {1 - first, 3 - first},
-            fitted.name,
-        ),
+        blocks=lambda: [
+            DisplayTable(
+                header[first:],
+                [[who, str(rank), item, f"{score:.4f}"][first:] for who, rank, item, score in rows],
+                {1 - first, 3 - first},
+                fitted.name,
+            )
+        ],
+        title="recommendations",
     )
 
 

@@ -119,6 +119,7 @@ def _slice(prefs: Preferences, low: int, high: int) -> Preferences:
         is_dated=prefs.is_dated,
         said_form=prefs.said_form,
         is_merged=prefs.is_merged,
+        library=prefs.library,
     )
 
 
@@ -236,6 +237,7 @@ def _joined(method: Method, prefs: Preferences, ranked: list[Ranked], executor: 
         ran=f"{len(ranked)} chunks of instances on {executor.place}",
         why=partial(method.explained, prefs),
         sure=partial(method.assessed, prefs),
+        library=prefs.library,
     )
 
 

@@ -277,11 +277,13 @@ def write(
     return write_data(data, path, format, layout=layout, tag=tag, spreadsheet=spreadsheet)
 
 
-def write_table(columns: Mapping[str, Any], path: PathLike, format: str | None = None) -> None:
-    """Write columns of text and numbers as a table. The file is written atomically."""
+def write_table(
+    columns: Mapping[str, Any], path: PathLike, format: str | None = None, *, title: str | None = None
+) -> None:
+    """Write columns of text and numbers as a table, atomically; ``title`` names the sheet of a workbook."""
     from concordant.io._write import write as write_data
 
-    write_data(columns, path, format)
+    write_data(columns, path, format, title=title)
 
 
 def list_formats() -> list[Format]:

@@ -85,6 +85,8 @@ class Writing:
     layout: str | None = None
     tag: str | None = None
     spreadsheet: bool = False
+    title: str | None = None
+    """Name of the sheet of a workbook."""
 
 
 def named(name: str) -> Format:

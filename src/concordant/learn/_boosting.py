@@ -9,13 +9,14 @@ import numpy as np
 
 from concordant import kernels
 from concordant.losses.queries import Pairs, Queries
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
 
 MAX_BYTE_CUTS = 254  # 255 intervals and one code for what is missing
 
 
-@dataclass(frozen=True)
-class Cuts:
+@dataclass(frozen=True, repr=False)
+class Cuts(Brief):
     """Candidate thresholds of every feature, and the interval every value falls into.
 
     ``code[f, k]`` counts the cuts of feature f below the value at position k; a missing value has code count + 1.

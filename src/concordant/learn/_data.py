@@ -16,6 +16,7 @@ from concordant.errors import InputError, OneQueryWarning, ParameterError, arg
 from concordant.losses.queries import Pairs, Queries
 from concordant.metrics.relevance.ndcg import NDCG
 from concordant.scorers.base import Matrix
+from concordant.support.brief import Brief
 from concordant.support.limits import NUMBERS, WEIGHTS, are_numbers, bad_weights
 from concordant.types import AnyArray, Floats, Int64s
 
@@ -235,8 +236,8 @@ def measure(metric: str, scores: Floats, label: Floats, query: AnyArray, weight_
     return float(np.average(values[counts], weights=weight[counts]))
 
 
-@dataclass(frozen=True, eq=False)
-class Rows:
+@dataclass(frozen=True, eq=False, repr=False)
+class Rows(Brief):
     """A training set: features with labels, query codes and weights (None: all equal), or with pairs."""
 
     X: Any
@@ -271,8 +272,8 @@ class Rows:
         return Rows(self.X[used], self.label[used], query, self.weight[used])
 
 
-@dataclass(frozen=True, eq=False)
-class Validation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Validation(Brief):
     """A validation set and the metric monitored on it."""
 
     X: Matrix

@@ -14,11 +14,12 @@ import numpy as np
 
 from concordant.ballots.segments import first_of, is_new
 from concordant.errors import NeedError
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 
-@dataclass(frozen=True, eq=False)
-class Queries:
+@dataclass(frozen=True, eq=False, repr=False)
+class Queries(Brief):
     """Labelled objects by query: positions in order of decreasing label within each query.
 
     ``ptr``: query q owns positions ``ptr[q]:ptr[q+1]``. ``tier``: per position, 0 = best, dense and non-decreasing
@@ -110,8 +111,8 @@ class Queries:
         return Queries(self.ptr, self.tier, self.label, weight, self.row)
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+@dataclass(frozen=True, eq=False, repr=False)
+class Pairs(Brief):
     """Explicit preferences between rows: ``better[k]`` over ``worse[k]``, or equal where ``tied[k]``."""
 
     better: Int64s

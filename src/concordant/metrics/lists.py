@@ -20,11 +20,12 @@ from functools import cached_property
 import numpy as np
 
 from concordant.ballots.segments import segment_index
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 
-@dataclass(frozen=True)
-class Lists:
+@dataclass(frozen=True, repr=False)
+class Lists(Brief):
     """Labels in rank order (NaN: unjudged), their ties, and all judged labels of each query.
 
     ``tie`` numbers the ties of all queries consecutively; an untied document forms a tie of one.

@@ -59,6 +59,9 @@ class SystemComparison(Sequence[SystemRow]):
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __repr__(self) -> str:
+        return f"SystemComparison({len(self.rows):,} systems, baseline={self.baseline!r}, test={self.test!r})"
+
     def __iter__(self) -> Iterator[SystemRow]:
         return iter(self.rows)
 

@@ -28,6 +28,7 @@ from concordant.models.observations.duels import Counting, Duels, trusted
 from concordant.models.solve.objectives import Fit
 from concordant.models.tied import dispersion
 from concordant.preferences import Preferences
+from concordant.support.brief import Brief
 from concordant.types import Floats, Int64s
 
 TYPICAL = 10.0  # voters that the dependence of rankings is worth beside that of the data
@@ -132,8 +133,8 @@ def strengths_at(parts: list[Fit], design: Design | None) -> tuple[Floats, Float
     return score if design is None else design.strengths(score, coefficient), advantage, tie
 
 
-@dataclass(frozen=True)
-class Gradients:
+@dataclass(frozen=True, repr=False)
+class Gradients(Brief):
     """Derivatives of the log-likelihood of each voter, times the square root of its weight.
 
     Voters are sorted by instance.

@@ -22,6 +22,7 @@ from concordant.models.uncertainty import ScoreErrors, simultaneous
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.results.coefficients import Coefficient
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Floats, Int64s
 
 if TYPE_CHECKING:
@@ -32,8 +33,8 @@ ON_COEFFICIENTS = 1e-4
 DECIDES = 0.01  # share of a coefficient's precision that comes from its prior, from which the prior decides
 
 
-@dataclass(frozen=True, eq=False)
-class Effects:
+@dataclass(frozen=True, eq=False, repr=False)
+class Effects(Brief):
     """The coefficients of a fit, with their errors and notices."""
 
     prefs: Preferences

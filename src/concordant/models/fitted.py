@@ -25,6 +25,7 @@ from concordant.models.observations.duels import Counting, Duels
 from concordant.models.observations.stages import Staging, worths
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 Seed: TypeAlias = "int | np.random.Generator | None"  # text: naming the class would load the generators
@@ -37,8 +38,8 @@ class HasCovariance(Protocol):
         """Return the covariance of the scores of an instance; None if it was not kept."""
 
 
-@dataclass(frozen=True, eq=False)
-class FittedModel:
+@dataclass(frozen=True, eq=False, repr=False)
+class FittedModel(Brief):
     """Base class of fitted models: a score per candidate of every instance.
 
     Attributes
@@ -356,7 +357,7 @@ def instance_asked_for(instances: Vocabulary | None, n_instances: int, instance:
 
 
 # ---- comparisons ----
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ComparisonModel(FittedModel):
     """A model of pairwise comparisons."""
 
@@ -407,7 +408,7 @@ class ComparisonModel(FittedModel):
         return slots[pair], np.stack([np.zeros(n, np.int64), (~is_tie).astype(np.int64)], 1)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PairModel(ComparisonModel):
     """A fitted model of pairwise comparisons (Bradley-Terry, Thurstone, Davidson, Rao-Kupper).
 
@@ -417,6 +418,8 @@ class PairModel(ComparisonModel):
     >>> round(model.p_beats("a", "b"), 3)
     0.667
     """
+
+    unsaid = ("link",)
 
     link: int
     advantage: Floats
@@ -488,7 +491,7 @@ def share_discordant(duels: Duels, score: Floats) -> float:
 
 
 # ---- choices ----
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class StageModel(FittedModel):
     """A fitted stagewise model (Plackett-Luce): the probability that an item is chosen from a set."""
 

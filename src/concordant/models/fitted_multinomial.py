@@ -19,7 +19,7 @@ from concordant.support import memory
 from concordant.types import Floats, Int64s
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MPMModel(FittedModel):
     """A fitted multinomial preference model: every preference is a draw from one distribution over all pairs."""
 

@@ -23,11 +23,12 @@ from concordant.ballots.segments import sum_by
 from concordant.models.observations.preference_counts import Corpus
 from concordant.models.solve.multinomial import Solution
 from concordant.ranking import Uncertainty
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Floats, Int64s
 
 
-@dataclass(frozen=True, eq=False)
-class MPMErrors:
+@dataclass(frozen=True, eq=False, repr=False)
+class MPMErrors(Brief):
     """The uncertainty of the scores of a multinomial model, computed on first access."""
 
     corpus: Corpus
@@ -53,8 +54,8 @@ class MPMErrors:
         return Uncertainty(self.score - half, self.score + half, details, apart=moves.errors_of_differences)
 
 
-@dataclass(frozen=True, eq=False)
-class Moves:
+@dataclass(frozen=True, eq=False, repr=False)
+class Moves(Brief):
     """The influence of each ballot on the scores: ``x`` for its entries, plus basis @ weights for every slot."""
 
     corpus: Corpus

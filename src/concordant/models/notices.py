@@ -19,6 +19,7 @@ from concordant.models.observations.duels import Duels, slot_instances
 from concordant.models.observations.stages import CHOSEN, GOES_ON, Stages
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bools, Int32s
 
 SHOWN = 5
@@ -81,8 +82,8 @@ def in_instances(prefs: Preferences, affected: AnyArray) -> str:
 
 
 # ---- which items can be compared ----
-@dataclass(frozen=True)
-class Standing:
+@dataclass(frozen=True, repr=False)
+class Standing(Brief):
     """The connected components of slots: by comparisons (``weak``), and by wins in both directions (``strong``)."""
 
     weak: Int32s

@@ -25,6 +25,7 @@ from concordant.models.tied import corrected, has_half_wins, tie_corrections
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Uncertainty
 from concordant.support import memory
+from concordant.support.brief import Brief
 from concordant.support.lazy import LazyMapping
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
@@ -55,8 +56,8 @@ class UncertaintyOptions:
     seed: int | None = 0
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreErrors:
+@dataclass(frozen=True, eq=False, repr=False)
+class ScoreErrors(Brief):
     """The uncertainty of fitted scores, computed on first access.
 
     ``doubt`` is the variance of the logarithm of the prior's strength, if it was chosen by marginal likelihood;

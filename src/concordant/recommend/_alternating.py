@@ -31,6 +31,7 @@ from concordant import kernels
 from concordant.kernels.bundles import Rows, Side, StepsFrom, Terms
 from concordant.recommend._losses import Loss, Quadratic
 from concordant.recommend._observed import Observed
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Floats
 
 EXACT = 32  # factors up to which rows are solved by Cholesky and keep whole covariances
@@ -71,8 +72,8 @@ class Half:
         return np.asarray(total + self.variance.sum(axis=0, dtype=np.float64) if self.spread.shape[1] else total)
 
 
-@dataclass(frozen=True, eq=False)
-class State:
+@dataclass(frozen=True, eq=False, repr=False)
+class State(Brief):
     """Both sides, the mean and, in a variational fit, the precision of the noise (inverse variance)."""
 
     agents: Half

@@ -13,11 +13,12 @@ from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError, NeedError, arg
 from concordant.kernels.bundles import Side
 from concordant.preferences import Preferences
+from concordant.support.brief import Brief
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 
-@dataclass(frozen=True, eq=False)
-class Observed:
+@dataclass(frozen=True, eq=False, repr=False)
+class Observed(Brief):
     """Ratings by agents: ballots are sorted by agent, and ballot b holds entries ``ptr[b]:ptr[b + 1]``, best first."""
 
     agents: Vocabulary

@@ -1,7 +1,7 @@
 """Reports: one self-contained HTML file on the data, the ranking, its uncertainty, and disagreements between methods.
 
 ``study`` computes the results, the modules ``about_…`` convert them to sections of plain values (``sections``), and
-``pages`` and ``pictures`` render those as HTML and SVG. All text is escaped by one function (``markup.escape``), so
+``pages`` and ``pictures`` render those as HTML and SVG. One function (``support.markup.escape``) escapes all text, so
 labels cannot inject markup.
 
 The command line and the web app import from this package, which imports analysis, request and lower layers.

@@ -12,7 +12,6 @@ from functools import cache
 from importlib.resources import files
 
 from concordant.reporting import pictures
-from concordant.reporting.markup import Markup, element, joined, verbatim
 from concordant.reporting.sections import (
     BumpChart,
     Cell,
@@ -31,6 +30,7 @@ from concordant.reporting.sections import (
     Text,
     Track,
 )
+from concordant.support.markup import Markup, element, joined, verbatim
 
 SORTED_FROM = 3  # rows from which a table can be sorted
 FILTERED_FROM = 12
@@ -59,7 +59,7 @@ def page(title: str, sections: Sequence[Section]) -> str:
         element("title", title),
         element("style", verbatim(style, within="style")),
     )
-    inner = element("header", element("h1", title), contents(sections), class_="top")
+    inner = element("header", element("h1", title), contents(sections) if len(sections) > 1 else None, class_="top")
     main = element("main", rendered(sections), id="main")
     skip = element("a", "Skip to the content", href="#main", class_="skip")
     body = element("body", skip, inner, main, element("script", verbatim(script, within="script"), type="module"))

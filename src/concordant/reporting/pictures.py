@@ -11,8 +11,8 @@ import math
 from collections.abc import Sequence
 
 from concordant.ballots.vocabulary import shorten
-from concordant.reporting.markup import NOTHING, Markup, element, joined, verbatim
 from concordant.reporting.sections import BumpChart, DotPlot, GroupMap, HeatMap, Scale, Track
+from concordant.support.markup import NOTHING, Markup, element, joined, verbatim
 
 LETTER = 6.6  # pixels of a letter of a label
 CELLS = (

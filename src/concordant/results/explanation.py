@@ -6,13 +6,13 @@ is the same on the terminal, in a notebook, in the report and in the web app.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from concordant.errors import Words, in_words
-from concordant.support.text import align, text_width
+from concordant.support.display import DisplayTable, Passage, html, passage_text
+from concordant.support.text import text_width
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,23 @@ class Reason:
         str
             Title, sentences and table, one per line.
         """
-        lines = [self.title]
-        for sentence in self.sentences:
-            lines += textwrap.wrap(in_words(sentence, words), width, initial_indent="  ", subsequent_indent="  ") or [
-                ""
-            ]
-        if self.rows:
-            lines += [f"  {line}" for line in align([list(self.header), *map(list, self.rows)], set(self.right))]
-        return "\n".join(lines)
+        return passage_text(self.passage(words), width)
+
+    def passage(self, words: Words = str) -> Passage:
+        """Return the reason as a passage, which can be rendered in several formats.
+
+        Parameters
+        ----------
+        words : callable, optional
+            Formats the parameters named in sentences, as Python arguments by default.
+
+        Returns
+        -------
+        Passage
+            Title, sentences and table.
+        """
+        table = DisplayTable(self.header, self.rows, self.right) if self.rows else None
+        return Passage([in_words(sentence, words) for sentence in self.sentences], self.title, table)
 
 
 @dataclass(frozen=True)
@@ -135,16 +144,4 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return all reasons and the figure as HTML for notebooks."""
-        from html import escape
-
-        parts = []
-        for reason in self.reasons:
-            parts.append(f"<h4>{escape(reason.title)}</h4>")
-            parts += [f"<p>{escape(sentence)}</p>" for sentence in reason.sentences]
-            if reason.rows:
-                head = "".join(f"<th>{escape(name)}</th>" for name in reason.header)
-                body = "".join(
-                    "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in reason.rows
-                )
-                parts.append(f"<table><tr>{head}</tr>{body}</table>")
-        return "".join([*parts, self.draw() if self.draw is not None else ""])
+        return html([reason.passage() for reason in self.reasons]) + (self.draw() if self.draw is not None else "")

@@ -54,6 +54,7 @@ class History(FrozenParts):
     instances: Vocabulary | None = None
     instance: Int32s | None = None
     level: float = 0.95
+    library: str | None = None
 
     def __len__(self) -> int:
         return len(self.item)
@@ -133,6 +134,7 @@ class History(FrozenParts):
             instances=self.instances,
             method=f"ratings of {shown_time(moment, self.is_dated)}",
             uncertainty=Uncertainty(low, high),
+            library=self.library,
         )
 
     def peaks(self, by: str = "score") -> HistoryTable:
@@ -153,7 +155,7 @@ class History(FrozenParts):
         order = np.lexsort((-values, self._key))
         rows = order[is_new(self._key[order])]
         in_order = rows[np.lexsort((rows, -values[rows], self._instance[rows]))]
-        return HistoryTable(self._columns(in_order), self.level)
+        return HistoryTable(self._columns(in_order), self.level, self.library)
 
     def best(self, period: str | float = "year", *, by: str = "end", top: int = 1, least: int = 1) -> HistoryTable:
         """Return the best items of every period, among those rated in it.
@@ -199,7 +201,7 @@ class History(FrozenParts):
         columns["time"] = [_named(end, period, self.is_dated) for end in ends[number[last[chosen]]].tolist()]
         column_of_time = period if isinstance(period, str) else "until"
         named = {column_of_time if name == "time" else name: column for name, column in columns.items()}
-        return HistoryTable(named, self.level)
+        return HistoryTable(named, self.level, self.library)
 
     # ---- export ----
     def columns(self) -> dict[str, Any]:
@@ -218,7 +220,7 @@ class History(FrozenParts):
         Parameters
         ----------
         backend : {'pandas', 'polars', 'pyarrow'}, optional
-            The library of the DataFrame; by default the first installed.
+            The library of the DataFrame; by default that of the preferences, or else the first installed.
 
         Returns
         -------
@@ -227,7 +229,7 @@ class History(FrozenParts):
         """
         from concordant.tables.frames import frame_of
 
-        return frame_of(self.columns(), backend)
+        return frame_of(self.columns(), backend, self.library)
 
     def __repr__(self) -> str:
         if not len(self):
@@ -275,6 +277,7 @@ class HistoryTable:
 
     columns: dict[str, Any]
     level: float = 0.95
+    library: str | None = None
 
     def __len__(self) -> int:
         return len(self.columns["item"])
@@ -305,7 +308,7 @@ class HistoryTable:
         Parameters
         ----------
         backend : {'pandas', 'polars', 'pyarrow'}, optional
-            The library of the DataFrame; by default the first installed.
+            The library of the DataFrame; by default that of the preferences, or else the first installed.
 
         Returns
         -------
@@ -314,7 +317,7 @@ class HistoryTable:
         """
         from concordant.tables.frames import frame_of
 
-        return frame_of(self.columns, backend)
+        return frame_of(self.columns, backend, self.library)
 
     def to_rows(self) -> list[dict[str, Any]]:
         """Return the rows as plain data, ready for JSON.

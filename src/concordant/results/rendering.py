@@ -1,19 +1,26 @@
 """Render a ranking as plain data for JSON, aligned text, or HTML for notebooks.
 
-``Ranking`` forwards its ``to_dict``, ``to_text``, ``written`` and ``_repr_html_`` to these functions.
+``Ranking`` forwards its ``to_dict``, ``to_text``, ``written``, ``blocks`` and ``_repr_html_`` to these functions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from concordant.ballots.vocabulary import shorten
+from concordant.errors import Words
 from concordant.results.coefficients import header_of, rows_of
+from concordant.results.explanation import Explanation
+from concordant.support.display import Block, DisplayTable, Passage, html
 from concordant.support.text import align, interval_cells, interval_heading, number_format
 from concordant.types import AnyArray, Floats
 
 if TYPE_CHECKING:
     from concordant.ranking import Ranking
+
+SHOWN = 50  # items in a notebook
 
 
 def dict_of(ranking: Ranking) -> dict[str, object]:
@@ -105,17 +112,28 @@ def interval_column(ranking: Ranking) -> str:
     return interval_heading(ranking.params.get("level"))
 
 
-def html_of(ranking: Ranking) -> str:
-    """Return a table for notebooks."""
-    from html import escape
+def blocks_of(ranking: Ranking, explanations: Sequence[Explanation] = (), words: Words = str) -> list[Block]:
+    """Return the table of each instance, its covariate effects and explanation, and the ranking's ``verdict``."""
+    blocks: list[Block] = []
+    for part, explanation in zip_longest(ranking, explanations):
+        blocks.append(_table_of(part, len(part.items)))
+        if part.coefficients:
+            header, effects = header_of(part.params.get("level")), rows_of(part.coefficients)
+            blocks.append(DisplayTable(header, effects, range(1, len(header)), "covariate effects"))
+        blocks += [] if explanation is None else [reason.passage(words) for reason in explanation.reasons]
+    return [*blocks, *([Passage([ranking.verdict])] if ranking.verdict else [])]
 
+
+def _table_of(ranking: Ranking, n: int) -> DisplayTable:
+    """Return the table of the best ``n`` items of one instance."""
+    columns = table_columns(ranking, n)
+    title = ranking.method if ranking.instances is None else f"{ranking.method}, {ranking.instance}"
+    right = set(range(len(columns))) - {1}
+    return DisplayTable(list(columns), list(zip(*columns.values(), strict=True)), right, title)
+
+
+def html_of(ranking: Ranking) -> str:
+    """Return a table for notebooks: the first items, and the warnings."""
     if ranking.n_instances != 1:
-        return f"<p>{escape(repr(ranking))}</p>"
-    columns = table_columns(ranking, 50)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-        for row in zip(*columns.values(), strict=True)
-    )
-    notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in ranking.warnings)
-    head = "<tr>" + "".join(f"<th>{name}</th>" for name in columns) + "</tr>"
-    return f"<table><caption>{escape(ranking.method)}</caption>{head}{rows}</table>{notices}"
+        return html([Passage([repr(ranking)])])
+    return html([_table_of(ranking, SHOWN), Passage([str(notice) for notice in ranking.warnings])])

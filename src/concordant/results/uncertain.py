@@ -10,6 +10,7 @@ from typing import Protocol
 import numpy as np
 
 from concordant.errors import Sentence
+from concordant.support.brief import Brief
 from concordant.support.frozen import FrozenParts
 from concordant.support.lazy import LazyMapping
 from concordant.types import AnyArray, Floats, Int64s
@@ -37,7 +38,7 @@ class Notice:
         return Sentence(self.name, ": ", self.text)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Uncertainty(FrozenParts):
     """The uncertainty of a result in slot order: ends of the score intervals, additional columns, and notices.
 
@@ -54,6 +55,12 @@ class Uncertainty(FrozenParts):
     NaN if two scores cannot be compared.
     """
 
+    def __repr__(self) -> str:
+        counted = [] if self.low is None else [f"{len(self.low):,} intervals"]
+        counted += [f"details: {', '.join(self.details)}"] if self.details else []
+        counted += [f"warnings: {', '.join(notice.name for notice in self.warnings)}"] if self.warnings else []
+        return f"Uncertainty({'; '.join(counted)})"
+
     def known(self) -> Uncertainty:
         """Return itself: everything is already computed."""
         return self
@@ -66,8 +73,8 @@ class Uncertain(Protocol):
         """Return the uncertainty, computed on the first call."""
 
 
-@dataclass(frozen=True, eq=False)
-class PartialUncertainty:
+@dataclass(frozen=True, eq=False, repr=False)
+class PartialUncertainty(Brief):
     """The uncertainty of some slots of a ranking; ``slot_ptr`` delimits the instances."""
 
     whole: Uncertain

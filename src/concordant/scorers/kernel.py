@@ -25,6 +25,7 @@ import numpy as np
 
 from concordant.errors import InputError, arg
 from concordant.scorers.base import Matrix
+from concordant.support.brief import Brief
 from concordant.support.state import Kind, Text, floats, maybe, whole
 from concordant.types import AnyArray, Floats
 
@@ -58,8 +59,8 @@ class Kernel:
         return np.exp(distance, out=distance)
 
 
-@dataclass(frozen=True, eq=False)
-class KernelMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class KernelMap(Brief):
     """A fitted feature map: arrays and settings only. Without ``projection`` it returns k(x, Z)."""
 
     learns: ClassVar[Mapping[str, Kind]] = {

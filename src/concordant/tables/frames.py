@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from concordant.ballots.build import LIBRARIES
 from concordant.ballots.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.tables.build import transposed_if_named
@@ -31,17 +32,19 @@ def is_frame(given: object) -> bool:
     return hasattr(type(given), "columns") or hasattr(type(given), "column_names")
 
 
-def frame_of(columns: Mapping[str, Any], backend: str | None = None) -> Any:
+def frame_of(columns: Mapping[str, Any], backend: str | None = None, library: str | None = None) -> Any:
     """Return a DataFrame of these columns.
 
-    ``backend`` is pandas, polars or pyarrow, by default the first one installed.
+    ``backend`` is pandas, polars or pyarrow; by default the ``library`` that the data came from, or else the first one
+    installed.
     """
     import importlib.util
 
     import narwhals as nw
 
-    known = ("pandas", "polars", "pyarrow")
-    chosen = backend or next((name for name in known if importlib.util.find_spec(name)), None)
+    known = LIBRARIES
+    wanted = (library, *known) if library in known else known
+    chosen = backend or next((name for name in wanted if name and importlib.util.find_spec(name)), None)
     if chosen is None:
         raise ConcordantError("No DataFrame library is installed: pip install pandas, polars or pyarrow.")
     if chosen not in known:

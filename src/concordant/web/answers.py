@@ -35,7 +35,6 @@ from concordant.reporting.about_ranking import (
     ranking_table,
 )
 from concordant.reporting.about_why import why_section
-from concordant.reporting.markup import Markup, element, joined
 from concordant.reporting.pages import rendered, static
 from concordant.reporting.pictures import dot_plot as drawn_dots
 from concordant.reporting.pictures import standalone
@@ -43,6 +42,7 @@ from concordant.reporting.reports import Making, Report, sections_of
 from concordant.reporting.sections import Section, Text, spoken
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.request import Request
+from concordant.support.markup import Markup, element, joined
 from concordant.tables.options import MATRICES, Options
 from concordant.web import commands, forms
 from concordant.web.messages import Answer, Question, Screen

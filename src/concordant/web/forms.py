@@ -11,7 +11,7 @@ from typing import Any
 from concordant.ballots.vocabulary import shorten
 from concordant.io import Preview
 from concordant.params import Param
-from concordant.reporting.markup import Markup, element, joined
+from concordant.support.markup import Markup, element, joined
 from concordant.tables.options import LAYOUTS, normalise
 from concordant.tables.roles import SIDES
 from concordant.web.settings import OTHER_SIDE, PLACE, offered_roles

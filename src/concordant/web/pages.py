@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from concordant.reporting.markup import Markup, element
+from concordant.support.markup import Markup, element
 from concordant.web.words import LABELS
 
 EXAMPLES = {

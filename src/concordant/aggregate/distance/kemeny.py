@@ -50,6 +50,7 @@ from concordant.solvers.ordering.costs import pair_costs
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.exact import PRECISION, BlockProgress, solve_blocks
 from concordant.solvers.ordering.optima import Optima
+from concordant.support.brief import Brief
 from concordant.types import Bools, Floats, Int64s
 
 Progress = Callable[[float, float], None]
@@ -118,8 +119,8 @@ class Kemeny(WeighsMajorities):
         return [f"Proven optimal: no ranking has a smaller total distance{uniqueness[model.is_unique[q]]}."]
 
 
-@dataclass(frozen=True)
-class Consensus:
+@dataclass(frozen=True, repr=False)
+class Consensus(Brief):
     """The solution of every instance: cost of the best ranking, lower bound, uniqueness, other optima."""
 
     prefs: Preferences

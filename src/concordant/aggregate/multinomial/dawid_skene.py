@@ -155,7 +155,7 @@ class DawidSkene(Method):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DawidSkeneModel(FittedModel):
     """Categories (worst first) with their shares, confusion matrices by agent, and category probabilities by slot."""
 

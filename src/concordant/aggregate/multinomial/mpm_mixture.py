@@ -91,7 +91,7 @@ class MPMMixture(Method):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MixtureModel(FittedModel):
     """Types of agents, the most common first: shares, scores (type x slot) and responsibilities (agent x type)."""
 
@@ -154,7 +154,8 @@ class MixtureModel(FittedModel):
     def _ranking(self, score: Floats) -> Ranking:
         """Return the ranking by these scores."""
         prefs = self.prefs
-        return Ranking(prefs.items, prefs.slot_ptr, prefs.slot_item, score, instances=prefs.instances, method=NAME)
+        shared = {"instances": prefs.instances, "library": prefs.library}
+        return Ranking(prefs.items, prefs.slot_ptr, prefs.slot_item, score, method=NAME, **shared)
 
 
 def _model(data: _Data, mixture: _Mixture, counts: str) -> MixtureModel:

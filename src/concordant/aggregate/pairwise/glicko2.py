@@ -199,7 +199,7 @@ def _last_ballots(instance: AnyArray, period: Int64s, row_instance: AnyArray, ro
     return last[np.searchsorted(keys, row_instance.astype(np.int64) * n_periods + row_period)]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GlickoModel(ComparisonModel):
     """Ratings and deviations that predict the next game; a tie is half a win for each side."""
 

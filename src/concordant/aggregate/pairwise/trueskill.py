@@ -46,6 +46,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking, snap
 from concordant.results.explanation import Reason
 from concordant.results.histories import History
+from concordant.support.brief import Brief
 from concordant.types import Floats, Int64s
 
 
@@ -136,7 +137,7 @@ class Trueskill(Following):
         return NormalDist().inv_cdf((self.draw + 1) / 2) * np.sqrt(2) * self.beta if self.draw > 0 else 0.0
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class SkillModel(ComparisonModel):
     """Skills with their uncertainty, which predict the next game; the scores are the means."""
 
@@ -199,8 +200,8 @@ class SkillModel(ComparisonModel):
         return up, down, np.maximum(1 - up - down, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Beliefs:
+@dataclass(frozen=True, eq=False, repr=False)
+class Beliefs(Brief):
     """The covariance of the skills: beliefs about different items are independent."""
 
     slot_ptr: Int64s

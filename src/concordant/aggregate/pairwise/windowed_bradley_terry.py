@@ -38,6 +38,7 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertainty
 from concordant.results.histories import History
+from concordant.support.brief import Brief
 from concordant.support.dates import CALENDAR, periods
 from concordant.types import Floats, Int64s
 
@@ -146,8 +147,8 @@ def _share(time: Floats, parts: int) -> float:
     return max(float(np.ptp(time)) / parts, 1e-9, 1e-12 * float(np.abs(time).max(initial=0.0)))
 
 
-@dataclass(frozen=True, eq=False)
-class Windows:
+@dataclass(frozen=True, eq=False, repr=False)
+class Windows(Brief):
     """The results of every window as a separate instance, with the end and the original instance of each window."""
 
     prefs: Preferences
@@ -185,8 +186,8 @@ class Windows:
         return cls(window_prefs, end[present // prefs.n_instances], present % prefs.n_instances)
 
 
-@dataclass(frozen=True, eq=False)
-class Windowed:
+@dataclass(frozen=True, eq=False, repr=False)
+class Windowed(Brief):
     """The fits of all windows by candidate: the last window of each, and the curves."""
 
     prefs: Preferences

@@ -23,7 +23,7 @@ from concordant.types import Bools, Floats, Int64s
 FEW = 8  # items whose orders are all counted
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class PermutationModel(FittedModel):
     """Base of distance-based models of ballots around a centre; scores are positions in the centre, counted from the
     last.
@@ -88,7 +88,7 @@ class PermutationModel(FittedModel):
         return seen_from(prefs, self._place(slot)), slot
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class MallowsModel(PermutationModel):
     """A fitted Mallows model: one dispersion per instance.
 
@@ -152,7 +152,7 @@ class MallowsModel(PermutationModel):
         return -np.log(self.phi[segment_index(self.slot_ptr)[slot]])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class GeneralisedMallowsModel(PermutationModel):
     """A fitted generalised Mallows model: one dispersion per position of every centre."""
 

@@ -24,6 +24,7 @@ from concordant.ranking import Uncertainty
 from concordant.scorers.table import Table
 from concordant.solvers.lbfgs import minimise
 from concordant.solvers.objective import Objective
+from concordant.support.brief import Brief
 from concordant.types import Floats, Int64s
 
 MEANS = ("arithmetic", "geometric", "harmonic", "maximum", "minimum")
@@ -66,8 +67,8 @@ def loss_of(mean: str, queries: Queries, seed: int) -> OrderedPartitionLoss:
     return SampledPartitionLoss(rank_weighting=True, is_harmonic=mean == "harmonic", samples=SAMPLES, seed=seed)
 
 
-@dataclass(frozen=True, eq=False)
-class Posterior:
+@dataclass(frozen=True, eq=False, repr=False)
+class Posterior(Brief):
     """The negative log-posterior of the scores (one per slot), up to a constant, with its gradient."""
 
     loss: OrderedPartitionLoss
@@ -219,8 +220,8 @@ def _inverse(hessian: Floats) -> Floats | None:
     return np.asarray((vector[:, kept] / value[kept]) @ vector[:, kept].T)
 
 
-@dataclass(frozen=True, eq=False)
-class SetMeanErrors:
+@dataclass(frozen=True, eq=False, repr=False)
+class SetMeanErrors(Brief):
     """The uncertainty of the scores, computed on first access, or a notice if it does not exist."""
 
     prefs: Preferences

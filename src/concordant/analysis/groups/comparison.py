@@ -15,6 +15,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
 from concordant.results.rendering import interval_column
+from concordant.support.display import Block, Displayed, DisplayTable, Passage, html
 from concordant.support.text import align, p_value
 from concordant.types import Floats
 
@@ -50,7 +51,7 @@ class GroupDifference:
 
 
 @dataclass(frozen=True, eq=False)
-class GroupComparison:
+class GroupComparison(Displayed):
     """The ranking of all ballots, that of each group, and their differences; prints as a table with sentences.
 
     ``whole`` is the overall ranking, ``groups`` a ranking with one instance per group, largest first. ``differences``
@@ -224,19 +225,30 @@ class GroupComparison:
         omitted += [f"{groups:,} smaller groups"] if groups > 0 else []
         return [f"… {' and '.join(omitted)}"] if omitted else []
 
-    def _repr_html_(self) -> str:
-        from html import escape
+    def blocks(self) -> list[Block]:
+        """Return the tables that ``to_markdown``, ``to_latex``, ``to_html`` and the command line show.
 
-        columns = self.written(50)
-        head = "".join(f"<th>{escape(name)}</th>" for name in columns)
-        rows = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>"
-            for row in zip(*columns.values(), strict=True)
+        Returns
+        -------
+        list of DisplayTable or Passage
+            The overall ranking with the largest groups, and sentences on the significant differences.
+        """
+        return self._blocks(None)
+
+    def _blocks(self, n: int | None) -> list[Block]:
+        """Return the table of the best ``n`` items, and the sentences."""
+        columns = self.written(n)
+        table = DisplayTable(
+            list(columns),
+            list(zip(*columns.values(), strict=True)),
+            {0, *range(2, len(columns))},
+            f"{self.whole.method} by {self.by}",
+            [*self.left_out(n), self.legend],
         )
-        sentences = "".join(f"<li>{escape(line)}</li>" for line in self.sentences())
-        notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in self.warnings)
-        caption = f"<caption>{escape(f'{self.whole.method} by {self.by}')}</caption>"
-        return f"<table>{caption}<tr>{head}</tr>{rows}</table><p>{escape(self.legend)}</p><ul>{sentences}</ul>{notices}"
+        return [table, Passage(self.sentences())]
+
+    def _repr_html_(self) -> str:
+        return html([*self._blocks(50), Passage([str(notice) for notice in self.warnings])])
 
     # ---- export ----
     def columns(self) -> dict[str, list[Any]]:
@@ -256,7 +268,7 @@ class GroupComparison:
         Parameters
         ----------
         backend : {'pandas', 'polars', 'pyarrow'}, optional
-            Library of the DataFrame; by default, an installed one.
+            Library of the DataFrame; by default, the one that the preferences came from, or else an installed one.
 
         Returns
         -------
@@ -265,7 +277,7 @@ class GroupComparison:
         """
         from concordant.tables.frames import frame_of
 
-        return frame_of(self.columns(), backend)
+        return frame_of(self.columns(), backend, self.whole.library)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as plain data, ready for JSON.

@@ -52,6 +52,9 @@ class Features(_Rows):
         vars(rows).update({"names": [str(k + 1) for k in range(X.shape[1])], "columns": {}, "notes": [], **known})
         return rows
 
+    def __repr__(self) -> str:
+        return f"Features({len(self.y):,} rows, {self.X.shape[1]:,} columns, {self.n_queries:,} queries)"
+
     @property
     def n_queries(self) -> int:
         """Number of queries."""

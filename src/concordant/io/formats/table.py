@@ -46,7 +46,7 @@ FORMATS = (
         module=__name__,
         magic=b"ARROW1",
     ),
-    Format("xlsx", (".xlsx", ".xlsm"), "sheet of an Excel workbook", _HOLDS, False, __name__),
+    Format("xlsx", (".xlsx", ".xlsm"), "sheet of an Excel workbook", _HOLDS, True, __name__),
     Format("xlsb", (".xlsb",), "sheet of a binary Excel workbook", _HOLDS, False, __name__),
     Format("xls", (".xls",), "sheet of an Excel 97-2003 workbook", _HOLDS, False, __name__, OLE),
     Format("ods", (".ods",), "sheet of an OpenDocument workbook (LibreOffice)", _HOLDS, False, __name__),
@@ -209,7 +209,18 @@ def write(data: Any, how: Writing) -> tuple[bytes, list[str]]:
     table, notes = (dict(data), []) if isinstance(data, Mapping) else columns(data, how.layout)
     if how.spreadsheet:
         table = {_text_cell(name): list(map(_text_cell, _cells(column))) for name, column in table.items()}
+    if how.kind.name == "xlsx":
+        return _xlsx(table, how), notes
     return _ENCODERS[how.kind.name](table), notes
+
+
+def _xlsx(columns: Columns, how: Writing) -> bytes:
+    """Return the columns as a workbook; its name must not promise macros."""
+    from concordant.io._xlsx import workbook
+
+    if (how.name or "").lower().endswith(".xlsm"):
+        raise InputError(f"{how.name} is the name of a workbook with macros: use the extension .xlsx.")
+    return workbook({name: _cells(column) for name, column in columns.items()}, how.title or "data")
 
 
 def _text_cell(cell: Any) -> Any:

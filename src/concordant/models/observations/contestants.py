@@ -27,6 +27,7 @@ from concordant.ballots.segments import is_new, pointer, segment_index, spans, s
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError
 from concordant.preferences import Preferences
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 TEAM_STRENGTHS = ("sum", "mean")
@@ -34,8 +35,8 @@ TEAM_SIZE = "team size"
 HASHES = 2  # random numbers per contestant whose sums tell players apart
 
 
-@dataclass(frozen=True, eq=False)
-class Design:
+@dataclass(frozen=True, eq=False, repr=False)
+class Design(Brief):
     """The linear map from scores (by slot) and coefficients to the strengths of contestants.
 
     Contestants of instance q are ptr[q]:ptr[q + 1]; contestant c has the members member_ptr[c]:member_ptr[c + 1], each
@@ -151,8 +152,8 @@ class Design:
         return np.asarray((np.bincount(group.reshape(-1))[group.reshape(-1)] > 1) & sums.any(axis=1))
 
 
-@dataclass(frozen=True, eq=False)
-class Contest:
+@dataclass(frozen=True, eq=False, repr=False)
+class Contest(Brief):
     """Preferences whose items are contestants, and the design that gives their strengths."""
 
     prefs: Preferences

@@ -21,6 +21,7 @@ from concordant.errors import InputError, ParameterError, action, arg, phrase
 from concordant.kernels.bundles import DuelRows
 from concordant.preferences import Preferences
 from concordant.support import memory
+from concordant.support.brief import Brief
 from concordant.support.limits import WEIGHTS, bad_weights
 from concordant.types import Floats, Int32s, Int64s
 
@@ -33,8 +34,8 @@ BYTES_OF_VOTE = 44  # while plain votes are listed
 BYTES_OF_PAIR = 60  # while pairs are listed one by one
 
 
-@dataclass(frozen=True)
-class Duels:
+@dataclass(frozen=True, repr=False)
+class Duels(Brief):
     """Pairwise counts: instance q has rows ptr[q]:ptr[q + 1]; ``first`` and ``second`` are slots."""
 
     slot_ptr: Int64s

@@ -16,6 +16,7 @@ from concordant.ballots.segments import sum_by
 from concordant.errors import InputError, arg
 from concordant.preferences import Preferences
 from concordant.support import memory
+from concordant.support.brief import Brief
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 
 COUNTS = ("difference", "scaled-difference", "binary", "log")
@@ -62,8 +63,8 @@ def _largest(prefs: Preferences, level: Floats) -> Floats:
     return np.where(largest > 0, largest, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Groups:
+@dataclass(frozen=True, eq=False, repr=False)
+class Groups(Brief):
     """The distinct adherences of every instance: instance q owns groups ptr[q]:ptr[q + 1]."""
 
     ptr: Int64s
@@ -74,8 +75,8 @@ class Groups:
     """The group of each ballot, -1 for a ballot without preferences."""
 
 
-@dataclass(frozen=True, eq=False)
-class Corpus:
+@dataclass(frozen=True, eq=False, repr=False)
+class Corpus(Brief):
     """Preferences with their counts: net wins per entry, total per ballot, and whether entries win or lose a pair."""
 
     prefs: Preferences

@@ -16,6 +16,7 @@ from concordant.ballots.segments import pointer, segment_index, spans, sum_by
 from concordant.kernels.bundles import StageRows
 from concordant.models.observations.completed import with_missing
 from concordant.preferences import Preferences
+from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bytes, Floats, Int32s, Int64s
 
 MIN_LOG_WORTH = -320.0
@@ -23,8 +24,8 @@ GOES_ON, CHOSEN, REST = 0, 1, 2
 PRIOR_DOC = "strength of the prior (regularisation); auto: by marginal likelihood, 0: maximum likelihood"
 
 
-@dataclass(frozen=True)
-class Stages:
+@dataclass(frozen=True, repr=False)
+class Stages(Brief):
     """Ballots sorted by instance; ``mark`` states what starts at an entry: a chosen tier, the rest, or nothing."""
 
     slot_ptr: Int64s

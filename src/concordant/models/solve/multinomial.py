@@ -23,6 +23,7 @@ from concordant import kernels
 from concordant.ballots.segments import sum_by
 from concordant.kernels.bundles import Adherences, MPMFit, MPMWarmStart
 from concordant.models.observations.preference_counts import Corpus, Groups
+from concordant.support.brief import Brief
 from concordant.types import Floats, Int32s, Int64s
 
 TOLERANCE = 1e-10
@@ -37,8 +38,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, eq=False)
-class Solution:
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(Brief):
     """Scores and variances of every slot, and the log-likelihood of the counts."""
 
     score: Floats
@@ -65,8 +66,8 @@ class Solution:
         return np.asarray(corpus.weighted_total * np.append(by_group, 0.0)[self.groups.of_ballot])
 
 
-@dataclass
-class Solver:
+@dataclass(repr=False)
+class Solver(Brief):
     """Fit one corpus repeatedly, with a warm start from the last solution."""
 
     corpus: Corpus
@@ -164,8 +165,8 @@ class Solver:
         return theta / largest_of(theta), part.solution(theta), has_converged
 
 
-@dataclass(eq=False)
-class Part:
+@dataclass(eq=False, repr=False)
+class Part(Brief):
     """Some instances of the data from which adherences are learnt; results are summed over the parts.
 
     ``agent`` is the agent of every ballot, with the same numbering in all parts.

@@ -26,13 +26,14 @@ from concordant.models.likelihoods.priors import LargePrior, Prior
 from concordant.models.observations.designs import DesignLikelihood, draws_noise
 from concordant.models.solve.costs import N_DRAWS
 from concordant.models.solve.factors import factor_of, inverted, log_determinant, quadrature, solved
+from concordant.support.brief import Brief
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 
 QUADRATURE = 1e-7  # change of the mean logarithm of eigenvalues at which it is known well enough
 
 
-@dataclass(frozen=True)
-class Fit:
+@dataclass(frozen=True, repr=False)
+class Fit(Brief):
     """Fitted instances: centred scores, consecutive covariance blocks (None if not requested or too large).
 
     ``variance`` is by slot; ``draws`` are centred deviations of the scores, one column per draw, if there is no

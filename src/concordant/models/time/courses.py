@@ -24,6 +24,7 @@ from concordant.models.uncertainty import simultaneous
 from concordant.preferences import Preferences
 from concordant.ranking import Uncertainty
 from concordant.results.histories import History
+from concordant.support.brief import Brief
 from concordant.support.dates import as_times, periods
 from concordant.types import Bools, Floats, Int64s
 
@@ -38,8 +39,8 @@ AT_ONCE = 4_000_000  # cells of leads times draws
 
 
 # ---- from ballots to nodes ----
-@dataclass(frozen=True)
-class Compared:
+@dataclass(frozen=True, repr=False)
+class Compared(Brief):
     """All pairs that ballots compare: their slots, ties, weights and periods."""
 
     ahead: Int64s
@@ -101,8 +102,8 @@ def _choices(prefs: Preferences, period: str | float) -> list[str | float | None
 
 
 # ---- at any moment ----
-@dataclass(frozen=True, eq=False)
-class Interpolation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Interpolation(Brief):
     """Scores of candidates at times between nodes: (1 - share) left + share right, plus the variance of the bridge.
 
     Candidates without nodes are not ``known``; their left, right and share are undefined.
@@ -127,8 +128,8 @@ class Interpolation:
         return out
 
 
-@dataclass(frozen=True, eq=False)
-class Courses:
+@dataclass(frozen=True, eq=False, repr=False)
+class Courses(Brief):
     """The scores of all candidates over time, in units of time (years, or the given unit).
 
     ``end`` is, by slot, the time at which the data of its instance end.
@@ -329,8 +330,8 @@ class Courses:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class CourseErrors:
+@dataclass(frozen=True, eq=False, repr=False)
+class CourseErrors(Brief):
     """The confidence intervals of the ranked scores, computed on first access."""
 
     courses: Courses
@@ -352,7 +353,7 @@ class CourseErrors:
 
 
 # ---- questions ----
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CourseModel(ComparisonModel):
     """A fitted model with time-varying scores, by default evaluated at the end of the data."""
 

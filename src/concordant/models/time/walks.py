@@ -34,6 +34,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.segments import is_new
+from concordant.support.brief import Brief
 from concordant.types import Bools, Floats, Int32s, Int64s
 
 SMALL_STEP = 1e-6  # after a full Newton step this small the error is far smaller
@@ -50,8 +51,8 @@ FURTHEST = 1.5  # change of these logarithms at once
 DECADE = log(10.0)
 
 
-@dataclass(frozen=True)
-class Nodes:
+@dataclass(frozen=True, repr=False)
+class Nodes(Brief):
     """Nodes and the comparisons between them: node k is a candidate (slot) in a period that ends at ``time``.
 
     ``gap`` is the time since the candidate's previous node, 0 for its first node.

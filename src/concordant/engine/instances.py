@@ -20,7 +20,7 @@ from concordant.ballots.build import compact
 from concordant.ballots.invariants import Slots
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.engine.executors import Executor, Serial
-from concordant.method import Method, joined_notices
+from concordant.method import Method, ballots_of_slots, joined_notices
 from concordant.models.likelihoods.evidence import PriorSearch, log_evidence
 from concordant.models.solve.multinomial import Part
 from concordant.params import values_of
@@ -235,6 +235,8 @@ def _joined(method: Method, prefs: Preferences, ranked: list[Ranked], executor: 
         ran=f"{len(ranked)} chunks of instances on {executor.place}",
         why=partial(method.explained, prefs),
         sure=partial(method.assessed, prefs),
+        log_odds=method.log_odds,
+        counted=partial(ballots_of_slots, prefs),
     )
 
 

@@ -37,6 +37,7 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
     return {
         "method": ranking.method,
         "params": dict(ranking.params),
+        "scale": None if ranking.converted is None else ranking.converted.scale.to_dict(),
         "instances": instances,
         "agents": None
         if ranking.agents is None
@@ -95,13 +96,19 @@ def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
         columns[interval_column(ranking)] = interval_cells(low, high, write)
     for name, values in ranking.beside.items():
         shown = values[ranking.order][:n].tolist()
-        columns[name.replace("_", " ")] = list(map(number_format(shown), shown))
+        is_text = values.dtype == object
+        columns[name.replace("_", " ")] = shown if is_text else list(map(number_format(shown), shown))
     return columns
 
 
 def interval_column(ranking: Ranking) -> str:
     """Return the heading of the column of confidence intervals, with their level: 95% CI."""
     return interval_heading(ranking.params.get("level"))
+
+
+def named(ranking: Ranking) -> str:
+    """Return the method, and the scale if the scores were converted: bradley-terry, Elo scale."""
+    return ranking.method if ranking.converted is None else f"{ranking.method}, Elo scale"
 
 
 def html_of(ranking: Ranking) -> str:
@@ -117,4 +124,4 @@ def html_of(ranking: Ranking) -> str:
     )
     notices = "".join(f"<p>{escape(str(notice))}</p>" for notice in ranking.warnings)
     head = "<tr>" + "".join(f"<th>{name}</th>" for name in columns) + "</tr>"
-    return f"<table><caption>{escape(ranking.method)}</caption>{head}{rows}</table>{notices}"
+    return f"<table><caption>{escape(named(ranking))}</caption>{head}{rows}</table>{notices}"

@@ -115,6 +115,14 @@ def said_by(method: Method, notices: Sequence[Notice]) -> tuple[Notice, ...]:
     )
 
 
+def ballots_of_slots(prefs: Preferences, ranking: Ranking) -> Floats | None:
+    """Return the weight of the ballots that mention each slot of a ranking; None if these are not its ballots."""
+    from concordant import views
+
+    slots = views.slots_of(prefs, ranking)
+    return None if slots is None else views.ranked_weight(prefs)[slots]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Method(Settings):
     """Base class of all aggregation methods.
@@ -155,6 +163,14 @@ class Method(Settings):
     """Value of ``missing`` that a method without this parameter uses."""
     apart: ClassVar[bool] = False
     """Whether every instance is ranked independently, so that workers can rank them in parallel."""
+
+    @property
+    def log_odds(self) -> float | None:
+        """Score difference that multiplies the odds of a win by e (1 for bradley-terry); None if there is none.
+
+        Rankings by methods that define it can be converted to the Elo scale.
+        """
+        return None
 
     def of_everybody(self) -> Self:
         """Return a variant that ranks every item, for methods that leave out inactive items.
@@ -246,6 +262,8 @@ class Method(Settings):
             worths=outcome.coefficients,
             sure=partial(self.assessed, prefs),
             library=prefs.library,
+            log_odds=self.log_odds,
+            counted=partial(ballots_of_slots, prefs),
         )
 
     def assessed(self, prefs: Preferences, ranking: Ranking) -> Sequence[Certainty]:

@@ -15,7 +15,7 @@ from concordant.errors import ConcordantError, InputError, action, arg
 from concordant.results.coefficients import Coefficient
 from concordant.results.explanation import Explanation
 from concordant.results.histories import History
-from concordant.results.rendering import blocks_of, dict_of, html_of, table_columns, text_of
+from concordant.results.rendering import blocks_of, dict_of, html_of, named, table_columns, text_of
 from concordant.results.uncertain import Notice as Notice
 from concordant.results.uncertain import PartialUncertainty
 from concordant.results.uncertain import Uncertain as Uncertain
@@ -26,6 +26,7 @@ from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
 if TYPE_CHECKING:
     from concordant.narrative.certainty import Certainty
+    from concordant.results.scales import Conversion, EloScale
 
 TIE_TOLERANCE = 1e-12
 SORTED_BY = ("score", "low", "high")
@@ -107,6 +108,12 @@ class Ranking(FrozenParts, Displayed):
     """Computes how certain the first place of each instance is, if the ballots are available."""
     library: str | None = None
     """DataFrame library that the preferences came from, which ``to_frame`` uses."""
+    log_odds: float | None = None
+    """Score difference that multiplies the odds of a win by e; None if score differences are not log odds."""
+    converted: Conversion | None = None
+    """How the scores were converted to another scale; None on the scale of the method."""
+    counted: Callable[[Ranking], Floats | None] | None = None
+    """Counts the ballots that mention each slot, if the ballots are available."""
 
     @classmethod
     def of_scores(
@@ -203,6 +210,91 @@ class Ranking(FrozenParts, Displayed):
                 + " is not available: use a method with intervals, such as bradley-terry, plackett-luce or mpm."
             )
         return replace(self, sorted_by=end)
+
+    def on_scale(
+        self,
+        scale: str | EloScale = "elo",
+        *,
+        centre: float | None = None,
+        anchor: str | tuple[str, float] | None = None,
+        points: float | None = None,
+    ) -> Ranking:
+        """Return the same ranking with scores on the Elo scale, where 400 points are odds of 10 to 1.
+
+        Scores, confidence intervals, standard errors, histories, differences and covariate effects are converted; the
+        order stays the same, and ``ranking.model`` keeps its own scale. The scores of the method must be log odds, as
+        those of bradley-terry, davidson, rao-kupper, plackett-luce and whole-history are. Each instance has its own
+        mean or anchor.
+
+        Parameters
+        ----------
+        scale : {'elo'} or EloScale, default 'elo'
+            The scale; an EloScale contains the other settings.
+        centre : float, optional
+            Mean rating of the items of each instance, by default 1000; with an anchor, the rating of the anchor.
+        anchor : str or tuple of str and float, optional
+            Item with a fixed rating: its name, or name and rating. Intervals are then those of the differences from
+            it, so its own interval has width 0.
+        points : float, optional
+            Rating difference that means odds of 10 to 1, by default 400.
+
+        Returns
+        -------
+        Ranking
+            The ranking on this scale.
+
+        Raises
+        ------
+        InputError
+            If the scores are not log odds, or the anchor is not ranked in every instance.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> votes = cc.Preferences.from_pairs(["a"] * 10 + ["b"], ["b"] * 10 + ["a"])
+        >>> ranking = cc.rank(votes, "bradley-terry", prior=0).on_scale("elo", anchor=("b", 1000))
+        >>> ranking.items, ranking.scores.round(6).tolist()
+        (['a', 'b'], [1400.0, 1000.0])
+        """
+        from concordant.results.scales import on_scale, scale_of
+
+        return on_scale(self, scale_of(scale, centre, anchor, points))
+
+    @property
+    def own_score(self) -> Floats:
+        """Score of every slot on the scale of the method, also after ``on_scale``."""
+        return self.score if self.converted is None else self.converted.own_scores(self)
+
+    def with_columns(self, *names: str) -> Ranking:
+        """Return the same ranking with further columns in every table, file and DataFrame.
+
+        Parameters
+        ----------
+        *names : str
+            ``rank_ub`` (1 + the number of items whose interval lies entirely above that of the item, as on arena
+            leaderboards), ``margin`` (the interval as ``+5/-4``), ``votes`` (the weight of the ballots that mention
+            the item), or any column of ``details``, such as ``stderr`` or ``p_best``.
+
+        Returns
+        -------
+        Ranking
+            The ranking with these columns.
+
+        Raises
+        ------
+        InputError
+            If a column is unknown, or this ranking does not have it.
+
+        Examples
+        --------
+        >>> import concordant as cc
+        >>> votes = cc.Preferences.from_pairs(["a"] * 10 + ["b"], ["b"] * 10 + ["a"])
+        >>> cc.rank(votes, "bradley-terry").with_columns("rank_ub", "votes").columns()["votes"].tolist()
+        [11, 11]
+        """
+        from concordant.results.more_columns import column_of
+
+        return replace(self, beside={**self.beside, **{name: column_of(self, name) for name in names}})
 
     @property
     def order(self) -> Int64s:
@@ -356,9 +448,11 @@ class Ranking(FrozenParts, Displayed):
             sure=partial(self._certainties_of, slice(q, q + 1)),
         )
 
-    def _certainties_of(self, instances: slice, _: Ranking) -> Sequence[Certainty]:
-        """Return the certainties for these instances, computed from the full ranking."""
-        return self.certainties[instances]
+    def _certainties_of(self, instances: slice, part: Ranking) -> Sequence[Certainty]:
+        """Return the certainties for these instances, computed from the full ranking, in the unit of the part."""
+        factor = (part.log_odds or 1.0) / (self.log_odds or 1.0)
+        known = self.certainties[instances]
+        return known if factor == 1 else [certainty.times(factor) for certainty in known]
 
     def _some(self, slots: Int64s | slice, slot_ptr: Int64s) -> Ranking:
         """Return the ranking of some slots, without adapting instances, histories or certainties."""
@@ -607,7 +701,7 @@ class Ranking(FrozenParts, Displayed):
         return f"within {100 * self.fit['gap']:.2g}% of the smallest total distance"
 
     def __repr__(self) -> str:
-        head = f"Ranking by {self.method}" if self.method else "Ranking"
+        head = f"Ranking by {named(self)}" if self.method else "Ranking"
         if self.n_instances != 1:
             return f"{head}: {self.n_instances:,} instances, {len(self.score):,} candidates"
         return head + "\n" + self.to_text(limit=20)

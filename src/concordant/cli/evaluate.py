@@ -99,6 +99,8 @@ def _judged(files: tuple[str, ...]) -> tuple[list[str], tuple[str, ...]]:
         )
     shared.tell([f"{path} contains the relevance judgements" for path in judged], "note: ")
     return judged, tuple(runs)
+
+
 def _draw(results: dict[str, Any], tests: list[dict[str, Any]], plot: str | None, plot_queries: str | None) -> None:
     """Draw the requested plots: the means, and the differences of the first metric from the baseline by query."""
     from concordant.evaluation import differences

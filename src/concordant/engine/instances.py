@@ -20,7 +20,7 @@ from concordant.ballots.build import compact
 from concordant.ballots.invariants import Slots
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.engine.executors import Executor, Serial
-from concordant.method import Method, joined_notices
+from concordant.method import Method, ballots_of_slots, joined_notices
 from concordant.models.likelihoods.evidence import PriorSearch, log_evidence
 from concordant.models.solve.multinomial import Part
 from concordant.params import values_of
@@ -238,6 +238,8 @@ def _joined(method: Method, prefs: Preferences, ranked: list[Ranked], executor: 
         why=partial(method.explained, prefs),
         sure=partial(method.assessed, prefs),
         library=prefs.library,
+        log_odds=method.log_odds,
+        counted=partial(ballots_of_slots, prefs),
     )
 
 

@@ -52,7 +52,7 @@ def rank_sums(method: Method, tally: Tally, form: str) -> Ranking:
         ranking = method.ranking_of(prefs, _borda(method, ordered, by_item, prefs, form))
     else:  # mpm
         ranking = _mpm(method, by_item, prefs)
-    return replace(ranking, why=None, sure=None)  # the ballots behind it are gone
+    return replace(ranking, why=None, sure=None, counted=None)  # the ballots behind it are gone
 
 
 def _ballots_of_levels(tally: Tally) -> Preferences:

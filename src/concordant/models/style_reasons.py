@@ -10,6 +10,7 @@ from concordant.models.fitted import PairModel
 from concordant.ranking import Ranking
 from concordant.results.coefficients import Coefficient, header_of, rows_of
 from concordant.results.explanation import Reason
+from concordant.results.scales import line_of
 
 SHOWN = 5  # items that moved most
 
@@ -19,7 +20,8 @@ def style_reasons(ranking: Ranking) -> tuple[Reason, ...]:
     if not ranking.coefficients:
         return ()
     model = ranking.model
-    sentences = [_said(coefficient, model) for coefficient in ranking.coefficients]
+    unit, _ = line_of(ranking)
+    sentences = [_said(coefficient, model, unit) for coefficient in ranking.coefficients]
     if "uncorrected_rank" in ranking.beside:
         sentences.append(_moved(ranking))
     header = header_of(ranking.params.get("level"))
@@ -27,12 +29,15 @@ def style_reasons(ranking: Ranking) -> tuple[Reason, ...]:
     return (Reason("Covariate effects", sentences, header, rows_of(ranking.coefficients), right),)
 
 
-def _said(coefficient: Coefficient, model: object) -> str:
-    """Return a sentence on the effect of one standard deviation of a covariate between otherwise equal items."""
+def _said(coefficient: Coefficient, model: object, unit: float) -> str:
+    """Return a sentence on the effect of one standard deviation of a covariate between otherwise equal items.
+
+    ``unit`` is the unit of the coefficient in scores of the model.
+    """
     name = shorten(coefficient.name)
     if coefficient.spread == 0:
         return f"{name} never differs within a ballot, so it has no effect."
-    up, down, _ = _between_equals(coefficient.per_deviation, model)
+    up, down, _ = _between_equals(coefficient.per_deviation / unit, model)
     share = 100 * up / (up + down)
     more = f"one standard deviation ({coefficient.spread:.4g}) more of {name}"
     sentence = f"Between otherwise equal items, {more} wins {share:.0f}% of "

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -33,6 +33,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.results.uncertain import independent_errors
 from concordant.support import special
 from concordant.types import AnyArray, Floats, Int64s
 
@@ -97,6 +98,12 @@ class Certainty:
     def is_reversed(self) -> bool:
         """Whether more ballots prefer the runner-up to the first item."""
         return self.votes is not None and self.votes[1] > self.votes[0]
+
+    def times(self, factor: float) -> Certainty:
+        """Return the statement in another unit of the scores, ``factor`` times as large."""
+        parts = (self.difference, self.low, self.high)
+        difference, low, high = (None if part is None else factor * part for part in parts)
+        return replace(self, difference=difference, low=low, high=high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -335,14 +342,10 @@ def _errors_of_differences(ranking: Ranking, q: int, first: int, second: int) ->
     uncertainty = ranking.uncertainty.known()
     if uncertainty.apart is not None and (joint := uncertainty.apart(first)) is not None:
         return joint
-    if uncertainty.low is None or uncertainty.high is None:
-        return None
     span = slice(int(ranking.slot_ptr[q]), int(ranking.slot_ptr[q + 1]))
-    if "stderr" in uncertainty.details:
-        error = uncertainty.details["stderr"]
-    else:
-        error = (uncertainty.high - uncertainty.low) / (2 * NormalDist().inv_cdf((1 + _level(ranking)) / 2))
-    errors: Floats = np.sqrt(error[span] ** 2 + error[first] ** 2)
+    errors = independent_errors(uncertainty, span, first, _level(ranking))
+    if errors is None:
+        return None
     if (error_of_two := _joint_error(ranking, q, first, second)) is not None:
         errors[second - span.start] = error_of_two
     return errors
@@ -354,8 +357,9 @@ def _joint_error(ranking: Ranking, q: int, first: int, second: int) -> float | N
     if not callable(ask):
         return None
     labels = ranking.vocabulary.take(ranking.slot_item[[first, second]])
+    factor = 1.0 if ranking.converted is None else ranking.converted.factor
     try:
-        return float(ask(*labels, None if ranking.instances is None else ranking.instances[q])[1])
+        return factor * float(ask(*labels, None if ranking.instances is None else ranking.instances[q])[1])
     except ConcordantError:
         return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import erfc, sqrt
 from typing import Any
 
@@ -40,6 +40,11 @@ class Coefficient:
     def per_deviation(self) -> float:
         """The effect of one standard deviation of the covariate on the strength."""
         return self.value * self.spread
+
+    def times(self, factor: float) -> Coefficient:
+        """Return the coefficient in another unit of the scores, ``factor`` times as large."""
+        stderr, low, high = (None if part is None else factor * part for part in (self.stderr, self.low, self.high))
+        return replace(self, value=factor * self.value, stderr=stderr, low=low, high=high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""

@@ -44,6 +44,7 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
     return {
         "method": ranking.method,
         "params": dict(ranking.params),
+        "scale": None if ranking.converted is None else ranking.converted.scale.to_dict(),
         "instances": instances,
         "agents": None
         if ranking.agents is None
@@ -124,10 +125,15 @@ def blocks_of(ranking: Ranking, explanations: Sequence[Explanation] = (), words:
     return [*blocks, *([Passage([ranking.verdict])] if ranking.verdict else [])]
 
 
+def named(ranking: Ranking) -> str:
+    """Return the method, and the scale if the scores were converted: bradley-terry, Elo scale."""
+    return ranking.method if ranking.converted is None else f"{ranking.method}, Elo scale"
+
+
 def _table_of(ranking: Ranking, n: int) -> DisplayTable:
     """Return the table of the best ``n`` items of one instance."""
     columns = table_columns(ranking, n)
-    title = ranking.method if ranking.instances is None else f"{ranking.method}, {ranking.instance}"
+    title = named(ranking) if ranking.instances is None else f"{named(ranking)}, {ranking.instance}"
     right = set(range(len(columns))) - {1}
     return DisplayTable(list(columns), list(zip(*columns.values(), strict=True)), right, title)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from statistics import NormalDist
 from typing import Protocol
 
 import numpy as np
@@ -71,6 +72,30 @@ class Uncertain(Protocol):
 
     def known(self) -> Uncertainty:
         """Return the uncertainty, computed on the first call."""
+
+
+def critical_value(level: object) -> float:
+    """Return the two-sided normal critical value at this confidence level, 95% if it is not known."""
+    share = level if isinstance(level, float) and 0 < level < 1 else 0.95
+    return NormalDist().inv_cdf((1 + share) / 2)
+
+
+def single_errors(known: Uncertainty, level: object) -> Floats | None:
+    """Return the standard error of every score, from the intervals if it is not given; None without intervals."""
+    if known.low is None or known.high is None:
+        return None
+    if "stderr" in known.details:
+        return known.details["stderr"]
+    return np.asarray((known.high - known.low) / (2 * critical_value(level)))
+
+
+def independent_errors(known: Uncertainty, span: slice, slot: int, level: object) -> Floats | None:
+    """Return the standard errors of the differences between one slot and all of its instance (``span``).
+
+    The scores are treated as independent; None without intervals.
+    """
+    error = single_errors(known, level)
+    return None if error is None else np.sqrt(error[span] ** 2 + error[slot] ** 2)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -86,6 +86,18 @@ class Contributions:
     advantage: float
     tie: float
     prior: Prior
+    factor: float = 1.0
+    """Factor and shift from these scores to those of the ranking, if it is on another scale."""
+    shift: float = 0.0
+
+    @cached_property
+    def shown(self) -> Floats:
+        """The scores on the scale of the ranking."""
+        return self.factor * self.score + self.shift
+
+    def written(self, value: float, decimals: int = 4) -> str:
+        """Return a score as text, with one decimal on the Elo scale."""
+        return f"{value:.{decimals if self.factor == 1 else 1}f}"
 
     @cached_property
     def _rows(self) -> tuple[links.Terms, Floats]:
@@ -127,9 +139,9 @@ class Contributions:
             by_opponent(duels.tied[rows]),
             by_opponent(np.where(is_home, expected[rows], duels.total[rows] - expected[rows])),
             weight * scale,
-            (weight * score + slope) * scale,
+            self.factor * (weight * score + slope) * scale + self.shift * weight * scale,
             prior_curve * scale,
-            (prior_curve * score + float(self._slope[slot])) * scale,
+            self.factor * (prior_curve * score + float(self._slope[slot])) * scale + self.shift * prior_curve * scale,
         )
 
     @cached_property
@@ -152,11 +164,11 @@ def told(scene: Scene, contributions: Contributions) -> list[Reason]:
         return []
     sentences = [sentence for pair in scene.neighbours for sentence in _compared(scene, contributions, met, *pair)]
     rows = []
-    write = number_format([float(contributions.score[slot]) for slot in met])
+    write = number_format([float(contributions.shown[slot]) for slot in met])
     for slot in scene.top:
         of_item = met[slot]
         figures = (
-            [f"{of_item.share:.0%}", f"{of_item.strength(contributions.score):.3f}"]
+            [f"{of_item.share:.0%}", contributions.written(of_item.strength(contributions.shown), 3)]
             if of_item.games.sum()
             else ["-", "-"]
         )
@@ -164,7 +176,7 @@ def told(scene: Scene, contributions: Contributions) -> list[Reason]:
         first_columns = [
             str(scene.rank[slot]),
             scene.names[slot],
-            write(float(contributions.score[slot])),
+            write(float(contributions.shown[slot])),
             f"{of_item.games.sum():,.6g}",
         ]
         rows.append([*first_columns, expected, *figures, f"{of_item.prior_weight:.0%}"])
@@ -189,16 +201,15 @@ def _compared(scene: Scene, contributions: Contributions, met: dict[int, Met], o
     a, b, names = met[one], met[two], scene.names
     if scene.rank[one] >= scene.rank[two] or not (len(a.opponent) and len(b.opponent)) or a.share >= b.share:
         return []
-    strength = a.strength(contributions.score), b.strength(contributions.score)
+    strength = a.strength(contributions.shown), b.strength(contributions.shown)
     claim = f"{names[one]} ranks above {names[two]} although {names[two]} won a larger share of its comparisons "
     claim += f"({b.share:.1%} against {a.share:.1%}), "
     if strength[0] > strength[1]:
-        reason = (
-            f"because {names[one]}'s opponents were stronger (mean score {strength[0]:.3f} against {strength[1]:.3f})."
-        )
+        means = [contributions.written(mean, 3) for mean in strength]
+        reason = f"because {names[one]}'s opponents were stronger (mean score {means[0]} against {means[1]})."
     elif b.prior_weight > a.prior_weight:
         reason = (
-            "because the prior, which shrinks scores of items with few comparisons towards 0, has a weight of "
+            "because the prior, which shrinks scores of items with few comparisons towards their mean, has a weight of "
             f"{b.prior_weight:.0%} for {names[two]} and {a.prior_weight:.0%} for {names[one]}."
         )
     else:
@@ -213,19 +224,20 @@ def _opponents(scene: Scene, contributions: Contributions, slot: int, met: Met) 
     records = (met.won, met.lost, met.tied)
     rows = [
         [
-            scene.names[rival], f"{contributions.score[rival]:.4f}", "-".join(number(float(x[k])) for x in records),
-            f"{met.points[k]:,.6g} ({met.expected[k]:.1f})", *_shares(met.weight[k], met.contribution[k]),
+            scene.names[rival], contributions.written(contributions.shown[rival]),
+            "-".join(number(float(x[k])) for x in records), f"{met.points[k]:,.6g} ({met.expected[k]:.1f})",
+            *_shares(contributions, met.weight[k], met.contribution[k]),
         ]
         for k, rival in zip(shown.tolist(), met.opponent[shown].tolist(), strict=True)
     ]  # fmt: skip
     if len(rest):
         record = "-".join(number(float(x[rest].sum())) for x in records)
         points = f"{met.points[rest].sum():,.6g} ({met.expected[rest].sum():.1f})"
-        figures = _shares(met.weight[rest].sum(), met.contribution[rest].sum())
+        figures = _shares(contributions, met.weight[rest].sum(), met.contribution[rest].sum())
         rows.append([f"{len(rest):,} other{'s' * (len(rest) > 1)}", "", record, points, *figures])
     if met.prior_weight > 0:
-        rows.append(["prior", "", "", "", *_shares(met.prior_weight, met.prior_contribution)])
-    rows.append(["total", "", "", "", *_shares(1.0, float(contributions.score[slot]))])
+        rows.append(["prior", "", "", "", *_shares(contributions, met.prior_weight, met.prior_contribution)])
+    rows.append(["total", "", "", "", *_shares(contributions, 1.0, float(contributions.shown[slot]))])
     header = ["opponent", "score", "won-lost-tied", "points (expected)", "implied score", "weight", "contribution"]
     gained = met.points - met.expected
     best, worst = (
@@ -244,7 +256,7 @@ def _opponents(scene: Scene, contributions: Contributions, slot: int, met: Met) 
     return Reason(f"Contributions to the score of {scene.names[slot]}", sentences, header, rows, frozenset(range(1, 7)))
 
 
-def _shares(weight: float, contribution: float) -> list[str]:
+def _shares(contributions: Contributions, weight: float, contribution: float) -> list[str]:
     """Return the columns of a table row: implied score, weight and contribution."""
-    speak_for = f"{contribution / weight:.4f}" if weight > 1e-9 else "-"
-    return [speak_for, f"{weight:.1%}", f"{contribution:.4f}"]
+    speak_for = contributions.written(contribution / weight) if weight > 1e-9 else "-"
+    return [speak_for, f"{weight:.1%}", contributions.written(contribution)]

@@ -37,6 +37,7 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.results.explanation import Reason
+from concordant.results.scales import line_of
 from concordant.support.lazy import LazyMapping
 from concordant.support.state import LARGEST_WEIGHT, ByLabel, TableKind, optional
 from concordant.types import Bools, Floats
@@ -95,6 +96,11 @@ class ScoreModel(Method):
     level: float = options.level()
     replicates: int = param(200, "number of bootstrap resamples", low=2, high=1e5)
     seed: int | None = param(0, "seed for the bootstrap and the probability of being best", low=0)
+
+    @property
+    def log_odds(self) -> float | None:
+        """Score difference that multiplies the odds of a win by e; None for a probit model."""
+        return None if self.link == links.THURSTONE else 1.0
 
     def with_agent_weights(self, weights: Mapping[str, float]) -> Self:
         """Return a copy that multiplies the ballots of these agents by their weights; other agents have weight 1."""
@@ -242,7 +248,8 @@ class ScoreModel(Method):
         duels = counting.duels(prefs)
         settled = is_settled(duels, duel_standing(duels), links.has_tie_parameter(self.link))
         prior = self._prior(ranking.fit["prior"], duels, settled, self._covariates(prefs))
-        return Contributions(duels, self.link, ranking.score, float(model.advantage[q]), float(model.tie[q]), prior)
+        advantage, tie = float(model.advantage[q]), float(model.tie[q])
+        return Contributions(duels, self.link, ranking.own_score, advantage, tie, prior, *line_of(ranking))
 
     def settled(self, strength: float, doubt: float) -> Self:
         """Return a copy with this prior, and the variance of its logarithm, as already chosen."""

@@ -36,6 +36,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking, snap
 from concordant.results.explanation import Reason
 from concordant.results.histories import History
+from concordant.results.scales import line_of
 from concordant.types import Floats, Int64s
 
 
@@ -54,6 +55,11 @@ class Elo(Following):
     spread: float = param(400.0, "rating difference at which a win is ten times as likely as a loss", low=1e-9)
     start: float = param(1500.0, "initial rating")
     advantage: float = param(0.0, "rating advantage of the item shown first (or at home)")
+
+    @property
+    def log_odds(self) -> float | None:
+        """Score difference that multiplies the odds of a win by e."""
+        return self.spread / float(np.log(10.0))
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the ratings after all games."""
@@ -83,7 +89,9 @@ class Elo(Following):
         from concordant.aggregate.pairwise._games import games_reasons
         from concordant.narrative.sentences import Scene
 
-        played = games_reasons(Scene(prefs, ranking), self.start, lambda part: self.scores(part).score)
+        factor, shift = line_of(ranking)
+        start = factor * self.start + shift
+        played = games_reasons(Scene(prefs, ranking), start, lambda part: factor * self.scores(part).score + shift)
         return [*super().reasons(prefs, ranking), *played]
 
     def _history(self, prefs: Preferences) -> History:

@@ -74,6 +74,11 @@ class Glicko2(Following):
     volatility: float = param(0.06, "initial volatility", low=1e-6, high=10.0)
     level: float = options.level()
 
+    @property
+    def log_odds(self) -> float | None:
+        """Score difference that multiplies the odds of a win by e."""
+        return SCALE
+
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the ratings at the end of the last period, with intervals."""
         played = self._played(prefs)

@@ -92,6 +92,11 @@ class WholeHistory(OverTime):
     )
     level: float = options.level()
 
+    @property
+    def log_odds(self) -> float | None:
+        """Score difference that multiplies the odds of a win by e."""
+        return 1.0
+
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores at the end of the data, with intervals and the curves over time."""
         return self._outcome(prefs, self._courses(prefs))

@@ -83,6 +83,11 @@ class WindowedBradleyTerry(OverTime):
     )
     level: float = options.level()
 
+    @property
+    def log_odds(self) -> float | None:
+        """Score difference that multiplies the odds of a win by e."""
+        return 1.0
+
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the score of every item in its last window, with the curves over all windows."""
         assert prefs.time is not None

@@ -45,6 +45,11 @@ class RankCentrality(Method):
 
     prior: float = param(1.0, "pseudo-wins added to both sides of every compared pair", low=1e-6, high=1e9)
 
+    @property
+    def log_odds(self) -> float | None:
+        """Score difference that multiplies the odds of a win by e if comparisons follow a Bradley-Terry model."""
+        return 1.0
+
     def scores(self, prefs: Preferences) -> Outcome:
         """Return log(stationary probability x number of candidates) of every slot."""
         matrices = views.win_matrices(prefs, "ignore")

@@ -16,7 +16,7 @@ def choices_reason(scene: Scene, stages: Stages) -> Reason:
 
     A tier chosen from the remaining items counts as one choice, shared by its items in proportion to worth.
     """
-    worth = worths(scene.ranking.score)
+    worth = worths(scene.ranking.own_score)
     heads = _heads(stages)
     first, first_expected = _chosen(heads, worth)
     chosen, expected = _chosen(stages, worth)
@@ -32,7 +32,7 @@ def choices_reason(scene: Scene, stages: Stages) -> Reason:
     leader = scene.order[0]
     sentences = [
         "A ballot is a sequence of choices: each step chooses one of the remaining items with probability "
-        "proportional to e^score.",
+        f"proportional to {_worth(scene)}.",
         f"{scene.names[leader]} was chosen {_written(chosen[leader])} times; {by_chance[leader]:.1f} are "
         f"expected with equal probabilities and {expected[leader]:.1f} with these scores. At the maximum "
         f"likelihood, actual and expected numbers agree, apart from the prior.",
@@ -46,6 +46,12 @@ def choices_reason(scene: Scene, stages: Stages) -> Reason:
         )
     header = ["rank", "item", "ballots", "first", "expected first", "chosen", "expected", "at random"]
     return Reason("Numbers of choices", sentences, header, rows, frozenset(range(8)) - {1})
+
+
+def _worth(scene: Scene) -> str:
+    """Return the formula of the worth of an item from its score."""
+    converted = scene.ranking.converted
+    return "e^score" if converted is None else f"10^(score / {converted.scale.points:g})"
 
 
 def _written(count: float) -> str:

@@ -47,6 +47,11 @@ class ChoiceModel(Method):
     errors: str = param("hessian", "estimator of the standard errors", choices=("hessian", "none"))
     level: float = options.level()
 
+    @property
+    def log_odds(self) -> float | None:
+        """Score difference that multiplies the odds of a win by e, between any two items."""
+        return 1.0
+
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
         """Explain the lead, and how often the top items were chosen compared with the expected number."""
         from concordant.aggregate.stagewise._choices import choices_reason

@@ -98,6 +98,7 @@ from concordant.method import Method as Method
 from concordant.models.recovery import lehmer_recovery as lehmer_recovery
 from concordant.params import param as param
 from concordant.preferences import Preferences as Preferences
+from concordant.preferences import concat as concat
 from concordant.ranking import Notice as Notice
 from concordant.ranking import Ranking as Ranking
 from concordant.reporting import report as report
@@ -140,6 +141,10 @@ def read(
     transpose: bool = ...,
     team_separator: str | None = ...,
     sheet: str | int | None = ...,
+    table: str | None = ...,
+    sql: str | None = ...,
+    where: str | None = ...,
+    drop_duplicates: Sequence[str] | str | bool = ...,
     question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
     repeats: str | None = ...,
@@ -168,6 +173,10 @@ def read_labels(
     header: bool | None = ...,
     transpose: bool = ...,
     sheet: str | int | None = ...,
+    table: str | None = ...,
+    sql: str | None = ...,
+    where: str | None = ...,
+    drop_duplicates: Sequence[str] | str | bool = ...,
     categories: Sequence[str] | str | None = ...,
     skip_bad_rows: bool = ...,
     strict: bool = ...,
@@ -188,6 +197,10 @@ def read_features(
     header: bool | None = ...,
     transpose: bool = ...,
     sheet: str | int | None = ...,
+    table: str | None = ...,
+    sql: str | None = ...,
+    where: str | None = ...,
+    drop_duplicates: Sequence[str] | str | bool = ...,
     n_features: int | None = ...,
     dtype: str = ...,
     skip_bad_rows: bool = ...,

@@ -108,7 +108,8 @@ def _open_amazon(source: Source, options: Options) -> Any:
     """Open Amazon ratings; the item is the column with identifiers of ten characters."""
     names = ("item", "user") if _asin_column(source.head) == 0 else ("user", "item")
     table = open_csv(source, Dialect(",", False, (*names, "rating", "timestamp")), options)
-    return KeptRows(table, np.ones(_count(table), bool), _ROLES | {"item": "item"})
+    table.roles = _ROLES | {"item": "item"}
+    return table
 
 
 def _open_goodreads(source: Source, options: Options) -> Any:
@@ -135,12 +136,8 @@ def _open_steam(source: Source, options: Options) -> Any:
     is_first[played[np.unique(key[played], return_index=True)[1]]] = True
     kept = _without(table, ~is_played, "a purchase", _ROLES | {"item": "title", "rating": "hours"}, is_first)
     if n_repeated := int((is_played & ~is_first).sum()):
-        kept.notes.append(f"left out {n_repeated:,} further rows of the same user and game")
+        kept.notes.append(f"left out {n_repeated:,} row{'s' * (n_repeated > 1)}: the user and game of an earlier row")
     return kept
-
-
-def _count(table: Any) -> int:
-    return len(table.fetch([], ["rating"])[1]["rating"])
 
 
 def _without(table: Any, is_left_out: Bools, reason: str, roles: dict[str, str], keep: Bools | None = None) -> KeptRows:

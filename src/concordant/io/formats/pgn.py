@@ -12,12 +12,13 @@ from functools import partial
 
 import numpy as np
 
+from concordant.ballots.vocabulary import Vocabulary
 from concordant.io._formats import TABLES, Format
 from concordant.io._source import Source
 from concordant.io._spans import Spans, SpanTable, padded
 from concordant.tables.bad_rows import left_out
 from concordant.tables.options import PREFERENCES, Options
-from concordant.types import Bools, Bytes, Int64s
+from concordant.types import Bools, Bytes, Int32s, Int64s
 
 USUAL = ("Event", "Site", "Date", "Round", "White", "Black", "Result")
 NEEDED = ("White", "Black", "Result")
@@ -91,9 +92,9 @@ def _usable(table: SpanTable) -> tuple[Bools, list[str]]:
     return has_players & is_played, notes
 
 
-def _means(codes: Int64s, labels: object, empty: set[str]) -> Bools:
+def _means(codes: Int32s, labels: Vocabulary, empty: set[str]) -> Bools:
     """Return where a cell has a text that means something."""
-    said = np.array([*(label.strip() not in empty for label in labels.labels), False])  # type: ignore[attr-defined]
+    said = np.array([*(label.strip() not in empty for label in labels.labels), False])
     found: Bools = said[codes]
     return found
 
@@ -110,7 +111,7 @@ def _dates(tags: _Tags) -> tuple[Spans, Bools]:
 
 def _are_dates(data: Bytes, start: Int64s, end: Int64s) -> Bools:
     """Return which cells look like 2024.01.31, with any sign between the numbers."""
-    is_date = end - start == 10
+    is_date: Bools = end - start == 10
     at = np.where(is_date, start, 0)
     for k in (0, 1, 2, 3, 5, 6, 8, 9):
         digit = data[np.minimum(at + k, len(data) - 1)]

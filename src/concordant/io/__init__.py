@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import ConcordantError, FormatError, InputError, action, arg, clause
-from concordant.io._formats import FUNCTIONS, WORKBOOKS, Format, all_formats, recognise
+from concordant.io._formats import FUNCTIONS, JUDGED, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._source import PathLike, Source
 from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out, notes_on_bad
 from concordant.support import memory
@@ -46,9 +46,6 @@ __all__ = [
     "write_table",
 ]
 
-JUDGED = "this file contains relevance judgements, and the other files do not: " + action(
-    "read_labels", "read it with read_labels"
-)
 Paths = PathLike | IO[Any] | Sequence[PathLike]
 
 
@@ -325,7 +322,7 @@ def read_whole(path: Any, options: Options) -> Preferences:
         from concordant.io.judgements import set_aside
 
         if judged := set_aside(good, plain)[1]:
-            raise FormatError(JUDGED + ".", path=os.fspath(judged[0])) from problem
+            raise FormatError(JUDGED, path=os.fspath(judged[0])) from problem
         raise
     return prefs.noted(*notes_on_bad(bad), *notes) if bad or notes else prefs
 
@@ -392,7 +389,7 @@ def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
             what = f"this looks like {kind.name}, but the first file looks like {kinds[0].name}"
             if (LABELS,) in (kind.reads, kinds[0].reads):
                 judged = source if kind.reads == (LABELS,) else sources[0]
-                raise judged.error(JUDGED + ".")
+                raise judged.error(JUDGED)
             raise source.error(
                 what
                 + ": "

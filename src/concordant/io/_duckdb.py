@@ -47,6 +47,7 @@ class DuckTable:
         self.source, self.name, self.skip = source, source.name, options.skip_bad_rows
         self.notes: list[str] = []
         self.columns: list[str] = []
+        self.roles: dict[str, str] = {}
 
     # ---- what a subclass says ----
     def scan(self) -> str:

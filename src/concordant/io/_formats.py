@@ -13,12 +13,18 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from concordant.errors import action
 from concordant.io._source import Source
 from concordant.registry import READERS
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES
 
 TABLES = "concordant.io.formats.table"  # the module that reads tables
 WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
+JUDGED = (
+    "this file contains relevance judgements, and the other files do not: "
+    + action("read_labels", "read it with read_labels")
+    + "."
+)
 FUNCTIONS = {PREFERENCES: "read", LABELS: "read_labels", FEATURES: "read_features"}
 
 

@@ -38,6 +38,8 @@ class JoinedTable:
         self.has_header, self.dialect = first.has_header, getattr(first, "dialect", None)
         self._start = np.zeros(len(tables), np.int64)
         self._files: Vocabulary | None = None
+        known = [getattr(table, "roles", {}) for table in tables]
+        self.roles = {role: name for role, name in known[0].items() if all(name == one.get(role) for one in known)}
         lacking = sorted({name for table in tables for name in table.columns} - set(self.columns))
         self.notes = [f"not read, because not in every file: {', '.join(lacking[:12])}"] if lacking else []
 

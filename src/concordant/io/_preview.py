@@ -10,7 +10,7 @@ from concordant.errors import ConcordantError
 from concordant.io import Preview
 from concordant.io._formats import recognise
 from concordant.io._source import PathLike, Source
-from concordant.io.formats.table import open_table
+from concordant.io.formats.table import open_table, with_roles
 from concordant.tables.options import PREFERENCES, Options
 from concordant.tables.roles import planned
 
@@ -27,6 +27,6 @@ def preview(path: PathLike, n_rows: int, options_given: dict[str, Any]) -> Previ
         table: Any = open_table(source, replace(options, format=kind.name))
         columns, rows = tuple(table.columns), tuple(zip(*table.first(n_rows), strict=True))
         try:
-            return Preview(kind.name, columns, rows, planned(table, options))
+            return Preview(kind.name, columns, rows, planned(table, with_roles(table, options)))
         except ConcordantError as problem:
             return Preview(kind.name, columns, rows, None, str(problem))

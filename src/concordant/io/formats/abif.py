@@ -198,9 +198,9 @@ def write(data: Any, _: Writing) -> tuple[bytes, list[str]]:
     import json
 
     prefs, ballots, notes = _elections.written_ballots(data, "ABIF", r"\[\]")
-    facts = {key: value for key in (TITLE,) if (value := _elections.text_of(prefs.meta, key))}
-    if isinstance(seats := prefs.meta.get(SEATS), int):
-        facts[SEATS] = seats  # type: ignore[assignment]
+    title, seats = _elections.text_of(prefs.meta, TITLE), prefs.meta.get(SEATS)
+    facts: dict[str, object] = {TITLE: title} if title else {}
+    facts |= {SEATS: seats} if isinstance(seats, int) else {}
     if _elections.names_in(prefs.meta, WITHDRAWN, ()):
         notes.append("the withdrawn candidates are not written")
     lines = [json.dumps({key: value}, ensure_ascii=False) for key, value in facts.items()]
@@ -213,8 +213,8 @@ def write(data: Any, _: Writing) -> tuple[bytes, list[str]]:
     has_gaps = False
     for k, tiers in enumerate(ballots):
         has_gaps |= not all(tiers)
-        value = {} if score is None else _scores_of(prefs, score, k)
-        places = ["=".join(labels[code] + value.get(code, "") for code in tier) for tier in tiers if tier]
+        shown = {} if score is None else _scores_of(prefs, score, k)
+        places = ["=".join(labels[code] + shown.get(code, "") for code in tier) for tier in tiers if tier]
         lines.append(f"{_elections.number(float(prefs.weight[k]))}:{'>'.join(places)}")
     if has_gaps:
         notes.append("skipped ranks are not written")

@@ -14,7 +14,7 @@ import numpy as np
 
 from concordant.ballots import build
 from concordant.ballots.vocabulary import shorten
-from concordant.io._formats import Format
+from concordant.io._formats import JUDGED, Format
 from concordant.io._json import documents
 from concordant.io._source import HEAD, Source, names_of
 from concordant.labels import Labels
@@ -65,6 +65,9 @@ FORMATS = (
 def read(sources: Sequence[Source], options: Options) -> Preferences:
     """Read runs: instances are queries, and each file is an agent."""
     options.refuse_roles("JSON scores")
+    judged = [source for source in sources if holds_judgements(source.head)]
+    if 0 < len(judged) < len(sources):
+        raise judged[0].error(JUDGED)
     agents = names_of(sources)
     query: list[str] = []
     document: list[str] = []

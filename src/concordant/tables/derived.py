@@ -31,7 +31,7 @@ class DerivedTable:
         columns: Mapping[str, Column] | None = None,
         *,
         notes: Sequence[str] = (),
-        roles: Mapping[str, str | None] | None = None,
+        roles: Mapping[str, str | Sequence[str] | None] | None = None,
         names: Mapping[str, str] | None = None,
         used: Sequence[str] = (),
     ) -> None:
@@ -47,10 +47,11 @@ class DerivedTable:
         self._base_name = {new_names.get(name, name): name for name in base.columns}
         self.columns = [*(name for name in self._base_name if name not in self.added), *self.added]
         self.notes = [*base.notes, *notes]
-        self.roles: dict[str, str | None] = dict(roles or {})
+        self.roles: dict[str, str | Sequence[str] | None] = dict(roles or {})
         self.used = frozenset(used)
         self.meta: dict[str, str] = {}  # facts about the preferences that the layout tells
         self.is_order = False  # whether its ranks only give the order
+        self.is_form = False  # whether rows are respondents, and columns are questions with options
         self.dialect = getattr(base, "dialect", None)
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:

@@ -47,6 +47,10 @@ DEFAULTS = (
     Default("choices", "", "plackett-luce", "choices from sets of alternatives"),
     Default("top-k", "", "plackett-luce", "top-k lists with the rest in unknown order"),
     Default("approvals", "", "approval", "approvals"),
+    Default(
+        *("ratings", "they count how often items were best and worst", "best-worst", "counts of best and worst items"),
+        lambda prefs: _is_best_worst(prefs),
+    ),
     Default("ratings", "all ratings are equal", "approval", "ratings that are all equal", lambda prefs: _equal(prefs)),
     Default("ratings", "", "mpm", "ratings"),
     Default(
@@ -54,6 +58,10 @@ DEFAULTS = (
         lambda prefs: prefs.team is not None and prefs.team.max() > 1,
     ),
     Default("teams", "", "bradley-terry", "matches between two teams"),
+    Default(
+        *("rankings", "they name the best and the worst item of sets", "best-worst", "best and worst items of sets"),
+        lambda prefs: _is_best_worst(prefs),
+    ),
     Default(
         "rankings",
         "the same agents rank in several instances",
@@ -91,6 +99,11 @@ def _equal(prefs: Preferences | Summed) -> bool:
     """Return whether all ratings are equal, as in a file that lists only approved items."""
     value = prefs.value if isinstance(prefs, Preferences) else None
     return value is not None and bool((value == value[0]).all())
+
+
+def _is_best_worst(prefs: Preferences | Summed) -> bool:
+    """Return whether the data were read as best-worst scaling."""
+    return isinstance(prefs, Preferences) and prefs.meta.get("layout") == "best-worst"
 
 
 def rank(

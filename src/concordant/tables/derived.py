@@ -31,7 +31,7 @@ class DerivedTable:
         columns: Mapping[str, Column] | None = None,
         *,
         notes: Sequence[str] = (),
-        roles: Mapping[str, str | None] | None = None,
+        roles: Mapping[str, str | Sequence[str] | None] | None = None,
         names: Mapping[str, str] | None = None,
         used: Sequence[str] = (),
     ) -> None:
@@ -48,10 +48,11 @@ class DerivedTable:
         self.columns = [*(name for name in self._base_name if name not in self.added), *self.added]
         base.notes.extend(notes)
         self.notes = base.notes
-        self.roles: dict[str, str | None] = {**getattr(base, "roles", {}), **(roles or {})}
+        self.roles: dict[str, str | Sequence[str] | None] = {**getattr(base, "roles", {}), **(roles or {})}
         self.used = frozenset(used) | getattr(base, "used", frozenset())
         self.meta: dict[str, str] = dict(getattr(base, "meta", {}))  # facts about the preferences that the layout tells
         self.is_order: bool = getattr(base, "is_order", False)  # whether its ranks only give the order
+        self.is_form: bool = getattr(base, "is_form", False)  # rows are respondents, columns questions with options
         self.dialect, self.like = getattr(base, "dialect", None), getattr(base, "like", "")
         self.choice = getattr(base, "choice", None)
 

@@ -16,7 +16,7 @@ MISSING = {
     *("don't know", "dont know", "do not know", "abstain", "not rated", "not ranked", "unranked"),
 }
 # Patterns are texts, compiled when somebody first asks: every start would pay for them.
-_THING = r"(?:choice|place|preference|pick|rank|position|priority|option)"
+_THING = r"(?:choice|place|preference|pick|rank|ranking|position|priority|option)"
 _PLACE = rf"(?:(?:{_THING}|no|nr|number|#)[ .:#]*)?(\d{{1,4}})(?:st|nd|rd|th)?[.)]?(?: {_THING})?"
 _ORDINAL = rf"(?:(?:my|the) )?({'|'.join(ORDINALS)})(?: {_THING})?"
 

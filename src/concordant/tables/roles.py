@@ -94,7 +94,10 @@ _UNCLEAR = phrase(
     arg("transpose", True),
 )
 IMPLICIT = "implicit feedback: each agent prefers the items that it chose to all others"
-_KNOWN_WORDS = {word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms}
+_SURVEY_WORDS = {"response id", "recorded date", "collector id", "submitdate"}  # headings that repeat below the names
+_KNOWN_WORDS = _SURVEY_WORDS | {
+    word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms
+}
 _KNOWN_WORDS |= CROWD_WORDS
 
 
@@ -155,7 +158,8 @@ class _Planner:
         settled = {*self.named_columns.values(), *self.places, *taken_together}
         free = [name for name in self.columns if name not in settled]
         guesses = self._guess(free) if has_names else {}
-        if self._is_matrix_by_agents():
+        is_form: bool = getattr(self.table, "is_form", False)
+        if self._is_matrix_by_agents() or (is_form and not self.places):
             return self._recognised(guesses)
         if has_names and not self.places and self.layout in (None, "places") and "places" not in self.switched_off:
             self.places = place_columns(free)
@@ -166,7 +170,7 @@ class _Planner:
         layout = layout or self._clicks(guesses)
         if layout is None:
             return self._recognised(guesses)
-        if self.options.question is not None and not self.is_contest:
+        if self.options.question is not None and not self.is_contest and not is_form:
             self._refuse(
                 arg("question")
                 + f" only applies to forms with a column per answer, but these are {layout}: leave it out."

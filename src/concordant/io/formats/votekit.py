@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -159,7 +160,7 @@ class _Profile:
 
 def _candidate_cells(head: Sequence[Sequence[str]]) -> Sequence[str]:
     """Return the cells of the line after ``Candidates``."""
-    follows = (row for before, row in zip(head, head[1:], strict=False) if before == ["Candidates"])
+    follows = (row for before, row in pairwise(head) if before == ["Candidates"])
     return next(follows, ())
 
 

@@ -15,17 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
-from concordant.tables.layouts._set_names import (
-    BEST,
-    BEST_OR_WORST,
-    CHOOSERS,
-    SETS,
-    TIMES_BEST,
-    TIMES_WORST,
-    WORST,
-    having_any,
-    marks_choices,
-)
+from concordant.tables.layouts._set_names import of_best_and_worst, of_choices, of_survey
 from concordant.tables.options import LABELS, PREFERENCES, Options, normalise
 from concordant.tables.rows import InputTable
 
@@ -52,25 +42,21 @@ def _having(*names: str) -> Callable[[Names], bool]:
     return lambda columns: columns.issuperset(names)
 
 
-_BEST_WORST = having_any({*BEST, *TIMES_BEST}, {*WORST, *TIMES_WORST})
-_OF_SETS = having_any({*SETS, *CHOOSERS})
-_OUTCOMES_OF_SETS = having_any(BEST_OR_WORST, SETS)
-
 LAYOUTS: tuple[KnownLayout, ...] = (
     KnownLayout("preference_tuning", _having("chosen", "rejected")),
-    KnownLayout("best_worst", lambda names: _BEST_WORST(names) or _OUTCOMES_OF_SETS(names), accepts=frozenset({"item"})),
-    KnownLayout("choices", lambda names: marks_choices(names) and _OF_SETS(names), accepts=frozenset({"item"})),
+    KnownLayout("surveys", of_survey),
+    KnownLayout("best_worst", of_best_and_worst, accepts=frozenset({"item"})),
+    KnownLayout("choices", of_choices, accepts=frozenset({"item"})),
 )  # fmt: skip
 
 
 def invited(names: Names, options: Options, what: str = PREFERENCES) -> list[str]:
     """Return the modules of the layouts that a table with these column names may have."""
-    given = {role for role in DECISIVE if options.roles.get(role) is not None}
     if options.layout is not None:
         return []
-    return [
-        known.module for known in LAYOUTS if what in known.reads and given <= known.accepts and known.invites(names)
-    ]
+    given = {role for role in DECISIVE if options.roles.get(role) is not None}
+    fitting = (known for known in LAYOUTS if what in known.reads and given <= known.accepts)
+    return [known.module for known in fitting if known.invites(names)]
 
 
 def arranged(table: InputTable, options: Options, what: str = PREFERENCES) -> InputTable:

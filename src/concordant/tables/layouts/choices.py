@@ -135,8 +135,8 @@ def _nameless(table: InputTable, attributes: Sequence[str]) -> InputError:
     example = attributes[0] if attributes else "COLUMN"
     what = f" ({listed(attributes)})" if attributes else ""
     text = phrase(
-        "the rows are alternatives of choice sets, but no column names the alternatives: conjoint data describe them by "
-        "attributes{}, which are not items to rank. To rank the values of one column, name it with {}.",
+        "the rows are alternatives of choice sets, but no column names the alternatives: conjoint data describe "
+        "them by attributes{}, which are not items to rank. To rank the values of one column, name it with {}.",
         *(what, arg("item", shown=example)),
     )
     return table.error(-1, text)

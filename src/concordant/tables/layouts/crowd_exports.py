@@ -15,8 +15,10 @@ the answers name a side. In MTurk files, checkboxes and radio buttons have a col
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -24,7 +26,6 @@ from concordant.ballots.vocabulary import Coded, Vocabulary
 from concordant.errors import Sentence, action, arg
 from concordant.tables.cells import number_in
 from concordant.tables.derived import Column, DerivedTable
-from concordant.tables.headings import side_columns
 from concordant.tables.options import Options, listed, normalise
 from concordant.tables.outcomes import decide_outcomes
 from concordant.tables.rows import InputTable
@@ -32,6 +33,7 @@ from concordant.types import Bools, Int64s
 
 ITEM, ANSWER = "task (joined inputs)", "answer (of flags)"
 _FLAGS = {"true", "false"}
+_SIDES = {("left", "right"), ("a", "b"), ("1", "2"), ("first", "second")}
 Fetched = Mapping[str, Coded]
 
 
@@ -221,7 +223,7 @@ class _Export:
 
     def pair(self) -> tuple[str, str, str] | None:
         """Return the columns of the sides and the outcome if two inputs are compared and all answers name a side."""
-        sides = side_columns({name: normalise(rest) for name, rest in self.inputs.items()})
+        sides = _sides(self.inputs)
         filled = [name for name in self.answers if (self.column(name)[0] >= 0).any()]
         if sides is None or len(filled) != 1:
             return None
@@ -231,6 +233,16 @@ class _Export:
         names = (self.inputs[sides[0]], self.inputs[sides[1]])
         is_pair = not np.isnan(decide_outcomes(outcome, left, right, names)).any()
         return (sides[0], sides[1], filled[0]) if is_pair else None
+
+
+def _sides(inputs: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return two inputs whose names differ only in a word for the side, such as image_left and image_right."""
+    words = {name: re.sub(r"(?<=[a-z])(?=[12]$)", " ", normalise(rest)).split() for name, rest in inputs.items()}
+    for first, second in permutations(words, 2):
+        differing = [pair for pair in zip(words[first], words[second], strict=False) if pair[0] != pair[1]]
+        if len(words[first]) == len(words[second]) and len(differing) == 1 and differing[0] in _SIDES:
+            return first, second
+    return None
 
 
 def _is_true(column: Coded) -> Bools:

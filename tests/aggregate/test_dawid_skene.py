@@ -177,3 +177,62 @@ def test_drawn_answers_follow_posterior_and_confusion():
     tiers = np.empty((20_000, 6), int)
     np.put_along_axis(tiers, drawn.item.reshape(-1, 6).astype(int), drawn.tier.reshape(-1, 6), axis=1)
     assert (tiers[:, first] < tiers[:, second]).mean() == pytest.approx(expected, abs=0.015)
+
+
+# ---- classes without an order ----
+def nominal(seed, n_classes=4, n_workers=20, n_items=150, each=60):
+    """Workers of different accuracy choose classes: preferences by names of classes, and the same by numbers."""
+    rng = np.random.default_rng(seed)
+    accuracy, truth, rows = rng.uniform(0.4, 0.95, n_workers), rng.integers(0, n_classes, n_items), []
+    for w in range(n_workers):
+        for d in rng.permutation(n_items)[:each]:
+            answer = truth[d] if rng.random() < accuracy[w] else rng.integers(0, n_classes)
+            rows.append((f"w{w}", f"d{d}", answer))
+    workers, items, answers = zip(*rows, strict=True)
+    names = [f"class-{'xbqa'[k]}" for k in answers]
+    by_name = cc.Preferences.from_answers(workers, items, names)
+    return by_name, cc.Preferences.from_ratings(workers, items, answers), truth
+
+
+def test_names_of_classes_give_the_same_model_as_numbers():
+    prefs, numbered, truth = nominal(3)
+    ranking, other = cc.rank(prefs, "dawid-skene"), cc.rank(numbered, "dawid-skene").model
+    model = ranking.model
+    order = ["xbqa".index(name[-1]) for name in model.classes]
+    same_items = [other.items.code(item) for item in prefs.items]
+    np.testing.assert_allclose(model.posterior, other.posterior[same_items][:, order], atol=1e-9)
+    answer = dict(zip(ranking.items, ranking.columns()["answer"], strict=True))
+    right = [answer[f"d{d}"] == f"class-{'xbqa'[truth[d]]}" for d in range(len(truth)) if f"d{d}" in answer]
+    assert np.mean(right) > 0.9
+    assert model.log_likelihood(prefs) == pytest.approx(ranking.fit["log_likelihood"], rel=1e-6)
+
+
+def test_a_ranking_of_classes_names_the_class_and_claims_no_winner():
+    prefs, _, _ = nominal(4)
+    ranking = cc.rank(prefs, "dawid-skene")
+    assert (ranking.scores <= 1).all()
+    assert (np.diff(ranking.scores) <= 0).all()
+    assert ranking.low is None
+    assert ranking.certainty.sentences() == []
+    assert "probability of its most likely class" in str(ranking.explain())
+    assert "answer" in ranking.to_text().splitlines()[0]
+    for question in (lambda: ranking.model.p_beats("d0", "d1"), lambda: ranking.model.sample(2, seed=0)):
+        with pytest.raises(cc.errors.NeedError, match="without an order"):
+            question()
+
+
+def test_unknown_classes_and_other_scales_have_no_likelihood():
+    prefs, numbered, _ = nominal(5)
+    model = cc.rank(prefs, "dawid-skene").model
+    strange = cc.Preferences.from_answers(["w0"], ["d0"], ["class-z"])
+    with pytest.raises(cc.errors.InputError, match="not one of the categories"):
+        model.log_likelihood(strange)
+    with pytest.raises(cc.errors.NeedError, match="differ in scale"):
+        model.log_likelihood(numbered)
+
+
+def test_free_text_is_not_a_set_of_classes():
+    texts = [f"text {k}" for k in range(1_200)]
+    prefs = cc.Preferences.from_answers(["a"] * 1_200, [f"i{k}" for k in range(1_200)], texts)
+    with pytest.raises(cc.errors.InputError, match="1,200 different classes"):
+        cc.rank(prefs, "dawid-skene")

@@ -25,6 +25,7 @@ ACTIONS: dict[str, tuple[str | None, ...]] = {
         "train it with `concordant train-fusion`, and apply the saved model with --model",
         "train it with `concordant train-fusion`, and apply the saved model with `concordant rank`",
     ),
+    "gold_file": ("; --gold with this file compares the answers with them", ""),
     "gold": ("evaluate answers with `concordant crowd`",),
     "judgements": ("",),
     "list": (None,),

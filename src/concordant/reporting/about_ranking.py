@@ -178,6 +178,8 @@ def matrix_section(study: Study) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances != 1 or not study.data.may_compare or len(ranking.items) < 2:
         return None
+    if study.prefs.classes is not None:
+        return None
     n = min(MATRIX, len(ranking.items))
     chosen = study.order[:n]
     wins, ties = (m[np.ix_(chosen, chosen)] for m in (study.data.matrices.matrix(), study.data.matrices.tie_matrix()))

@@ -91,7 +91,7 @@ class Study:
     @cached_property
     def compared(self) -> tuple[Comparison | None, tuple[str, ...]]:
         """The comparison, or None, and notes on methods that were left out."""
-        if self.methods == ():
+        if self.methods == () or (self.methods is None and self.prefs.classes is not None):
             return None, ()
         if self.methods is None and not self.data.may_compare:
             return None, (_TOO_MANY,)

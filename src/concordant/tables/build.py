@@ -68,9 +68,21 @@ def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, 
         rows.refuse_not_finite("label")
     else:
         rows.refuse(classes[0] < 0, "the label is missing", column=rows.plan.column["label"])
+    if not rows.strict:
+        _drop_equal_labels(rows, values)
     rows.refuse_repeated_items(["instance", "item"], "labelled twice{where}", "keep one label")
     instance = rows.coded("instance") if rows.has("instance") else None
     return instance, rows.coded("item"), values[rows.good], classes and classes[1]
+
+
+def _drop_equal_labels(rows: Rows, values: Floats) -> None:
+    """Keep one of several rows that give an item the same label, as in a table of answers with a gold column."""
+    good = np.flatnonzero(rows.good)
+    _, label = np.unique(values[good], return_inverse=True)
+    key = np.stack([rows.key(["instance", "item"])[good], label.reshape(-1)])
+    is_first = np.zeros(len(rows.good), bool)
+    is_first[good[np.unique(key, axis=1, return_index=True)[1]]] = True
+    rows.good = rows.good & is_first
 
 
 def _label_classes(rows: Rows) -> Coded | None:

@@ -20,6 +20,7 @@ ACTIONS = {
     "classes": "choose the method dawid-skene, which finds the class of each item",
     "features": "; rows of features cannot be ranked",
     "fit": "choose another method",
+    "gold_file": "",
     "gold": "use `concordant crowd`",
     "judgements": "",
     "list": "",

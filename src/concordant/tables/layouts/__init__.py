@@ -34,7 +34,7 @@ class KnownLayout:
     invites: Callable[[Names], bool]
     reads: tuple[str, ...] = (PREFERENCES,)
     accepts: Names = frozenset()
-    """Decisive roles that the user may name."""
+    """Decisive roles that the user may name, and that the module then leaves to the user."""
 
 
 def _having(*names: str) -> Callable[[Names], bool]:
@@ -42,21 +42,48 @@ def _having(*names: str) -> Callable[[Names], bool]:
     return lambda columns: columns.issuperset(names)
 
 
+def _is_export(names: Names) -> bool:
+    """Return whether a table has columns of answers or gold answers of a crowdsourcing platform."""
+    starts = ("output ", "golden ", "answer ")
+    return names >= {"unit id", "golden", "trust"} or any(name.startswith(starts) for name in names)
+
+
+def _has_annotations(names: Names) -> bool:
+    """Return whether a table has tasks with data and annotations, as Label Studio writes them."""
+    return "annotations" in names and any(name.split(" ")[0] == "data" for name in names)
+
+
+_ANSWERED = frozenset({"item", "answer", "label"})
 LAYOUTS: tuple[KnownLayout, ...] = (
     KnownLayout("preference_tuning", _having("chosen", "rejected")),
     KnownLayout("surveys", of_survey),
     KnownLayout("best_worst", of_best_and_worst, accepts=frozenset({"item"})),
     KnownLayout("choices", of_choices, accepts=frozenset({"item"})),
+    KnownLayout(
+        "crowd_exports",
+        lambda names: not names.isdisjoint({"assignment worker id", "worker id"}) and _is_export(names),
+        (PREFERENCES, LABELS), _ANSWERED,
+    ),
+    KnownLayout(
+        "label_studio",
+        lambda names: _has_annotations(names) or names >= {"annotator", "annotation id", "lead time", "id"},
+        (PREFERENCES, LABELS), _ANSWERED,
+    ),
+    KnownLayout("crowd_triples", lambda names: names == {"column 1", "column 2", "column 3"}),
+    KnownLayout("crowd_triples", lambda names: names == {"column 1", "column 2"}, (LABELS,)),
 )  # fmt: skip
 
 
 def invited(names: Names, options: Options, what: str = PREFERENCES) -> list[str]:
     """Return the modules of the layouts that a table with these column names may have."""
-    if options.layout is not None:
-        return []
     given = {role for role in DECISIVE if options.roles.get(role) is not None}
     fitting = (known for known in LAYOUTS if what in known.reads and given <= known.accepts)
-    return [known.module for known in fitting if known.invites(names)]
+    are_answers = options.layout == "answers"
+    return [
+        known.module
+        for known in fitting
+        if (options.layout is None or (are_answers and known.accepts >= _ANSWERED)) and known.invites(names)
+    ]
 
 
 def arranged(table: InputTable, options: Options, what: str = PREFERENCES) -> InputTable:

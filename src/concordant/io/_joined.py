@@ -9,6 +9,7 @@ import numpy as np
 
 from concordant.ballots.vocabulary import Coded, join_vocabularies
 from concordant.errors import InputError
+from concordant.tables.nested import Structure
 from concordant.tables.rows import InputTable
 from concordant.types import Floats
 
@@ -61,6 +62,23 @@ class JoinedTable:
                 vocabulary,
             )
         return joined, {name: np.concatenate([number[name] for _, number in fetched]) for name in numbers}
+
+    def resolve(self, name: str) -> str | None:
+        """Return the full name of a column or of a nested field that all tables have; None if there is none."""
+        if name in self.columns:
+            return name
+        found = {getattr(table, "resolve", lambda _: None)(name) for table in self.tables}
+        return found.pop() if len(found) == 1 else None
+
+    def fields(self, column: str) -> list[str]:
+        """Return the dotted names of the nested fields of a column of the first table."""
+        names: list[str] = getattr(self.tables[0], "fields", lambda _: [])(column)
+        return names
+
+    def structure(self, column: str) -> Structure:
+        """Return the fields of a column of the first table as far as they are known without reading its rows."""
+        found: Structure = getattr(self.tables[0], "structure", lambda _: None)(column)
+        return found
 
     def first(self, count: int) -> list[list[str | None]]:
         """Return the first cells of every column."""

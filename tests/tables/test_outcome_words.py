@@ -88,7 +88,9 @@ def test_rows_are_counted_whoever_counts_them(how: str, tmp_path: Path) -> None:
     prefs = READERS[how](text, tmp_path)
     assert prefs.weight.sum() == 12
     assert _note(prefs, "no judgement").startswith("left out 9 rows: there is no judgement")
-    assert _note(prefs, "judged bad").startswith("6 rows: both sides are judged bad, counted as a tie (both_bad='skip'")
+    assert _note(prefs, "judged bad").startswith(
+        "6 rows: both sides are judged bad, counted as a tie; use both_bad='skip'"
+    )
     ties = prefs.tier[0::2] == prefs.tier[1::2]
     assert prefs.weight[ties].sum() == 9
 

@@ -21,8 +21,10 @@ from concordant import kernels
 from concordant.ballots.vocabulary import Coded, coded_of_stream
 from concordant.errors import FormatError, InputError
 from concordant.io import _csv
+from concordant.io._nested import NestedTable, fields_of_type
 from concordant.io._source import Source
 from concordant.support.duck import as_known_error, connect, identifier, quoted
+from concordant.tables import nested
 from concordant.tables.bad_rows import SKIP_HINT, left_out
 from concordant.tables.options import Options
 from concordant.types import Floats
@@ -36,7 +38,7 @@ SMALL = 4 << 20  # a file this small is read faster by one thread
 LONGEST_LINE = 64 << 20
 
 
-class DuckTable:
+class DuckTable(NestedTable):
     """A file that DuckDB can scan. Subclasses define how, and how to locate a row."""
 
     has_header, is_countable = True, True
@@ -44,6 +46,7 @@ class DuckTable:
     """Maximum size of a line of text; None if the file size sets the limit."""
 
     def __init__(self, source: Source, options: Options) -> None:
+        super().__init__()
         self.source, self.name, self.skip = source, source.name, options.skip_bad_rows
         self.notes: list[str] = []
         self.columns: list[str] = []
@@ -53,14 +56,6 @@ class DuckTable:
     def scan(self) -> str:
         """Return the table function call that scans the file."""
         raise NotImplementedError
-
-    def text_of(self, column: str) -> str:
-        """Return the SQL expression for a column as text."""
-        return identifier(column)
-
-    def number_of(self, column: str) -> str:
-        """Return the SQL expression for a column as a number; NULL if a cell is not a number."""
-        return f"TRY_CAST({self.text_of(column)} AS DOUBLE)"
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
         """Convert DuckDB's error into one sentence, with the line if known."""
@@ -195,13 +190,15 @@ class CsvTable(DuckTable):
             options["store_rejects"] = "true"
         return f"read_csv({quoted(self.path())}, {', '.join(f'{k}={v}' for k, v in options.items())})"
 
-    def text_of(self, column: str) -> str:
+    def raw_of(self, column: str) -> tuple[str, Any]:
         """Return the column without the space that some writers put after every delimiter."""
         name = self._position[column]
-        return f"nullif(trim({name}), '')" if self.dialect.spaces_after_delimiter else name
+        return (f"nullif(trim({name}), '')" if self.dialect.spaces_after_delimiter else name), None
 
     def number_of(self, column: str) -> str:
         """Return the column as a number; if the delimiter is a semicolon, a comma may be the decimal separator."""
+        if column not in self._position:
+            return super().number_of(column)
         # Through trim, because DuckDB takes a bare cast into its csv reader, where it fails instead of giving NULL.
         text = f"trim({self.text_of(column)})"
         if self.dialect.delimiter == ";":
@@ -289,6 +286,7 @@ class JsonTable(DuckTable):
         if start not in (b"{", b"["):
             raise source.error("this is not JSON: write one object per line, or one list of objects.")
         self._is_list = start == b"["
+        self._first_object: Any = None
         self.columns = self._names()
 
     def _names(self) -> list[str]:
@@ -321,6 +319,18 @@ class JsonTable(DuckTable):
         """Return the read_json call with every field as text."""
         fields = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in self.columns)
         return self._call(f"columns={{{fields}}}")
+
+    def structure(self, column: str) -> nested.Structure:
+        """Return the fields of a column in the first object."""
+        import json
+
+        if self._first_object is None:
+            text = self.source.head.decode("utf-8", "replace").lstrip("[ \n\r\t\ufeff")
+            try:
+                self._first_object = json.JSONDecoder().raw_decode(text)[0]
+            except (ValueError, RecursionError):  # an object that is longer than what was read to recognise the file
+                self._first_object = {}
+        return nested.structure_of([self._first_object.get(column)])
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
         """Return the error for the first line that is not a JSON object."""
@@ -374,7 +384,7 @@ class ParquetTable(DuckTable):
             try:
                 relation = connection.sql(f"SELECT * FROM {self.scan()}")
                 self.columns = list(relation.columns)
-                self._type = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
+                self._type = dict(zip(relation.columns, relation.types, strict=True))
             except duckdb.Error as error:
                 raise self.problem(connection, error) from None
             except RuntimeError:  # DuckDB cannot make a str of such a name
@@ -384,18 +394,13 @@ class ParquetTable(DuckTable):
         """Return the read_parquet call."""
         return f"read_parquet({quoted(self.path())})"
 
-    def text_of(self, column: str) -> str:
-        """Return a column as text: whole numbers without a decimal point, lists as JSON."""
-        name, kind = identifier(column), self._type[column]
-        if kind in ("DOUBLE", "FLOAT"):
-            return f"nullif(regexp_replace(CAST({name} AS VARCHAR), '\\.0$', ''), 'nan')"
-        if kind.endswith("]") or kind.startswith("STRUCT"):
-            return f"CAST(to_json({name}) AS VARCHAR)"
-        return name if kind == "VARCHAR" else f"CAST({name} AS VARCHAR)"
+    def raw_of(self, column: str) -> tuple[str, Any]:
+        """Return a column and its type."""
+        return identifier(column), self._type[column]
 
-    def number_of(self, column: str) -> str:
-        """Return a column as a number."""
-        return f"TRY_CAST({identifier(column)} AS DOUBLE)"
+    def structure(self, column: str) -> nested.Structure:
+        """Return the fields of a column according to its type."""
+        return fields_of_type(self._type[column])
 
 
 def _rejection(kind: str, message: str) -> str:

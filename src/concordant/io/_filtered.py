@@ -12,6 +12,7 @@ from concordant.ballots.vocabulary import coded_of_stream
 from concordant.errors import FormatError
 from concordant.io._duckdb import DuckTable, opened
 from concordant.tables.conditions import Condition, cannot_apply, not_readable, parse_condition
+from concordant.tables.nested import Structure
 from concordant.tables.options import Options
 from concordant.tables.selection import Choice, drops_duplicates, key_columns, shown_key
 from concordant.types import Int64s
@@ -118,6 +119,18 @@ class FilteredTable(DuckTable):
     def number_of(self, column: str) -> str:
         """Return the SQL expression for a column as a number."""
         return self.base.number_of(column)
+
+    def resolve(self, name: str) -> str | None:
+        """Return the full name of a column or of a nested field; None if there is none."""
+        return self.base.resolve(name)
+
+    def fields(self, column: str) -> list[str]:
+        """Return the dotted names of the nested fields of a column."""
+        return self.base.fields(column)
+
+    def structure(self, column: str) -> Structure:
+        """Return the fields of a column as far as they are known without reading the rows."""
+        return self.base.structure(column)
 
     def path(self) -> str:
         """Return the path of the file to read."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from concordant.ballots.vocabulary import Coded, Vocabulary, join_vocabularies
 from concordant.errors import InputError
+from concordant.tables.nested import Structure
 from concordant.tables.rows import InputTable
 from concordant.types import Floats
 
@@ -86,6 +87,23 @@ class JoinedTable:
             key = key * (len(labels) + 1) + codes
         parts = [np.unique(part) for part in np.split(key, self._start[1:])]
         return len(np.unique(np.concatenate(parts))) < sum(map(len, parts))
+
+    def resolve(self, name: str) -> str | None:
+        """Return the full name of a column or of a nested field that all tables have; None if there is none."""
+        if name in self.columns:
+            return name
+        found = {getattr(table, "resolve", lambda _: None)(name) for table in self.tables}
+        return found.pop() if len(found) == 1 else None
+
+    def fields(self, column: str) -> list[str]:
+        """Return the dotted names of the nested fields of a column of the first table."""
+        names: list[str] = getattr(self.tables[0], "fields", lambda _: [])(column)
+        return names
+
+    def structure(self, column: str) -> Structure:
+        """Return the fields of a column of the first table as far as they are known without reading its rows."""
+        found: Structure = getattr(self.tables[0], "structure", lambda _: None)(column)
+        return found
 
     def first(self, n_rows: int) -> list[list[str | None]]:
         """Return the first cells of every column."""

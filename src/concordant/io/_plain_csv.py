@@ -101,6 +101,8 @@ class PlainCsvTable(CsvTable):
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
+        if not {*texts, *numbers}.issubset(self.columns):
+            return super().fetch(texts, numbers)
         numbers_of = {name: self._numbers(name) for name in numbers}
         known = {name: values for name, values in numbers_of.items() if values is not None}
         if len(known) < len(numbers_of):
@@ -109,6 +111,8 @@ class PlainCsvTable(CsvTable):
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
         """Return the cells of a column at a few rows, None for empty cells."""
+        if column not in self.columns:
+            return super().cells(column, rows)
         return _texts(self._cells, self.columns.index(column), rows)
 
     def first(self, count: int) -> list[list[str | None]]:
@@ -139,6 +143,8 @@ class LargeCsvTable(CsvTable):
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
+        if not {*texts, *numbers}.issubset(self.columns):
+            return super().fetch(texts, numbers)
         columns = self._columns({*texts, *numbers}) if self._is_plain and len(numbers) <= len(texts) else {}
         values = {
             name: _numbers_of(*columns[name], self.dialect)

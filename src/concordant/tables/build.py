@@ -22,6 +22,7 @@ from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
 from concordant.tables.answers import answers, keep_one_each, trimmed
 from concordant.tables.cells import CellTable, number_in, transposed
+from concordant.tables.nested import heading
 from concordant.tables.options import CLICKS, LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
 from concordant.tables.places import note_on_words, only_candidates, repeats
@@ -50,12 +51,17 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
     unit = "items" if by_item else "ballots" if plan.layout in ("places", "rankings", *MATRICES) else plan.layout
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; {plan.describe()}"
-    unread = [f"not read: {', '.join(shorten(name) for name in plan.unread[:12])}"] if plan.unread else []
+    unread = [f"not read: {', '.join(_heading(table, name) for name in plan.unread[:12])}"] if plan.unread else []
     known_facts: dict[str, str] = getattr(table, "meta", {})
     if plan.is_grouped or known_facts:
         parts["meta"] = known_facts | ({"by": plan.column["instance"]} if plan.is_grouped else {})
     parts["notes"] = [Sentence("; ").join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
+
+
+def _heading(table: InputTable, column: str) -> str:
+    """Return a column name for a note, with the number of its fields if it is nested."""
+    return heading(shorten(column), getattr(table, "structure", lambda _: None)(column))
 
 
 def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, Coded, Floats, Vocabulary | None]:
@@ -161,7 +167,7 @@ def _side_by_words(rows: Rows) -> Floats:
     if rows.both_bad == "skip":
         rows.leave_out(is_both_bad, "both sides are judged bad")
     else:
-        how = "both sides are judged bad, counted as a tie (" + arg("both_bad", "skip") + " leaves such rows out)"
+        how = "both sides are judged bad, counted as a tie; use " + arg("both_bad", "skip") + " to leave such rows out"
         rows.mention(is_both_bad, how)
     rows.refuse(
         np.isnan(side),

@@ -49,10 +49,12 @@ def given_covariates(
 
 
 def _common(name: str, other_name: str, words: Callable[[str], str]) -> str:
-    """Return the shared part of two names: "length" of length_a and length_b, and of winner_length and loser_length."""
-    first, second = words(name).split(), words(other_name).split()
-    start, end = _shared(first, second), _shared(first[::-1], second[::-1])[::-1]
-    return "_".join(start or end) or "".join(_shared(name, other_name)).strip(" _-.") or name
+    """Return what two names share: "length" of length_a and length_b, "sum_tokens" of meta.sum_a_tokens and …_b_…."""
+    outer = len(_shared(name.split(".")[:-1], other_name.split(".")[:-1]))  # the object that holds both fields
+    first, second = (words(" ".join(text.split(".")[outer:])).split() for text in (name, other_name))
+    start = _shared(first, second)
+    end = _shared(first[len(start) :][::-1], second[len(start) :][::-1])[::-1]
+    return "_".join(start + end) or "".join(_shared(name, other_name)).strip(" _-.") or name
 
 
 def _shared(first: Sequence[str], second: Sequence[str]) -> list[str]:

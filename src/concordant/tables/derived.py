@@ -13,6 +13,7 @@ import numpy as np
 from concordant.ballots.vocabulary import Coded, renumber
 from concordant.errors import InputError
 from concordant.tables.cells import encode_cells, number_in
+from concordant.tables.nested import Structure
 from concordant.tables.rows import InputTable
 from concordant.types import Floats, Int64s
 
@@ -58,33 +59,54 @@ class DerivedTable:
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
-        old_texts = [self._base_name[name] for name in texts if name not in self.added]
-        old_numbers = [self._base_name[name] for name in numbers if name not in self.added]
+        old_texts = [self._of_base(name) for name in texts if name not in self.added]
+        old_numbers = [self._of_base(name) for name in numbers if name not in self.added]
         text_of, number_of = self.base.fetch(old_texts, old_numbers) if old_texts or old_numbers else ({}, {})
         return (
             {name: self._text(name, text_of) for name in texts},
             {name: self._number(name, number_of) for name in numbers},
         )
 
+    def _of_base(self, name: str) -> str:
+        """Return the name of a column in the base; nested fields keep their names."""
+        return self._base_name.get(name, name)
+
+    def resolve(self, name: str) -> str | None:
+        """Return the full name of a column or of a nested field; None if there is none."""
+        if name in self.columns:
+            return name
+        found: str | None = getattr(self.base, "resolve", lambda _: None)(name)
+        return found
+
+    def fields(self, column: str) -> list[str]:
+        """Return the dotted names of the nested fields of a column."""
+        names: list[str] = getattr(self.base, "fields", lambda _: [])(self._of_base(column))
+        return names
+
+    def structure(self, column: str) -> Structure:
+        """Return the fields of a column as far as they are known without reading the rows."""
+        found: Structure = None if column in self.added else getattr(self.base, "structure", lambda _: None)(column)
+        return found
+
     def _text(self, name: str, fetched: Mapping[str, Coded]) -> Coded:
         """Return a column as codes with the labels that are in use."""
         added = self.added.get(name)
         if added is None:
-            return rows_of(fetched[self._base_name[name]], self.rows)
+            return rows_of(fetched[self._of_base(name)], self.rows)
         return as_text(added)
 
     def _number(self, name: str, fetched: Mapping[str, Floats]) -> Floats:
         """Return a column as numbers."""
         added = self.added.get(name)
         if added is None:
-            return fetched[self._base_name[name]][self.rows]
+            return fetched[self._of_base(name)][self.rows]
         return as_numbers(added)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
         """Return the cells of a column at a few rows, None for empty cells."""
         added = self.added.get(column)
         if added is None:
-            return self.base.cells(self._base_name[column], [int(self.rows[row]) for row in rows])
+            return self.base.cells(self._of_base(column), [int(self.rows[row]) for row in rows])
         codes, labels = as_text(added)
         return [None if codes[row] < 0 else labels[int(codes[row])] for row in rows]
 

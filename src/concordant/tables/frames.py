@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from concordant.ballots.vocabulary import Coded, coded_of_stream, encode, read_a
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.tables.build import transposed_if_named
 from concordant.tables.layouts import arranged, invited
+from concordant.tables.nested import FrameFields, Structure, dig, structure_of
 from concordant.tables.options import FEATURES, IF_ANY, PREFERENCES, Options, normalise
 from concordant.tables.plans import Names, beyond_counts
 from concordant.tables.roles import plan_columns
@@ -75,6 +76,30 @@ def matrix_of_frame(frame: Any) -> tuple[Floats, list[Any] | None, list[str]]:
     return matrix, None if index is None else list(index), agents
 
 
+@dataclass
+class LazyNames(Names):
+    """The column names of a lazy frame, and the fields of its structs."""
+
+    types: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._fields = FrameFields(self.columns, lambda column: structure_of_type(self.types[column]))
+
+    def resolve(self, name: str) -> str | None:
+        """Return the full name of a column or of a field of a struct; None if there is none."""
+        return name if name in self.columns else self._fields.find(name)
+
+    def expression(self, name: str) -> Any:
+        """Return the expression of a field of a struct, under its dotted name."""
+        import narwhals as nw
+
+        column, path = self._fields.path(name)
+        expression = nw.col(column)
+        for key in path:
+            expression = expression.struct.field(key)
+        return expression.alias(name)
+
+
 COUNT, ROWS = "weight of equal rows", "number of equal rows"
 
 
@@ -90,7 +115,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, st
         return None
     if not isinstance(lazy, nw.LazyFrame) or isinstance(frame, nw.DataFrame):
         return None
-    table = Names("the frame", list(map(str, lazy.collect_schema().names())))
+    schema = lazy.collect_schema()
+    table = LazyNames("the frame", list(map(str, schema.names())), types=dict(schema))
     if invited(frozenset(map(normalise, table.columns)), options):
         return None
     try:
@@ -103,6 +129,8 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, st
     if options.roles.get("agent") is None:
         keys.pop("agent", None)
     weight = plan.column.get("weight")
+    if fields := [name for name in plan.column.values() if name not in table.columns]:
+        lazy = lazy.with_columns(*map(table.expression, fields))
     total = nw.len() if weight is None else nw.col(weight).sum()
     counts = lazy.group_by(*keys.values()).agg(total.alias(COUNT), nw.len().alias(ROWS)).collect().sort(*keys.values())
     roles: dict[str, Any] = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
@@ -153,6 +181,13 @@ class FrameTable:
             raise InputError(f"{name} has several columns with the same name ({twice[0]!r}): rename all but one.")
         self._original = dict(zip(self.columns, names, strict=True))
         self.notes: list[str] = []
+        self._fields = FrameFields(self.columns, self._structure)
+
+    def _structure(self, column: str) -> Structure:
+        """Return the fields of a column: of a struct by its type, otherwise by its values."""
+        series = self._series(column)
+        is_struct = str(series.dtype).startswith("Struct")
+        return structure_of_type(series.dtype) if is_struct else structure_of(series.to_list())
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return text columns as codes (-1 = missing) with labels, and number columns (NaN = not a number)."""
@@ -174,7 +209,23 @@ class FrameTable:
             ) from None
 
     def _series(self, column: str) -> Any:
-        return self.frame.get_column(self._original[column])
+        """Return a column, or the values of a nested field."""
+        if column in self._original:
+            return self.frame.get_column(self._original[column])
+        parent, path = self._fields.path(column)
+        return values_at(self.frame.get_column(self._original[parent]), path, self.frame.implementation)
+
+    def resolve(self, name: str) -> str | None:
+        """Return the full name of a column or of a nested field; None if there is none."""
+        return name if name in self.columns else self._fields.find(name)
+
+    def fields(self, column: str) -> list[str]:
+        """Return the dotted names of the nested fields of a column."""
+        return self._fields.names(column) if column in self.columns else []
+
+    def structure(self, column: str) -> Structure:
+        """Return the fields of a column as far as they are known from its type."""
+        return structure_of_type(self.frame.schema[self._original[column]])
 
     def _text(self, column: str) -> Coded:
         """Return a text column as codes (-1 for missing) with labels, directly from Arrow memory if possible."""
@@ -196,7 +247,14 @@ class FrameTable:
         return codes, vocabulary
 
     def _numbers(self, column: str) -> Floats:
-        """Return a numeric column as float64, NaN if a value is missing or not a number."""
+        """Return a numeric column as float64, NaN if a value is missing or not a number.
+
+        A nested field that is itself an object of numbers is their sum.
+        """
+        is_plain = column in self._original and self.structure(column) is None
+        if inner := [] if is_plain else self._fields.inner(column):
+            parts = np.stack([self._numbers(name) for name in inner])
+            return np.where(np.isnan(parts).all(axis=0), np.nan, np.nansum(parts, axis=0))
         series = self._series(column)
         if _is_number(str(series.dtype)) or str(series.dtype) == "Boolean":
             values = (
@@ -247,6 +305,30 @@ def _text_type() -> Any:
     import narwhals as nw
 
     return nw.String
+
+
+def values_at(series: Any, path: Sequence[str], backend: Any) -> Any:
+    """Return the values of a nested field: of a struct by its engine, of Python objects and JSON texts one by one."""
+    import narwhals as nw
+
+    keys = list(path)
+    while keys and str(series.dtype).startswith("Struct"):
+        series = series.struct.field(keys.pop(0))
+    if not keys:
+        return series
+    values = [dig(value, tuple(keys)) for value in series.to_list()]
+    try:
+        return nw.new_series(".".join(path), values, backend=backend)
+    except (TypeError, ValueError, OverflowError):  # values of several types
+        texts = [None if value is None else str(value) for value in values]
+        return nw.new_series(".".join(path), texts, backend=backend)
+
+
+def structure_of_type(dtype: Any) -> Structure:
+    """Return the fields of a struct by its type; None for other types."""
+    if not str(dtype).startswith("Struct"):
+        return None
+    return {one.name: structure_of_type(one.dtype) for one in dtype.fields}
 
 
 def _is_number(dtype: str) -> bool:

@@ -40,6 +40,7 @@ from concordant.tables.covariates import Covariate, given_covariates
 from concordant.tables.crowds import CROWD_WORDS, add_crowd_columns, is_topic
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import CLICK_WORDS, are_about_clicks, side_columns, stems
+from concordant.tables.nested import Structure, column_of, heading
 from concordant.tables.options import (
     CLICKS,
     FEATURES,
@@ -84,6 +85,7 @@ OPTIONAL: dict[str, tuple[str, ...]] = {
 WIDE = {"places": "places", **dict.fromkeys(MATRICES, "places"), FEATURES: "features"}  # roles that many columns play
 
 SIDES = ("winner", "loser", "left", "right")  # roles that several columns may play, the players of a team
+PLAIN = ("by", "agent", "instance", "time", "weight", "rank", "rating", "ballot")  # roles of plain values
 COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
 _UNCLEAR = phrase(
@@ -185,7 +187,8 @@ class _Planner:
         places = self._wide_columns(layout, {*column.values(), *rivals})
         self._check_covariates(layout)
         read = {*column.values(), *places, *taken_together, *getattr(self.table, "used", ())}
-        unread = tuple(name for name in self.columns if name not in read)
+        read_in_part = {name for name in self.columns if any(field.startswith(name + ".") for field in read)}
+        unread = tuple(name for name in self.columns if name not in read | read_in_part)
         if self.strict and has_names and layout != FEATURES:  # which features can be read is known later
             refuse_unread(self.table, unread)
         inferred = {role: self.roles[role] for role in column if role not in self.named_columns}
@@ -221,19 +224,53 @@ class _Planner:
         """Return the column with this name (compared without case and punctuation) or at this position from 1."""
         text = str(value).strip()
         if text in self.columns:
+            self._refuse_nested(text, role)
             return text
+        if "." in text and (field := self._nested(text)) is not None:
+            return field
         same_name = [name for name in self.columns if normalise(name) == normalise(text)]
         if len(same_name) == 1:
             return same_name[0]
         if text.isdecimal() and len(text) < 10 and 1 <= int(text) <= len(self.columns):
             return self.columns[int(text) - 1]
         called = "group" if role == "by" else role
+        parent, fields = self._fields_beside(text)
         error = UnknownColumnError(
-            f"{self.table.name} has no column {text!r} for the role {called}.{suggest(text, self.columns)} "
-            f"Its columns are {listed(self.columns)}.",
+            f"{self.table.name} has no column {text!r} for the role {called}.{suggest(text, fields or self.columns)} "
+            + (
+                f"The fields of {parent} are {listed(fields)}."
+                if fields
+                else f"Its columns are {listed(self._headings())}."
+            ),
             column=text,
         )
         raise error.at(path=self.table.error(-1, "").path, parameter=role)
+
+    def _nested(self, text: str) -> str | None:
+        """Return the full name of a nested field (``category.math``), if the table has it."""
+        found: str | None = getattr(self.table, "resolve", lambda _: None)(text)
+        return found
+
+    def _refuse_nested(self, column: str, role: str) -> None:
+        """Reject a column of nested fields as the group, the time or another plain value; say which fields it has."""
+        if role in PLAIN and self._structure(column):
+            fields = getattr(self.table, "fields", lambda _: [])(column)
+            what = f"the column {column!r} has nested fields ({listed(fields)}): name one of them"
+            raise self.table.error(-1, what + ", for example " + arg(role, fields[0]) + ".").at(column=column)
+
+    def _structure(self, column: str) -> Structure:
+        """Return the nested fields of a column as far as they are known without reading the rows."""
+        found: Structure = getattr(self.table, "structure", lambda _: None)(column)
+        return found if isinstance(found, Mapping) else None
+
+    def _headings(self) -> list[str]:
+        """Return the column names for a message, with the number of fields of nested columns."""
+        return [heading(column, self._structure(column)) for column in self.columns]
+
+    def _fields_beside(self, text: str) -> tuple[str, list[str]]:
+        """Return the column that a dotted name belongs to, and the names of its fields."""
+        column = (column_of(text, self.columns) or ("", ""))[0]
+        return column, getattr(self.table, "fields", lambda _: [])(column)
 
     def _assume_by_position(self) -> None:
         """In a table without a header, use two columns as winner and loser, or one column as rankings."""

@@ -128,8 +128,8 @@ class Rows(RowScreen):
         """Return which rows a tie column next to an outcome marks as ties; a column of other values marks none."""
         if not self.has("tie"):
             return np.zeros(len(self.good), bool)
-        flags, unknown = read_flags(*self.raw("tie"))
-        if unknown.any() and not self._has_tie_option:  # the odds of a draw, perhaps
+        is_unknown = read_flags(*self.raw("tie"))[1]
+        if is_unknown.any() and not self._has_tie_option:  # the odds of a draw, perhaps
             self.plan = self.plan.without("tie")
             return np.zeros(len(self.good), bool)
         return self.flags("tie")

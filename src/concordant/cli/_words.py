@@ -27,6 +27,7 @@ ACTIONS: dict[str, tuple[str | None, ...]] = {
     "judgements": ("",),
     "list": (None,),
     "no_teams": ("",),
+    "open_file": ("",),
     "one_instance": (": choose one with --query.", ", but this output shows only one: use data with one instance."),
     "one_agent": ("give one file per system",),
     "read": ("use it with `concordant rank`",),

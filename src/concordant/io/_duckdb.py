@@ -369,7 +369,7 @@ class ParquetTable(DuckTable):
         super().__init__(source, options)
         import duckdb
 
-        with connect(self.path(), small=True) as connection:
+        with opened(self, small=True) as connection:
             try:
                 relation = connection.sql(f"SELECT * FROM {self.scan()}")
                 self.columns = list(relation.columns)
@@ -386,8 +386,8 @@ class ParquetTable(DuckTable):
     def text_of(self, column: str) -> str:
         """Return a column as text: whole numbers without a decimal point, lists as JSON."""
         name, kind = identifier(column), self._type[column]
-        if kind in ("DOUBLE", "FLOAT"):
-            return f"nullif(regexp_replace(CAST({name} AS VARCHAR), '\\.0$', ''), 'nan')"
+        if kind in ("DOUBLE", "FLOAT") or kind.startswith("DECIMAL"):
+            return f"nullif(regexp_replace(CAST({name} AS VARCHAR), '\\.0+$', ''), 'nan')"
         if kind.endswith("]") or kind.startswith("STRUCT"):
             return f"CAST(to_json({name}) AS VARCHAR)"
         return name if kind == "VARCHAR" else f"CAST({name} AS VARCHAR)"

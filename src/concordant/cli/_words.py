@@ -118,6 +118,8 @@ def _written(option: click.Option, reference: Reference) -> str | None:
     if option.is_flag:
         typed = {"True": name, "False": next(iter(option.secondary_opts), None), str(option.flag_value): name}
         return typed.get(reference.value)
+    if reference.value == "True" and option.flag_value == "":  # its value may be left out
+        return name
     if reference.value in ("False", "None"):
         return f"{name} none"
     is_plain = not reference.is_text or _SAFE.fullmatch(reference.value)

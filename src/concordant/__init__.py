@@ -29,6 +29,7 @@ _HOME = {
     "read": "io",
     "read_labels": "io",
     "read_features": "io",
+    "read_sql": "io",
     "write": "io",
     "save": "saving",
     "load": "saving",

@@ -7,6 +7,7 @@ with more has headings, each of which ends with the names of its rare options.
 from __future__ import annotations
 
 import inspect
+import os
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -53,6 +54,15 @@ class Command(click.Command):
             help="Show all options and exit.",
             heading=HELP,
         )
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of a command line; a file after an option whose value may be left out is not its value."""
+        bare = {name for option in self.params if _may_be_bare(option) for name in option.opts}
+        words = [
+            f"{word}=" if word in bare and (k == len(args) or os.path.exists(args[k])) else word
+            for k, word in enumerate(args, 1)
+        ]
+        return super().parse_args(ctx, words)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters, with --help and, if it shows more, --help-all."""
@@ -134,6 +144,11 @@ def _write_end(formatter: click.HelpFormatter, rare: Sequence[str], hints: Seque
     indent = " " * formatter.current_indent
     how: Any = {"initial_indent": indent, "subsequent_indent": indent, "break_on_hyphens": False}
     formatter.write("".join(f"{line}\n" for line in textwrap.wrap(text, formatter.width, **how)))
+
+
+def _may_be_bare(parameter: click.Parameter) -> bool:
+    """Return whether an option may be given with or without a value."""
+    return isinstance(parameter, click.Option) and not parameter.is_flag and parameter.flag_value == ""
 
 
 def _is_rare(parameter: click.Parameter) -> bool:

@@ -60,6 +60,8 @@ def _reading_option(declared: Option, hidden: bool) -> Callable[[F], F]:
         return option(*names, default=None)
     if declared.kind is bool:
         return option(*names, is_flag=True)
+    if declared.bare_value is not None:
+        return option(*names, is_flag=False, flag_value=declared.bare_value, metavar=declared.metavar)
     if declared.many:
         return option(*names, multiple=True, metavar=declared.metavar)
     kind = click.Choice(declared.choices) if declared.choices else int if declared.kind is int else None

@@ -30,6 +30,7 @@ ACTIONS: dict[str, tuple[str | None, ...]] = {
     "judgements": ("",),
     "list": (None,),
     "no_teams": ("",),
+    "open_file": ("",),
     "one_instance": (": choose one with --query.", ", but this output shows only one: use data with one instance."),
     "one_agent": ("give one file per system",),
     "read": ("use it with `concordant rank`",),
@@ -120,6 +121,8 @@ def _written(option: click.Option, reference: Reference) -> str | None:
     if option.is_flag:
         typed = {"True": name, "False": next(iter(option.secondary_opts), None), str(option.flag_value): name}
         return typed.get(reference.value)
+    if reference.value == "True" and option.flag_value == "":  # its value may be left out
+        return name
     if reference.value in ("False", "None"):
         return f"{name} none"
     is_plain = not reference.is_text or _SAFE.fullmatch(reference.value)

@@ -27,8 +27,11 @@ def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> Non
     The findings cover connectivity, items that never lose, majority cycles, outlier agents, and whether the first item
     is significantly ahead of the runner-up.
     """
+    from concordant.io.repeated import note_on_repeated_rows
     from concordant.request import Request
 
-    prefs = Request(file, reading=shared.pop_reading_options(options)).read()
+    path, reading = file[0] if len(file) == 1 else file, shared.pop_reading_options(options)
+    prefs, repeated = Request(path, reading=reading).read(), note_on_repeated_rows(path, reading)
+    prefs = prefs if repeated is None else prefs.noted(repeated)
     description = prefs.describe()
     output.show(data=description.to_dict, text=lambda: description.to_text(shared.words()))

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 from concordant.errors import ConcordantError, FormatError, InputError, action, arg, clause
-from concordant.io._formats import FUNCTIONS, JUDGED, WORKBOOKS, Format, all_formats, recognise
+from concordant.io._formats import DATABASES, FUNCTIONS, JUDGED, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._source import PathLike, Source
 from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out, notes_on_bad
 from concordant.support import memory
 from concordant.support.files import without_folders
-from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options, takes_options
+from concordant.tables.options import FEATURES, FRAME, LABELS, PREFERENCES, Options, takes_options
 from concordant.tables.selection import drops_duplicates
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ __all__ = [
     "read",
     "read_features",
     "read_labels",
+    "read_sql",
     "write",
     "write_table",
 ]
@@ -110,6 +111,46 @@ def read(path: Paths, **options: Any) -> Preferences:
     reading = Options.of(PREFERENCES, options)
     _check_reduction(reading)
     return read_whole(path, reading)
+
+
+@takes_options(FRAME)
+def read_sql(connection: Any, query: str, params: Any = None, **options: Any) -> Preferences:
+    """Read preferences from the result of a database query.
+
+    Parameters
+    ----------
+    connection : DB-API or ADBC connection
+        An open connection of any driver: ``sqlite3``, ``psycopg``, ``duckdb``, ADBC, … It stays open, and the query
+        runs with its rights. ``engine.raw_connection()`` gives the connection of an SQLAlchemy engine.
+    query : str
+        The query. Its columns are read like those of a table.
+    params : sequence or mapping, optional
+        Values for the placeholders of the query, in the syntax of the driver.
+    **options : object
+        Options of reading, as for ``Preferences.from_frame``; the signature lists them.
+
+    Returns
+    -------
+    Preferences
+        The ballots of the rows.
+
+    Raises
+    ------
+    InputError
+        The query fails, or its columns cannot be interpreted.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> import concordant as cc
+    >>> connection = sqlite3.connect(":memory:")
+    >>> _ = connection.execute("CREATE TABLE votes AS SELECT 'ann' AS winner, 'bob' AS loser")
+    >>> cc.read_sql(connection, "SELECT winner, loser FROM votes")
+    Preferences(1 ballots (pairs), 2 items)
+    """
+    from concordant.io._read_sql import read_sql as read_result
+
+    return read_result(connection, query, params, Options.of(FRAME, options))
 
 
 @takes_options(LABELS)
@@ -336,7 +377,7 @@ def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
             return read_reduced(paths, options)
         with memory.limited(options.memory_limit), ExitStack() as stack:
             sources = [stack.enter_context(Source(file, options)) for file in paths]
-            content = _read_as(what, _common_kind(sources, options.format), sources, options)
+            content = _read_as(what, _common_kind(sources, options.format, options.sql is not None), sources, options)
             return _noted_by_file(content, [source.name for source in sources])
     except (ConcordantError, OSError):
         raise
@@ -381,9 +422,11 @@ def _shown(paths: Sequence[Any]) -> str:
     return name if len(paths) == 1 else f"{name} …"
 
 
-def _common_kind(sources: Sequence[Source], format: str | None) -> Format:
+def _common_kind(sources: Sequence[Source], format: str | None, has_query: bool = False) -> Format:
     """Return the format of all files; reject files of different formats."""
     kinds = [recognise(source, format) for source in sources]
+    if has_query and all(kind.is_table for kind in kinds):  # a query may join tables of any formats
+        return kinds[0]
     for source, kind in zip(sources, kinds, strict=True):
         if kind != kinds[0]:
             what = f"this looks like {kind.name}, but the first file looks like {kinds[0].name}"
@@ -417,8 +460,17 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
         raise sources[0].error(
             arg("sheet") + f" only applies to workbooks, but the format is {kind.name}: leave it out."
         )
+    if options.table is not None and kind.name not in DATABASES:
+        what = arg("table") + f" only applies to databases, but the format is {kind.name}: leave it out."
+        raise sources[0].error(what)
+    if options.sql is not None and not kind.is_table:
+        what = arg("sql") + f" only applies to databases and tables, but the format is {kind.name}: leave it out."
+        raise sources[0].error(what)
+    if options.sql is not None and options.table is not None:
+        raise InputError(arg("table") + " and " + arg("sql") + " cannot be combined: name the table in the query.")
     if kind.is_table:  # all kinds of tables have one reader
-        options = replace(options, format=kind.name)
+        is_mixed = options.sql is not None and len(sources) > 1
+        options = options if is_mixed else replace(options, format=kind.name)
     elif drops_duplicates(options):
         raise sources[0].error(arg("drop_duplicates") + f" only applies to tables, not to {kind.name}: leave it out.")
     result = kind.function(FUNCTIONS[what])(sources, options)

@@ -380,7 +380,7 @@ class ParquetTable(DuckTable):
         super().__init__(source, options)
         import duckdb
 
-        with connect(self.path(), small=True) as connection:
+        with opened(self, small=True) as connection:
             try:
                 relation = connection.sql(f"SELECT * FROM {self.scan()}")
                 self.columns = list(relation.columns)

@@ -19,6 +19,7 @@ from concordant.registry import READERS
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES
 
 TABLES = "concordant.io.formats.table"  # the module that reads tables
+DATABASES = ("duckdb", "sqlite")
 WORKBOOKS = ("xlsx", "xlsb", "xls", "ods")
 JUDGED = (
     "this file contains relevance judgements, and the other files do not: "
@@ -42,6 +43,8 @@ class Format:
     """The module that reads it."""
     magic: bytes = b""
     """First bytes that identify its files."""
+    magic_at: int = 0
+    """Where these bytes are, if not at the beginning."""
     sniff: Callable[[bytes], bool] | None = None
     """Returns whether files without a known ending have this format, from their first bytes."""
     borrows: tuple[str, ...] = ()
@@ -139,7 +142,7 @@ def recognise(source: Source, name: str | None = None) -> Format:
     if source.workbook is not None:
         return named(source.workbook)
     for known in built_in():
-        if known.magic and head.startswith(known.magic):
+        if known.magic and head.startswith(known.magic, known.magic_at):
             return known
     by_name = by_ending(ending)
     if by_name is None and head[257:262] == b"ustar":

@@ -166,8 +166,8 @@ def text_of_type(expression: str, kind: Any) -> str:
     """Return an expression as text: whole numbers without a decimal point, nested values as JSON."""
     if kind is None or kind.id == "varchar":
         return expression
-    if kind.id in ("double", "float"):
-        return f"nullif(regexp_replace(CAST({expression} AS VARCHAR), '\\.0$', ''), 'nan')"
+    if kind.id in ("double", "float", "decimal"):
+        return f"nullif(regexp_replace(CAST({expression} AS VARCHAR), '\\.0+$', ''), 'nan')"
     if kind.id in ("list", "struct", "map", "array"):
         return f"CAST(to_json({expression}) AS VARCHAR)"
     return f"CAST({expression} AS VARCHAR)"

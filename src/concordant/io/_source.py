@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from concordant.errors import FormatError, InputError, arg, clause
+from concordant.errors import FormatError, InputError, action, arg, clause
 from concordant.support import pipes
 from concordant.support.files import is_address
 from concordant.tables.options import Options
@@ -46,6 +46,7 @@ _ANY_MAGIC = tuple(magic for magic, _ in _MAGIC)
 PathLike = str | os.PathLike[str]
 State = tuple[int, int, int, int]
 AS_IT_IS = Options()
+_OPEN_FILE = action("open_file", ", or pass an open file, for example of fsspec: cc.read(fsspec.open(url).open())")
 
 
 class Source(AbstractContextManager["Source"]):
@@ -74,13 +75,14 @@ class Source(AbstractContextManager["Source"]):
             self.compression: str | None = None
             self.workbook: str | None = None
             """Format of a workbook, which is a zip archive that is read as a whole."""
-            if start.startswith(_ANY_MAGIC):
+            is_duckdb = start[8:12] == b"DUCK"  # after a checksum, whose bytes may be any
+            if start.startswith(_ANY_MAGIC) and not is_duckdb:
                 self.compression = next(kind for magic, kind in _MAGIC if start.startswith(magic))
             if self.compression == "zip" and (workbook_kind := _workbook_kind(self.path)):
                 self.compression, self.encoding, self.workbook = None, None, workbook_kind
             is_whole = self.compression is None and len(start) < min(HEAD, options.max_bytes)
             self.head = start if self.compression is None else _first(self._unpacked())
-            if self.encoding is None:
+            if self.encoding is None and self.head[8:12] != b"DUCK":
                 self.encoding = _utf_16(self.head)
             if self.encoding is not None:
                 self.head = _first(self._chunks())
@@ -261,7 +263,7 @@ class Source(AbstractContextManager["Source"]):
         if stat.S_ISDIR(mode):
             raise self.error("this is a folder: name a file in it.")
         if not mode and is_address(path):
-            raise self.error("this is a URL: download the file first, and name the copy.")
+            raise self.error("this is a URL: download the file first, and name the copy" + _OPEN_FILE + ".")
         if not mode and not os.fspath(path):
             raise self.error("The file name is empty: name a file.")
         if not mode:

@@ -257,17 +257,17 @@ class FrameTable:
             return np.where(np.isnan(parts).all(axis=0), np.nan, np.nansum(parts, axis=0))
         series = self._series(column)
         if _is_number(str(series.dtype)) or str(series.dtype) == "Boolean":
-            values = (
-                [np.nan if v is None else v for v in series.to_list()] if series.null_count() else series.to_numpy()
-            )
+            values = series.to_numpy()
+            if series.null_count():
+                values = [np.nan if gone else v for v, gone in zip(series.to_list(), series.is_null(), strict=True)]
             return np.ascontiguousarray(values, np.float64)
         return np.array([_number(value) for value in series.to_list()], np.float64)
 
     def cells(self, column: str, rows: Sequence[int]) -> list[str | None]:
         """Return the cells of a column at a few rows, None for empty cells."""
         series = self._series(column)
-        values = [series[row] for row in rows]
-        return [None if value is None or value != value else str(value) for value in values]
+        some = series[list(rows)]
+        return [None if gone else str(value) for value, gone in zip(some.to_list(), _missing(some), strict=True)]
 
     def first(self, count: int) -> list[list[str | None]]:
         """Return the first cells of every column."""
@@ -336,8 +336,9 @@ def _is_number(dtype: str) -> bool:
 
 
 def _missing(series: Any) -> Bools:
-    values = series.to_list()
-    return np.array([value is None or value != value or value == "" for value in values], bool)
+    """Return which cells are missing: null, NaN or empty text; the null of pandas cannot be compared."""
+    rows = zip(series.to_list(), series.is_null().to_list(), strict=True)
+    return np.array([gone or value != value or value == "" for value, gone in rows], bool)
 
 
 def _number(value: object) -> float:

@@ -118,7 +118,7 @@ def notes_together(tables: Sequence[InputTable]) -> list[str]:
     choices = [choice for table in tables if (choice := choice_of(table)) is not None]
     for table in tables:
         own = choice_of(table)
-        table.notes = [note for note in table.notes if own is None or note not in own.notes()]
+        table.notes[:] = [note for note in table.notes if own is None or note not in own.notes()]
     return reduce(Choice.plus, choices).notes() if choices else []
 
 

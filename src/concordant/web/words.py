@@ -25,6 +25,7 @@ ACTIONS = {
     "judgements": "",
     "list": "",
     "no_teams": "",
+    "open_file": "",
     "one_instance": ", but this view shows only one: use data with one instance.",
     "one_agent": "give one file per system",
     "read": "add it as data to rank",

@@ -50,6 +50,11 @@ FORMATS = (
     Format("xlsb", (".xlsb",), "sheet of a binary Excel workbook", _HOLDS, False, __name__),
     Format("xls", (".xls",), "sheet of an Excel 97-2003 workbook", _HOLDS, False, __name__, OLE),
     Format("ods", (".ods",), "sheet of an OpenDocument workbook (LibreOffice)", _HOLDS, False, __name__),
+    Format("duckdb", (".duckdb", ".ddb"), "table of a DuckDB database", _HOLDS, False, __name__, b"DUCK", magic_at=8),
+    Format(
+        *("sqlite", (".sqlite", ".sqlite3", ".db", ".db3"), "table of a SQLite database", _HOLDS, False, __name__),
+        magic=b"SQLite format 3\0",
+    ),
 )
 
 
@@ -61,7 +66,7 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
         if jester.is_jester(sources[0]):
             prefs = jester.read(sources, options)
             return prefs if options.where is None else prefs.filter(options.where)
-    table = _open_all(sources, options)
+    table = open_all(sources, options)
     options = with_roles(table, options)
     plan = _by_file(table, planned(table, options), sources, options)
     if options.merge:
@@ -115,13 +120,13 @@ def read_as(sources: Sequence[Source], options: Options, dialect: Dialect, roles
 
 def read_labels(sources: Sequence[Source], options: Options) -> Labels:
     """Read one or more tables as labels."""
-    return Labels(*labels_of_table(_open_all(sources, options, LABELS), options))
+    return Labels(*labels_of_table(open_all(sources, options, LABELS), options))
 
 
 def read_features(sources: Sequence[Source], options: Options) -> Features:
     """Read one table as feature rows."""
     _only(sources)
-    return features_of_table(_open_all(sources, options, FEATURES), options)
+    return features_of_table(open_all(sources, options, FEATURES), options)
 
 
 def _only(sources: Sequence[Source]) -> Source:
@@ -130,10 +135,16 @@ def _only(sources: Sequence[Source]) -> Source:
     return sources[0]
 
 
-def _open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> InputTable:
+def open_all(sources: Sequence[Source], options: Options, layout: str | None = None) -> InputTable:
     """Open all tables and join them into one."""
     if len(sources) == 1:
         tables = [open_table(sources[0], options, layout)]
+        refuse_empty(tables)
+        return tables[0]
+    if options.sql is not None:
+        from concordant.io._database import QueryTable
+
+        tables = [_arranged(filtered(QueryTable(sources, options), options), options, layout)]
         refuse_empty(tables)
         return tables[0]
     tables = [open_table(source, replace(options, drop_duplicates=False), layout) for source in sources]
@@ -149,14 +160,23 @@ def open_table(source: Source, options: Options, layout: str | None = None) -> I
     ``layout`` is set for labels and features. A table of preferences that would have no column names after transposing
     is not transposed: it is a matrix whose rows are agents.
     """
-    table = _open(source, options) if not options.transpose else _transposed(source, options, layout)
-    if is_choosing(options):
-        table = _chosen(table, options)
+    return _arranged(filtered(open_as_stored(source, options, layout), options), options, layout)
+
+
+def open_as_stored(source: Source, options: Options, layout: str | None = None) -> InputTable:
+    """Open one table with the rows and columns of the file, transposed if the options request it."""
+    return _open(source, options) if not options.transpose else _transposed(source, options, layout)
+
+
+def _arranged(table: InputTable, options: Options, layout: str | None) -> InputTable:
+    """Return a table of a known layout rewritten so that its columns have roles; features are never rewritten."""
     return table if layout == FEATURES or options.transpose else arranged(table, options, layout or PREFERENCES)
 
 
-def _chosen(table: InputTable, options: Options) -> InputTable:
-    """Return the rows of a table that the options keep; DuckDB leaves out the others where it scans the table."""
+def filtered(table: InputTable, options: Options) -> InputTable:
+    """Return the rows that the options keep; DuckDB leaves out the others while it scans a file."""
+    if not is_choosing(options):
+        return table
     if not countable(table):
         return choose_rows(table, options)
     from concordant.io._filtered import FilteredTable
@@ -175,12 +195,24 @@ def _open(source: Source, options: Options) -> InputTable:
     """Open one table with the reader of its format."""
     if not source.head.strip():
         raise source.error("the file is empty: there is nothing to read.")
+    if options.sql is not None and options.format != "sqlite":
+        from concordant.io._database import QueryTable
+
+        return QueryTable([source], options)
     if options.format == "arrow":
         return _arrow(source)
     if options.format in WORKBOOKS:
         from concordant.io._sheets import open_sheet
 
         return open_sheet(source, options)
+    if options.format == "sqlite":
+        from concordant.io._sqlite import open_sqlite
+
+        return open_sqlite(source, options)
+    if options.format == "duckdb":
+        from concordant.io._database import DatabaseTable
+
+        return DatabaseTable(source, options)
     if options.format in ("csv", "tsv"):
         return open_csv(source, sniff(source, options), options)
     if opener := named(options.format or "").opener:

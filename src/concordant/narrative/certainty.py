@@ -111,7 +111,7 @@ class Certainty:
 
     # ---- in words ----
     def __repr__(self) -> str:
-        return f"Certainty: {' '.join(self.sentences()) or 'nothing is ranked'}"
+        return f"Certainty: {self.headline() or 'nothing is ranked'}"
 
     def sentences(self) -> list[str]:
         """Return the statement: which item is first, whether the difference is significant, what would change it."""

@@ -1,4 +1,4 @@
-"""Draw the pictures at the top of the pages in docs/for, of the shipped examples.
+"""Draw the pictures at the top of the pages in docs/for and of docs/guide/output.md, of the shipped examples.
 
 Run it after changing how plots look: ``python tools/make_field_pictures.py``. It needs the extra ``plots``.
 """
@@ -23,6 +23,7 @@ from concordant.reporting.sections import BumpChart, DotPlot, Scale, Track
 from concordant.support.markup import Markup
 
 FOLDER = ROOT / "docs" / "for"
+GUIDE = ROOT / "docs" / "guide" / "output.svg"
 EXAMPLES = ROOT / "examples"
 TEXT_AS_TEXT = {"svg.fonttype": "none", "svg.hashsalt": "concordant"}
 
@@ -33,8 +34,8 @@ def main() -> None:
         cc.rank(cc.read(EXAMPLES / "model-votes.csv"), "davidson").plot(path("llm-leaderboards"))
         games = cc.read(EXAMPLES / "league.csv", time="date")
         cc.rank(games, "elo").plot_history(path("sports-and-games"), items=["Ama", "Bo", "Cleo", "Gia"])
-    for name in ("llm-leaderboards", "sports-and-games"):
-        svg = Path(path(name))
+        queries(str(GUIDE))
+    for svg in (Path(path("llm-leaderboards")), Path(path("sports-and-games")), GUIDE):
         svg.write_text(re.sub(r" *<dc:date>.*?</dc:date>\n", "", svg.read_text(encoding="utf-8")), encoding="utf-8")
     save("search-and-rag", bump_chart(search()))
     council = cc.rank(cc.read(EXAMPLES / "council.csv"), "stv", seats=3)
@@ -42,6 +43,14 @@ def main() -> None:
     save("crowdsourcing", dot_plot(crowd()))
     save("recommenders", bump_chart(recommended()))
     save("researchers", bump_chart(papers()))
+
+
+def queries(target: str) -> None:
+    """Draw the queries that gain and lose when four engines are fused."""
+    labels = cc.read_labels(EXAMPLES / "qrels.txt")
+    runs = cc.read(sorted((EXAMPLES / "runs").glob("*.run")))
+    best = cc.evaluate(runs.select(agents="engine1"), labels, "ndcg@10")
+    cc.evaluate(cc.rank(runs, "rrf"), labels, "ndcg@10").plot(target, baseline=best)
 
 
 def path(name: str) -> str:

@@ -99,3 +99,62 @@ def test_a_ranking_of_many_instances_is_drawn_one_by_one():
     with pytest.raises(cc.ConcordantError, match="2 instances"):
         ranking.plot()
     assert ranking["q1"].plot() is not None
+
+
+def test_the_ranks_by_method_are_drawn_in_columns(votes, tmp_path):
+    figure = cc.compare(votes, ["borda", "copeland", "plurality"]).plot(tmp_path / "ranks.svg")
+    axes = figure.axes[0]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["borda", "copeland", "plurality"]
+    assert len(axes.lines) == 3
+    ranks = cc.rank(votes, "borda").rank_by_slot
+    assert sorted(line.get_ydata()[0] for line in axes.lines) == sorted(ranks.tolist())
+    few = cc.compare(votes, ["borda", "copeland"]).plot(top=2)
+    assert len(few.axes[0].lines) == 2
+    assert "2 of 3 items" in few.axes[0].get_title(loc="left")
+
+
+def test_the_agreement_on_several_instances_is_a_heat_map():
+    prefs = cc.Preferences.from_pairs(["a", "b"], ["b", "a"], instance=["p", "q"])
+    figure = cc.compare(prefs, ["borda", "copeland"]).plot()
+    assert figure.axes[0].images[0].get_array().shape == (2, 2)
+
+
+def evaluations():
+    labels = {f"q{k}": {"d1": 1, "d2": 0} for k in range(4)}
+    good = {f"q{k}": {"d1": 2.0, "d2": 1.0} for k in range(4)}
+    mixed = {f"q{k}": {"d1": float(k % 2), "d2": 0.5} for k in range(4)}
+    return cc.evaluate(good, labels, ["mrr"]), cc.evaluate(mixed, labels, ["mrr"])
+
+
+def test_the_queries_that_gain_and_lose_are_drawn(tmp_path):
+    good, mixed = evaluations()
+    axes = mixed.plot(tmp_path / "queries.svg", baseline=good).axes[0]
+    assert [bar.get_width() for bar in axes.patches] == [0, 0, -0.5, -0.5]
+    assert axes.get_title(loc="left") == "0 gain, 2 lose, 2 equal"
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["q1", "q3", "q0", "q2"]
+    assert [bar.get_width() for bar in mixed.plot(metric="mrr").axes[0].patches] == [1, 1, 0.5, 0.5]
+    with pytest.raises(cc.InputError, match="map was not evaluated"):
+        mixed.plot(metric="map")
+
+
+def test_the_means_of_systems_have_intervals():
+    from concordant.narrative.plots_of_systems import plot_instances, plot_means
+
+    good, mixed = evaluations()
+    values = {"mrr": {"good": good.per_instance["mrr"], "mixed": mixed.per_instance["mrr"]}}
+    axes = plot_means(values).axes[0]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["good", "mixed"]
+    assert axes.lines[0].get_xdata().tolist() == [1.0, 0.75]
+    with pytest.raises(cc.InputError, match="room for 12 systems"):
+        plot_instances({f"s{k}": {"q": 1.0} for k in range(13)}, "mrr")
+    with pytest.raises(cc.InputError, match="no instance with a value"):
+        plot_instances({"s": {}}, "mrr")
+
+
+def test_panels_of_systems_share_one_scale():
+    from concordant.narrative.plots_of_systems import plot_instances
+
+    figure = plot_instances({"a": {"q": 0.1}, "b": {"q": -0.9}}, "mrr", None, "base")
+    assert figure.axes[0].get_xlim() == figure.axes[1].get_xlim()
+    many = plot_instances({"a": {f"q{k}": k / 100 for k in range(100)}}, "mrr")
+    assert "100 instances" in many.axes[0].get_ylabel()

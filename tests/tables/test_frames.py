@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import importlib.util
+import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -58,3 +62,94 @@ def test_a_column_of_text_names_the_items_of_a_rank_matrix(make: Any) -> None:
 def test_a_frame_without_names_numbers_its_items() -> None:
     assert cc.Preferences.from_rank_matrix(pl.DataFrame({"ann": [2, 1]})).items.labels == ["0", "1"]
     assert cc.Preferences.from_rank_matrix(pd.DataFrame({"ann": [2, 1]})).items.labels == ["0", "1"]
+
+
+KINDS: dict[str, Any] = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}
+VOTES = {
+    "winner": ["a", "a", "b", "c", "a", "b"] * 4,
+    "loser": ["b", "c", "c", "a", "b", "a"] * 4,
+    "judge": ["x", "y"] * 12,
+    "date": [f"2024-01-{k + 1:02}" for k in range(24)],
+}
+
+
+def library(frame: Any) -> str:
+    return type(frame).__module__.partition(".")[0]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_results_are_frames_of_the_library_that_came_in(name: str) -> None:
+    frame = KINDS[name](VOTES)
+    ranking = cc.rank(frame, "elo", time="date", agent="judge")
+    results = [
+        ranking,
+        ranking.head(2),
+        ranking.history,
+        ranking.history.peaks(),
+        ranking.history.at("2024-01-10"),
+        cc.rank(frame, "bradley-terry", instance="judge")["x"],
+        cc.compare(frame, ["borda", "copeland"], agent="judge"),
+        cc.rank_groups(frame, by="judge"),
+    ]
+    assert {library(result.to_frame()) for result in results} == {name}
+    for other in KINDS:
+        assert library(ranking.to_frame(other)) == other
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_library_survives_changes_of_the_preferences(name: str) -> None:
+    prefs = cc.Preferences.from_frame(KINDS[name](VOTES), agent="judge")
+    changed = [
+        prefs.select(items=["a", "b"]),
+        prefs.take([0, 1, 2]),
+        prefs.merge(),
+        prefs.merge(agents=False),
+        prefs.min_ballots(1),
+        prefs.noted("a note"),
+        prefs.replace(weight=np.full(24, 2.0)),
+        pickle.loads(pickle.dumps(prefs)),
+        copy.copy(prefs),
+    ]
+    assert {one.library for one in changed} == {name}
+    assert library(cc.rank(prefs.select(items=["a", "b"]), "borda").to_frame()) == name
+
+
+def test_a_lazy_frame_gives_an_eager_one_of_its_library() -> None:
+    assert isinstance(cc.rank(pl.LazyFrame(PAIRS)).to_frame(), pl.DataFrame)
+
+
+def test_series_have_a_library_too() -> None:
+    for name in ("pandas", "polars"):
+        series = {"pandas": pd.Series, "polars": pl.Series}[name]
+        who, what, stars = series(["u", "u", "v"]), series(["x", "y", "x"]), series([5, 2, 4])
+        for prefs in (
+            cc.Preferences.from_pairs(who, what),
+            cc.Preferences.from_ratings(who, what, stars),
+            cc.Preferences.from_ranks(who, what, stars),
+            cc.crowd.judgements(who, series(["t", "t", "t"]), what, stars),
+        ):
+            assert prefs.library == name
+    assert cc.Preferences.from_rank_matrix(pl.DataFrame({"ann": [2, 1]})).library == "polars"
+    assert cc.Preferences.from_pairs(["a"], ["b"]).library is None
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_evaluations_and_reliabilities_keep_the_library(name: str) -> None:
+    run = KINDS[name]({"query": ["q", "q"], "item": ["d1", "d2"], "score": [2.0, 1.0], "agent": ["s", "s"]})
+    prefs = cc.Preferences.from_frame(run, rating="score", instance="query")
+    evaluation = cc.evaluate(prefs, {"q": {"d1": 1}})
+    assert library(evaluation.to_frame()) == name
+    rows = {"agent": ["u", "v", "u", "v"], "item": ["x", "x", "y", "y"], "rating": [1, 1, 0, 1]}
+    judged = cc.Preferences.from_frame(KINDS[name](rows))
+    assert library(cc.crowd.reliability(judged).to_frame()) == name
+
+
+def test_files_give_the_first_library_that_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "votes.csv"
+    path.write_text("winner,loser\na,b\n")
+    ranking = cc.rank(path)
+    assert library(ranking.to_frame()) == "pandas"
+    real = importlib.util.find_spec
+    for missing, left in ((("pandas",), "polars"), (("pandas", "polars"), "pyarrow")):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name, m=missing: None if name in m else real(name))
+        assert library(ranking.to_frame()) == left

@@ -98,7 +98,18 @@ class Comparison(Displayed):
         return [next(iter(ranking)).tiers for ranking in self.rankings]
 
     def firsts(self, n: int = 4) -> list[str]:
-        """Return the top items of each method as text, with ties: ``a = b > c``."""
+        """Return the top items of each method as text, with ties.
+
+        Parameters
+        ----------
+        n : int, default 4
+            Number of items.
+
+        Returns
+        -------
+        list of str
+            A text per method, such as ``a = b > c``.
+        """
         return [_written(tiers, n) for tiers in self.tiers]
 
     @property
@@ -123,7 +134,13 @@ class Comparison(Displayed):
         return f"The methods disagree about the winner: {'; '.join(first_by_methods)}."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data, ready for JSON."""
+        """Return plain data, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The winners, the results of each method, Kendall's tau, and the meaning of the measures.
+        """
         tiers = self.tiers
         return {
             "winners": [{"items": list(first), "methods": by} for first, by in self.winners] or None,
@@ -155,7 +172,13 @@ class Comparison(Displayed):
         }
 
     def explain(self) -> Explanation:
-        """Explain where and why the methods differ, for a single instance or for those with the largest differences."""
+        """Explain where and why the methods differ, for a single instance or for those with the largest differences.
+
+        Returns
+        -------
+        Explanation
+            The reasons; prints as text.
+        """
         from concordant.analysis.disagreeing import differences
 
         prefs = self.prefs
@@ -174,7 +197,13 @@ class Comparison(Displayed):
         return Explanation(method, tuple(reasons))
 
     def columns(self) -> list[tuple[str, list[str]]]:
-        """Return the columns of the printed table, (heading, one cell per method), except the top items."""
+        """Return the columns of the printed table, except the top items.
+
+        Returns
+        -------
+        list of tuple
+            The heading, and one cell per method.
+        """
         table = [("distance", [f"{value:.4f}" for value in self.distance])]
         if any(value is not None for value in self.pair_log_likelihood):
             table.append(("log-lik. per pair", [_figure(value, ".4f") for value in self.pair_log_likelihood]))
@@ -186,20 +215,38 @@ class Comparison(Displayed):
         return table + [(name, [f"{t:.3f}" for t in self.tau[:, k]]) for k, name in enumerate(self.names)]
 
     def table(self) -> DisplayTable:
-        """Return the table for people: a row per method."""
+        """Return the printed table.
+
+        Returns
+        -------
+        DisplayTable
+            A row per method.
+        """
         columns, firsts = self.columns(), self.firsts()
         header = ["method", *(f"tau {text}" if text in self.names else text for text, _ in columns), "top items"]
         rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
         return DisplayTable(header, rows, range(1, len(header) - 1))
 
     def blocks(self) -> list[Block]:
-        """Return the disagreement about the winner, the table, and notes on its columns if a method is a model."""
+        """Return what ``to_markdown``, ``to_latex``, ``to_html`` and the command line show.
+
+        Returns
+        -------
+        list of DisplayTable or Passage
+            The disagreement about the winner, the table, and notes on its columns if a method is a model.
+        """
         are_rules = all(value is None for value in [*self.pair_log_likelihood, *self.log_likelihood])
         dispute: list[Block] = [Passage([self.dispute])] if self.dispute else []
         return [*dispute, self.table(), *([] if are_rules else [Passage(self.notes())])]
 
     def values(self) -> dict[str, Any]:
-        """Return the columns of values in full precision, a row per method: the ranking, its fit and Kendall's tau."""
+        """Return the results in full precision as columns, a row per method.
+
+        Returns
+        -------
+        dict of str to list
+            The ranking, its distance to the ballots, log-likelihoods, and Kendall's tau with every method.
+        """
         columns: dict[str, Any] = {
             "method": list(self.names),
             "ranking": [" > ".join(" = ".join(tier) for tier in tiers) for tiers in self.tiers],
@@ -265,7 +312,13 @@ class Comparison(Displayed):
         return html([*self.blocks(), Passage(warnings)])
 
     def notes(self) -> list[str]:
-        """Explain the columns of the table, and list log-likelihoods by the outcome they refer to."""
+        """Explain the columns of the table, and list log-likelihoods by the outcome they refer to.
+
+        Returns
+        -------
+        list of str
+            The notes.
+        """
         notes = [f"Distance: {MEASURES['distance']}."]
         if any(value is not None for value in self.pair_log_likelihood):
             notes.append(f"Log-likelihood per pair: {MEASURES['pair_log_likelihood']}.")

@@ -70,7 +70,7 @@ class HistoryOutput(NamedTuple):
         """Return the tables for people."""
         from concordant.support.display import DisplayTable
 
-        return [DisplayTable(*table.written(), title) for title, table in self.tables.values()]
+        return [DisplayTable(*table.written(), title=title) for title, table in self.tables.values()]
 
 
 class OverTime(NamedTuple):

@@ -45,7 +45,7 @@ WIDTH = 30  # characters of a label in a sentence
 RANKED = 1_000  # items up to which the interval of the first item's rank is part of the statement
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certainty:
     """The certainty of the first place of one ranking; unknown values are ``None``.
 
@@ -117,6 +117,9 @@ class Certainty:
         }
 
     # ---- in words ----
+    def __repr__(self) -> str:
+        return f"Certainty: {self.headline() or 'nothing is ranked'}"
+
     def sentences(self) -> list[str]:
         """Return the statement: which item is first, whether the difference is significant, what would change it."""
         return [sentence for sentence in (self.headline(), self.test(), self.others(), self.outlook()) if sentence]

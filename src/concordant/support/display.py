@@ -45,7 +45,13 @@ class Displayed:
     """A result that can be rendered for people: as Markdown, LaTeX or HTML, and in notebooks."""
 
     def blocks(self) -> Sequence[Block]:
-        """Return what to show: tables and passages."""
+        """Return what to show.
+
+        Returns
+        -------
+        sequence of DisplayTable or Passage
+            The tables and sentences.
+        """
         raise NotImplementedError
 
     def to_markdown(self) -> str:

@@ -35,4 +35,11 @@ class LazyMapping(Mapping[str, T], Generic[T]):
         return len({*self._known, *self._later})
 
     def __repr__(self) -> str:
-        return repr(dict(self))
+        shown = (f"{name!r}: {_shown(value)}" for name, value in self.items())
+        return f"{{{', '.join(shown)}}}"
+
+
+def _shown(value: object) -> str:
+    """Return numbers and texts as they are, and arrays by their shape."""
+    shape = getattr(value, "shape", ())
+    return f"array of {' x '.join(map(str, shape))}" if shape else repr(value)

@@ -154,8 +154,8 @@ class MixtureModel(FittedModel):
     def _ranking(self, score: Floats) -> Ranking:
         """Return the ranking by these scores."""
         prefs = self.prefs
-        shared = {"instances": prefs.instances, "library": prefs.library}
-        return Ranking(prefs.items, prefs.slot_ptr, prefs.slot_item, score, method=NAME, **shared)
+        slots, instances = (prefs.slot_ptr, prefs.slot_item), prefs.instances
+        return Ranking(prefs.items, *slots, score, instances=instances, method=NAME, library=prefs.library)
 
 
 def _model(data: _Data, mixture: _Mixture, counts: str) -> MixtureModel:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from concordant.cli import _shared as shared
-from concordant.cli.rank import draw, learnt, why
+from concordant.cli.rank import draw, learnt, on_scale, why
 from concordant.errors import ConcordantError
 from concordant.ranking import SORTED_BY
+from concordant.results.rendering import named
 
 if TYPE_CHECKING:
     from concordant.analysis.groups.comparison import GroupComparison
@@ -55,7 +56,15 @@ def show(
     comparison = comparison if top is None else comparison.head(top)
     takes_options = request.method is None or isinstance(request.method, str)
     if output.format == "text":
-        shared.tell([*grouped.notes, *why(whole.choice), *learnt(comparison.whole, takes_options)], "note: ")
+        shared.tell(
+            [
+                *grouped.notes,
+                *why(whole.choice),
+                *learnt(comparison.whole, takes_options),
+                *on_scale(comparison.whole),
+            ],
+            "note: ",
+        )
     output.show(data=comparison.to_dict, columns=comparison.columns, text=lambda: text(comparison, output))
     if output.format != "json":
         shared.tell(comparison.warnings, "warning: ")
@@ -66,7 +75,7 @@ def text(comparison: GroupComparison, output: shared.Output) -> str:
     columns = comparison.written()
     rows = list(zip(*columns.values(), strict=True))
     table = output.table(
-        list(columns), rows, {0, *range(2, len(columns))}, f"{comparison.whole.method} by {comparison.by}"
+        list(columns), rows, {0, *range(2, len(columns))}, named(comparison.whole, f" by {comparison.by}")
     )
     more = [f"{line}: use --csv or --json for all" for line in comparison.left_out()]
     return "\n".join([table.rstrip("\n"), *more, comparison.legend, "", *comparison.sentences()])

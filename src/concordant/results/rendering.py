@@ -106,9 +106,9 @@ def interval_column(ranking: Ranking) -> str:
     return interval_heading(ranking.params.get("level"))
 
 
-def named(ranking: Ranking) -> str:
+def named(ranking: Ranking, more: str = "") -> str:
     """Return the method, and the scale if the scores were converted: bradley-terry, Elo scale."""
-    return ranking.method if ranking.converted is None else f"{ranking.method}, Elo scale"
+    return f"{ranking.method}{more}" + ("" if ranking.converted is None else ", Elo scale")
 
 
 def html_of(ranking: Ranking) -> str:

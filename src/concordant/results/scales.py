@@ -150,8 +150,7 @@ def anchor_of(text: str) -> str | tuple[str, float]:
 
 
 def _is_number(value: object) -> bool:
-    is_real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return is_real and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 # ---- the transformation ----

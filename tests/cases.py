@@ -32,6 +32,7 @@ EDGES = {
 PLAIN_KEYS = [
     "method",
     "params",
+    "scale",
     "instances",
     "agents",
     "fit",

@@ -14,6 +14,7 @@ _HOME = {
     "Labels": "labels",
     "Ranking": "ranking",
     "Notice": "ranking",
+    "EloScale": "results.scales",
     "Method": "method",
     "param": "params",
     "ExpertFeatures": "features",

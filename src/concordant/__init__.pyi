@@ -102,6 +102,7 @@ from concordant.preferences import concat as concat
 from concordant.ranking import Notice as Notice
 from concordant.ranking import Ranking as Ranking
 from concordant.reporting import report as report
+from concordant.results.scales import EloScale as EloScale
 from concordant.saving import load as load
 from concordant.saving import save as save
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from concordant.io.reduction import Reduced, Watch
     from concordant.method import Method
     from concordant.ranking import Ranking
+    from concordant.results.scales import EloScale
     from concordant.tables.options import Options
 
 Params = Mapping[str, Any] | Callable[[str], Mapping[str, Any]]
@@ -64,6 +65,10 @@ class Request:
     """Called while files are counted: (parts done, parts, rows, seconds)."""
     plans: Mapping[str, Any] = field(default_factory=dict)
     """Column plans of files that were already inspected, by file."""
+    scale: EloScale | None = None
+    """Scale of the scores; None for that of the method."""
+    columns: tuple[str, ...] = ()
+    """Further columns of the ranking, as in ``ranking.with_columns``."""
 
     @classmethod
     def of(cls, source: Any, method: str | Method | None, given: Mapping[str, Any], **more: Any) -> Request:
@@ -246,6 +251,10 @@ class Request:
             from concordant.ranking import Notice
 
             ranking = replace(ranking, notices=(Notice("few-ballots", few[-1]), *ranking.notices))
+        if self.scale is not None:
+            ranking = ranking.on_scale(self.scale)
+        if self.columns:
+            ranking = ranking.with_columns(*self.columns)
         notes = self._whole.notes if reduced is None else (*reduced.notes, *self._aside)
         return RankedAnswer(ranking, prefs, notes, self.choice)
 

@@ -36,7 +36,7 @@ def named_in(text: str) -> set[str]:
     return set(re.findall(r"--[a-z][a-z0-9-]*", text.partition("Examples")[0]))
 
 
-@pytest.mark.parametrize(("command", "lines"), [("rank", 70), ("recommend train", 52), ("compare", 70), ("report", 70)])
+@pytest.mark.parametrize(("command", "lines"), [("rank", 72), ("recommend train", 52), ("compare", 70), ("report", 70)])
 def test_help_fits_a_screen_or_two(run: Run, command: str, lines: int) -> None:
     text = run(*command.split(), "--help")[1]
     assert len(text.splitlines()) <= lines
@@ -99,8 +99,9 @@ def test_an_option_has_the_same_text_and_metavar_in_all_commands() -> None:
             if not has_own or one.opts[0] in ("--json", "--seed", "--output", "--to"):
                 said[one.opts[0]].add((str(one.help), one.metavar))
     different = {name: {text for text, _ in texts} for name, texts in said.items() if len(texts) > 1}
-    assert different.keys() == {"--output", "--plot", "--item", "--weight", "--test"}
+    assert different.keys() == {"--output", "--plot", "--item", "--weight", "--test", "--scale"}
     assert different["--output"] == {'File to write; "-" for standard output.', "File to save the model to."}
     assert all(text.startswith("Save a plot of ") for text in different["--plot"])  # each command plots something else
     assert all(text.startswith("Column with ") for text in different["--item"] | different["--weight"])  # of two tables
+    assert len(different["--scale"]) == 2  # of scores, of features
     assert len(different["--test"]) == 2  # a file of rows, a statistical test

@@ -11,7 +11,21 @@ VALUES = (
     *("1e999", "-1e999", "NaN", "Infinity", "-Infinity", "1" * 5000, "1" * 400, "-1", "1e-999x", "[]", "{}", "[1]"),
     *('{"a": 1}', '{"a": {"b": 2}}', "[" * 50 + "]" * 50, "true", '[["x"]]', *map(json.dumps, TEXTS)),
 )
-KEYS = ("method", "layout", "view", "min_ballots", "skip_bad_rows", "methods", "metrics", "params", "roles")
+KEYS = (
+    "method",
+    "layout",
+    "view",
+    "min_ballots",
+    "scale",
+    "anchor",
+    "centre",
+    "add_columns",
+    "skip_bad_rows",
+    "methods",
+    "metrics",
+    "params",
+    "roles",
+)
 DAMAGED = (b"", b"{", b"[]", b"3", b"null", b'"x"', b"\xff\xfe", b"[" * 100_000, b'{"a":' * 100_000, b"{}{}", b"\x00")
 # What is right for one key although it is wrong for the others.
 RIGHT = {("skip_bad_rows", "true"), ("params", "{}"), ("roles", "{}")}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from concordant.cli import _shared as shared
-from concordant.cli.rank import draw, learnt, why
+from concordant.cli.rank import draw, learnt, on_scale, why
 from concordant.errors import ConcordantError
 from concordant.ranking import SORTED_BY
 from concordant.support.display import Block, DisplayTable
@@ -57,7 +57,8 @@ def show(
     comparison = comparison if top is None else comparison.head(top)
     takes_options = request.method is None or isinstance(request.method, str)
     if output.is_for_people:
-        shared.tell([*grouped.notes, *why(whole.choice), *learnt(comparison.whole, takes_options)], "note: ")
+        chosen = [*why(whole.choice), *learnt(comparison.whole, takes_options), *on_scale(comparison.whole)]
+        shared.tell([*grouped.notes, *chosen], "note: ")
     output.show(data=comparison.to_dict, columns=comparison.columns, blocks=lambda: _blocks(comparison), title="groups")
     if output.format != "json":
         shared.tell(comparison.warnings, "warning: ")

@@ -16,6 +16,7 @@ from concordant.cli import _shared as shared
 from concordant.cli._default_options import DefaultCommand, requested
 from concordant.cli._help import option
 from concordant.cli._history import OverTime, history_options
+from concordant.cli._scales import scale_options, with_scale
 
 EPILOG = """\b
 Examples:
@@ -24,6 +25,7 @@ Examples:
   concordant rank ratings.csv --agent user --item film --rating stars --top 10
   concordant rank ballots.csv --method schulze --explain
   concordant rank arena.csv --by language --plot-groups groups.svg
+  concordant rank arena.csv --scale elo --anchor mixtral-8x7b=1114 --add-columns rank_ub,margin,votes
   concordant rank games.csv --time date --method elo --best-of year --peaks
   concordant rank arena.csv --covariate length_a,length_b
   concordant rank arena.csv --instance language --prior 1
@@ -59,6 +61,7 @@ MANY = 50_000  # entries of all ballots from which a method is watched on a term
     heading="output",
     help="Sort by score or by a confidence bound.",
 )
+@scale_options
 @option(
     "--permutations",
     type=click.IntRange(1),
@@ -107,8 +110,10 @@ def command(
     pictures = {kind: options.pop(kind) for kind in ("plot", "plot_matrix", "plot_agents")}
     over_time = OverTime.taken(options)
     over_time.check(output)
-    request = requested(command, file, method, seed, min_ballots, options, model)
+    request = with_scale(requested(command, file, method, seed, min_ballots, options, model), options)
     if "by" in request.reading:
+        if request.columns:
+            raise click.UsageError("--add-columns cannot be combined with --by: leave one of them out.")
         if explain or explain_picture or any(over_time):
             raise click.UsageError(
                 "--by cannot be combined with explanations and histories, which refer to one ranking: leave --by out."
@@ -137,7 +142,16 @@ def command(
     if output.is_for_people:
         ran = [ranking.ran] if ranking.ran else []
         shared.tell(
-            [*answer.notes, *ran, *why(answer.choice), *learnt(ranking, model is None), *certain, *over.notes], "note: "
+            [
+                *answer.notes,
+                *ran,
+                *why(answer.choice),
+                *learnt(ranking, model is None),
+                *on_scale(ranking),
+                *certain,
+                *over.notes,
+            ],
+            "note: ",
         )
     from concordant.results.rendering import blocks_of
 
@@ -169,6 +183,11 @@ def learnt(ranking: Any, takes_options: bool = True) -> list[str]:
         error = fit["order_effect_stderr"]
         notes.append(f"position bias {fit['order_effect']:.3g}" + (f" (standard error {error:.3g})" if error else ""))
     return notes
+
+
+def on_scale(ranking: Any) -> list[str]:
+    """Return a note on the scale of the scores, if it is not that of the method."""
+    return [] if ranking.converted is None else [str(ranking.converted.scale)]
 
 
 def certainty(ranking: Any, is_explained: bool) -> list[str]:

@@ -11,12 +11,14 @@ from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._default_options import DefaultCommand, requested
 from concordant.cli._help import option
+from concordant.cli._scales import scale_options, with_scale
 
 EPILOG = """\b
 Examples:
   concordant report votes.csv -o report.html
   concordant report ballots.csv --method schulze --methods schulze,borda,plurality -o report.html
   concordant report arena.csv --by language -o languages.html
+  concordant report arena.csv --scale elo --add-columns rank_ub,votes -o leaderboard.html
   concordant report ratings.csv --min-ballots 20 --top 50 --title "Films" -o films.html
   concordant report runs/*.run --labels qrels.txt --metric ndcg@10 -o report.html
 """
@@ -32,6 +34,7 @@ Examples:
 @option("--title", metavar="TEXT", heading="output", help="Heading of the page.")
 @_options.top(100)
 @_options.min_ballots
+@scale_options
 @_options.seed()
 @shared.reading_options("preferences", groups=True)
 def command(
@@ -58,7 +61,7 @@ def command(
     from concordant.reporting import report
     from concordant.reporting.study import METRICS
 
-    request = requested(command, file, method, seed, min_ballots, options)
+    request = with_scale(requested(command, file, method, seed, min_ballots, options), options)
     page = report(
         request,
         by=request.reading.get("by"),

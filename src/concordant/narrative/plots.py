@@ -39,10 +39,11 @@ def plot_ranking(ranking: Ranking, path: str | os.PathLike[str] | None = None, *
     score = ranking.scores[:n]
     if ranking.low is not None and ranking.high is not None:
         axes.hlines(place, ranking.low[:n], ranking.high[:n], color=ACCENT, linewidth=3, alpha=0.35)
-        name = f"score, {_level(ranking)} CI"
+        name = f"{_score(ranking)}, {_level(ranking)} CI"
     else:
-        axes.hlines(place, min(score.min(), 0.0), score, color=FAINT, linewidth=1.5)
-        name = "score"
+        start = min(score.min(), 0.0 if ranking.converted is None else float(ranking.converted.scale.rating))
+        axes.hlines(place, start, score, color=FAINT, linewidth=1.5)
+        name = _score(ranking)
     axes.plot(score, place, "o", color=ACCENT, markersize=5)
     labels = [
         f"{shorten(item, LABEL_WIDTH)}  {rank}"
@@ -157,7 +158,7 @@ def plot_history(
             va="center", color=colour, **style,
         )  # fmt: skip
     has_band = history.low is not None
-    axes.set_ylabel(f"score, {_level(ranking)} CI" if has_band else "score", color=INK)
+    axes.set_ylabel(f"{_score(ranking)}, {_level(ranking)} CI" if has_band else _score(ranking), color=INK)
     axes.set_xlabel("" if history.is_dated else "time", color=INK)
     axes.grid(color=FAINT, linewidth=0.6)
     _title(axes, ranking, f"{len(parts)} of {len(ranking.items):,} items" if len(parts) < len(ranking.items) else "")
@@ -354,6 +355,10 @@ def _title(axes: Any, ranking: Ranking, note: str) -> None:
     if ranking.instances is not None:
         words.append(shorten(ranking.instances[0], LABEL_WIDTH))
     axes.set_title(", ".join([*words, note] if note else words), loc="left", fontsize=10, color=INK)
+
+
+def _score(ranking: Ranking) -> str:
+    return "score" if ranking.converted is None else "Elo rating"
 
 
 def _level(ranking: Ranking) -> str:

@@ -26,6 +26,7 @@ from concordant.reporting.about_why import why_section
 from concordant.reporting.sections import Code, Facts, Part, Section, spoken
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.request import Request
+from concordant.results.scales import EloScale, scale_of
 from concordant.support.files import replace_file, without_folders
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def report(
     title: str = "",
     top: int = TOP,
     min_ballots: float | None = None,
+    scale: str | EloScale | None = None,
     made: Making | None = None,
     **params: object,
 ) -> Report:
@@ -121,6 +123,8 @@ def report(
         Maximum number of rows in a table. The full table is embedded as CSV.
     min_ballots : float, optional
         Minimum number of ballots, by weight, that must mention an item; other items are left out.
+    scale : {'elo'} or EloScale, optional
+        Scale of the scores, as in ``ranking.on_scale``; by default, that of the method.
     made : Making, optional
         How the report was made, such as the command line; shown in its last section.
     **params : object
@@ -133,7 +137,11 @@ def report(
     """
     if top < 1:
         raise InputError(arg("top", shown=str(top)) + " is too small: give 1 or more.")
-    request = prefs if isinstance(prefs, Request) else Request.of(prefs, method, params, min_ballots=min_ballots)
+    if isinstance(prefs, Request):
+        request = prefs
+    else:
+        on_scale = None if scale is None else scale_of(scale)
+        request = Request.of(prefs, method, params, min_ballots=min_ballots, scale=on_scale)
     groups = None
     if by is not None:
         grouped = grouped_preferences(request, by)
@@ -171,6 +179,7 @@ def making_section(ranking: Ranking, made: Making) -> Section:
     from concordant import __version__, kernels
 
     rows = [("concordant", f"{__version__}, {kernels.active()} kernels"), ("method", ranking.method)]
+    rows += [] if ranking.converted is None else [("scale", str(ranking.converted.scale))]
     rows += [(name.replace("_", " "), str(value)) for name, value in ranking.params.items()]
     rows += [(f"{name} (fitted)", f"{value:.6g}") for name, value in (ranking.fit or {}).items()]
     rows += [(f"SHA-256 of {name}", sha256) for name, sha256 in made.files]

@@ -125,9 +125,9 @@ def blocks_of(ranking: Ranking, explanations: Sequence[Explanation] = (), words:
     return [*blocks, *([Passage([ranking.verdict])] if ranking.verdict else [])]
 
 
-def named(ranking: Ranking) -> str:
+def named(ranking: Ranking, more: str = "") -> str:
     """Return the method, and the scale if the scores were converted: bradley-terry, Elo scale."""
-    return ranking.method if ranking.converted is None else f"{ranking.method}, Elo scale"
+    return f"{ranking.method}{more}" + ("" if ranking.converted is None else ", Elo scale")
 
 
 def _table_of(ranking: Ranking, n: int) -> DisplayTable:

@@ -140,9 +140,17 @@ def scale_of(
     return EloScale(centre, anchor, 400.0 if points is None else points)
 
 
+def anchor_of(text: str) -> str | tuple[str, float]:
+    """Return an anchor written as NAME=RATING, or as NAME alone; the last = separates the two."""
+    name, separator, rating = text.rpartition("=")
+    try:
+        return (name.strip(), float(rating)) if separator and name.strip() else text.strip()
+    except ValueError:
+        return text.strip()
+
+
 def _is_number(value: object) -> bool:
-    is_real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    return is_real and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 # ---- the transformation ----
@@ -201,7 +209,8 @@ def on_scale(ranking: Ranking, scale: EloScale) -> Ranking:
     if ranking.log_odds is None:
         raise InputError(
             f"The scores of {ranking.method or 'this ranking'} are not log odds of a win, so they have no Elo scale: "
-            "rank with a model whose scores are, such as bradley-terry, davidson, rao-kupper or plackett-luce."
+            "rank with a model whose scores are, such as bradley-terry, davidson, rao-kupper or plackett-luce, or keep "
+            "the scale of the method."
         )
     anchors, instance = _anchors(ranking, scale), segment_index(ranking.slot_ptr)
     step = _conversion(ranking, ranking.score, scale, scale.unit / ranking.log_odds, anchors)

@@ -42,6 +42,7 @@ from concordant.reporting.reports import Making, Report, sections_of
 from concordant.reporting.sections import Section, Text, spoken
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.request import Request
+from concordant.results.scales import EloScale, anchor_of, scale_of
 from concordant.support.markup import Markup, element, joined
 from concordant.tables.options import MATRICES, Options
 from concordant.web import commands, forms
@@ -97,7 +98,7 @@ class Answerer:
             self.tell({"methods": element("option", method, value=method)})
         self.tell({"understood": understood, "method": method, "about": _summary(method)})
         self.tell({"form": forms.option_form(declared), "progress": f"ranking by {method}"})
-        ranking, params = self._rank(request), request.chosen_params
+        ranking, params = self._rank(request, settings), request.chosen_params
         view = settings.get("view", "ranking")
         labels = self._labelled(question) if view == "evaluate" else None
         study = Study(data, ranking, _listed(settings.get("methods")), labels, _metrics(settings))
@@ -157,8 +158,8 @@ class Answerer:
 
         return request.by(named or None, params), data, reading
 
-    def _rank(self, request: Request) -> Ranking:
-        """Return the ranking of a request, from the cache if possible."""
+    def _rank(self, request: Request, settings: Settings) -> Ranking:
+        """Return the ranking of a request, from the cache if possible, on the chosen scale with the chosen columns."""
         method = request.choice.name
         key = json.dumps([method, request.chosen_params], default=str, sort_keys=True)
         if key not in self._rankings:
@@ -167,7 +168,10 @@ class Answerer:
             while len(self._rankings) >= KEPT:
                 self._rankings.pop(next(iter(self._rankings)))
             self._rankings[key] = ranking
-        return self._rankings[key]
+        ranking, scale = self._rankings[key], _scale(settings)
+        if scale is not None:
+            ranking = ranking.on_scale(scale)
+        return ranking.with_columns(*(_listed(settings.get("add_columns")) or ()))
 
     def _watched(self, method: str) -> AbstractContextManager[None]:
         """Report the progress of a method that supports it."""
@@ -226,19 +230,23 @@ class Answerer:
         settings = question["settings"]
         min_ballots = settings.get("min_ballots")
         further = [] if min_ballots is None else ["--min-ballots", f"{min_ballots:g}"]
-        shell = [commands.shell_command(files, reading, method, params, further)]
+        shown, columns = _scale(settings), _listed(settings.get("add_columns")) or ()
+        of_scale = commands.scale_words(shown, columns)
+        shell = [commands.shell_command(files, reading, method, params, [*further, *of_scale])]
         compared = list(study.compared[0].names) if view == "compare" and study.compared[0] is not None else []
         if compared:
             shell = [commands.other_command("compare", files, reading, "--methods", ",".join(compared), *further)]
         if view == "evaluate" and question["labels"] is not None:
             metric_words = [word for metric in study.metrics for word in ("--metric", metric)]
             report_words = ["--method", method, "--labels", question["labels"], *metric_words, "-o", "report.html"]
-            shell = [commands.other_command("report", files, reading, *report_words, *further)]
+            shell = [commands.other_command("report", files, reading, *report_words, *further, *of_scale)]
         if view == "ranking" and len(files) > 1 and study.prefs.instances is not None and not reading:
             shell.append(commands.fuse_command(files, method, params))
         shell += [f"# {name} is available in Python only" for name in commands.python_only_options(reading)]
         labels = question["labels"] if view == "evaluate" else None
-        python = commands.python_lines(files, reading, method, params, min_ballots, labels, study.metrics, compared)
+        python = commands.python_lines(
+            files, reading, method, params, min_ballots, labels, study.metrics, compared, shown, columns
+        )
         return {"shell": "\n".join(shell), "python": python}
 
     # ---- files ----
@@ -251,7 +259,7 @@ class Answerer:
         finally:
             self.tell = tell
         self._words = _words_of(request.choice.name)
-        ranking = self._rank(request)
+        ranking = self._rank(request, settings)
         if kind == "csv":
             content = csv_of(ranking)
         elif kind == "json":
@@ -343,6 +351,14 @@ def _missing_needs(name: str, data: Data) -> str:
 def _listed(text: object) -> tuple[str, ...] | None:
     names = [name.strip() for name in str(text or "").split(",")]
     return tuple(name for name in names if name) or None
+
+
+def _scale(settings: Settings) -> EloScale | None:
+    """Return the chosen scale; None for that of the method."""
+    if not settings.get("scale"):
+        return None
+    anchor = str(settings.get("anchor") or "").strip()
+    return scale_of(settings["scale"], settings.get("centre"), anchor_of(anchor) if anchor else None)
 
 
 def _metrics(settings: Settings) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from concordant.params import Param
+from concordant.results.scales import EloScale
 from concordant.tables.options import PREFERENCES, options_of
 
 
@@ -33,6 +34,16 @@ def fuse_command(files: Sequence[str], method: str, params: Mapping[str, Any]) -
     """Return the command that fuses runs with these settings."""
     ranked = shlex.split(shell_command(files, {}, method, params))
     return shlex.join(["concordant", "fuse", *ranked[2:], "-o", "fused.run"])
+
+
+def scale_words(scale: EloScale | None, columns: Sequence[str]) -> list[str]:
+    """Return the options for the scale of the scores and further columns as words of a command line."""
+    words = [] if scale is None else ["--scale", scale.name]
+    if scale is not None and scale.anchored is not None:
+        words += ["--anchor", f"{scale.anchored}={scale.rating:g}"]
+    elif scale is not None and scale.centre is not None:
+        words += ["--centre", f"{scale.centre:g}"]
+    return [*words, *(["--add-columns", ",".join(columns)] if columns else [])]
 
 
 def _reading_words(reading: Mapping[str, Any]) -> list[str]:
@@ -71,6 +82,8 @@ def python_lines(
     labels: str | None = None,
     metrics: Sequence[str] = (),
     methods: Sequence[str] = (),
+    scale: EloScale | None = None,
+    columns: Sequence[str] = (),
 ) -> str:
     """Return the equivalent Python code."""
     named = files[0] if len(files) == 1 else list(files)
@@ -84,6 +97,12 @@ def python_lines(
         f"prefs = cc.read({read})",
         f"ranking = cc.rank(prefs, {', '.join(ranked)})",
     ]
+    if scale is not None:
+        fixed = {"centre": scale.centre} if scale.anchored is None else {"anchor": (scale.anchored, scale.rating)}
+        given = [repr(scale.name), *(f"{name}={value!r}" for name, value in fixed.items() if value is not None)]
+        lines.append(f"ranking = ranking.on_scale({', '.join(given)})")
+    if columns:
+        lines.append(f"ranking = ranking.with_columns({', '.join(map(repr, columns))})")
     if methods:
         lines.append(f"print(cc.compare(prefs, {list(methods)!r}))")
     if labels is not None:

@@ -90,6 +90,7 @@ def _workspace() -> Markup:
         element("p", id="about", class_="quiet"),
         element("details", element("summary", "Options"), element("form", id="form", autocomplete="off")),
         _field("min-ballots", LABELS["min_ballots"], "0", "number"),
+        _scale(),
         id="method-region",
     )
     compare = element("div", _field("methods", LABELS["methods"], "chosen from the data"),
@@ -131,7 +132,26 @@ def _workspace() -> Markup:
     )  # fmt: skip
 
 
-def _field(name: str, text: str, placeholder: str, kind: str = "text") -> Markup:
-    limits = {"min": "0"} if kind == "number" else {}
+def _scale() -> Markup:
+    """Return the controls for the scale of the scores and for further columns."""
+    choices = (("", "that of the method"), ("elo", "Elo (400 points are odds of 10 to 1)"))
+    options = [element("option", text, value=value) for value, text in choices]
+    menu = element("div", element("label", LABELS["scale"], for_="scale"), element("select", *options, id="scale"),
+                   class_="field")  # fmt: skip
+    return element(
+        "details",
+        element("summary", "Scale and columns"),
+        menu,
+        _field("anchor", LABELS["anchor"], "item or item=1000"),
+        _field("centre", LABELS["centre"], "1000", "number", {"step": "any"}),
+        _field("add-columns", LABELS["add_columns"], "rank_ub, margin, votes"),
+    )
+
+
+def _field(
+    name: str, text: str, placeholder: str, kind: str = "text", numbers: Mapping[str, str] | None = None
+) -> Markup:
+    """Return a labelled field; ``numbers`` are the limits of a number, by default at least 0."""
+    limits = dict(numbers or {"min": "0"}) if kind == "number" else {}
     control = element("input", type=kind, id=name, placeholder=placeholder, autocomplete="off", **limits)
     return element("div", element("label", text, for_=name), control, class_="field")

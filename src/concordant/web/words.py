@@ -12,6 +12,10 @@ LABELS = {
     "skip_bad_rows": "Skip rows that cannot be read",
     "method": "Method",
     "min_ballots": "Minimum number of ballots per item",
+    "scale": "Scale of the scores",
+    "anchor": "Item with a fixed rating",
+    "centre": "Mean rating",
+    "add_columns": "Further columns, separated by commas",
     "methods": "Methods to compare, separated by commas",
     "metrics": "Metrics, separated by commas",
 }

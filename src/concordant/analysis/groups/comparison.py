@@ -15,6 +15,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
 from concordant.results.rendering import interval_column
+from concordant.results.scales import EloScale, scale_of
 from concordant.support.display import Block, Displayed, DisplayTable, Passage, html
 from concordant.support.text import align, p_value
 from concordant.types import Floats
@@ -340,6 +341,40 @@ class GroupComparison(Displayed):
         rows.sort(key=lambda row: (place[1][row.group], place[0][row.item]))
         return replace(self, whole=whole, differences=tuple(rows))
 
+    def on_scale(
+        self,
+        scale: str | EloScale = "elo",
+        *,
+        centre: float | None = None,
+        anchor: str | tuple[str, float] | None = None,
+        points: float | None = None,
+    ) -> GroupComparison:
+        """Return the comparison with scores and differences on the Elo scale; the tests stay the same.
+
+        The overall ranking and that of each group have their own mean or anchor. Differences between groups are in
+        rating points, still relative to the mean of the items, not to the anchor.
+
+        Parameters
+        ----------
+        scale : {'elo'} or EloScale, default 'elo'
+            The scale, as in ``ranking.on_scale``.
+        centre : float, optional
+            Mean rating, by default 1000.
+        anchor : str or tuple of str and float, optional
+            Item with a fixed rating in every group.
+        points : float, optional
+            Rating difference that means odds of 10 to 1, by default 400.
+
+        Returns
+        -------
+        GroupComparison
+            The comparison on this scale.
+        """
+        given = scale_of(scale, centre, anchor, points)
+        whole, groups = self.whole.on_scale(given), self.groups.on_scale(given)
+        factor = (whole.log_odds or 1.0) / (self.whole.log_odds or 1.0)
+        return replace(self, whole=whole, groups=groups, differences=_converted(self.differences, groups, factor))
+
     def plot(self, path: str | None = None, *, top: int = 40) -> Any:
         """Plot the differences as a heat map, items x groups, with a star if significant (needs Matplotlib).
 
@@ -378,6 +413,22 @@ class GroupComparison(Displayed):
         return np.array(
             [[np.nan if cell is None or cell.difference is None else cell.difference for cell in row] for row in rows]
         ).reshape(len(items), len(groups))
+
+
+def _converted(rows: Sequence[GroupDifference], groups: Ranking, factor: float) -> tuple[GroupDifference, ...]:
+    """Return the rows with scores of these rankings of the groups, and with differences times the factor."""
+    columns = groups.columns()
+    keys = zip(columns["instance"], columns["item"], strict=True)
+    place = {key: k for k, key in enumerate(keys)}
+    values = [columns.get(name) for name in ("score", "low", "high")]
+    out = []
+    for row in rows:
+        k = place[row.group, row.item]
+        score, low, high = (None if column is None else float(column[k]) for column in values)
+        difference, stderr = (None if part is None else factor * part for part in (row.difference, row.stderr))
+        assert score is not None
+        out.append(replace(row, score=score, low=low, high=high, difference=difference, stderr=stderr))
+    return tuple(out)
 
 
 def _mark(row: GroupDifference | None) -> str:

@@ -113,8 +113,9 @@ def compare_groups(
     seed: int = 0,
 ) -> GroupComparison:
     """Compare groups (the instances of these preferences), given the request for all ballots; see ``rank_groups``."""
-    by, answer = str(grouped.meta.get("by", "group")), request.run()
-    whole, pooled, method = answer.ranking, request.read(), request.chosen_method
+    by, scale = str(grouped.meta.get("by", "group")), request.scale
+    request = replace(request, scale=None, columns=())  # the tests are on the scale of the method
+    whole, pooled, method = request.run().ranking, request.read(), request.chosen_method
     if request.min_ballots is not None:
         grouped = grouped.select(items=list(pooled.items.labels))
     grouped = by_size(grouped)
@@ -138,7 +139,7 @@ def compare_groups(
         tested = contrasts.by_permutation(settled, grouped, whole, permutations, seed)
     assert tested is not None
     sizes = _sizes(grouped)
-    return GroupComparison(
+    comparison = GroupComparison(
         whole,
         groups,
         _rows(whole, groups, tested, alpha),
@@ -151,6 +152,7 @@ def compare_groups(
         by,
         _small(sizes),
     )
+    return comparison if scale is None else comparison.on_scale(scale)
 
 
 def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, silence: bool) -> Contrasts | None:

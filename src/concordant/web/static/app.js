@@ -95,6 +95,9 @@ function startPage() {
 }
 
 // ---- settings ----
+const typed = ["min-ballots", "methods", "metrics", "scale", "anchor", "centre", "add-columns"];
+const setting = (id) => id.replace("-", "_");
+
 function gathered() {
   const params = {};
   document.querySelectorAll("#form [data-param]").forEach((control) => {
@@ -104,10 +107,8 @@ function gathered() {
   return {
     ...settings,
     params,
-    min_ballots: at("min-ballots").value,
+    ...Object.fromEntries(typed.map((id) => [setting(id), at(id).value])),
     skip_bad_rows: at("skip-bad-rows").checked,
-    methods: at("methods").value,
-    metrics: at("metrics").value,
   };
 }
 
@@ -153,9 +154,7 @@ function show(news) {
   at("labels-name").textContent = news.labels || "";
   if (!touched) {
     settings = news.settings || {};
-    for (const [id, value] of [["min-ballots", settings.min_ballots], ["methods", settings.methods], ["metrics", settings.metrics]]) {
-      if (value) at(id).value = value;
-    }
+    typed.filter((id) => settings[setting(id)]).forEach((id) => { at(id).value = settings[setting(id)]; });
     at("skip-bad-rows").checked = Boolean(settings.skip_bad_rows);
     pressed();
   }
@@ -227,7 +226,7 @@ function workPage() {
   });
   at("form").addEventListener("input", soon);
   at("form").addEventListener("submit", (event) => { event.preventDefault(); work(); });
-  ["min-ballots", "methods", "metrics", "skip-bad-rows"].forEach((id) => at(id).addEventListener("change", work));
+  [...typed, "skip-bad-rows"].forEach((id) => at(id).addEventListener("change", work));
   at("layout").addEventListener("change", (event) => {
     settings = { ...settings, layout: event.target.value, roles: null };
     work();

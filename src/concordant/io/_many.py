@@ -33,6 +33,7 @@ from concordant.tables.rows import InputTable
 
 Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
 
+NO_MARGINS = "margins are not kept: only wins, losses and ties are counted"
 NOT_REDUCED = action("whole", "read the files without reduce")
 
 
@@ -138,7 +139,8 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
         all_notes = tuple(dict.fromkeys([*forgotten, *notes]))
         return Counted(tally, rows, columns, table.name, plan.describe(), all_notes)
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
-    return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), prefs.notes[1:])
+    notes = (*prefs.notes[1:], *((NO_MARGINS,) if prefs.points is not None else ()))
+    return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), notes)
 
 
 def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[Tally, int, list[str]]:
@@ -153,7 +155,7 @@ def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[
         total = total or GrowingTally(piece.capacity or len(tally))
         total.add(tally)
         rows += piece.rows
-        notes += parts["notes"][1:]
+        notes += [*parts["notes"][1:], *([NO_MARGINS] if prefs.points is not None else [])]
     assert total is not None
     return total.done(), rows, notes
 

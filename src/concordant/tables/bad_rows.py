@@ -87,6 +87,17 @@ class RowScreen:
         if count:
             self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
 
+    def leave_out(self, rows: Bools, reason: str) -> None:
+        """Leave out rows that say nothing and count them; with ``strict``, raise an error."""
+        chosen = np.flatnonzero(rows & self.good)
+        if not len(chosen):
+            return
+        if self.strict:
+            raise self.rows.error(int(chosen[0]), reason + STRICT_HINT)
+        count = self.rows.rows_in(chosen) if hasattr(self.rows, "rows_in") else len(chosen)
+        self._reasons[reason] = (count, int(chosen[0]))
+        self.good = self.good & ~rows
+
     def notes(self) -> list[str]:
         """Return notes on what was left out or tolerated, with counts and the first location."""
         return [

@@ -17,7 +17,7 @@ from concordant.errors import ConcordantError, InputError, arg
 from concordant.tables.build import transposed_if_named
 from concordant.tables.layouts import arranged, invited
 from concordant.tables.options import FEATURES, PREFERENCES, Options, normalise
-from concordant.tables.plans import Names, beyond_counts
+from concordant.tables.plans import Names, beyond_counts, has_points
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable
 from concordant.types import Bools, Floats
@@ -91,7 +91,7 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[Any, Options, str] | No
         plan = plan_columns(table, options)
     except InputError:  # FrameTable says what is wrong, or recognises a matrix by its numbers
         return None
-    if options.transpose or plan.layout != "pairs" or beyond_counts(plan, options):
+    if options.transpose or plan.layout != "pairs" or beyond_counts(plan, options) or has_points(plan):
         return None
     keys = {role: name for role, name in plan.column.items() if role != "weight"}
     if options.roles.get("agent") is None:

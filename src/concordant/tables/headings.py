@@ -26,6 +26,8 @@ _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _ITEM_STEMS = {"", *_ROLES["item"].synonyms}
 _SAID_STEMS = {"response", "answer", "choice"}
 _COMPETITORS = {*_ITEM_STEMS, "id", "club", "side", "username", "fighter", "boxer", "competitor", "contestant"}
+_COMPETITORS |= {"squad", "franchise", "fran", "country", "nation", "neutral", "abbr", "code", "team abbr", "team code"}
+_COMPETITORS |= {"team api", "team long", "team short", "team full"}
 
 _BRACKETS = re.compile(r"(.*?)\s*\[(.+)\]\s*")
 _PREFIX = re.compile(r"(\S+\s.*?)(?:[.:?]\s*| [-–] )(\S.*)")  # a question of two words or more

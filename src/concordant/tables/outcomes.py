@@ -16,7 +16,9 @@ NO = {"false", "f", "no", "n", "0", "0.0", ""}
 LEFT = {"left", "l", "a", "first", "win", "won", "w", ">", "1-0", "model_a", "model a"}
 RIGHT = {"right", "r", "b", "second", "loss", "lost", "lose", "<", "0-1", "model_b", "model b"}
 TIE = {"tie", "tied", "draw", "drawn", "d", "equal", "even", "both", "=", "1/2-1/2", "½-½", "both bad", "bothbad"}
-_SCORE = re.compile(r"(\d{1,4})\s*[-–:]\s*(\d{1,4})")
+# 3-1, perhaps with what else is known: 3–1 (aet), (4) 2–2 (5) after a shoot-out
+_SCORE = re.compile(r"(?:\(\d{1,3}\) *)?(\d{1,4})\s*[-–:]\s*(\d{1,4})(?: *\([^()]*\)| aet| pens?)?")
+NEUTRAL, AT_HOME = {"n", "neutral"}, {"h", "a", "home", "away", "", "@", "vs", "host"}
 
 
 def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
@@ -25,6 +27,20 @@ def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
     yes = np.array([*(word in YES for word in plain), False])
     known = np.array([*(word in YES or word in NO for word in plain), True])
     return yes[codes], ~known[codes]
+
+
+def read_neutral(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
+    """Return (is neutral, unknown) for a column that says where a game was played: true or false, or H, A and N."""
+    plain = [word.strip().lower() for word in words.labels]
+    if not all(word in NEUTRAL | AT_HOME for word in plain):
+        return read_flags(codes, words)
+    return np.array([*(word in NEUTRAL for word in plain), False])[codes], np.zeros(len(codes), bool)
+
+
+def points_in(word: str) -> tuple[float, float] | None:
+    """Return the points of both sides in a score such as 3-1; None for other words."""
+    score = _SCORE.fullmatch(word.strip().lower())
+    return (float(score[1]), float(score[2])) if score else None
 
 
 def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Floats:
@@ -64,8 +80,8 @@ def _side(
         return -1.0
     if plain in TIE or plain.startswith("tie "):  # "tie (bothbad)" in model comparison files
         return 0.0
-    if score := _SCORE.fullmatch(plain):
-        return float(np.sign(int(score[1]) - int(score[2])))
+    if score := points_in(plain):
+        return float(np.sign(score[0] - score[1]))
     try:
         return number_means.get(float(plain), np.nan)
     except ValueError:

@@ -5,8 +5,9 @@ A table becomes preferences in one of seven layouts, or labels, or rows of featu
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
 ========== ============================================== ===========================================
-pairs      winner, loser; or left, right and outcome      tie, agent, instance, by, weight, time
-           or, for an outcome, left_won and right_won
+pairs      winner, loser; or left, right and outcome      tie, left_score, right_score, neutral,
+           or, for an outcome, left_won and right_won,    agent, instance, by, weight, time
+           or left_score and right_score
 ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time
 ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
 places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
@@ -51,10 +52,14 @@ from concordant.tables.options import (
     normalise,
 )
 from concordant.tables.plans import HasColumns, Plan
+from concordant.tables.score_names import guess_scores
 
 COMMON = ("agent", "instance", "by", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
-    "pairs": (("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
+    "pairs": (
+        *(("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
+        ("left", "right", "left_score", "right_score"),
+    ),
     "rankings": (("ranking",),),
     "places": (("places",),),
     "ranks": (("item", "rank"),),
@@ -64,7 +69,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     FEATURES: (("label",),),
 }
 OPTIONAL: dict[str, tuple[str, ...]] = {
-    "pairs": ("tie", "time", *COMMON),
+    "pairs": ("tie", "left_score", "right_score", "neutral", "time", *COMMON),
     "rankings": ("open", *COMMON),
     "places": COMMON,
     "ranks": ("rating", "ballot", "team", "time", *COMMON),
@@ -266,6 +271,7 @@ class _Planner:
                 guesses["outcome"] = outcome
             if sides and not {"outcome"} & {*guesses, *settled}:
                 guesses |= _outcome_flags(plain, sides, settled)
+        guess_scores(guesses, plain, sides, settled)
 
     def _is_matrix_by_agents(self) -> bool:
         """Return whether the user requests a matrix with a row per agent."""

@@ -54,6 +54,8 @@ class Rows(RowScreen):
         self.table, self.plan = table, plan
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         self.categories: Sequence[str] | None = options.categories
+        self.date_order = options.date_order
+        self._named = {role for role, column in options.roles.items() if column is not None}
         self._rated: dict[str, Floats] = {}
         texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
         texts += [name for names in plan.players.values() for name in names[1:]]
@@ -103,6 +105,20 @@ class Rows(RowScreen):
     def has(self, role: str) -> bool:
         """Return whether a column has this role."""
         return role in self.plan.column
+
+    def is_named(self, role: str) -> bool:
+        """Return whether the user named the column of this role."""
+        return role in self._named
+
+    def is_empty(self) -> Bools:
+        """Return which rows have no content in any column that is read."""
+        empty: Bools | None = None
+        for role in self.plan.column:
+            if empty is not None and not empty.any():
+                break
+            is_role_empty = np.isnan(self.values(role)) if role in NUMBER_ROLES else self.raw(role)[0] < 0
+            empty = is_role_empty if empty is None else empty & is_role_empty
+        return np.zeros(len(self.good), bool) if empty is None else empty
 
     def coded(self, role: str) -> Coded:
         """Return a text column; if rows were left out, only labels still in use, in order of appearance."""

@@ -22,7 +22,8 @@ MAX_COLUMNS = 12  # up to which numbering columns one after the other is faster 
 def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s]:
     """Group equal ballots: (first ballot of each group in input order, group of every ballot).
 
-    Equal means the same instance, agent (if kept), openness, items, tiers, values, shown order, teams, points and covariates.
+    Equal means the same instance, agent (if kept), openness, items, tiers, values, shown order, teams, points
+    and covariates.
     Ballots of one length are compared as rows of integers: short ones column by column, long ones by one sort.
     """
     sizes = np.diff(prefs.indptr)

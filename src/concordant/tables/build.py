@@ -24,6 +24,7 @@ from concordant.tables.cells import CellTable, transposed
 from concordant.tables.options import LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
 from concordant.tables.plans import Names, Plan
+from concordant.tables.races import read_places
 from concordant.tables.ranking_text import parse_rankings
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable, Rows
@@ -254,6 +255,7 @@ def _long(rows: Rows) -> Parts:
 def _long_ballots(rows: Rows) -> Parts:
     """Build ballots from one row per item, with teams, covariates and times; reject contradictions within a ballot."""
     rows.refuse_missing("item", "ballot")
+    read_places(rows)
     rows.refuse_not_finite("rank", "rating")
     rows.shared()
     ballot_roles = ["instance", "ballot" if rows.has("ballot") else "agent"]

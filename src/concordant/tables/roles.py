@@ -52,6 +52,7 @@ from concordant.tables.options import (
     normalise,
 )
 from concordant.tables.plans import HasColumns, Plan
+from concordant.tables.race_names import guess_races
 from concordant.tables.score_names import guess_scores
 
 COMMON = ("agent", "instance", "by", "weight")
@@ -254,6 +255,7 @@ class _Planner:
                 guesses[role] = sorted(matching, key=place.__getitem__)
         if "left" in self.roles:
             self._guess_sides(guesses, plain, settled)
+            guess_races(guesses, plain, settled)
         # Only beside a ballot and an item, as teams are written; else a team is an item, or where a player is from.
         teams = [name for name, text in plain.items() if text == "team"]
         if teams and "team" not in settled and {"ballot", "item"} <= set(plain.values()):

@@ -157,6 +157,10 @@ class Rows(RowScreen):
             self._rated[name] = np.array([*(value.get(word, np.nan) for word in words.labels), np.nan])[codes]
         return self._rated.get(name, self._numbers[name]) if role == "rating" else self._numbers[name]
 
+    def replace_numbers(self, role: str, values: Floats) -> None:
+        """Replace a numeric column of all rows."""
+        self._numbers[self.plan.column[role]] = values
+
     def number(self, role: str) -> Floats:
         """Return a numeric column."""
         return self.values(role)[self.good]

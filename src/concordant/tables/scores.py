@@ -48,7 +48,7 @@ def points_of_rows(rows: Rows, sides: tuple[str, str]) -> Floats | None:
     if not all(map(rows.has, SCORES)):
         return _points_of_outcomes(rows) if rows.has("outcome") else None
     points = np.stack([_points(rows, role) for role in SCORES], 1)
-    _drop_margin(rows, points)
+    _drop_margin(rows)
     if sides[0] == "left" and not rows.has("left_won"):
         is_unknown = np.isnan(points).any(axis=1)
         if rows.has("outcome"):
@@ -56,7 +56,7 @@ def points_of_rows(rows: Rows, sides: tuple[str, str]) -> Floats | None:
         rows.leave_out(is_unknown, "the game has no score (not yet played)")
     if not rows.good.any():
         raise rows.table.error(-1, "no game has a score yet: there is nothing to rank.")
-    return points
+    return None if np.isnan(points).all() else points
 
 
 def _leave_out_empty(rows: Rows) -> None:
@@ -116,7 +116,7 @@ def _points_of_outcomes(rows: Rows) -> Floats | None:
     return np.array([*((np.nan, np.nan) if pair is None else pair for pair in pairs), (np.nan, np.nan)])[codes]
 
 
-def _drop_margin(rows: Rows, points: Floats) -> None:
+def _drop_margin(rows: Rows) -> None:
     """Do not use an inferred column of results that holds other numbers, such as the difference of the points."""
     if "outcome" not in rows.plan.column or rows.is_named("outcome"):
         return

@@ -67,7 +67,7 @@ def _reduced(
 ) -> Reduced | None:
     """Reduce files to counts of pairs or sums of rows; None if the method needs all ballots."""
     plan, method = _plan(paths, options), needs.method
-    if plan is None or beyond_counts(plan, options) or _needs_points(method):
+    if plan is None or beyond_counts(plan, options) or (method is not None and "points" in method.needed()):
         return None
     if plan.layout == "pairs" and (method is None or "order" not in method.needs):
         roles = dict(options.roles)
@@ -93,11 +93,6 @@ def _summary(counted: _many.Counted, what: str, executor: Executor) -> str:
     """Return a sentence on the number of rows, how they were reduced, and where."""
     where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
     return f"{counted.rows:,} rows of {counted.files:,} file{'s' * (counted.files != 1)} {what} by {where}"
-
-
-def _needs_points(method: Method | None) -> bool:
-    """Return whether a method uses the margins of games, which counts do not keep."""
-    return getattr(method, "margin", "none") != "none"
 
 
 def _needs_agents(method: Method) -> bool:

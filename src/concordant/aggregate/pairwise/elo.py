@@ -12,7 +12,7 @@ columns left and right. A table of winners and losers alone does not show which 
 
 ``margin`` multiplies the stake by the margin of victory d, if the points of both sides are known: "goals" by the index
 of the World Football Elo Ratings (1 for a draw or one goal, 1.5 for two, (11 + d) / 8 for d >= 3), "log" by
-FiveThirtyEight's ln(d + 1) 2.2 / (2.2 + 0.001 lead), where the lead is that of the winner before the game, including the
+FiveThirtyEight's ln(d + 1) 2.2 / (2.2 + 0.001 lead), where the lead is that of the winner before the game, with the
 advantage (d is at least 1, and the factor of a draw is 2.2 ln 2). A game without points counts once.
 
 ``ranking.history`` has the ratings over time, ``forecasts`` the predictions made before each game. Merged ballots are
@@ -33,7 +33,6 @@ import numpy as np
 from concordant import kernels, views
 from concordant.aggregate.pairwise._following import Following, before, history_of, replayed, unplayed
 from concordant.ballots.segments import segment_index
-from concordant.errors import arg
 from concordant.kernels.links import BRADLEY_TERRY, chances
 from concordant.method import Outcome
 from concordant.models.fitted import PairModel
@@ -65,6 +64,10 @@ class Elo(Following):
     start: float = param(1500.0, "initial rating")
     advantage: float = param(0.0, "rating advantage of the item shown first (or at home)")
     margin: str = param("none", "how the margin of victory multiplies the stake", choices=("none", "goals", "log"))
+
+    def needed(self) -> frozenset[str]:
+        """Return the requirements: margins require the points of both sides."""
+        return self.needs if self.margin == "none" else self.needs | {"points"}
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the ratings after all games."""
@@ -116,7 +119,7 @@ class Elo(Following):
         """Return the factor of the stake of every ballot; empty if margins are not used."""
         if self.margin == "none":
             return np.empty(0)
-        margin = np.abs(margins(prefs, arg("margin", self.margin)))
+        margin = np.abs(margins(prefs))
         if self.margin == "goals":
             factor = np.select([margin < 1.5, margin < 2.5], [1.0, 1.5], (11 + margin) / 8)
         else:

@@ -74,7 +74,9 @@ class Games:
         start, row, column = slot_ptr[self.instance], self.first, self.second
         cell_1 = cells[self.instance] + (row - start) * size[self.instance] + (column - start)
         cell_2 = cells[self.instance] + (column - start) * size[self.instance] + (row - start)
-        return np.bincount(cell_1, values, int(cells[-1])), np.bincount(cell_2, values, int(cells[-1]))
+        n_cells = int(cells[-1])
+        # Without games, bincount would count in integers.
+        return np.bincount(cell_1, values, n_cells) * 1.0, np.bincount(cell_2, values, n_cells) * 1.0
 
 
 def games_of(prefs: Preferences, margin: str, cap: float, order_effect: bool) -> Games:
@@ -84,7 +86,7 @@ def games_of(prefs: Preferences, margin: str, cap: float, order_effect: bool) ->
             raise NeedError(phrase("{} applies to pairs only: leave it out.", arg("order_effect")))
         known_margin = (prefs.tier[0::2] != prefs.tier[1::2]).astype(np.float64)
     else:
-        known_margin = _transformed(margins(prefs, arg("margin", margin)), margin, cap)
+        known_margin = _transformed(margins(prefs), margin, cap)
     views.check_matrix_size(prefs)
     shown = order_of_sides(prefs, "Position bias") if order_effect else np.zeros(len(prefs.item), np.int32)
     is_known = ~np.isnan(known_margin)

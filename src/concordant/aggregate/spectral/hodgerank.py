@@ -54,6 +54,10 @@ class HodgeRank(ExplainsPreferences):
     margin_cap: float = param(21.0, "point difference beyond which capped margins do not grow", low=1e-9)
     order_effect: bool = param(False, "estimate position bias (home advantage) of the item shown first")
 
+    def needed(self) -> frozenset[str]:
+        """Return the requirements: margins require the points of both sides."""
+        return self.needs if self.margin == "none" else self.needs | {"points"}
+
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the scores; from the margins of games if asked for."""
         if self.margin == "none" and not self.order_effect:

@@ -4,28 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.errors import NeedError, arg, phrase
+from concordant.errors import NeedError, arg
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
 from concordant.types import Floats
 
 
-def margins(prefs: Preferences, what: str) -> Floats:
+def margins(prefs: Preferences) -> Floats:
     """Return the points of the first entry minus those of the second by ballot, NaN if unknown.
 
-    The first entry is the winner, unless the points of a game contradict its result. Raise an error that names
-    ``what`` if there are no points.
+    The first entry is the winner, unless the points of a game contradict its result.
     """
-    if prefs.points is None:
-        raise NeedError(
-            phrase(
-                "{} requires the points of both sides, which these preferences do not record: give their columns with "
-                "{} and {}, or leave it out.",
-                *(what, arg("left_score"), arg("right_score")),
-            )
-        )
-    if (np.diff(prefs.indptr) != 2).any():
-        raise NeedError(phrase("{} applies to games of two sides only: leave it out.", what))
+    if prefs.points is None or (np.diff(prefs.indptr) != 2).any():
+        raise NeedError("Margins require games of two sides with the points of both: leave out " + arg("margin") + ".")
     return prefs.points[0::2] - prefs.points[1::2]
 
 

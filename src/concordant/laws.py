@@ -242,7 +242,7 @@ def check(method: str | Method | type[Method], *, runs: int = 40, seed: int = 0)
     broken: dict[str, str] = {}
     rng = np.random.default_rng(seed)
     for _ in range(runs):
-        prefs = random_preferences(rng, method.needs)
+        prefs = random_preferences(rng, method.needed())
         for name, law in {**WAIVABLE, **ALWAYS}.items():
             if name not in method.waives and name not in broken:
                 answer = law(method, prefs, rng)
@@ -278,6 +278,8 @@ def random_labelled(rng: np.random.Generator, n_instances: int = 12) -> tuple[Pr
 
 def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozenset()) -> Preferences:
     """Return small random preferences with ties, gaps, weights, open ballots and the data that ``needs`` requires."""
+    if "points" in needs:
+        return _random_games(rng, needs)
     n_items, n_ballots = int(rng.integers(1, 7)), int(rng.integers(1, 9))
     n_instances = int(rng.integers(1, 4)) if "instances" in needs or rng.random() < 0.5 else 0
     is_strict, is_complete = rng.random(2) < 0.4
@@ -304,6 +306,26 @@ def random_preferences(rng: np.random.Generator, needs: frozenset[str] = frozens
         unit = rng.choice([1, 1, 10])
         parts["weight"] = rng.integers(1, 5, n_ballots) / (1 if "whole weights" in needs else unit)
     return Preferences([f"item {k}" for k in range(n_items)], indptr, item, tier, **parts)
+
+
+def _random_games(rng: np.random.Generator, needs: frozenset[str]) -> Preferences:
+    """Return random games of two teams with points, some of which are unknown or contradict the result."""
+    n_teams, n_games = int(rng.integers(2, 7)), int(rng.integers(1, 12))
+    teams = np.stack([rng.permutation(n_teams)[:2] for _ in range(n_games)])
+    points = rng.integers(0, 6, (n_games, 2)).astype(np.float64)
+    points[rng.random(n_games) < 0.1] = np.nan
+    columns: dict[str, Any] = {"winner_first": rng.random(n_games) < 0.5}
+    if "time" in needs:
+        columns["time"] = rng.integers(0, 5, n_games) * 100.0
+    if rng.random() < 0.5:
+        columns["weight"] = rng.integers(1, 4, n_games)
+    if "instances" in needs or rng.random() < 0.5:
+        columns["instance"] = [f"instance {k}" for k in rng.integers(0, 3, n_games).tolist()]
+    names = np.array([f"item {k}" for k in range(n_teams)])
+    is_tie = points[:, 0] == points[:, 1]
+    return Preferences.from_pairs(
+        names[teams[:, 0]], names[teams[:, 1]], tie=is_tie, points=(points[:, 0], points[:, 1]), **columns
+    )
 
 
 # ---- helpers ----

@@ -39,6 +39,10 @@ NEEDS: dict[str, str] = {
     "order": "equal ballots were merged, so the order of events is lost: "
     + action("unmerged", "use the preferences before merge()"),
     "time": "the ballots have no times: give the times with " + arg("time"),
+    "points": "it lacks the points of both sides: give their columns with "
+    + arg("left_score")
+    + " and "
+    + arg("right_score"),
     "whole weights": "it counts whole votes, but some weights are fractions: use whole numbers of votes as "
     "weights, or rules that accept fractions (stv with " + arg("rules", "meek") + ")",
     "labels": "it must be trained on labels first: "
@@ -418,7 +422,7 @@ class Method(Settings):
         Returns
         -------
         frozenset of str
-            A subset of ``needs``.
+            ``needs``, without or with those of some hyper-parameters.
         """
         return self.needs
 
@@ -446,6 +450,7 @@ class Method(Settings):
             "values": prefs.value is None,
             "order": prefs.is_merged,
             "time": prefs.time is None,
+            "points": prefs.points is None,
             "whole weights": bool((prefs.weight != np.floor(prefs.weight)).any()),
             "labels": not self.learnt,
         }

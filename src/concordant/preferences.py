@@ -81,6 +81,8 @@ class Preferences(Frozen):
         Matrix of covariates, one row per entry.
     covariates : sequence of str, default ()
         Names of the columns of ``covariate``.
+    points : array of float, optional
+        Points (goals, runs) of both sides of every match; NaN if unknown.
     time : array of float, optional
         When each ballot was cast.
     is_dated : bool, default False
@@ -134,6 +136,8 @@ class Preferences(Frozen):
     covariate: Floats | None
     """Covariates of the compared items, such as the length of an answer; one row per entry."""
     covariates: tuple[str, ...]
+    points: Floats | None
+    """Points (goals, runs) of the sides of matches; their difference is the margin of the result."""
     time: Floats | None
     """When each ballot was cast: in days since 1970-01-01 if ``is_dated``, otherwise in the given numbers."""
     is_dated: bool
@@ -163,6 +167,7 @@ class Preferences(Frozen):
         team: AnyArray | None = None,
         covariate: AnyArray | None = None,
         covariates: Sequence[str] = (),
+        points: AnyArray | None = None,
         time: AnyArray | None = None,
         is_dated: bool = False,
         slot_ptr: AnyArray | None = None,
@@ -389,6 +394,7 @@ class Preferences(Frozen):
         winner_first: object = None,
         time: object = None,
         covariates: Mapping[str, object] | None = None,
+        points: tuple[object, object] | None = None,
         merge: bool = False,
     ) -> Preferences:
         """Create preferences from pairwise comparisons, one per row.
@@ -414,6 +420,8 @@ class Preferences(Frozen):
             sorted by time, oldest first.
         covariates : mapping, optional
             Covariates of the compared items by name: a pair of columns (winner's, loser's) or a column of differences.
+        points : pair of array-like of float, optional
+            Points (goals, runs) of the winner and of the loser in each row, for methods that use the margin.
         merge : bool, default False
             Merge equal comparisons. This is much cheaper for many votes over few items, but discards their order and
             agents.
@@ -431,11 +439,11 @@ class Preferences(Frozen):
         Preferences(3 ballots (pairs), 3 items)
         """
         columns: dict[str, Any] = {"weight": weight, "tie": tie, "instance": instance, "winner_first": winner_first}
-        columns["covariates"] = covariates
+        columns |= {"covariates": covariates, "points": points}
         if not merge:
             parts = build.gather_pairs(winner, loser, agent=agent, time=time, **columns)
             return cls.of_parts(parts)._from_library(winner, loser)
-        is_plain = instance is None and winner_first is None and covariates is None
+        is_plain = instance is None and winner_first is None and covariates is None and points is None
         tally = build.tally_pairs(winner, loser, weight=weight, tie=tie) if is_plain else None
         if tally:
             return cls.of_parts(tally)._from_library(winner, loser)

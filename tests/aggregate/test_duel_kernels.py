@@ -208,7 +208,9 @@ def test_streams_are_alike(rng):
     ballots = Ballots(np.array([0, 6]), np.zeros(40, np.int32), indptr, slot, tier, weight, is_open)
     for order in (np.empty(0), shown):
         for has_trail in (False, True):
-            same(*(k.elo_stream(ballots, order, 1500.0, 32.0, 400.0, 30.0, has_trail) for k in (compiled, twins)))
+            for factor, correction in ((np.empty(0), 0.0), (rng.random(40), 0.0), (rng.random(40), 0.1)):
+                given = (ballots, order, factor, 1500.0, 32.0, 400.0, 30.0, correction, has_trail)
+                same(*(k.elo_stream(*given) for k in (compiled, twins)))
     # Of every ballot the first two items of a tier are a team, the others stand alone.
     tiers = [tier[a:b] for a, b in pairwise(indptr)]
     is_new = [np.array([k == 0 or list(own[:k]).count(own[k]) != 1 for k in range(len(own))]) for own in tiers]

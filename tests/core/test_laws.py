@@ -89,7 +89,7 @@ def test_a_waived_law_really_fails_somewhere(name):
     for law in registry.load(name).waives:
         rng = np.random.default_rng(0)
         tries = (
-            laws.WAIVABLE[law](method, laws.random_preferences(rng, method.needs), rng)
+            laws.WAIVABLE[law](method, laws.random_preferences(rng, method.needed()), rng)
             for method in map(laws.ready, (registry.make(name), *at_their_least(name)))
             for _ in range(1000)
         )
@@ -108,7 +108,7 @@ def at_their_least(name):
 def test_variants_keep_the_laws_that_do_not_depend_on_parameters(method):
     method, rng = laws.ready(method), np.random.default_rng(1)
     for _ in range(6):
-        prefs = laws.random_preferences(rng, method.needs)
+        prefs = laws.random_preferences(rng, method.needed())
         plain = ("neutrality", "anonymity", "weight_is_repetition", "instances_are_independent")
         for law in (*plain, *laws.ALWAYS):
             if law not in method.waives:

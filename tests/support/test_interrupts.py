@@ -33,7 +33,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a backgro
 resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
 ballots = views.ballots(extremes.games(weight=[1e15] * 7))
 calls = [
-    lambda: kernels.elo_stream(ballots, np.empty(0), 1500.0, 32.0, 400.0, 0.0, False),
+    lambda: kernels.elo_stream(ballots, np.empty(0), np.empty(0), 1500.0, 32.0, 400.0, 0.0, 0.0, False),
     lambda: kernels.trueskill_stream(ballots, np.empty(0, np.int32), 25.0, 8.0, 4.0, 0.08, 0.7, False, False),
 ]
 for call in calls:

@@ -20,14 +20,8 @@ TEAMS = [
 ]
 SCORES = [(3, 1), (2, 2), (0, 1), (4, 2), (1, 2), (5, 3)]
 HEADINGS = [
-    "date,home_team,away_team,home_score,away_score",
-    "home_team,away_team,home_score,away_score",
-    "Date,HomeTeam,AwayTeam,FTHG,FTAG",
-    "date,hometeam,awayteam,hg,ag",
-    "date,home,visitor,home_pts,visitor_pts",
     "day,host,guest,x,y",
-    "team1,team2,score1,score2",
-    "player_a,player_b,score_a,score_b",
+    "date,home_team,away_team,xg1,xg2",
     "date,White,Black,WhiteElo,BlackElo",
     "R_fighter,B_fighter,R_wins,B_wins",
     "date,Red fighter,Blue fighter,red,blue",
@@ -57,7 +51,7 @@ def test_no_score_becomes_an_item_or_an_agent(make: Any, heading: str) -> None:
 
 
 def test_numbers_may_name_the_competitors(make: Any) -> None:
-    text = "home_id,away_id,home_goals,away_goals\n1,2,3,1\n2,3,2,2\n3,1,0,1\n1,3,4,2\n"
+    text = "home_id,away_id,home_xg,away_xg\n1,2,3,1\n2,3,2,2\n3,1,0,1\n1,3,4,2\n"
     with pytest.raises(cc.InputError, match="home_id and away_id name two competitors"):
         cc.read(make(text))
 
@@ -65,8 +59,8 @@ def test_numbers_may_name_the_competitors(make: Any) -> None:
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_frames_of_results_are_refused_alike(library: str) -> None:
     frames = pytest.importorskip(library)
-    names = HEADINGS[0].split(",")
-    columns = dict(zip(names, zip(*rows_of(HEADINGS[0]), strict=True), strict=True))
+    names = HEADINGS[1].split(",")
+    columns = dict(zip(names, zip(*rows_of(HEADINGS[1]), strict=True), strict=True))
     frame = frames.DataFrame({name: list(column) for name, column in columns.items()})
     for given in (frame, frame.lazy() if library == "polars" else frame[names[1:]]):
         with pytest.raises(cc.InputError, match="home_team and away_team name two competitors"):
@@ -75,14 +69,14 @@ def test_frames_of_results_are_refused_alike(library: str) -> None:
 
 def test_sheets_of_results_are_refused_alike(make: Any) -> None:
     pytest.importorskip("python_calamine", reason="workbooks need python-calamine")
-    path = make(xlsx({"games": [HEADINGS[0].split(","), *rows_of(HEADINGS[0])]}), "games.xlsx")
+    path = make(xlsx({"games": [HEADINGS[1].split(","), *rows_of(HEADINGS[1])]}), "games.xlsx")
     with pytest.raises(cc.InputError, match="home_team and away_team name two competitors"):
         cc.read(path)
 
 
 def test_folders_of_results_are_refused_alike(tmp_path: Path) -> None:
     for k in range(2):
-        (tmp_path / f"{k}.csv").write_text(csv_of(HEADINGS[0]))
+        (tmp_path / f"{k}.csv").write_text(csv_of(HEADINGS[1]))
     with pytest.raises(cc.InputError, match="home_team and away_team name two competitors"):
         cc.rank(tmp_path, "bradley-terry")
     with pytest.raises(cc.InputError, match="home_team and away_team name two competitors"):
@@ -90,7 +84,7 @@ def test_folders_of_results_are_refused_alike(tmp_path: Path) -> None:
 
 
 def test_the_options_of_the_message_help(make: Any) -> None:
-    lines = csv_of(HEADINGS[0]).splitlines()
+    lines = csv_of(HEADINGS[1]).splitlines()
     score = ["result", *(f"{a}-{b}" for a, b in SCORES)]
     path = make("\n".join(f"{line},{cell}" for line, cell in zip(lines, score, strict=True)) + "\n")
     prefs = cc.read(path, left="home_team", right="away_team", outcome="result")

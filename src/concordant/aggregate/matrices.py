@@ -26,6 +26,7 @@ class Stack:
     slots: Int64s
     cells: Int64s
     """Offset of the matrix of each instance in flat arrays over all instances."""
+    instances: Int64s
 
     @property
     def size(self) -> int:
@@ -59,7 +60,7 @@ def stacks(slot_ptr: Int64s) -> Iterator[Stack]:
         step = max(1, CELLS_AT_ONCE // (m * m))
         for start in range(0, len(same), step):
             chunk = same[start : start + step]
-            yield Stack(slot_ptr[chunk][:, None] + np.arange(m), cells[chunk])
+            yield Stack(slot_ptr[chunk][:, None] + np.arange(m), cells[chunk], chunk)
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,7 @@ def gather_pairs(
     winner_first: object = None,
     time: object = None,
     covariates: Mapping[str, object] | None = None,
+    points: tuple[object, object] | None = None,
     **columns: object,
 ) -> Parts:
     """Return comparisons as parts, one per row.
@@ -130,6 +131,8 @@ def gather_pairs(
     n = len(coded[0]) // 2
     if covariates:
         parts |= covariates_of_pairs(covariates, n)
+    if points is not None:
+        parts["points"] = points_of_pairs(points, n)
     return parts if time is None else sorted_by_time(parts, time, n)
 
 
@@ -145,6 +148,23 @@ def covariates_of_pairs(covariates: Mapping[str, object], n: int) -> Parts:
             table[side::2, k] = as_numbers(column, n, f"covariate {shorten(name)!r}")
     freeze(table)
     return {"covariate": table, "covariates": tuple(covariates)}
+
+
+def points_of_pairs(points: tuple[object, object], n: int) -> Floats:
+    """Return the points of n comparisons by entry (winner before loser), NaN where they are unknown."""
+    if not isinstance(points, tuple) or len(points) != 2:
+        raise InputError(arg("points") + " must be a pair of columns: the points of the winner and of the loser.")
+    by_entry = np.empty(2 * n)
+    for side, column in enumerate(points):
+        try:
+            values = np.asarray(column, np.float64)
+        except (TypeError, ValueError):
+            raise InputError("A value of " + arg("points") + " is not a number: give NaN for unknown points.") from None
+        if values.shape != (n,):
+            raise InputError(f"A column of points has {values.size} values for {n} rows: give one per row.")
+        by_entry[side::2] = values
+    freeze(by_entry)
+    return by_entry
 
 
 def sorted_by_time(parts: Parts, time: object, n: int) -> Parts:
@@ -170,7 +190,7 @@ def in_order_of_time(parts: Parts) -> Parts:
     else:  # pairs
         entries = (2 * order[:, None] + np.arange(2)).reshape(-1)
     item, items = renumber(parts["item"][entries], parts["items"])
-    index_of_column = {"tier": entries, "value": entries, "shown": entries, "team": entries, "covariate": entries}
+    index_of_column = dict.fromkeys(("tier", "value", "shown", "team", "covariate", "points"), entries)
     index_of_column |= {"weight": order, "agent": order, "instance": order, "time": order, "open": order}
     moved = {name: parts[name][index] for name, index in index_of_column.items() if parts.get(name) is not None}
     return parts | moved | {"item": item, "items": items}

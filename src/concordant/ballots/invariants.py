@@ -32,6 +32,7 @@ PER_ENTRY: Mapping[str, type] = {
     "shown": np.int32,
     "team": np.int32,
     "covariate": np.float64,
+    "points": np.float64,
 }
 PER_BALLOT: Mapping[str, type] = {
     "weight": np.float64,
@@ -152,6 +153,7 @@ def _check_meaning(parts: Parts) -> None:
         raise InputError(f"A time is not {NUMBERS}: leave out the ballot or all times.")
     _check_classes(parts)
     _check_covariates(parts["covariate"], parts["covariates"])
+    _check_points(parts)
     _check_teams(parts)
 
 
@@ -172,6 +174,17 @@ def _check_classes(parts: Parts) -> None:
     first = np.repeat(tier[parts["indptr"][:-1][sizes > 0]], sizes[sizes > 0])
     if (tier != first).any() or parts["said_form"] not in (None, "answers") or parts["open"] is not None:
         raise InputError("Nominal answers do not order the items of a ballot: give all of them the same tier.")
+
+
+def _check_points(parts: Parts) -> None:
+    """Reject points of ballots that are not pairs; NaN stands for an unknown score."""
+    points = parts["points"]
+    if points is None:
+        return
+    if parts["team"] is None and (np.diff(parts["indptr"]) != 2).any():
+        raise InputError("Points belong to matches of two sides: leave out " + arg("points") + ".")
+    if not are_numbers(points[~np.isnan(points)]):
+        raise InputError(f"A score is not {NUMBERS}: leave the score of this match out.")
 
 
 def _check_covariates(covariate: AnyArray | None, names: tuple[str, ...]) -> None:

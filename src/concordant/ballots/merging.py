@@ -22,7 +22,8 @@ MAX_COLUMNS = 12  # up to which numbering columns one after the other is faster 
 def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s]:
     """Group equal ballots: (first ballot of each group in input order, group of every ballot).
 
-    Equal means the same instance, agent (if kept), openness, items, tiers, values, shown order, teams and covariates.
+    Equal means the same instance, agent (if kept), openness, items, tiers, values, shown order, teams, points
+    and covariates.
     Ballots of one length are compared as rows of integers: short ones column by column, long ones by one sort.
     """
     sizes = np.diff(prefs.indptr)
@@ -32,6 +33,8 @@ def equal_ballots(prefs: Preferences, keep_agents: bool) -> tuple[Int64s, Int64s
         entry_columns.append((prefs.value[order] + 0.0).view(np.int64))
     optional = [_in_order(prefs, name, order) for name in ("shown", "team")]
     entry_columns += [part.astype(np.int64) for part in optional if part is not None]
+    if prefs.points is not None:
+        entry_columns.append((prefs.points[order] + 0.0).view(np.int64))
     if prefs.covariate is not None:
         entry_columns += list((prefs.covariate[order] + 0.0).T.copy().view(np.int64))
     ballot_columns = [prefs.instance_of_ballot.astype(np.int64)]
@@ -91,13 +94,14 @@ def same_content(a: Preferences, b: Preferences) -> bool:
         return False
     if not np.array_equal(dense_tiers(a)[order_a], dense_tiers(b)[order_b]):
         return False
-    for name in ("value", "shown", "team", "covariate"):
+    for name in ("value", "shown", "team", "covariate", "points"):
         column_a, column_b = _in_order(a, name, order_a), _in_order(b, name, order_b)
         if name == "value" and column_a is not None and column_b is not None:
             column_b = _same_classes(a, b, column_b)
         if (column_a is None) != (column_b is None):
             return False
-        if column_a is not None and not np.array_equal(column_a, column_b):  # type: ignore[arg-type]
+        # Points may be unknown (NaN).
+        if column_a is not None and not np.array_equal(column_a, column_b, equal_nan=name == "points"):  # type: ignore[arg-type]
             return False
     # The candidates, including those on no ballot.
     slots_a = set(zip(segment_index(a.slot_ptr).tolist(), a.slot_item.tolist(), strict=True))

@@ -54,7 +54,7 @@ def parts_of_subset(
         "indptr": pointer(size_left[is_kept]),
         "item": item_code[prefs.item[entries]],
         "tier": prefs.tier[entries],
-        **{name: _some(getattr(prefs, name), entries) for name in ("value", "shown", "team", "covariate")},
+        **{name: _some(getattr(prefs, name), entries) for name in ("value", "shown", "team", "covariate", "points")},
         "covariates": prefs.covariates,
         "scale": prefs.scale,
         "classes": prefs.classes,

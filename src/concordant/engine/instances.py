@@ -29,7 +29,7 @@ from concordant.ranking import Notice, Ranking, Uncertainty
 from concordant.types import AnyArray, Floats
 
 CHUNKS = 2  # per worker: enough to even out, few enough that each fills the batched solvers
-MORE_OF_ENTRY, MORE_OF_BALLOT = ("value", "shown", "team", "covariate"), ("agent", "open", "time")
+MORE_OF_ENTRY, MORE_OF_BALLOT = ("value", "shown", "team", "covariate", "points"), ("agent", "open", "time")
 SUMMED = ("log_likelihood", "total_distance", "lower_bound", "total_footrule")
 LARGEST = ("gradient", "steps")
 

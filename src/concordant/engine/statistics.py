@@ -24,6 +24,7 @@ from concordant.engine.tallies import HALF_BITS, Sums, Tally
 from concordant.preferences import Preferences
 from concordant.types import AnyArray, Floats
 
+NEITHER = 2  # neither item of a pair was shown first (0: the first item was, 1: the second)
 LABELLED = {
     "instance": "instance",
     "agent": "agent",
@@ -112,7 +113,8 @@ def pair_counts(prefs: Preferences, weight: Sums | None = None) -> Tally:
     keys |= {"first": prefs.item[0::2], "second": prefs.item[1::2]}
     keys["tie"] = (prefs.tier[0::2] == prefs.tier[1::2]).astype(np.int8)
     if prefs.shown is not None:
-        keys["shown"] = (prefs.shown[0::2] > prefs.shown[1::2]).astype(np.int8)
+        shown = prefs.shown.reshape(-1, 2)
+        keys["shown"] = np.where(shown[:, 0] == shown[:, 1], NEITHER, shown[:, 0] > shown[:, 1]).astype(np.int8)
     domain = {name: LABELLED[name] for name in keys if name in LABELLED}
     return Tally(keys, domain, labels, {"weight": weight or Sums.of(prefs.weight)}).grouped()
 
@@ -127,7 +129,8 @@ def undirected_ties(tally: Tally) -> Tally:
     keys = dict(ordered.keys)
     keys["first"], keys["second"] = np.where(is_swapped, second, first), np.where(is_swapped, first, second)
     if "shown" in keys:
-        keys["shown"] = np.where(is_swapped, 1 - keys["shown"], keys["shown"])
+        has_first = keys["shown"] != NEITHER
+        keys["shown"] = np.where(is_swapped & has_first, 1 - keys["shown"], keys["shown"])
     return Tally(keys, ordered.domain, ordered.labels, ordered.sums).grouped().sorted
 
 
@@ -142,7 +145,8 @@ def preferences_of_pairs(tally: Tally, notes: tuple[str, ...] = ()) -> Preferenc
         if role in ordered.keys:
             parts |= {role: ordered.keys[role], f"{role}s": ordered.labels[role]}
     if "shown" in ordered.keys:
-        shown = np.stack([ordered.keys["shown"], 1 - ordered.keys["shown"]], 1)
+        second_first = ordered.keys["shown"]
+        shown = np.stack([second_first == 1, second_first == 0], 1)
         parts["shown"] = shown.reshape(-1).astype(np.int32)
     return Preferences(
         ordered.labels["item"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -19,7 +20,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.tables.cells import number_in
 from concordant.tables.ranking_text import write_rankings
-from concordant.types import AnyArray, Int64s
+from concordant.types import AnyArray, Floats, Int64s
 from concordant.views import competition_ranks
 
 Columns = dict[str, Any]
@@ -30,10 +31,11 @@ NOT_WRITTEN = {
     "shown": "the order in which items were shown is",
     "team": "the teams are",
     "covariate": "the covariates are",
+    "points": "the points of matches are",
     "time": "the times are",
 }
 _AS_RANKINGS = arg("layout", "rankings", of="write")
-CARRIED = {"pairs": ("covariate", "shown"), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
+CARRIED = {"pairs": ("covariate", "shown", "points"), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
 CARRIED["answers"] = ("covariate",)
 
 
@@ -134,12 +136,22 @@ def _pairs(prefs: Preferences) -> Columns:
     if prefs.shown is not None:  # an outcome in words could be the name of an item
         table["left_won"] = (prefs.tier[first] < prefs.tier[second]).astype(np.int64)
         table["right_won"] = (prefs.tier[first] > prefs.tier[second]).astype(np.int64)
+        if (neutral := prefs.shown[first] == prefs.shown[second]).any():
+            table["neutral"] = neutral.astype(np.int64)
     elif (tie := prefs.tier[first] == prefs.tier[second]).any():
         table["tie"] = tie.astype(np.int64)
+    if prefs.points is not None:
+        scores = (f"{role_1}_score", first), (f"{role_2}_score", second)
+        table |= {name: _known(prefs.points[entry]) for name, entry in scores}
     if prefs.covariate is not None:
         for name, column in zip(prefs.covariates, prefs.covariate.T, strict=True):
             table |= {f"{role_1}_{name}": column[first], f"{role_2}_{name}": column[second]}
     return _with_weight(prefs, table | ballot_columns(prefs))
+
+
+def _known(points: Floats) -> list[float | None]:
+    """Return points as cells, whole numbers without a decimal point; unknown ones are empty."""
+    return [None if math.isnan(point) else int(point) if point.is_integer() else point for point in points.tolist()]
 
 
 def _entries_by_side(prefs: Preferences) -> tuple[Int64s, Int64s]:

@@ -37,6 +37,7 @@ from concordant.tables.selection import Choice, choice_of
 
 Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
 
+NO_MARGINS = "margins are not kept: only wins, losses and ties are counted"
 NOT_REDUCED = action("whole", "read the files without reduce")
 
 
@@ -151,7 +152,7 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
     else:
         prefs = Preferences.of_parts(parts_of_table(table, options, plan))
         counts = pair_counts(prefs), prefs.n_ballots
-        counted = Counted(*counts, columns, table.name, plan.describe(), prefs.notes[1:])
+        counted = Counted(*counts, columns, table.name, plan.describe(), (*prefs.notes[1:], *_on_margins(prefs)))
     own = () if choice is None else choice.notes()
     return replace(counted, notes=tuple(note for note in counted.notes if note not in own), choice=choice)
 
@@ -168,9 +169,14 @@ def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[
         total = total or GrowingTally(piece.capacity or len(tally))
         total.add(tally)
         rows += piece.rows
-        notes += parts["notes"][1 + len(table.notes) :]  # all pieces share the notes of the table
+        notes += [*parts["notes"][1 + len(table.notes) :], *_on_margins(prefs)]  # all pieces share the table's notes
     assert total is not None
     return total.done(), rows, [*table.notes, *notes]
+
+
+def _on_margins(prefs: Preferences) -> tuple[str, ...]:
+    """Return a note on margins, which counts do not keep."""
+    return (NO_MARGINS,) if prefs.points is not None else ()
 
 
 def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:

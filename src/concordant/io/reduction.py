@@ -67,7 +67,7 @@ def _reduced(
 ) -> Reduced | None:
     """Reduce files to counts of pairs or sums of rows; None if the method needs all ballots."""
     plan, method = _plan(paths, options), needs.method
-    if plan is None or beyond_counts(plan, options):
+    if plan is None or beyond_counts(plan, options) or (method is not None and "points" in method.needed()):
         return None
     if plan.layout == "pairs" and (method is None or "order" not in method.needs):
         roles = dict(options.roles)

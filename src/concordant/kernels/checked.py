@@ -90,7 +90,7 @@ OWN: dict[str, tuple[str, ...]] = {
     ),
     "best_stump": ("code like cuts", "code across potential", "code grades cuts"),
     "count_votes": ("item like tier weight?",),
-    "elo_stream": ("indptr cuts order?",),
+    "elo_stream": ("indptr cuts order?", "indptr counts game_factor?"),
     "expected_ndcg": ("row is free",),
     "extreme_partitions": ("ptr fits log_spread", "ptr stages factor?", "ptr steps shrink"),
     "factor_scores": ("ptr cuts other", "ptr counts row", "other below other_row"),

@@ -1,7 +1,8 @@
 """Convert times to numbers: dates become days since 1970, other numbers are unchanged.
 
-Dates are text with the year first (2024-05-31, 2024.05.31, 20240531, with or without a time of day), or Python or NumPy
-dates. Numbers are years, rounds, seasons or time stamps; their differences are meaningful.
+Dates are text (2024-05-31, 20240531, 31/05/2024, 31 May 2024, with or without a time of day), time stamps (seconds or
+milliseconds since 1970), or Python or NumPy dates. Other numbers are years, rounds or seasons; their differences are
+meaningful. ``date_words`` reads dates that do not start with the year.
 """
 
 from __future__ import annotations
@@ -9,33 +10,52 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from typing import Any
 
 import numpy as np
 
 from concordant.errors import InputError, arg
+from concordant.support.date_words import DAY_FIRST, YEAR_FIRST_ADVICE, iso_moment, order_advice, order_of, parse
 from concordant.types import AnyArray, Floats, Int64s
 
 DAY = 86_400.0  # seconds
 CALENDAR = ("day", "week", "month", "quarter", "year")
-_DASHED = re.compile(r"^(\d{4})[./](\d{1,2})[./](\d{1,2})")
 _COMPACT = re.compile(r"(1[5-9]\d\d|20\d\d|21\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])")
 
 
-def read_times(words: Sequence[str]) -> tuple[Floats, bool]:
+def read_times(words: Sequence[str], date_order: str | None = None, advice: str | None = None) -> tuple[Floats, bool]:
     """Return each time as a number, and whether the times are dates (in days since 1970).
 
     NaN if a text is neither a number nor a date, or not of the more frequent kind (numbers and dates cannot be
-    compared). Numbers of eight digits are dates if all of them can be dates.
+    compared). Numbers of eight digits are dates if all of them can be dates; numbers of ten or thirteen digits are
+    seconds or milliseconds since 1970. ``date_order`` ("day" or "month") says what comes first in 05/06/2024; if it is
+    None, the column shows it, or an error with ``advice`` is raised.
     """
     plain = [word.strip() for word in words]
     if plain and all(_COMPACT.fullmatch(word) for word in plain):
         plain = [f"{word[:4]}-{word[4:6]}-{word[6:]}" for word in plain]
     moments = [_moment(word) for word in plain]
+    written = [moment for kind, moment in moments if kind == "written"]
+    order = order_of(written, date_order, advice or order_advice()) if written else DAY_FIRST
     n_numbers = sum(kind == "number" for kind, _ in moments)
-    kind_wanted = "number" if n_numbers * 2 >= len(moments) else "date"
-    return np.array(
-        [value if kind == kind_wanted else np.nan for kind, value in moments], np.float64
-    ), kind_wanted == "date"
+    if n_numbers * 2 < len(moments):
+        return np.array([_days(kind, moment, order) for kind, moment in moments], np.float64), True
+    numbers = np.array([value if kind == "number" else np.nan for kind, value in moments], np.float64)
+    unit = _epoch_unit(numbers)
+    return (numbers, False) if unit is None else (numbers / (unit * DAY), True)
+
+
+def _epoch_unit(numbers: Floats) -> float | None:
+    """Return how many units of a time stamp make a second (1, or 1000 for milliseconds); None for other numbers.
+
+    A time stamp of today has 10 digits in seconds and 13 in milliseconds; older ones in the same column may have one
+    digit less. Years, rounds and seasons are smaller.
+    """
+    known = numbers[np.isfinite(numbers)]
+    for unit in (1.0, 1000.0):
+        if len(known) and known.min() >= 1e8 * unit and 1e9 * unit <= known.max() < 1e10 * unit:
+            return unit
+    return None
 
 
 def as_times(column: object) -> tuple[Floats, bool]:
@@ -48,7 +68,7 @@ def as_times(column: object) -> tuple[Floats, bool]:
         return np.where(np.isnat(values), np.nan, days), True
     texts = [value.isoformat() if isinstance(value, (date, datetime)) else str(value) for value in values.tolist()]
     distinct = list(dict.fromkeys(texts))
-    values_of_distinct, are_dates = read_times(distinct)
+    values_of_distinct, are_dates = read_times(distinct, advice=YEAR_FIRST_ADVICE)
     number = dict(zip(distinct, values_of_distinct.tolist(), strict=True))
     return np.array([number[text] for text in texts], np.float64), are_dates
 
@@ -135,16 +155,27 @@ def _length(is_dated: bool, period: str | float) -> str | float:
     raise InputError(f"Invalid period {period!r}{more}: give a positive number in the unit of the times.")
 
 
-def _moment(word: str) -> tuple[str, float]:
-    """Return ('number' | 'date' | 'neither', value); dates as days since 1970, in UTC unless they have a time zone."""
+def _moment(word: str) -> tuple[str, Any]:
+    """Return the kind of a text ("number", "date", "written" or "neither") and its value.
+
+    A date is a ``datetime``, one that may be in either order a ``WrittenDate``.
+    """
     try:
         number = float(word)
         return "number", number if np.isfinite(number) else np.nan
     except ValueError:
         pass
-    dashed = _DASHED.sub(lambda found: f"{found[1]}-{found[2]:0>2}-{found[3]:0>2}", word)
-    try:
-        parsed = datetime.fromisoformat(dashed)
-    except ValueError:
-        return "neither", np.nan
-    return "date", (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp() / DAY
+    if (moment := iso_moment(word)) is not None:
+        return "date", moment
+    written = parse(word)
+    return ("neither", np.nan) if written is None else ("written", written)
+
+
+def _days(kind: str, moment: Any, order: str) -> float:
+    """Return a date in days since 1970, in UTC unless it has a time zone; NaN if it is not a date."""
+    if kind not in ("date", "written"):
+        return np.nan
+    found: datetime | None = moment.moment(order) if kind == "written" else moment
+    if found is None:
+        return np.nan
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() / DAY

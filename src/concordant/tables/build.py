@@ -27,9 +27,11 @@ from concordant.tables.options import CLICKS, LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
 from concordant.tables.places import note_on_words, only_candidates, repeats
 from concordant.tables.plans import Names, Plan
+from concordant.tables.races import read_places
 from concordant.tables.ranking_text import parse_rankings
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable, Rows
+from concordant.tables.scores import neutral_rows, note_contradictions, points_of_rows, ties_by_points, with_points
 from concordant.tables.teams import Sides, shown_side, split_teams
 from concordant.types import Bools, Floats, Int32s, Int64s
 
@@ -45,6 +47,7 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
     if options.categories is not None and plan.layout not in RATED:
         raise table.error(-1, _NO_WORDS + f" {plan.layout}: leave it out.")
     parts = _BUILDERS[plan.layout](rows)
+    plan = rows.plan  # without columns whose content did not fit
     if rows.has_sides:
         parts = split_teams(parts, options.team_separator)
     by_item = plan.layout in MATRICES and "item" in plan.column
@@ -122,15 +125,31 @@ def transposed_if_named(table: InputTable, options: Options, layout: str | None 
 def _pairs(rows: Rows) -> Parts:
     """Build comparisons: winner and loser, or left, right and an outcome."""
     first, second = ("left", "right") if rows.has("left") else ("winner", "loser")
+    points = points_of_rows(rows, (first, second))
     rows.refuse_missing(first, second)
     both, vocabulary = join_rows([rows.raw(first), rows.raw(second)])
     if first == "winner":
-        return _compared(rows, both, vocabulary, rows.flags("tie") if rows.has("tie") else None)
-    winning_side = _side_by_flags(rows) if rows.has("left_won") else _side_by_words(rows)
+        tie = rows.flags("tie") if rows.has("tie") else ties_by_points(rows, points)
+        return _compared(rows, both, vocabulary, tie, points=points)
+    winning_side = _winning_side(rows, points)
     # Items are numbered as they appear, the winner of a row before its loser.
     both = both.reshape(-1, 2)
     both = np.where((winning_side < 0)[:, None], both[:, ::-1], both).reshape(-1)
-    return _compared(rows, both, vocabulary, winning_side == 0, is_swapped=winning_side < 0)
+    return _compared(rows, both, vocabulary, winning_side == 0, is_swapped=winning_side < 0, points=points)
+
+
+def _winning_side(rows: Rows, points: Floats | None) -> Floats:
+    """Return 1 (left won), -1 (right won) or 0 (tie) from flags, words or, where there are none, from the points."""
+    if rows.has("left_won"):
+        side = _side_by_flags(rows)
+    elif rows.has("outcome"):
+        side = _side_by_words(rows, points)
+    else:
+        assert points is not None
+        return np.sign(np.nan_to_num(points[:, 0] - points[:, 1]))
+    if points is not None:
+        note_contradictions(rows, side, points)
+    return side
 
 
 def _side_by_flags(rows: Rows) -> Floats:
@@ -149,7 +168,7 @@ def _side_by_flags(rows: Rows) -> Floats:
     return left_won.astype(np.float64) - right_won
 
 
-def _side_by_words(rows: Rows) -> Floats:
+def _side_by_words(rows: Rows, points: Floats | None) -> Floats:
     """Return 1 (left won), -1 (right won) or 0 (tie) from the words or numbers of the outcome column.
 
     A column of ties (``both_equal``) decides rows whose outcome names no winner.
@@ -163,6 +182,9 @@ def _side_by_words(rows: Rows) -> Floats:
         column=rows.plan.column.get("tie"),
     )
     side, is_unjudged = np.where(is_tie, 0.0, side), is_unjudged & ~is_tie
+    if points is not None:
+        side = with_points(rows, side, points)
+        is_unjudged &= np.isnan(side)
     rows.leave_out(is_unjudged, "there is no judgement")
     if rows.both_bad == "skip":
         rows.leave_out(is_both_bad, "both sides are judged bad")
@@ -181,14 +203,21 @@ def _side_by_words(rows: Rows) -> Floats:
 
 
 def _compared(
-    rows: Rows, both: Int32s, vocabulary: Vocabulary, tie: Bools | None, is_swapped: Bools | None = None
+    rows: Rows,
+    both: Int32s,
+    vocabulary: Vocabulary,
+    tie: Bools | None,
+    is_swapped: Bools | None = None,
+    points: Floats | None = None,
 ) -> Parts:
     """Build comparisons.
 
     ``both`` alternates the codes of winners and losers, ``is_swapped`` marks wins of the right side. Left is the side
-    shown first (or the home side); winner and loser columns contain no such order.
+    shown first (or the home side); winner and loser columns contain no such order. ``points`` has the points of both
+    sides of every row, in the order of the columns.
     """
     _refuse_themselves(rows, both, vocabulary)
+    neutral = neutral_rows(rows) if is_swapped is not None else None
     covariates = rows.covariates()
     time, is_dated = _times(rows)
     shared = rows.shared()
@@ -209,7 +238,19 @@ def _compared(
         if is_swapped is not None:
             covariates = np.where(is_swapped[:, None, None], covariates[:, ::-1], covariates)
         parts |= _covariate_parts(rows, covariates[order].reshape(2 * len(order), -1))
-    return build.pairs_of_codes(both, vocabulary, tie=tie, **shared) | parts
+    if points is not None:
+        parts["points"] = (points if is_swapped is None else _swapped(points, is_swapped))[order].reshape(-1)
+    pairs = build.pairs_of_codes(both, vocabulary, tie=tie, **shared) | parts
+    if neutral is not None and neutral[order].all():
+        del pairs["shown"]
+    elif neutral is not None:
+        pairs["shown"] = np.where(np.repeat(neutral[order], 2), 0, pairs["shown"]).astype(np.int32)
+    return pairs
+
+
+def _swapped(sides: Floats, is_swapped: Bools) -> Floats:
+    """Return values of both sides with the winner's first."""
+    return np.where(is_swapped[:, None], sides[:, ::-1], sides)
 
 
 def _refuse_themselves(rows: Rows, both: Int32s, vocabulary: Vocabulary) -> None:
@@ -244,12 +285,15 @@ def _times(rows: Rows) -> tuple[Floats | None, bool]:
     if not rows.has("time"):
         return None, False
     codes, words = rows.raw("time")
-    time_of_word, is_dated = read_times(words.labels)
+    try:
+        time_of_word, is_dated = read_times(words.labels, rows.date_order)
+    except InputError as problem:
+        raise rows.table.error(-1, f"{shorten(rows.plan.column['time'])}: " + problem.message) from None
     times = np.append(time_of_word, np.nan)[codes]
     rows.refuse(
         np.isnan(times),
         "the time is neither a number nor a date",
-        rows.explain("time", "neither a number nor a date like 2024-05-31"),
+        rows.explain("time", "neither a number nor a date like 2024-05-31 or 31/05/2024"),
         column=rows.plan.column["time"],
     )
     return times, is_dated
@@ -269,6 +313,7 @@ def _long(rows: Rows) -> Parts:
 def _long_ballots(rows: Rows) -> Parts:
     """Build ballots from one row per item, with teams, covariates and times; reject contradictions within a ballot."""
     rows.refuse_missing("item", "ballot")
+    read_places(rows)
     rows.refuse_not_finite("rank", "rating")
     rows.shared()
     ballot_roles = ["instance", "ballot" if rows.has("ballot") else "agent"]

@@ -19,7 +19,7 @@ from concordant.tables.build import transposed_if_named
 from concordant.tables.layouts import arranged, invited
 from concordant.tables.nested import FrameFields, Structure, dig, structure_of
 from concordant.tables.options import FEATURES, IF_ANY, PREFERENCES, Options, normalise
-from concordant.tables.plans import Names, beyond_counts
+from concordant.tables.plans import Names, beyond_counts, has_points
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable
 from concordant.tables.selection import choose_rows, is_choosing, refuse_empty
@@ -123,7 +123,7 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, st
         plan = plan_columns(table, options)
     except InputError:  # FrameTable says what is wrong, or recognises a matrix by its numbers
         return None
-    if options.transpose or plan.layout != "pairs" or beyond_counts(plan, options):
+    if options.transpose or plan.layout != "pairs" or beyond_counts(plan, options) or has_points(plan):
         return None
     keys = {role: name for role, name in plan.column.items() if role != "weight"}
     if options.roles.get("agent") is None:

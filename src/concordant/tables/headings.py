@@ -72,6 +72,8 @@ _ITEM_STEMS = {"", *_ROLES["item"].synonyms}
 _MODEL_STEMS = {"generator", "llm", "chatbot", "policy", "system", "assistant"}
 _SAID_STEMS = {"response", "answer", "choice", "output", "completion", "summary", "reply"}
 _COMPETITORS = {*_ITEM_STEMS, "id", "club", "side", "username", "fighter", "boxer", "competitor", "contestant"}
+_COMPETITORS |= {"squad", "franchise", "fran", "country", "nation", "neutral", "abbr", "code", "team abbr", "team code"}
+_COMPETITORS |= {"team api", "team long", "team short", "team full"}
 
 _KINDS_OF_SIDES = (*((_COMPETITORS, _OPPONENTS), (_ITEM_STEMS, _SIDES), (_MODEL_STEMS, _SIDES), (_SAID_STEMS, _SIDES)),)
 

@@ -103,6 +103,9 @@ COLUMNS = (
     ),
     _of_ballots("left_won", "that is true where the left item won", "left won"),
     _of_ballots("right_won", "that is true where the right item won", "right won"),
+    _of_ballots("left_score", "with the points of the left item (or the winner); more points win"),
+    _of_ballots("right_score", "with the points of the right item (or the loser)"),
+    _of_ballots("neutral", "that is true where neither side was at home", "neutral, neutral venue, neutral site"),
     _of_ballots("ranking", "with whole rankings, like 'a > b = c'", "ranking, ranked, preferences", common=True),
     _of_ballots(
         *("agent", "with the voter, judge, user or engine"),
@@ -174,8 +177,8 @@ COLUMNS = (
     ),
 )  # fmt: skip
 # Options that mean nothing where the data are ratings or rankings by agents.
-_OF_PAIRS = {"winner", "loser", "tie", "left", "right", "outcome", "left_won", "right_won"}
-_OF_MATCHES = {"team", "team_separator", "covariate", "ballot", "time"}
+_OF_PAIRS = {"winner", "loser", "tie", "left", "right", "outcome", "left_won", "right_won", "left_score", "right_score"}
+_OF_MATCHES = {"neutral", "team", "team_separator", "covariate", "ballot", "time"}
 UNRATED = _OF_PAIRS | _OF_MATCHES | {"merge", "reduce", "workers", "cluster", "skip_bad_files"}
 
 
@@ -198,6 +201,10 @@ class Options:
     team_separator: str | None = option(
         None, "separator between team members in one cell, like '+'", metavar="TEXT", reads=BALLOTS
     )
+    date_order: str | None = option(
+        None, "what comes first in dates like 05/06/2024; shown by the column if not given", choices=("day", "month"),
+        reads=BALLOTS, heading="time",
+    )  # fmt: skip
     sheet: str | int | None = option(
         None, "sheet name or number; default: first with data", metavar="NAME", common=True
     )

@@ -39,7 +39,9 @@ UNJUDGED = {
 }
 LEFT_WON, RIGHT_WON, TIED, BAD, NONE, UNKNOWN = "left", "right", "tie", "both bad", "none", "unknown"
 
-_SCORE = re.compile(r"(\d{1,4})\s*[-–:]\s*(\d{1,4})")
+# 3-1, perhaps with what else is known: 3–1 (aet), (4) 2–2 (5) after a shoot-out
+_SCORE = re.compile(r"(?:\(\d{1,3}\) *)?(\d{1,4})\s*[-–:]\s*(\d{1,4})(?: *\([^()]*\)| aet| pens?)?")
+NEUTRAL, AT_HOME = {"n", "neutral"}, {"h", "a", "home", "away", "", "@", "vs", "host"}
 _NOUN = re.compile(
     r"(?:the )?(?:model|response|assistant|answer|option|system|output|candidate|completion|generator|chatbot|player|"
     r"team|side|text|item) (?=\S+$)"
@@ -67,6 +69,20 @@ def read_flags(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
     return yes[codes], ~known[codes]
 
 
+def read_neutral(codes: Int32s, words: Vocabulary) -> tuple[Bools, Bools]:
+    """Return (is neutral, unknown) for a column that says where a game was played: true or false, or H, A and N."""
+    plain = [word.strip().lower() for word in words.labels]
+    if not all(word in NEUTRAL | AT_HOME for word in plain):
+        return read_flags(codes, words)
+    return np.array([*(word in NEUTRAL for word in plain), False])[codes], np.zeros(len(codes), bool)
+
+
+def points_in(word: str) -> tuple[float, float] | None:
+    """Return the points of both sides in a score such as 3-1; None for other words."""
+    score = _SCORE.fullmatch(word.strip().lower())
+    return (float(score[1]), float(score[2])) if score else None
+
+
 def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str, str]) -> Outcomes:
     """Return the outcome of each row.
 
@@ -90,13 +106,17 @@ def decide_outcomes(outcome: Coded, left: Coded, right: Coded, names: tuple[str,
 
 def meanings_of(words: Iterable[str], names: tuple[str, str] = ("left", "right")) -> list[str]:
     """Return the meaning of each word: the side that won, a tie, both bad, no judgement, or unknown."""
+    words = list(words)
     plain = [_folded(word) for word in words]
     sides, numbers = _words_of_sides(names), _numbers(plain)
     exact = {word: _by_word(word, sides) for word in dict.fromkeys(plain)}
     said = {word for word in exact if exact[word] != NONE}
     if [name.strip().lower()[:4] for name in names] == ["home", "away"] or ("h" in said and said <= {"h", "d", "a"}):
         exact |= {"h": LEFT_WON, "a": RIGHT_WON}
-    return [exact[word] if exact[word] != UNKNOWN else _by_number(word, numbers) for word in plain]
+    return [
+        exact[folded] if exact[folded] != UNKNOWN else _by_number(word.strip(), numbers)
+        for word, folded in zip(words, plain, strict=True)
+    ]
 
 
 def _folded(word: str) -> str:
@@ -145,8 +165,8 @@ def _by_relation(first: str, sign: str, second: str) -> str:
 
 def _by_number(plain: str, numbers: dict[float, str]) -> str:
     """Return the meaning of a number or a score."""
-    if score := _SCORE.fullmatch(plain):
-        difference = int(score[1]) - int(score[2])
+    if score := points_in(plain):
+        difference = score[0] - score[1]
         return TIED if not difference else LEFT_WON if difference > 0 else RIGHT_WON
     try:
         return numbers.get(float(plain), UNKNOWN)

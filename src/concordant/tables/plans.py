@@ -94,6 +94,11 @@ class Plan:
         return replace(self, column=column, unread=(*self.unread, self.column[role]), notes=(*self.notes, *added))
 
 
+def has_points(plan: Plan) -> bool:
+    """Return whether columns give the points of both sides, whose difference counts of results do not keep."""
+    return "left_score" in plan.column and "right_score" in plan.column
+
+
 def beyond_counts(plan: Plan, options: Options) -> str | None:
     """Return the role or option that would be lost if equal pairs were only counted; None if counts suffice."""
     if plan.covariates:

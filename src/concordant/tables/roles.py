@@ -5,8 +5,9 @@ A table becomes preferences in one of eight layouts, or labels, or rows of featu
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
 ========== ============================================== ===========================================
-pairs      winner, loser; or left, right and outcome      tie, agent, instance, by, weight, time
-           or, for an outcome, left_won and right_won
+pairs      winner, loser; or left, right and outcome      tie, left_score, right_score, neutral,
+           or, for an outcome, left_won and right_won,    agent, instance, by, weight, time
+           or left_score and right_score
 ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time
 ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
 places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
@@ -56,10 +57,15 @@ from concordant.tables.options import (
 )
 from concordant.tables.places import contest_columns, place_columns, place_of
 from concordant.tables.plans import HasColumns, Plan
+from concordant.tables.race_names import guess_races
+from concordant.tables.score_names import guess_scores
 
 COMMON = ("agent", "instance", "by", "weight")
 NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
-    "pairs": (("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
+    "pairs": (
+        *(("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
+        ("left", "right", "left_score", "right_score"),
+    ),
     "rankings": (("ranking",),),
     "places": (("places",),),
     "ranks": (("item", "rank"),),
@@ -71,7 +77,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
     FEATURES: (("label",),),
 }
 OPTIONAL: dict[str, tuple[str, ...]] = {
-    "pairs": ("tie", "time", *COMMON),
+    "pairs": ("tie", "left_score", "right_score", "neutral", "time", *COMMON),
     "rankings": ("open", *COMMON),
     "places": COMMON,
     "ranks": ("rating", "ballot", "team", "time", "open", *COMMON),
@@ -308,6 +314,7 @@ class _Planner:
                 guesses[role] = sorted(matching, key=place.__getitem__)
         if "left" in self.roles:
             self._guess_sides(guesses, plain, settled)
+            guess_races(guesses, plain, settled)
         # Only beside a ballot and an item, as teams are written; else a team is an item, or where a player is from.
         teams = [name for name, text in plain.items() if text == "team"]
         if teams and "team" not in settled and {"ballot", "item"} <= set(plain.values()):
@@ -326,6 +333,7 @@ class _Planner:
                 guesses["outcome"] = outcome
             if sides and not {"outcome"} & {*guesses, *settled}:
                 guesses |= _outcome_flags(plain, sides, settled)
+        guess_scores(guesses, plain, sides, settled)
 
     def _places_of_contest(self, free: Sequence[str]) -> tuple[str, ...]:
         """Return the columns of places whose names include a contest; of several contests, the user chooses one."""

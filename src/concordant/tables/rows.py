@@ -58,6 +58,8 @@ class Rows(RowScreen):
         self.both_bad = options.both_bad
         tie = options.roles.get("tie")
         self._has_tie_option = tie is not None and not is_optional(tie)
+        self.date_order = options.date_order
+        self._named = {role for role, column in options.roles.items() if column is not None}
         self._rated: dict[str, Floats] = {}
         texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
         texts += [name for names in plan.players.values() for name in names[1:]]
@@ -108,6 +110,20 @@ class Rows(RowScreen):
         """Return whether a column has this role."""
         return role in self.plan.column
 
+    def is_named(self, role: str) -> bool:
+        """Return whether the user named the column of this role."""
+        return role in self._named
+
+    def is_empty(self) -> Bools:
+        """Return which rows have no content in any column that is read."""
+        empty: Bools | None = None
+        for role in self.plan.column:
+            if empty is not None and not empty.any():
+                break
+            is_role_empty = np.isnan(self.values(role)) if role in NUMBER_ROLES else self.raw(role)[0] < 0
+            empty = is_role_empty if empty is None else empty & is_role_empty
+        return np.zeros(len(self.good), bool) if empty is None else empty
+
     def coded(self, role: str) -> Coded:
         """Return a text column; if rows were left out, only labels still in use, in order of appearance."""
         return self.kept(self.raw(role))
@@ -155,6 +171,10 @@ class Rows(RowScreen):
             value = rate(words.labels, self.categories)
             self._rated[name] = np.array([*(value.get(word, np.nan) for word in words.labels), np.nan])[codes]
         return self._rated.get(name, self._numbers[name]) if is_rated else self._numbers[name]
+
+    def replace_numbers(self, role: str, values: Floats) -> None:
+        """Replace a numeric column of all rows."""
+        self._numbers[self.plan.column[role]] = values
 
     def number(self, role: str) -> Floats:
         """Return a numeric column."""

@@ -159,7 +159,7 @@ def split_teams(parts: Parts, separator: str | None) -> Parts:
     entry = np.repeat(np.arange(n_entries), size)
     item, vocabulary = renumber(player, sides.players)
     kept = {name: part for name, part in parts.items() if name not in ("items", "item", "indptr", "form")}
-    kept |= {name: parts[name][entry] for name in ("tier", "value", "shown") if parts.get(name) is not None}
+    kept |= {name: parts[name][entry] for name in ("tier", "value", "shown", "points") if parts.get(name) is not None}
     if parts.get("covariate") is not None:
         kept["covariate"] = _of_first(parts["covariate"], size)
     team = number_inside(indptr)[entry].astype(np.int32)

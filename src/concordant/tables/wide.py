@@ -114,9 +114,10 @@ def competitors_error(table: Any, first: str, second: str) -> InputError:
     """Create the error for a table of results in which no column gives the outcome."""
     text = phrase(
         "{} and {} name two competitors, but no column was recognised as the result: use {}, {} and {}. That column "
-        "names the winner or gives the result (home, away or draw; 3-1); add it if the table has only scores. "
-        "If the table is a matrix of ranks or ratings, use {} or {}.",
+        "names the winner or gives the result (home, away or draw; 3-1). If two columns have the points of each side, "
+        "use {} and {} instead. If the table is a matrix of ranks or ratings, use {} or {}.",
         *(shorten(first), shorten(second), arg("left", first), arg("right", second), arg("outcome", shown="COLUMN")),
+        *(arg("left_score", shown="COLUMN"), arg("right_score", shown="COLUMN")),
         *(arg("layout", RANKS), arg("layout", RATINGS)),
     )
     error: InputError = table.error(-1, text)
@@ -208,7 +209,7 @@ class _Recognition:
                     raise competitors_error(self.table, first, second)
 
     def _are_times(self, name: str) -> bool:
-        return bool(np.isfinite(read_times(self._labels(name)[:SAMPLE])[0]).all())
+        return bool(np.isfinite(read_times(self._labels(name)[:SAMPLE], self.options.date_order or "day")[0]).all())
 
     def _compete(self, first: str, second: str) -> bool:
         """Return whether two columns share at least half of their labels, and no row has the same label in both."""

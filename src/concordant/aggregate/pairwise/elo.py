@@ -8,10 +8,16 @@ standard errors. For a fixed set of games bradley-terry uses the data more effic
 
 A ballot with more than two items is played as all its pairs at once, with the stake divided among the opponents.
 ``advantage`` is added to the rating of the item that was first (shown first, or at home): the left side of a table with
-columns left and right. A table of winners and losers alone does not show which item was first. ``ranking.history`` has
-the ratings over time, ``forecasts`` the predictions made before each game. Merged ballots are rejected, because their
-order is lost. The log-likelihood in the fit is that of the predictions made before each game, so it is comparable with
-the held-out likelihood of other models.
+columns left and right. A table of winners and losers alone does not show which item was first.
+
+``margin`` multiplies the stake by the margin of victory d, if the points of both sides are known: "goals" by the index
+of the World Football Elo Ratings (1 for a draw or one goal, 1.5 for two, (11 + d) / 8 for d >= 3), "log" by
+FiveThirtyEight's ln(d + 1) 2.2 / (2.2 + 0.001 lead), where the lead is that of the winner before the game, with the
+advantage (d is at least 1, and the factor of a draw is 2.2 ln 2). A game without points counts once.
+
+``ranking.history`` has the ratings over time, ``forecasts`` the predictions made before each game. Merged ballots are
+rejected, because their order is lost. The log-likelihood in the fit is that of the predictions made before each game,
+so it is comparable with the held-out likelihood of other models.
 
 Cost: one pass over the ballots. Reference: A. E. Elo, The rating of chessplayers, past and present, 1978.
 """
@@ -31,13 +37,16 @@ from concordant.kernels.links import BRADLEY_TERRY, chances
 from concordant.method import Outcome
 from concordant.models.fitted import PairModel
 from concordant.models.observations.duels import Counting, order_of_sides
+from concordant.models.observations.margins import margins, unknown_margins
 from concordant.params import param
 from concordant.preferences import Preferences
-from concordant.ranking import Ranking, snap
+from concordant.ranking import Notice, Ranking, snap
 from concordant.results.explanation import Reason
 from concordant.results.histories import History
 from concordant.results.scales import line_of
 from concordant.types import Floats, Int64s
+
+LEAD_CORRECTION = 0.4  # 0.001 per rating point at the usual spread of 400
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +64,11 @@ class Elo(Following):
     spread: float = param(400.0, "rating difference at which a win is ten times as likely as a loss", low=1e-9)
     start: float = param(1500.0, "initial rating")
     advantage: float = param(0.0, "rating advantage of the item shown first (or at home)")
+    margin: str = param("none", "how the margin of victory multiplies the stake", choices=("none", "goals", "log"))
+
+    def needed(self) -> frozenset[str]:
+        """Return the requirements: margins require the points of both sides."""
+        return self.needs if self.margin == "none" else self.needs | {"points"}
 
     @property
     def log_odds(self) -> float | None:
@@ -78,7 +92,7 @@ class Elo(Following):
         return Outcome(
             score=score,
             fit={"log_likelihood": value},
-            warnings=unplayed(prefs, games > 0, "keep their initial rating"),
+            warnings=(*unplayed(prefs, games > 0, "keep their initial rating"), *self._unknown_margins(prefs)),
             details={"games": games},
             model=model,
             history=partial(self._history, prefs),
@@ -103,9 +117,25 @@ class Elo(Following):
         The last is empty unless ``has_trail``.
         """
         ballots = views.ballots(replayed(prefs))
+        correction = LEAD_CORRECTION / self.spread if self.margin == "log" else 0.0
         return kernels.elo_stream(
-            ballots, self._shown(prefs), self.start, self.stake, self.spread, self.advantage, has_trail
+            *(ballots, self._shown(prefs), self._factors(prefs)),
+            *(self.start, self.stake, self.spread, self.advantage, correction, has_trail),
         )
+
+    def _factors(self, prefs: Preferences) -> Floats:
+        """Return the factor of the stake of every ballot; empty if margins are not used."""
+        if self.margin == "none":
+            return np.empty(0)
+        margin = np.abs(margins(prefs))
+        if self.margin == "goals":
+            factor = np.select([margin < 1.5, margin < 2.5], [1.0, 1.5], (11 + margin) / 8)
+        else:
+            factor = np.log1p(np.maximum(margin, 1.0))
+        return np.where(np.isnan(margin), 1.0, factor)
+
+    def _unknown_margins(self, prefs: Preferences) -> tuple[Notice, ...]:
+        return () if self.margin == "none" else unknown_margins(prefs, "count without a margin")
 
     def _shown(self, prefs: Preferences) -> Floats:
         return order_of_sides(prefs, "An advantage").astype(np.float64) if self.advantage else np.empty(0)

@@ -9,9 +9,15 @@ The residual is cyclic (a above b above c above a). Its share of the squared pre
 to 1 (entirely cyclic), is reported as ``cyclic_residual`` and shows how far any ranking of these items can be
 trusted. Use it for ratings and scores whose differences are meaningful, and as a consistency check.
 
+For games, ``margin`` takes y_ij from the points of both sides: their difference ("points", Massey's ratings), the
+difference up to ``margin_cap`` ("capped"), or sign(d) ln(1 + |d|) ("log"), so that a rout counts less. The scores are
+then in points: their difference predicts the margin. ``order_effect`` adds the home advantage h of the first item, so
+that s_i - s_j + h is fitted to each game that i played at home; h is reported as ``order_effect``.
+
 Cost: the pairwise counts, then one linear system per instance; large systems are solved by conjugate gradients, at
 candidates² per step (one step for complete rankings). Reference: X. Jiang, L.-H. Lim, Y. Yao, Y. Ye, Statistical
-ranking and combinatorial Hodge theory, Mathematical Programming, 2011.
+ranking and combinatorial Hodge theory, Mathematical Programming, 2011; K. Massey, Statistical models applied to the
+rating of sports teams, 1997.
 """
 
 from __future__ import annotations
@@ -21,9 +27,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from concordant.aggregate import options
-from concordant.aggregate.matrices import sharing
+from concordant.aggregate.common import snap_scores
+from concordant.aggregate.matrices import TIE_OF_SOLVED, group_notices, sharing, stacks
 from concordant.aggregate.spectral._least_squares import Explained, ExplainsPreferences
+from concordant.aggregate.spectral._margins import MARGINS, advantage_error, games_of, home_advantage
 from concordant.aggregate.spectral._steps import WORTH_STEPS
+from concordant.method import Outcome
+from concordant.models.observations.margins import unknown_margins
+from concordant.params import param
+from concordant.preferences import Preferences
 from concordant.types import Floats, Int32s
 
 MAX_STEPS = 100
@@ -35,8 +47,43 @@ class HodgeRank(ExplainsPreferences):
     """Least-squares scores on the comparison graph, with the cyclic share of the preferences."""
 
     residual = "cyclic_residual"
+    aliases = {"massey": {"margin": "points"}}
 
     counts: str = options.counts()
+    margin: str = param("none", "how the points of both sides of a game are used", choices=MARGINS)
+    margin_cap: float = param(21.0, "point difference beyond which capped margins do not grow", low=1e-9)
+    order_effect: bool = param(False, "estimate position bias (home advantage) of the item shown first")
+
+    def needed(self) -> frozenset[str]:
+        """Return the requirements: margins require the points of both sides."""
+        return self.needs if self.margin == "none" else self.needs | {"points"}
+
+    def scores(self, prefs: Preferences) -> Outcome:
+        """Return the scores; from the margins of games if asked for."""
+        if self.margin == "none" and not self.order_effect:
+            return super().scores(prefs)
+        games = games_of(prefs, self.margin, self.margin_cap, self.order_effect)
+        score, advantage = np.zeros(prefs.n_slots), np.zeros(prefs.n_instances)
+        information, unexplained, total = 0.0, 0.0, 0.0
+        for stack in stacks(prefs.slot_ptr):
+            compared, net = stack.take(games.compared), stack.take(games.net)
+            if self.order_effect:
+                advantage[stack.instances], known = home_advantage(games, stack, self.explain)
+                net = net - advantage[stack.instances][:, None, None] * stack.take(games.at_home)
+                information += float(known.sum())
+            mean = net / np.maximum(compared, 1.0 * (compared == 0))
+            explained = self.explain(compared, mean, games.group[stack.slots])
+            score[stack.slots] = explained.score
+            sums = explained.residual(mean)
+            unexplained, total = unexplained + sums[0], total + sums[1]
+        fit = {self.residual: unexplained / total if total > 0 else 0.0}
+        if self.order_effect and prefs.n_instances == 1:
+            fit["order_effect"] = float(advantage[0])
+            fit["order_effect_stderr"] = advantage_error(games, score, float(advantage[0]), information)
+        notices = () if self.margin == "none" else unknown_margins(prefs, "are left out")
+        return Outcome(
+            snap_scores(prefs, score, TIE_OF_SOLVED), fit=fit, warnings=(*group_notices(prefs, games.group), *notices)
+        )
 
     def explain(self, compared: Floats, mean: Floats, group: Int32s) -> Explained:
         """Solve the normal equations; scores sum to zero in every group of comparable candidates."""

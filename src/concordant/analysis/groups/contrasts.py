@@ -192,6 +192,7 @@ def dealt(
         instance=instance,
         open=None if prefs.open is None else prefs.open[ballot],
         shown=None if prefs.shown is None else prefs.shown[entry],
+        points=None if prefs.points is None else prefs.points[entry],
         slot_ptr=pointer(is_candidate.sum(1)),
         slot_item=is_candidate.nonzero()[1],
         form=prefs.said_form,

@@ -21,7 +21,7 @@ from concordant.preferences import Preferences
 from concordant.tables.build import labels_of_table, parts_of_table, transposed_if_named
 from concordant.tables.layouts import arranged
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
-from concordant.tables.plans import Plan, beyond_counts
+from concordant.tables.plans import Plan, beyond_counts, has_points
 from concordant.tables.roles import planned
 from concordant.tables.rows import InputTable
 from concordant.tables.selection import choose_rows, is_choosing, notes_together, refuse_empty
@@ -105,7 +105,7 @@ def _merged(table: InputTable, options: Options, plan: Plan) -> Preferences:
 
     if "time" in plan.column:
         raise InputError("Merging loses the order of events: leave out " + arg("time") + " or " + arg("merge") + ".")
-    if plan.layout == "pairs" and table.is_countable and not beyond_counts(plan, options):
+    if plan.layout == "pairs" and table.is_countable and not (beyond_counts(plan, options) or has_points(plan)):
         return preferences_of(counted_pairs(table, plan, options))
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
     return prefs.merge(agents=True).noted(*prefs.notes)

@@ -18,15 +18,25 @@ inline bool is_unsaid(const Ballots &g, size_t ballot, int64_t i, int64_t j) {
 
 inline size_t entries(const Ballots &g) { return static_cast<size_t>(g.indptr[g.n]); }
 
-// Elo: every pair of a ballot is a game, all with the ratings before the ballot, the stake shared over the opponents.
-nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, double stake, double scale,
-                     double advantage, bool has_trail) {
+// How much a rating lead shrinks the factor of a margin: 538's 2.2 / (2.2 + 0.001 lead), 2.2 for a draw. A favourite
+// wins by more; without this the ratings of the strong would grow for ever.
+constexpr double LEAD_UNIT = 2.2, LEAST_LEAD = 0.22;
+
+inline double shrunk_by_lead(double lead, bool is_draw, double correction) {
+    return is_draw ? LEAD_UNIT : LEAD_UNIT / std::max(LEAST_LEAD, LEAD_UNIT + correction * lead);
+}
+
+// Elo: every pair of a ballot is a game, all with the ratings before the ballot, the stake shared over the opponents
+// and multiplied by the factor of the game, if there is one.
+nb::tuple elo_stream(BallotArrays ballots, In<double> order, In<double> game_factor, double start, double stake,
+                     double scale, double advantage, double correction, bool has_trail) {
     Ballots g(ballots);
     Buffer<double> rating(g.slots, start), games(g.slots, 0.0), trail(has_trail ? entries(g) : 0, std::nan(""));
     double surprise = 0;
     {
         nb::gil_scoped_release unlocked;
         const double *shown = order.size() ? order.data() : nullptr;
+        const double *factor = game_factor.size() ? game_factor.data() : nullptr;
         std::vector<double> change;
         Interrupts interrupts;
         double rate = std::log(10.0) / scale;
@@ -48,6 +58,8 @@ nb::tuple elo_stream(BallotArrays ballots, In<double> order, double start, doubl
                         double result = g.tier[i] < g.tier[j] ? 1.0 : 0.5;
                         surprise -= part * (result * std::log(expected) + (1 - result) * std::log1p(-expected));
                         double points = part * stake / opponents * (result - expected);
+                        if (factor) points *= factor[b];
+                        if (correction > 0) points *= shrunk_by_lead(lead, result == 0.5, correction);
                         change[i - from] += points;
                         change[j - from] -= points;
                     }
@@ -309,8 +321,8 @@ nb::tuple trueskill_stream(BallotArrays ballots, In<int32_t> team, double mean, 
 } // namespace
 
 void bind_streams(nb::module_ &m) {
-    m.def("elo_stream", &elo_stream, "ballots"_a.noconvert(), "order"_a.noconvert(), "start"_a, "stake"_a, "scale"_a,
-          "advantage"_a, "has_trail"_a);
+    m.def("elo_stream", &elo_stream, "ballots"_a.noconvert(), "order"_a.noconvert(), "game_factor"_a.noconvert(),
+          "start"_a, "stake"_a, "scale"_a, "advantage"_a, "correction"_a, "has_trail"_a);
     m.def("trueskill_stream", &trueskill_stream, "ballots"_a.noconvert(), "team"_a.noconvert(), "mean"_a, "sigma"_a,
           "beta"_a, "drift"_a, "margin"_a, "all_pairs"_a, "has_trail"_a);
 }

@@ -16,6 +16,7 @@ from concordant.types import Floats, Int32s, Int64s
 
 __all__ = ["elo_stream", "trueskill_stream"]
 
+LEAD_UNIT, LEAST_LEAD = 2.2, 0.22  # how a rating lead shrinks the factor of a margin
 SETTLED = 1e-9  # how little messages may move at the end
 
 Meeting = tuple[int, int, bool]  # one performance exceeds another by the margin or, in a draw, stays within it
@@ -23,9 +24,21 @@ Natural = tuple[float, float]  # a normal distribution: precision, precision x m
 
 
 def elo_stream(
-    ballots: Ballots, order: Floats, start: float, stake: float, scale: float, advantage: float, has_trail: bool
+    ballots: Ballots,
+    order: Floats,
+    game_factor: Floats,
+    start: float,
+    stake: float,
+    scale: float,
+    advantage: float,
+    correction: float,
+    has_trail: bool,
 ) -> tuple[Floats, Floats, float, Floats]:
-    """Return (rating, games played, log-likelihood of the games as predicted before each, trail)."""
+    """Return (rating, games played, log-likelihood of the games as predicted before each, trail).
+
+    ``game_factor`` (by ballot, or empty) multiplies the stake of a game. A positive ``correction`` also multiplies it
+    by 2.2 / (2.2 + correction x lead of the winner), or by 2.2 in a draw.
+    """
     n_slots = int(ballots.slot_ptr[-1])
     rating, games, trail = np.full(n_slots, float(start)), np.zeros(n_slots), _empty_trail(ballots, has_trail)
     log_likelihood, rate = 0.0, math.log(10.0) / scale
@@ -44,6 +57,11 @@ def elo_stream(
         result = np.where(own_tier[i] < own_tier[j], 1.0, 0.5)
         log_likelihood += share * float((result * np.log(expected) + (1 - result) * np.log1p(-expected)).sum())
         points = share * stake / (m - 1) * (result - expected)
+        if len(game_factor):
+            points = points * game_factor[b]
+        if correction > 0:
+            shrunk = LEAD_UNIT / np.maximum(LEAST_LEAD, LEAD_UNIT + correction * lead)
+            points = points * np.where(result == 0.5, LEAD_UNIT, shrunk)
         rating[slot] += np.bincount(i, points, m) - np.bincount(j, points, m)
         games[slot] += share
         if has_trail:

@@ -11,7 +11,7 @@ import ``tables.derived`` and lower modules of ``tables``; readers call ``arrang
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
@@ -42,6 +42,18 @@ def _having(*names: str) -> Callable[[Names], bool]:
     return lambda columns: columns.issuperset(names)
 
 
+def _having_one_of(pairs: Sequence[tuple[str, str]]) -> Callable[[Names], bool]:
+    """Return a test for tables that have both columns of one of these pairs."""
+    return lambda columns: any(first in columns and second in columns for first, second in pairs)
+
+
+# A team and its opponent, or the winner and the loser, where another column says who was at home.
+_TEAMS = ("team", "team name", "squad", "club", "fran id", "team id", "team abbreviation", "franchise", "player")
+_OPPONENTS = ("opponent", "opp", "opponent name", "opp name", "opp fran", "opp id", "opponent id", "opp team")
+WINNERS = (("wteam id", "lteam id"), ("w team id", "l team id"), ("wteam", "lteam"), ("winner tie", "loser tie"))
+TEAM_AND_OPPONENT = (("fran id", "opp fran"), *((team, opponent) for team in _TEAMS for opponent in _OPPONENTS))
+GAME_LOGS = (*WINNERS, *TEAM_AND_OPPONENT)
+
 def _is_export(names: Names) -> bool:
     """Return whether a table has columns of answers or gold answers of a crowdsourcing platform."""
     starts = ("output ", "golden ", "answer ")
@@ -71,6 +83,7 @@ LAYOUTS: tuple[KnownLayout, ...] = (
     ),
     KnownLayout("crowd_triples", lambda names: names == {"column 1", "column 2", "column 3"}),
     KnownLayout("crowd_triples", lambda names: names == {"column 1", "column 2"}, (LABELS,)),
+    KnownLayout("game_logs", _having_one_of(GAME_LOGS)),
 )  # fmt: skip
 
 

@@ -40,6 +40,7 @@ from concordant.aggregate.permutation.cranking import Cranking as Cranking
 from concordant.aggregate.permutation.generalised_mallows import GeneralisedMallows as GeneralisedMallows
 from concordant.aggregate.permutation.mallows import Mallows as Mallows
 from concordant.aggregate.positional.approval import Approval as Approval
+from concordant.aggregate.positional.best_worst import BestWorst as BestWorst
 from concordant.aggregate.positional.borda import Borda as Borda
 from concordant.aggregate.positional.majority_vote import MajorityVote as MajorityVote
 from concordant.aggregate.positional.mean_rating import MeanRating as MeanRating
@@ -227,11 +228,15 @@ def read_sql(
     outcome: str | int | None = ...,
     left_won: str | int | None = ...,
     right_won: str | int | None = ...,
+    left_score: str | int | None = ...,
+    right_score: str | int | None = ...,
+    neutral: str | int | None = ...,
     ranking: str | int | None = ...,
     agent: str | int | None = ...,
     item: str | int | None = ...,
     rank: str | int | None = ...,
     rating: str | int | None = ...,
+    answer: str | int | None = ...,
     instance: str | int | None = ...,
     by: str | int | None = ...,
     weight: str | int | None = ...,
@@ -243,10 +248,14 @@ def read_sql(
     places: Sequence[str | int] | str | int | None = ...,
     transpose: bool = ...,
     team_separator: str | None = ...,
+    date_order: str | None = ...,
     where: str | None = ...,
     drop_duplicates: Sequence[str] | str | bool = ...,
     question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
+    repeats: str | None = ...,
+    both_bad: str = ...,
+    baseline: str | None = ...,
     skip_bad_rows: bool = ...,
     strict: bool = ...,
 ) -> Preferences: ...

@@ -54,6 +54,7 @@ WINNERS = (("wteam id", "lteam id"), ("w team id", "l team id"), ("wteam", "ltea
 TEAM_AND_OPPONENT = (("fran id", "opp fran"), *((team, opponent) for team in _TEAMS for opponent in _OPPONENTS))
 GAME_LOGS = (*WINNERS, *TEAM_AND_OPPONENT)
 
+
 def _is_export(names: Names) -> bool:
     """Return whether a table has columns of answers or gold answers of a crowdsourcing platform."""
     starts = ("output ", "golden ", "answer ")

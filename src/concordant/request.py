@@ -61,6 +61,8 @@ class Request:
     """Whether methods also rank items that have been inactive for a long time."""
     needs_ballots: bool = False
     """Whether the ballots are used for more than the ranking, so that sums do not suffice."""
+    sets_aside: bool = True
+    """Whether relevance judgements among the files are set aside with a note; otherwise they are an error."""
     watch: Watch | None = None
     """Called while files are counted: (parts done, parts, rows, seconds)."""
     plans: Mapping[str, Any] = field(default_factory=dict)
@@ -76,7 +78,7 @@ class Request:
 
         If both have the same name, it is a parameter of the method.
         """
-        request = cls(source, method, given, **more)
+        request = cls(source, method, given, sets_aside=False, **more)
         if not given or not request.has_columns:
             return request
         from concordant.params import params_of
@@ -119,7 +121,7 @@ class Request:
     @cached_property
     def _files(self) -> tuple[Any, list[Any]]:
         """The files to rank, and the files of relevance judgements among them."""
-        if not self._are_files:
+        if not self._are_files or not self.sets_aside:
             return self.source, []
         from concordant.io.judgements import set_aside
 

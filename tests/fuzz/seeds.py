@@ -39,8 +39,30 @@ WRITTEN_BY_HAND = {
     "judge.cat": "# FILE NAME: j.cat\n# TITLE: t\n# DATA TYPE: cat\n# NUMBER ALTERNATIVES: 2\n# NUMBER VOTERS: 5\n"
     "# NUMBER CATEGORIES: 2\n# CATEGORY NAME 1: yes\n# CATEGORY NAME 2: no\n"
     "# ALTERNATIVE NAME 1: a\n# ALTERNATIVE NAME 2: b\n3: {1},{2}\n2: {1,2},{}\n",
+    "passages.tsv": "1\ta\t1\n1\tb\t2\n2\tc\t1\n2\ta\t2\n",
+    "ranx.json": '{"1": {"a": 9.5, "b": 8.0}, "2": {"c": 7.5, "a": 1e-3}}',
+    "ranx-qrels.json": '{"1": {"a": 1, "b": 0}, "2": {"c": 2}}',
+    "hits.json": '{"took": 1, "responses": [{"hits": {"hits": [{"_id": "a", "_score": 2.5}, {"_id": "b", '
+    '"_score": 1}]}}, {"hits": {"hits": [{"_id": "b", "_score": null}]}}]}',
+    "vespa.json": '{"root": {"id": "top", "relevance": 1.0, "children": [{"id": "id:m:m::1", "relevance": 0.5}, '
+    '{"id": "group:root:0", "children": [{"id": "id:m:m::2", "relevance": 0.25}]}]}}',
+    "election.blt": '# c\n4 2\n-2\n3 1 3 4 0\n2 4 - 1=3 0\n(b1) 4 0\n0\n"Ann" /* x */ "Bob" "Cy"\n"Dee"\n"Title"\n',
+    "election.abif": '# c\n{"title": "t"}\n=A:[Ann Lee]\n27:A>B=Cy\n12:"Dee">A\n',
+    "scores.abif": "5:A/5,B/2,C/0\n2:B/5,A/5,C/1\n",
+    "election.cvotes": "#/Candidates: Ann ; Bob ; Cy\n#/Number of Seats: 2\nt || Ann > Bob ^7 * 42\nBob = Cy\n",
+    "tally.txt": "  Option 1----->: Ann\n/  Option 2---->: Bob\n|/\nV: 12 aaa\nV: 21   bbb\nV: -1   ccc\n",
+    "ward.csv": '3,2,\n155,1,2,\n20,3,\n7,2,3,1,\n"Candidate 1","Ann","G",\n"Candidate 2","Bob","L",\n'
+    '"Candidate 3","Cy","S",\n"Ward 1",\n',
+    "games.pgn": '[Event "e"]\n[Date "2024.01.31"]\n[White "Ann"]\n[Black "Bob"]\n[Result "1-0"]\n\n1. e4 1-0\n\n'
+    '[Event "e"]\n[Date "2024.02.01"]\n[White "Cy"]\n[Black "Ann"]\n[Result "1/2-1/2"]\n\n1. d4 1/2-1/2\n',
+    "races.txt": "DriverID Race Place\n83 1 1\n18 1 2\n20 1 3\n18 2 1\n83 2 2\n",
+    "orders.txt": "Ann Bob Cy\nBob Ann Dee Cy\nCy Ann Bob\n",
+    "anime.inter": "user_id:token\titem_id:token\trating:float\n1\ta\t-1\n1\tb\t9\n2\ta\t8\n",
+    "amazon.csv": "A2CX7LUOHB2NDG,0321732944,5.0,1341100800\nA2NWSAGRHCP8N5,0439886341,1.0,1367193600\n",
+    "goodreads.csv": "user_id,book_id,is_read,rating,is_reviewed\n0,948,1,5,0\n0,947,1,0,0\n1,947,1,3,0\n",
+    "steam.csv": '151603712,"Sky, rim",purchase,1.0,0\n151603712,"Sky, rim",play,2.5,0\n5250,Fallout,play,1.5,0\n',
 }
-LABELS = {"judged.qrels", "labels.csv"}
+LABELS = {"judged.qrels", "labels.csv", "ranx-qrels.json"}
 FEATURES = {"train.letor", "MQ.svmlight", "hotels.csv"}
 HOTELS = "city,hotel,relevance,price,stars\nArles,A1,0,110,2\nArles,A2,2,183,5\nLyon,L1,1,,3\nLyon,L2,0,9e1,1\n"
 

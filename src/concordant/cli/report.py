@@ -62,11 +62,12 @@ def command(
     from concordant.reporting.study import METRICS
 
     request = with_scale(requested(command, file, method, seed, min_ballots, options), options)
+    judged = request.judgements if labels is None else [labels]
     page = report(
         request,
         by=request.reading.get("by"),
         methods=None if methods is None else [] if methods == "none" else shared.listed(methods),
-        labels=None if labels is None else read_labels(labels),
+        labels=read_labels(judged) if judged else None,
         metrics=wanted or METRICS,
         title=title or "",
         top=top,

@@ -19,9 +19,12 @@ Spans = tuple[Int64s, Int64s]  # start and end of each cell; an empty span is a 
 
 
 class SpanTable:
-    """Columns of spans; ``spans(name)`` returns the cells of a column, and ``line`` is the line of each row."""
+    """Columns of spans; ``spans(name)`` returns the cells of a column.
 
-    is_countable = False
+    ``line`` is the line of each row, or its number if messages count in another ``unit``.
+    """
+
+    has_header, is_countable = True, False
 
     def __init__(
         self,
@@ -31,10 +34,10 @@ class SpanTable:
         spans: Callable[[str], Spans],
         line: Int64s,
         *,
-        has_header: bool = True,
+        unit: str = "line",
     ) -> None:
         self.source, self.name, self.data = source, source.name, data
-        self.columns, self.has_header = list(columns), has_header
+        self.columns, self.unit = list(columns), unit
         self.notes: list[str] = []
         self.roles: dict[str, str] = {}
         """Columns by role, unless the user names others."""
@@ -85,11 +88,13 @@ class SpanTable:
 
     def error(self, row: int, message: str) -> InputError:
         """Create the error that names the line of a row."""
+        if row >= 0 and self.unit != "line":
+            return self.source.error(f"{self.place(row)}: " + message)
         return self.source.error(message, None if row < 0 else int(self._line[row]))
 
     def place(self, row: int) -> str:
         """Return the location of a row for messages."""
-        return f"line {int(self._line[row])}"
+        return f"{self.unit} {int(self._line[row])}"
 
 
 def padded(content: bytes) -> Any:

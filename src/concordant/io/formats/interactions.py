@@ -115,6 +115,8 @@ def _open_amazon(source: Source, options: Options) -> Any:
 def _open_goodreads(source: Source, options: Options) -> Any:
     """Open Goodreads interactions without those that are not rated."""
     table = open_csv(source, sniff(source, replace(options, format="csv")), options)
+    if "rating" not in table.columns:
+        return table
     rating = table.fetch([], ["rating"])[1]["rating"]
     is_rated = rating != 0
     if is_rated.all() or not is_rated.any():

@@ -27,7 +27,8 @@ _BLANKS[[9, 13, 32]] = True
 _LETTERS = np.zeros(256, bool)
 _LETTERS[[*range(65, 91), *range(97, 123)]] = True
 _TAG = re.compile(rb'^\[([A-Za-z]\w*)[ \t]+"', re.MULTILINE)
-_ANYWHERE = re.compile(rb'\[\s*([A-Za-z]\w*)\s+"((?:[^"\\\n]|\\.)*)"\s*\]')
+_NEXT = re.compile(rb'"[ \t]*\][ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]+")')
+_INDENTED = re.compile(rb'^[ \t]+(?=\[[A-Za-z]\w*[ \t]+")', re.MULTILINE)
 _START = re.compile(rb'(?:[ \t]*(?:%[^\n]*|;[^\n]*)?\r?\n)*\[[A-Za-z]\w*[ \t]+"[^"\n]*"[ \t]*\]')
 
 
@@ -50,17 +51,19 @@ def open_table(source: Source, options: Options) -> SpanTable:
     """Open a file as a table with a row per game that has players and a result."""
     del options  # the layout is fixed
     content = source.read_text_bytes()
-    tags = _Tags(content) if _is_regular(content) else _Tags(_one_per_line(content))
+    is_regular = _is_regular(content)
+    tags = _Tags(content if is_regular else _one_per_line(content))
+    where, unit = (tags.line, "line") if is_regular else (np.arange(1, len(tags.line) + 1), "game")
     names = list(dict.fromkeys([*USUAL, *(name.decode() for name in _TAG.findall(source.head))]))
     if not len(tags.first):
         raise source.error('the file contains no game with tags such as [White "…"]: check the file.')
-    table = SpanTable(source, tags.data, names, tags.spans, tags.line)
+    table = SpanTable(source, tags.data, names, tags.spans, where, unit=unit)
     keep, notes = _usable(table)
     if not keep.any():
         raise source.error("no game has both players and a result: check that this is the right file.")
     date, is_dated = _dates(tags)
     chosen = partial(_chosen, tags, date, keep)
-    table = SpanTable(source, tags.data, names, chosen, tags.line[keep])
+    table = SpanTable(source, tags.data, names, chosen, where[keep], unit=unit)
     table.notes += notes
     table.has_escapes = True
     table.roles = {"left": "White", "right": "Black", "outcome": "Result"}
@@ -172,5 +175,5 @@ def _is_regular(content: bytes) -> bool:
 
 
 def _one_per_line(content: bytes) -> bytes:
-    """Return the text with every tag on a line of its own; the number of a line is then that of its tag."""
-    return _ANYWHERE.sub(lambda found: b'\n[%s "%s"]\n' % (found[1], found[2]), content).replace(b"]\n\n[", b"]\n[")
+    """Return the text with every tag at the start of a line of its own."""
+    return _NEXT.sub(b'"]\n', _INDENTED.sub(b"", content))

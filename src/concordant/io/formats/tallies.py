@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from concordant.io import _elections
 from concordant.io._elections import MAX_CANDIDATES, SEATS, TITLE, BadBallotError, Election
@@ -95,8 +95,9 @@ def _tiers(ranks: str, n: int) -> list[list[int]]:
 def _read_scottish(election: Election) -> None:
     """Read the counted ballots, the candidates and the ward."""
     source = election.source
-    rows = csv.reader(text for _, text in source.lines())
-    numbered = [(rows.line_num, [cell.strip() for cell in row]) for row in rows if any(cell.strip() for cell in row)]
+    numbered = list(_rows(source))
+    if not numbered:
+        raise source.error("the file is empty: there is nothing to read.")
     head = [cell for cell in numbered[0][1] if cell]
     if len(head) != 2 or not all(re.fullmatch(r"\d{1,9}", cell) for cell in head):
         raise source.error("the first line must give the numbers of candidates and seats, as in '4,3,'.", 1)
@@ -118,6 +119,17 @@ def _read_scottish(election: Election) -> None:
                 election.refuse(line, problem)
         else:
             election.meta.setdefault(TITLE, cells[0])
+
+
+def _rows(source: Source) -> Iterator[tuple[int, list[str]]]:
+    """Yield the line number and the cells of every line that is not empty."""
+    rows = csv.reader(text for _, text in source.lines())
+    try:
+        for row in rows:
+            if any(cell.strip() for cell in row):
+                yield rows.line_num, [cell.strip() for cell in row]
+    except csv.Error as problem:
+        raise source.error(f"the line is not csv ({problem}): check the file.", rows.line_num) from None
 
 
 def _add_counted(election: Election, line: int, cells: Sequence[str], n: int) -> None:

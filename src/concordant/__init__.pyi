@@ -40,6 +40,7 @@ from concordant.aggregate.permutation.cranking import Cranking as Cranking
 from concordant.aggregate.permutation.generalised_mallows import GeneralisedMallows as GeneralisedMallows
 from concordant.aggregate.permutation.mallows import Mallows as Mallows
 from concordant.aggregate.positional.approval import Approval as Approval
+from concordant.aggregate.positional.best_worst import BestWorst as BestWorst
 from concordant.aggregate.positional.borda import Borda as Borda
 from concordant.aggregate.positional.majority_vote import MajorityVote as MajorityVote
 from concordant.aggregate.positional.mean_rating import MeanRating as MeanRating

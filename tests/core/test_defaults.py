@@ -81,6 +81,14 @@ A_FILE_OF_EACH_KIND = [
     ),
     ("ratings", "", "user,film,rating", [(u, f, r) for u in "xyz" for f, r in zip("abc", (5, 3, 1), strict=True)]),
     ("approvals", "", "ranking", [("a = b > c = d",), ("a > b = c = d",)]),
+    (
+        *("rankings", "they name the best and the worst item of sets", "item1,item2,item3,item4,best,worst"),
+        [("a", "b", "c", "d", "a", "d"), ("a", "c", "d", "e", "a", "e"), ("b", "c", "d", "e", "b", "c")],
+    ),
+    (
+        *("ratings", "they count how often items were best and worst", "item,totals,bests,worsts"),
+        [("a", 10, 6, 1), ("b", 10, 3, 3), ("c", 12, 2, 5)],
+    ),
     ("choices", "", "ranking,open", [("a > b = c", 1), ("a > b = d", 1), ("b > c = d", 1)]),
     (
         *("ratings", "all ratings are equal", "voter,item,rating"),

@@ -23,6 +23,18 @@ WRITTEN_BY_HAND = {
     "form.csv": "Timestamp,Name,Rank them [x],Rank them [y]\n1,ann,1st choice,2nd choice\n2,bob,2nd,1st\n",
     "graded.csv": "Timestamp,Q? [x],Q? [y],Service? [x],Service? [y]\n1,Good,Poor,Fair,Good\n2,Fair,Good,,\n",
     "lists.csv": "ID,Name,Rank them\n1,ann,x;y;z;\n2,bob,z;x;y;\n",
+    "votes.csv": "Precinct,rank1,rank2,Rank3,count\np,Ada,skipped,Ben,2\nq,UWI,overvote,undervote,1\nr,Cy,Cy,Ada,1\n",
+    "choices.csv": "id,chid,alt,choice,price\n1,1,x,TRUE,2\n1,1,y,FALSE,3\n2,2,x,FALSE,1\n2,2,y,TRUE,2\n",
+    "best-worst.csv": "id,item1,item2,item3,best,worst\n1,x,y,z,x,z\n1,y,z,w,z,\n2,x,y,w,w,x\n",
+    "maxdiff.csv": "id,block,label,value\n1,1,x,1\n1,1,y,0\n1,1,z,-1\n2,1,x,-1\n2,1,y,1\n2,1,z,0\n",
+    "counts.csv": "item,totals,bests,worsts\nx,10,5,1\ny,10,1,4\nz,12,3,3\n",
+    "qualtrics.csv": "ResponseId,Finished,Q1_1,Q1_2\nResponse ID,Finished,Rank - x,Rank - y\n"
+    '"{""ImportId"":""_recordId""}","{""ImportId"":""finished""}",a,b\nR_1,True,1,2\nR_2,False,-99,-99\nR_3,True,2,1\n',
+    "monkey.csv": "Respondent ID,Collector ID,Rank them,\n,,x,y\n1,7,1,2\n2,7,2,1\n",
+    "lime.csv": "id,submitdate,startlanguage,q[1],q[2]\n1,2024-01-01,en,x,y\n2,,de,y,x\n",
+    "votekit.csv": "VoteKit RankProfile\nCandidates\n(Ada:A),(Ben:B)\nMax Ranking Length\n2\n"
+    "Includes Voter Set\nFalse\n=,=,=,=,=,=,=,=,=,=\n"
+    "Ranking_1,Ranking_2,&,Weight,&\n\"{'A', 'B'}\",,&,2.0,&\n{'B'},{'A'},&,1.0,&\n",
     "text.csv": "ranking\na > b = c > d\nb > a\nc = d > a\n",
     "semicolons.csv": "user;item;rating\nu1;a;4,5\nu1;b;3\nu2;a;1\n",
     "ratings.dat": "1::10::5::978300760\n1::20::3::978302109\n2::10::1::978301968\n",

@@ -38,8 +38,8 @@ LONG, SHORT, SQUARE = (1000, 4000, 16_000), (500, 1500, 4500), (250, 500, 1000)
 VOTES = (1000, 4000, 16_000)
 KINDS = (
     Kind("rankings", LONG, 100, (4000, 16_000, 64_000), 50, 1, (
-        "approval", "borda", "bucklin", "calibrated-rrf", "majority-vote", "median-rank", "plurality", "rrf", "ulara",
-        "veto",
+        "approval", "best-worst", "borda", "bucklin", "calibrated-rrf", "majority-vote", "median-rank", "plurality",
+        "rrf", "ulara", "veto",
     )),
     Kind("rankings", SHORT, 100, (500, 2000, 8000), 50, 1, ("ordered-partitions", "plackett-luce")),
     Kind("rankings", SQUARE, 100, VOTES, 50, 2, (

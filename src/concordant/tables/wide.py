@@ -230,6 +230,8 @@ class _Recognition:
             kind, places = self._kind_of_all(columns, text), [place_in(label) or 0 for label in labels]
             if kind in ("text", "grades") and sorted(places) == list(range(1, len(places) + 1)):
                 columns, kind = tuple(name for _, name in sorted(zip(places, columns, strict=True))), "items"
+            elif kind == "text" and normalise(self.options.question or "") not in normalise(text):
+                continue
             elif kind == "text":
                 raise self._unknown_words(columns)
             questions.append(_Question(text, columns, labels, kind))
@@ -278,7 +280,8 @@ class _Recognition:
         if wanted is not None:
             plain = normalise(wanted)
             matching = [question for question in questions if normalise(question.text) == plain]
-            matching = matching or [question for question in questions if plain in normalise(question.text)]
+            begins = [question for question in questions if normalise(question.text).startswith(f"{plain} ")]
+            matching = matching or begins or [one for one in questions if plain in normalise(one.text)]
             if len(matching) != 1:
                 trouble = "fits several questions" if matching else "is not a question of this table"
                 raise self._error(f"{wanted!r} {trouble}: they are {_texts(matching or questions)}.")

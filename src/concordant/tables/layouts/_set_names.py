@@ -32,16 +32,16 @@ CHOOSERS = _words(
 WEIGHTS = _words("weight, weights, count, frequency, freq")
 BEST = _words(
     """best, most, best item, best choice, best option, most important, most preferred, chosen best, best label,
-    most appealing, b"""
+    most appealing"""
 )
 WORST = _words(
     """worst, least, worst item, worst choice, worst option, least important, least preferred, chosen worst,
-    worst label, least appealing, w"""
+    worst label, least appealing"""
 )
 BEST_OR_WORST = _words("value, choice, decision, response, best worst, bw, bws, answer, selected")
-TIMES_SHOWN = _words("totals, total, shown, times shown, n shown, appearances, exposures, times, n")
-TIMES_BEST = _words("bests, best, most, n best, times best, best count, times chosen best, b")
-TIMES_WORST = _words("worsts, worst, least, n worst, times worst, worst count, times chosen worst, w")
+TIMES_SHOWN = _words("totals, total, shown, times shown, n shown, appearances, exposures")
+TIMES_BEST = _words("bests, best, most, n best, times best, best count, times chosen best")
+TIMES_WORST = _words("worsts, worst, least, n worst, times worst, worst count, times chosen worst")
 
 # A survey platform adds columns of both groups to the answers: Qualtrics, SurveyMonkey, LimeSurvey.
 SURVEYS = (

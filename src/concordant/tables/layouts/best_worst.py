@@ -142,7 +142,7 @@ def _places(items: Sequence[str]) -> dict[str, int]:
 
 def _ranks(is_best: Bools, is_worst: Bools) -> Floats:
     """Return rank 1 for the best item, 3 for the worst and 2 for the rest."""
-    return 2.0 - is_best + is_worst
+    return np.where(is_best, 1.0, np.where(is_worst, 3.0, 2.0))
 
 
 # ---- long: a row per item of a set ----
@@ -242,9 +242,10 @@ def _counts(table: InputTable, options: Options, by_plain: Mapping[str, str]) ->
             raise _no_items(table)
         item = texts[0]
     screen = RowScreen(table, len(counts), options)
-    screen.refuse(np.isnan(counts).any(axis=1), "a count is not a number")
+    is_unknown: Bools = np.any(np.isnan(counts), axis=1)
+    screen.refuse(is_unknown, "a count is not a number")
     screen.refuse((counts[:, 1] < 0) & screen.good, f"{shown} is less than {best} and {worst} together")
-    is_bad: Bools = bad_weights(counts).any(axis=1)
+    is_bad: Bools = np.any(bad_weights(counts), axis=1)
     screen.refuse(is_bad, f"a count is not {WEIGHTS}")
     screen.tolerate(screen.good & (number[shown] == 0), "never shown, left out")
     row, kind = np.nonzero((counts > 0) & screen.good[:, None])
@@ -256,7 +257,11 @@ def _counts(table: InputTable, options: Options, by_plain: Mapping[str, str]) ->
     arranged = DerivedTable(
         table,
         row,
-        dict(zip(counted.values(), (1.0 - kind, counts[row, kind], ballots), strict=True)),
+        {
+            counted["rating"]: np.array([1.0, 0.0, -1.0])[kind],
+            counted["weight"]: counts[row, kind],
+            counted["ballot"]: ballots,
+        },
         notes=[note, *screen.notes()],
         roles={**dict.fromkeys(("instance", "agent", "team")), "item": item, **counted},
         used=[shown, best, worst],

@@ -142,7 +142,7 @@ def read(
     sheet: str | int | None = ...,
     question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
-    repeats: str | None = ...,
+    repeated: str | None = ...,
     merge: bool = ...,
     reduce: bool = ...,
     workers: int | None = ...,

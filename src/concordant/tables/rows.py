@@ -54,7 +54,7 @@ class Rows(RowScreen):
         self.table, self.plan = table, plan
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         self.categories: Sequence[str] | None = options.categories
-        self.layout, self.repeats = options.layout, options.repeats
+        self.layout, self.repeated = options.layout, options.repeated
         self._rated: dict[str, Floats] = {}
         texts = [name for role, name in plan.column.items() if role not in NUMBER_ROLES]
         texts += [name for names in plan.players.values() for name in names[1:]]

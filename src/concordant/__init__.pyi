@@ -153,7 +153,7 @@ def read(
     drop_duplicates: Sequence[str] | str | bool = ...,
     question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
-    repeats: str | None = ...,
+    repeated: str | None = ...,
     both_bad: str = ...,
     baseline: str | None = ...,
     merge: bool = ...,

@@ -89,8 +89,8 @@ def test_a_rule_for_repeated_answers_is_an_option(run: Run, answers: Path) -> No
     answers.write_text(ANSWERS + "t3,w3,cat\n")
     found = {}
     for rule in ("first", "last"):
-        _, out, err = run("crowd", answers, "--items", "--json", "--repeats", rule)
+        _, out, err = run("crowd", answers, "--items", "--json", "--repeated", rule)
         found[rule] = json.loads(out)["items"][2]["share"]
     assert found == {"first": 1.0, "last": 0.5}
     _, _, err = run("crowd", answers)
-    assert "the last answer counts (--repeats sets the rule)" in err
+    assert "the last answer counts (--repeated sets the rule)" in err

@@ -88,7 +88,7 @@ REPEATED = "task,worker,label\nt1,w1,a\nt1,w1,b\nt1,w1,a\nt1,w1,c\nt2,w1,b\nt2,w
     ("rule", "first", "second"), [(None, "c", "c"), ("last", "c", "c"), ("first", "a", "b"), ("majority", "a", "c")]
 )
 def test_one_of_several_answers_counts_by_a_stated_rule(rule, first, second):
-    prefs = read(REPEATED, repeats=rule)
+    prefs = read(REPEATED, repeated=rule)
     assert answers(prefs) == [("w1", "t1", first), ("w1", "t2", second), ("w2", "t2", "c")]
     which = {"majority": "most frequent", None: "last"}.get(rule, rule)
     assert any(note.startswith("4 rows: left out") and f"the {which} answer counts" in note for note in prefs.notes)
@@ -97,17 +97,17 @@ def test_one_of_several_answers_counts_by_a_stated_rule(rule, first, second):
 def test_strict_reading_rejects_repeated_answers_without_a_rule():
     with pytest.raises(FormatError, match="answers the item again"):
         read(REPEATED, strict=True)
-    assert len(read(REPEATED, strict=True, repeats="first")) == 2
+    assert len(read(REPEATED, strict=True, repeated="first")) == 2
 
 
 def test_repeated_ratings_need_a_rule_and_repeated_ranks_stay_an_error():
     text = "user,item,{}\nu,x,5\nu,y,3\nu,x,1\n"
-    with pytest.raises(FormatError, match=r"given twice.*repeats="):
+    with pytest.raises(FormatError, match=r"given twice.*repeated="):
         read(text.format("rating"))
-    assert read(text.format("rating"), repeats="first").value.tolist() == [5, 3]
-    assert read(text.format("rating"), repeats="last").value.tolist() == [3, 1]
+    assert read(text.format("rating"), repeated="first").value.tolist() == [5, 3]
+    assert read(text.format("rating"), repeated="last").value.tolist() == [3, 1]
     with pytest.raises(FormatError, match="given twice"):
-        read(text.format("rank"), repeats="last")
+        read(text.format("rank"), repeated="last")
 
 
 def test_a_label_that_names_an_item_is_the_outcome_of_a_pair():

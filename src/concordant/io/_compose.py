@@ -35,8 +35,12 @@ NOT_WRITTEN = {
     "time": "the times are",
 }
 _AS_RANKINGS = arg("layout", "rankings", of="write")
-CARRIED = {"pairs": ("covariate", "shown", "points"), "ranks": ("team", "covariate"), "ratings": ("team", "covariate")}
-CARRIED["answers"] = ("covariate",)
+CARRIED: dict[str, tuple[str, ...]] = {
+    "pairs": ("covariate", "shown", "points"),
+    "ranks": ("team", "covariate"),
+    "ratings": ("team", "covariate"),
+    "answers": ("covariate",),
+}
 
 
 def columns(data: Preferences | Ranking | Labels, layout: str | None) -> tuple[Columns, list[str]]:

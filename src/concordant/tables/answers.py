@@ -2,7 +2,7 @@
 
 Answers in words are classes without an order (the scale "nominal"), unless the user orders them (``categories``).
 Numbers are ratings, unless the user asks for the layout "answers", in which they are names of classes. If an agent
-answers an item several times, one answer counts, by the rule ``repeats``.
+answers an item several times, one answer counts, by the rule ``repeated``.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def trimmed(column: Coded) -> Coded:
 
 def keep_one_each(rows: Rows, value: Floats) -> None:
     """Keep one good row per agent, instance and item, by the rule of the user, or else the last one."""
-    rule = rows.repeats or "last"
+    rule = rows.repeated or "last"
     chosen = _chosen(rows.key([*BALLOT, "item"]), value, np.flatnonzero(rows.good), rule)
     dropped: Bools = rows.good.copy()
     dropped[chosen] = False
@@ -97,8 +97,8 @@ def keep_one_each(rows: Rows, value: Floats) -> None:
     if count:
         which = "most frequent" if rule == "majority" else rule
         message = f"left out, because the agent answers the item again and the {which} answer counts"
-        if rows.repeats is None:
-            rows.tolerate(dropped, message + " (" + arg("repeats") + " sets the rule)")
+        if rows.repeated is None:
+            rows.tolerate(dropped, message + " (" + arg("repeated") + " sets the rule)")
         else:
             rows.note(f"{count:,} row{'s' * (count > 1)}: " + message)
         rows.good = rows.good & ~dropped

@@ -335,8 +335,8 @@ def _long_ballots(rows: Rows) -> Parts:
             advice += ", name the agent column with " + arg("agent")
             advice += ", or name the match or race column with " + arg("ballot")
         elif rows.has("rating") and not rows.has("ballot") and not rows.has("rank"):
-            advice += ", or choose a rule with " + arg("repeats")
-        if rows.repeats is not None and rows.has("rating") and rows.has("agent") and not rows.has("ballot"):
+            advice += ", or choose a rule with " + arg("repeated")
+        if rows.repeated is not None and rows.has("rating") and rows.has("agent") and not rows.has("ballot"):
             keep_one_each(rows, rows.values("rating"))
         rows.refuse_repeated_items([*ballot_roles, "item"], "given twice{where}", advice)
         parts, row = _gather_long(rows)

@@ -11,10 +11,14 @@ from collections.abc import Container, Mapping
 from concordant.tables.headings import stems
 from concordant.tables.options import LABELS
 
-AGENTS = ("worker", "performer", "annotator", "labeler", "labeller", "coder", "contributor", "turker", "participant")
-AGENTS = (*AGENTS, "crowdworker", "crowd worker", "amt worker", "completed by")
-ITEMS = ("task", "hit", "question", "object", "example", "sample", "unit", "orig", "instance", "image", "sentence")
-ITEMS = (*ITEMS, "tweet", "text", "record", "entity", "prompt")
+AGENTS = (
+    *("worker", "performer", "annotator", "labeler", "labeller", "coder", "contributor", "turker", "participant"),
+    *("crowdworker", "crowd worker", "amt worker", "completed by"),
+)
+ITEMS = (
+    *("task", "hit", "question", "object", "example", "sample", "unit", "orig", "instance", "image", "sentence"),
+    *("tweet", "text", "record", "entity", "prompt"),
+)
 GOLD = (
     "truth",
     "gold label",

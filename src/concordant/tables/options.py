@@ -226,7 +226,7 @@ class Options:
         None, "labels of a rating scale, or categories of a PrefLib cat file, best first",
         metavar="A,B,…", reads=(*BALLOTS, LABELS),
     )  # fmt: skip
-    repeats: str | None = option(
+    repeated: str | None = option(
         None, "answer that counts if an agent answers an item repeatedly; default: last",
         choices=("last", "first", "majority"), reads=BALLOTS,
     )  # fmt: skip

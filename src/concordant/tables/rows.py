@@ -54,7 +54,7 @@ class Rows(RowScreen):
         self.table, self.plan = table, plan
         self.separator, self.has_sides = options.team_separator, bool(plan.players or options.team_separator)
         self.categories: Sequence[str] | None = options.categories
-        self.layout, self.repeats = options.layout, options.repeats
+        self.layout, self.repeated = options.layout, options.repeated
         self.both_bad = options.both_bad
         tie = options.roles.get("tie")
         self._has_tie_option = tie is not None and not is_optional(tie)

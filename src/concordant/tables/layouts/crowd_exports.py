@@ -104,12 +104,13 @@ def arrange_labels(table: InputTable, options: Options) -> InputTable | None:
     rows = np.flatnonzero(codes >= 0)
     if not len(rows):
         raise table.error(-1, f"the column {gold} is empty: there are no gold answers.")
-    export.rows, added = rows, {}
+    export.rows = rows
+    added: dict[str, Column] = {}
     item = export.item(added)
     items = added[item] if item in added else export.column(item)
-    key = items[0].astype(np.int64) * len(words) + codes[rows]  # type: ignore[index]
+    key = items[0].astype(np.int64) * len(words) + codes[rows]
     first = np.sort(np.unique(key, return_index=True)[1])
-    cut = {name: (column[0][first], column[1]) for name, column in added.items()}  # type: ignore[index]
+    cut = {name: (column[0][first], column[1]) for name, column in added.items()}
     return DerivedTable(table, rows[first], cut, roles={"item": item, "label": gold, "instance": None})
 
 

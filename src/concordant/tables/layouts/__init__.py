@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 
+from concordant.errors import arg
 from concordant.tables.options import LABELS, PREFERENCES, Options, normalise
 from concordant.tables.rows import InputTable
 
@@ -39,8 +40,27 @@ def _having(*names: str) -> Callable[[Names], bool]:
     return lambda columns: columns.issuperset(names)
 
 
+def _lacks_votes(columns: Names) -> bool:
+    """Return whether a table is a test file or a submission of an arena competition: answers or outcomes, no models."""
+    is_test = columns >= {"response a", "response b"} and columns <= {"id", "prompt", "response a", "response b"}
+    return is_test or (columns >= {"winner model a", "winner model b"} and not columns >= {"model a", "model b"})
+
+
+def _is_alpaca_eval(columns: Names) -> bool:
+    """Return whether a table has two generators or outputs and a preference."""
+    return "preference" in columns and (
+        columns >= {"generator 1", "generator 2"} or columns >= {"output 1", "output 2"}
+    )
+
+
 LAYOUTS: tuple[KnownLayout, ...] = (
     KnownLayout("preference_tuning", _having("chosen", "rejected")),
+    KnownLayout("alpaca_eval", _is_alpaca_eval),
+    KnownLayout("arena_hard", _having("model", "games")),
+    KnownLayout("wildbench", _having("assignment")),
+    KnownLayout("ultrafeedback", _having("completions")),
+    KnownLayout("mt_bench_pairs", _having("model 1", "model 2", "g1 winner", "g2 winner")),
+    KnownLayout("without_votes", _lacks_votes),
 )  # fmt: skip
 
 
@@ -61,4 +81,7 @@ def arranged(table: InputTable, options: Options, what: str = PREFERENCES) -> In
         rewritten: InputTable | None = (loaded.arrange_labels if what == LABELS else loaded.arrange)(table, options)
         if rewritten is not None:
             return rewritten
+    if options.baseline is not None:
+        what_for = " only applies to judgements of games against a baseline (Arena-Hard), which these are not"
+        raise table.error(-1, arg("baseline", options.baseline) + what_for + ": leave it out.")
     return table

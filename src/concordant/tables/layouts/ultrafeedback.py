@@ -8,7 +8,7 @@ import numpy as np
 
 from concordant.ballots.vocabulary import join_columns
 from concordant.tables.bad_rows import STRICT_HINT, left_out
-from concordant.tables.derived import DerivedTable, rows_of
+from concordant.tables.derived import Column, DerivedTable, rows_of
 from concordant.tables.options import Options
 from concordant.tables.rows import InputTable
 
@@ -43,6 +43,6 @@ def arrange(table: Any, options: Options) -> InputTable | None:
         notes.append(left_out("the completion has no score", count, table.place(int(lacking[0]))))
     rows, k = np.nonzero(is_rated)
     kept = rows_of((code[rows, k].astype(np.int32), labels), np.arange(len(rows)))
-    columns = {MODEL: kept, SCORE: value[rows, k], PROMPT: rows + 1.0}
+    columns: dict[str, Column] = {MODEL: kept, SCORE: value[rows, k], PROMPT: rows + 1.0}
     roles = {"item": MODEL, "rating": SCORE, "ballot": PROMPT, "instance": None, "agent": None}
     return DerivedTable(table, rows, columns, notes=notes, roles=roles)

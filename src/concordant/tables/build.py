@@ -46,6 +46,9 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
     plan = rows.plan
     if options.categories is not None and plan.layout not in RATED:
         raise table.error(-1, _NO_WORDS + f" {plan.layout}: leave it out.")
+    if options.both_bad != "tie" and plan.layout != "pairs":
+        what = " only applies to comparisons of two sides, but the layout is"
+        raise table.error(-1, arg("both_bad", options.both_bad) + what + f" {plan.layout}: leave it out.")
     parts = _BUILDERS[plan.layout](rows)
     plan = rows.plan  # without columns whose content did not fit
     if rows.has_sides:

@@ -5,6 +5,7 @@ Text in Arrow memory is encoded there, without creating Python objects.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,8 @@ from concordant.ballots.build import LIBRARIES
 from concordant.ballots.vocabulary import Coded, coded_of_stream, encode, read_arrow, shorten, speaks_arrow
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.tables.build import transposed_if_named
+from concordant.tables.cells import encode_cells
+from concordant.tables.derived import text_of_numbers
 from concordant.tables.layouts import arranged, invited
 from concordant.tables.nested import FrameFields, Structure, dig, structure_of
 from concordant.tables.options import FEATURES, IF_ANY, PREFERENCES, Options, normalise
@@ -238,6 +241,10 @@ class FrameTable:
                 return coded_of_stream(parts)
         if dtype == "Boolean":
             series = series.cast(_text_type())
+        if dtype.startswith(("Struct", "List", "Array")) or (dtype == "Object" and _has_objects(series)):
+            return encode_cells(list(map(_shown, series.to_list())), column)
+        if dtype.startswith("Float"):
+            return text_of_numbers(self._numbers(column), column)
         missing = _missing(series)
         if not missing.any():
             return encode(series.to_numpy() if _is_number(dtype) else series.to_list(), column)
@@ -329,6 +336,17 @@ def structure_of_type(dtype: Any) -> Structure:
     if not str(dtype).startswith("Struct"):
         return None
     return {one.name: structure_of_type(one.dtype) for one in dtype.fields}
+
+
+def _has_objects(series: Any) -> bool:
+    return any(isinstance(value, (dict, list)) for value in series.to_list())
+
+
+def _shown(value: object) -> str | None:
+    """Return a value as text, nested ones as JSON."""
+    if isinstance(value, (dict, list, tuple)):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return None if value is None or value != value else str(value)
 
 
 def _is_number(dtype: str) -> bool:

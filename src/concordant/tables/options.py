@@ -98,7 +98,7 @@ COLUMNS = (
     _of_side("right", "with the second item", "right"),
     _of_ballots(
         *("outcome", "with the result (left or right won)", "outcome, result, choice, preference, verdict"),
-        weak="vote, vote type, judgment, judgement, decision, human preference",
+        weak="vote, vote type, reaction, judgment, judgement, decision, human preference",
         common=True,
     ),
     _of_ballots("left_won", "that is true where the left item won", "left won"),
@@ -179,7 +179,7 @@ COLUMNS = (
 # Options that mean nothing where the data are ratings or rankings by agents.
 _OF_PAIRS = {"winner", "loser", "tie", "left", "right", "outcome", "left_won", "right_won", "left_score", "right_score"}
 _OF_MATCHES = {"neutral", "team", "team_separator", "covariate", "ballot", "time"}
-UNRATED = _OF_PAIRS | _OF_MATCHES | {"merge", "reduce", "workers", "cluster", "skip_bad_files"}
+UNRATED = _OF_PAIRS | _OF_MATCHES | {"both_bad", "baseline", "merge", "reduce", "workers", "cluster", "skip_bad_files"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -324,7 +324,7 @@ class Options:
         given = [
             role for role, value in self.roles.items() if not (value is None or value is False or is_optional(value))
         ]
-        table_options = ("layout", "delimiter", "header", "sheet", "question")
+        table_options = ("layout", "delimiter", "header", "sheet", "question", "baseline")
         given += [name for name in table_options if getattr(self, name) is not None] + ["transpose"] * self.transpose
         if given:
             raise InputError(arg(given[0]) + f" does not apply to {what}, whose layout is fixed: leave it out.")

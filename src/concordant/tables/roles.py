@@ -260,7 +260,7 @@ class _Planner:
     def _refuse_nested(self, column: str, role: str) -> None:
         """Reject a column of nested fields as the group, the time or another plain value; say which fields it has."""
         if role in PLAIN and self._structure(column):
-            fields = getattr(self.table, "fields", lambda _: [])(column)
+            _, fields = self._fields_beside(f"{column}.")
             what = f"the column {column!r} has nested fields ({listed(fields)}): name one of them"
             raise self.table.error(-1, what + ", for example " + arg(role, fields[0]) + ".").at(column=column)
 
@@ -276,7 +276,8 @@ class _Planner:
     def _fields_beside(self, text: str) -> tuple[str, list[str]]:
         """Return the column that a dotted name belongs to, and the names of its fields."""
         column = (column_of(text, self.columns) or ("", ""))[0]
-        return column, getattr(self.table, "fields", lambda _: [])(column)
+        fields: list[str] = getattr(self.table, "fields", lambda _: [])(column)
+        return column, fields
 
     def _assume_by_position(self) -> None:
         """In a table without a header, use two columns as winner and loser, or one column as rankings."""

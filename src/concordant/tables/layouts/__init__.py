@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from concordant.errors import arg
 from concordant.tables.layouts._set_names import of_best_and_worst, of_choices, of_survey
 from concordant.tables.options import LABELS, PREFERENCES, Options, normalise
 from concordant.tables.rows import InputTable
@@ -66,6 +67,19 @@ def _has_annotations(names: Names) -> bool:
     return "annotations" in names and any(name.split(" ")[0] == "data" for name in names)
 
 
+def _lacks_votes(columns: Names) -> bool:
+    """Return whether a table is a test file or a submission of an arena competition: answers or outcomes, no models."""
+    is_test = columns >= {"response a", "response b"} and columns <= {"id", "prompt", "response a", "response b"}
+    return is_test or (columns >= {"winner model a", "winner model b"} and not columns >= {"model a", "model b"})
+
+
+def _is_alpaca_eval(columns: Names) -> bool:
+    """Return whether a table has two generators or outputs and a preference."""
+    return "preference" in columns and (
+        columns >= {"generator 1", "generator 2"} or columns >= {"output 1", "output 2"}
+    )
+
+
 _ANSWERED = frozenset({"item", "answer", "label"})
 LAYOUTS: tuple[KnownLayout, ...] = (
     KnownLayout("preference_tuning", _having("chosen", "rejected")),
@@ -85,6 +99,12 @@ LAYOUTS: tuple[KnownLayout, ...] = (
     KnownLayout("crowd_triples", lambda names: names == {"column 1", "column 2", "column 3"}),
     KnownLayout("crowd_triples", lambda names: names == {"column 1", "column 2"}, (LABELS,)),
     KnownLayout("game_logs", _having_one_of(GAME_LOGS)),
+    KnownLayout("alpaca_eval", _is_alpaca_eval),
+    KnownLayout("arena_hard", _having("model", "games")),
+    KnownLayout("wildbench", _having("assignment")),
+    KnownLayout("ultrafeedback", _having("completions")),
+    KnownLayout("mt_bench_pairs", _having("model 1", "model 2", "g1 winner", "g2 winner")),
+    KnownLayout("without_votes", _lacks_votes),
 )  # fmt: skip
 
 
@@ -110,4 +130,7 @@ def arranged(table: InputTable, options: Options, what: str = PREFERENCES) -> In
         rewritten: InputTable | None = (loaded.arrange_labels if what == LABELS else loaded.arrange)(table, options)
         if rewritten is not None:
             return rewritten
+    if options.baseline is not None:
+        what_for = " only applies to judgements of games against a baseline (Arena-Hard), which these are not"
+        raise table.error(-1, arg("baseline", options.baseline) + what_for + ": leave it out.")
     return table

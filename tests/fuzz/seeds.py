@@ -117,7 +117,23 @@ def seeds() -> dict[str, bytes]:
         found["pairs.zip"] = (Path(folder) / "pairs.zip").read_bytes()
         cc.save(cc.BradleyTerry(), Path(folder) / "model.zip")
         found["model.zip"] = (Path(folder) / "model.zip").read_bytes()
+        found |= database_seeds(Path(folder))
     return found | arrow_seeds() | workbook_seeds()
+
+
+def database_seeds(folder: Path) -> dict[str, bytes]:
+    """Return small databases with one table."""
+    import sqlite3
+
+    import duckdb
+
+    rows = "SELECT 'a' AS winner, 'b' AS loser, 1.5 AS weight UNION ALL SELECT 'b', 'c', 2"
+    for name, connect in (("votes.sqlite", sqlite3.connect), ("votes.duckdb", duckdb.connect)):
+        connection = connect(str(folder / name))
+        connection.execute(f"CREATE TABLE votes AS {rows}")
+        connection.commit()
+        connection.close()
+    return {name: (folder / name).read_bytes() for name in ("votes.sqlite", "votes.duckdb")}
 
 
 def written(prefs: cc.Preferences, path: Path) -> bytes:

@@ -225,7 +225,7 @@ def test_the_library_names_no_option_of_the_command_line() -> None:
 
 def test_the_library_names_parameters_by_arg_alone() -> None:
     names = "|".join(sorted(known_parameters()))
-    markup = ("io/_duckdb.py", "reporting/", "results/flow_picture.py")  # SQL, HTML and SVG
+    markup = ("io/_duckdb.py", "io/_xlsx.py", "reporting/", "results/flow_picture.py")  # SQL, HTML and SVG
     pages = ("experiments/",)  # settings that were published
     # Neither a call f(name=…), nor p@5:name=…, nor the settings "name=…,name=…" of a learner.
     assert places(rf"(?<!\w\()(?<![\w.:%,\"-])({names})=(?!=)", (*markup, *pages)) == []

@@ -70,7 +70,8 @@ class HistoryOutput(NamedTuple):
         """Return the tables for people."""
         from concordant.support.display import DisplayTable
 
-        return [DisplayTable(*table.written(), title=title) for title, table in self.tables.values()]
+        written = [(title, *table.written()) for title, table in self.tables.values()]
+        return [DisplayTable(header, rows, right, title) for title, header, rows, right in written]
 
 
 class OverTime(NamedTuple):

@@ -65,6 +65,7 @@ def command(
     from concordant.evaluation import evaluate, on_shared_instances
     from concordant.io import read_labels
 
+    shared.check_plots(plot, plot_queries)
     labels = read_labels(labels_path)
     metrics = list(wanted) or ["ndcg@10", "map"]
     test = {"test": how.pop("test"), "seed": how.pop("seed")}

@@ -61,10 +61,10 @@ def test_help_names_every_option_and_help_all_explains_it(run: Run, command: str
 
 
 def test_a_command_with_few_options_has_one_list_and_takes_help_all_too(run: Run) -> None:
-    text = run("evaluate", "--help")[1]
+    text = run("datasets", "--help")[1]
     assert "Options:" in text
     assert "--help-all" not in text
-    assert run("evaluate", "--help-all")[1] == text
+    assert run("datasets", "--help-all")[1] == text
 
 
 def test_a_method_that_is_named_explains_its_options(run: Run) -> None:
@@ -100,7 +100,11 @@ def test_an_option_has_the_same_text_and_metavar_in_all_commands() -> None:
                 said[one.opts[0]].add((str(one.help), one.metavar))
     different = {name: {text for text, _ in texts} for name, texts in said.items() if len(texts) > 1}
     assert different.keys() == {"--output", "--plot", "--item", "--weight", "--test", "--scale"}
-    assert different["--output"] == {'File to write; "-" for standard output.', "File to save the model to."}
+    assert different["--output"] == {
+        'File to write; "-" for standard output.',
+        "File to write, in the format of its extension.",
+        "File to save the model to.",
+    }
     assert all(text.startswith("Save a plot of ") for text in different["--plot"])  # each command plots something else
     assert all(text.startswith("Column with ") for text in different["--item"] | different["--weight"])  # of two tables
     assert len(different["--scale"]) == 2  # of scores, of features

@@ -224,3 +224,10 @@ def test_the_queries_of_one_system_are_plotted_by_value(run: Run) -> None:
     code, _, err = run("evaluate", RUNS[0], "--labels", EXAMPLES / "qrels.txt", "--plot-queries", "x.svg")
     assert code == 0, err
     assert Path("x.svg").exists()
+
+
+def test_a_plot_with_an_unknown_extension_is_refused_before_anything_is_read(run: Run) -> None:
+    for words in (["compare", "missing.csv", "--plot"], ["evaluate", "missing.run", "--labels", "x", "--plot-queries"]):
+        code, _, err = run(*words, "x.docx")
+        assert code != 0
+        assert ".svg, .png or .pdf" in err

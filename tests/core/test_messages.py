@@ -225,7 +225,8 @@ def test_the_library_names_no_option_of_the_command_line() -> None:
 
 def test_the_library_names_parameters_by_arg_alone() -> None:
     names = "|".join(sorted(known_parameters()))
-    markup = ("io/_duckdb.py", "support/duck.py", "reporting/", "results/flow_picture.py")  # SQL, HTML and SVG
+    # SQL, HTML, XML and SVG
+    markup = ("io/_duckdb.py", "support/duck.py", "io/_xlsx.py", "reporting/", "results/flow_picture.py")
     pages = ("experiments/",)  # settings that were published
     # Neither a call f(name=…), nor p@5:name=…, nor the settings "name=…,name=…" of a learner.
     assert places(rf"(?<!\w\()(?<![\w.:%,\"-])({names})=(?!=)", (*markup, *pages)) == []

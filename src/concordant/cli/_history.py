@@ -70,7 +70,8 @@ class HistoryOutput(NamedTuple):
         """Return the tables for people."""
         from concordant.support.display import DisplayTable
 
-        return [DisplayTable(*table.written(), title=title) for title, table in self.tables.values()]
+        written = [(title, *table.written()) for title, table in self.tables.values()]
+        return [DisplayTable(header, rows, right, title) for title, header, rows, right in written]
 
 
 class OverTime(NamedTuple):
@@ -92,10 +93,7 @@ class OverTime(NamedTuple):
         output.check_extras("--best-of" if self.best_of else "--peaks" if self.peaks else "")
         if self.items and not (self.file or self.plot):
             raise click.UsageError("--history-items needs --history or --plot-history: add one of them.")
-        if self.plot:
-            from concordant.narrative.plots import check_path
-
-            check_path(self.plot)
+        shared.check_plots(self.plot)
 
     def tell(self, ranking: Any, top: int | None) -> HistoryOutput:
         """Write and plot the history, and return the requested tables."""

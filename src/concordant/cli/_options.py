@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
@@ -11,7 +12,7 @@ from concordant.cli._help import option
 
 F = TypeVar("F", bound=Callable[..., Any])
 _OUTPUT = 'File to write; "-" for standard output.'
-_BY_ENDING = 'File to write, in the format of its extension (csv, md, tex, html, xlsx, …); "-" for standard output.'
+_BY_ENDING = "File to write, in the format of its extension."
 
 
 def complete(plural: str) -> Callable[[click.Context, click.Parameter, str], list[str]]:
@@ -138,9 +139,10 @@ min_ballots = option(
 explain = option("--explain", is_flag=True, heading="output", help="Explain the result, with the numbers behind it.")
 json = option("--json", "as_json", is_flag=True, heading="output", help="Print JSON.")
 csv = option("--csv", "as_csv", is_flag=True, heading="output", help="Print comma-separated values.")
-markdown = option("--markdown", "as_markdown", is_flag=True, heading="output", help="Print a Markdown table.")
-latex = option("--latex", "as_latex", is_flag=True, heading="output", help="Print a LaTeX table (booktabs).")
-html = option("--html", "as_html", is_flag=True, heading="output", help="Print an HTML table to paste into a page.")
+_rare_flag = partial(option, is_flag=True, heading="output", rare=True)
+markdown = _rare_flag("--markdown", "as_markdown", help="Print a Markdown table.")
+latex = _rare_flag("--latex", "as_latex", help="Print a LaTeX table (booktabs).")
+html = _rare_flag("--html", "as_html", help="Print an HTML table to paste into a page.")
 result_output = option(*("--output", "-o"), default="-", metavar="FILE", heading="output", help=_BY_ENDING)
 output = option(*("--output", "-o"), default="-", metavar="FILE", heading="output", help=_OUTPUT)
 required_output = option(*("--output", "-o"), required=True, metavar="FILE", heading="output", help=_OUTPUT)

@@ -177,6 +177,14 @@ def pop_params(options: dict[str, Any]) -> dict[str, Any]:
     return _pop_given(options, "param_")
 
 
+def check_plots(*paths: str | None) -> None:
+    """Reject names of plots with an unknown extension before anything is read."""
+    for path in filter(None, paths):
+        from concordant.narrative.plots import check_path
+
+        check_path(path)
+
+
 def words() -> Words:
     """Return how the current command names parameters."""
     from concordant.cli._words import option_words

@@ -59,6 +59,7 @@ def command(
     from concordant.request import Request
 
     output.check_explained(explain)
+    shared.check_plots(plot)
     prefs = Request(file, reading=shared.pop_reading_options(options), min_ballots=min_ballots).read()
     names = shared.listed(methods) if methods else compared_by_default(prefs)
     result = compare(prefs, names, folds=folds)

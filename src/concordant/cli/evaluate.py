@@ -67,6 +67,7 @@ def command(
     from concordant.evaluation import evaluate, on_shared_instances
     from concordant.io import read_labels
 
+    shared.check_plots(plot, plot_queries)
     labels_of, runs = ([labels_path], runs) if labels_path is not None else _judged(runs)
     labels = read_labels(labels_of)
     metrics = list(wanted) or ["ndcg@10", "map"]

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from concordant.errors import InputError, arg
 from concordant.metrics.significance import paired_t_test
 from concordant.narrative.plots import panels
+from concordant.support.display import pipe_table
 from concordant.types import Floats
 
 COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e", "#b0453f", "#5d6b75")
@@ -86,9 +87,8 @@ class ResultTable(NamedTuple):
 
     def to_markdown(self) -> str:
         """Return the table in Markdown, without its title."""
-        rule = ["---" if c < self.n_text else "---:" for c in range(len(self.header))]
-        lines = [self.header, rule, *self.rows]
-        return "\n".join("| " + " | ".join(map(_markdown_cell, line)) + " |" for line in lines)
+        lines = [list(map(_markdown_cell, line)) for line in (self.header, *self.rows)]
+        return pipe_table(lines, range(self.n_text, len(self.header)))
 
 
 def _markdown_cell(cell: str) -> str:

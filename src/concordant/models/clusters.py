@@ -8,8 +8,8 @@ are strongly dependent. Two quantities correct for this:
 - **clustered errors**: A J A, with A the inverse of the negative Hessian and J the sum of the outer products of the
   voters' gradients (a voter is a ballot, or with ``errors="sandwich"`` all ballots of an agent in an instance), plus
   the contribution of the prior. The gradients at the fit are too small, so each is inflated by the voter's leverage for
-  each item, as in the estimator CR2 (Bell and McCaffrey, 2002). For an item with few voters J is unreliable: its
-  variance is at least the one under average dependence.
+  each item, as in the estimator CR2 (Bell and McCaffrey, 2002). For an item with few voters J is unreliable: up to 500
+  voters its variance is at least the one under average dependence, and beyond that at least 500 / voters times it.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from concordant.types import Floats, Int64s
 
 TYPICAL = 10.0  # voters that the dependence of rankings is worth beside that of the data
 MAX_LEVERAGE = 0.95
+FEW = 500.0  # voters of an item up to which its own J is not trusted below the average
 LARGEST_BLOCK = 2500  # candidates up to which the whole clustered covariance is made
 LARGEST_ARRAY = 10_000_000  # cells of voters x candidates above which most are zeros not worth keeping
 N_DRAWS = 256
@@ -163,6 +164,7 @@ class Scatter:
         taken = 1 - self.pull * self.variance - np.repeat(1 / np.maximum(size, 1), size)
         leverage = np.clip(taken / np.maximum(gradients.times[part.slots], 1.0), 0.0, MAX_LEVERAGE)
         self.enlarge = 1 / np.sqrt(1 - leverage)
+        self.min_share = np.minimum(1.0, FEW / np.maximum(gradients.times[part.slots], 1.0))
         ends = zip(part.slot_ptr[:-1].tolist(), part.slot_ptr[1:].tolist(), strict=True)
         is_compared = np.diff(_duels(part).duels.ptr) > 0
         self.spans = [(q, slice(a, b)) for q, (a, b) in enumerate(ends) if is_compared[q]]
@@ -224,7 +226,8 @@ class Scatter:
     def clustered(self, factor: float, rng: np.random.Generator) -> Fit:
         """Return the part with clustered covariances A J A + factor A R A; R is the prior's negative Hessian.
 
-        ``factor`` is the dependence; every variance is at least ``factor`` times the uncorrected one.
+        ``factor`` is the dependence; the variance of an item with few voters is at least ``factor`` times the
+        uncorrected one.
         """
         part = replace(
             self.part,
@@ -241,7 +244,7 @@ class Scatter:
         for q, span in self.spans:
             block = part.block(q)
             sandwich = block @ self._squares(q, span) @ block + (factor * self.pull[span] * block) @ block
-            stretch = self._stretch(np.diag(sandwich), factor * self.variance[span])
+            stretch = self._stretch(np.diag(sandwich), factor * self.min_share[span] * self.variance[span])
             sandwich *= stretch[:, None] * stretch
             covariance[block_start[q] : block_start[q + 1]], variance[span] = sandwich.reshape(-1), np.diag(sandwich)
         return replace(part, covariance=covariance, variance=variance)
@@ -252,7 +255,9 @@ class Scatter:
         noise = rows.T @ rng.standard_normal((rows.shape[0], N_DRAWS))
         noise += np.sqrt(factor * self.pull)[:, None] * rng.standard_normal(noise.shape)
         drawn = self.part.times_inverse(noise)
-        return np.asarray(self._stretch((drawn**2).mean(axis=1), factor * self.variance)[:, None] * drawn)
+        return np.asarray(
+            self._stretch((drawn**2).mean(axis=1), factor * self.min_share * self.variance)[:, None] * drawn
+        )
 
     @staticmethod
     def _stretch(variance: Floats, min_variance: Floats) -> Floats:

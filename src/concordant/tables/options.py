@@ -254,7 +254,7 @@ class Options:
                     f"Columns can be given for {', '.join(columns)}."
                 )
             if not is_column(known[name]):
-                if known[name].kind is not str:  # texts have checks of their own, with better advice
+                if known[name].kind is not str or name == "date_order":  # other texts have their own checks
                     known[name].check(value)
                 fields[name] = value
             elif value is not None or what != FEATURES:

@@ -42,7 +42,8 @@ NEEDS: dict[str, str] = {
     "points": "it lacks the points of both sides: give their columns with "
     + arg("left_score")
     + " and "
-    + arg("right_score"),
+    + arg("right_score")
+    + " (merged counts do not keep them)",
     "whole weights": "it counts whole votes, but some weights are fractions: use whole numbers of votes as "
     "weights, or rules that accept fractions (stv with " + arg("rules", "meek") + ")",
     "labels": "it must be trained on labels first: "

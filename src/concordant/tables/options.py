@@ -298,7 +298,7 @@ class Options:
                 )
             if not is_column(known[name]):
                 # Other texts have checks of their own, with better advice.
-                if known[name].kind is not str or name == "both_bad":
+                if known[name].kind is not str or name in ("both_bad", "date_order", "repeated"):
                     known[name].check(value)
                 fields[name] = value
             elif value is not None or what != FEATURES:

@@ -135,7 +135,7 @@ class Elo(Following):
         return np.where(np.isnan(margin), 1.0, factor)
 
     def _unknown_margins(self, prefs: Preferences) -> tuple[Notice, ...]:
-        return () if self.margin == "none" else unknown_margins(prefs, "count without a margin")
+        return () if self.margin == "none" else unknown_margins(prefs, "counted with a factor of 1")
 
     def _shown(self, prefs: Preferences) -> Floats:
         return order_of_sides(prefs, "An advantage").astype(np.float64) if self.advantage else np.empty(0)

@@ -80,7 +80,7 @@ class HodgeRank(ExplainsPreferences):
         if self.order_effect and prefs.n_instances == 1:
             fit["order_effect"] = float(advantage[0])
             fit["order_effect_stderr"] = advantage_error(games, score, float(advantage[0]), information)
-        notices = () if self.margin == "none" else unknown_margins(prefs, "are left out")
+        notices = () if self.margin == "none" else unknown_margins(prefs, "left out")
         return Outcome(
             snap_scores(prefs, score, TIE_OF_SOLVED), fit=fit, warnings=(*group_notices(prefs, games.group), *notices)
         )

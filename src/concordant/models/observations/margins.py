@@ -20,9 +20,9 @@ def margins(prefs: Preferences) -> Floats:
     return prefs.points[0::2] - prefs.points[1::2]
 
 
-def unknown_margins(prefs: Preferences, what: str) -> tuple[Notice, ...]:
-    """Return a notice on games whose points are unknown; ``what`` says what happens to them."""
+def unknown_margins(prefs: Preferences, fate: str) -> tuple[Notice, ...]:
+    """Return a notice on games whose points are unknown; ``fate`` is a participle that says what happens to them."""
     count = 0 if prefs.points is None else int(np.isnan(prefs.points[0::2] - prefs.points[1::2]).sum())
     if not count:
         return ()
-    return (Notice("unknown-points", f"{count:,} game{'s' * (count > 1)} without points {what}"),)
+    return (Notice("unknown-points", f"without points, {count:,} {'games are' if count > 1 else 'game is'} {fate}"),)

@@ -83,9 +83,12 @@ def arrange(table: InputTable, _: Options) -> InputTable | None:
     is_open = np.zeros(len(both), bool) if points is not None or result is None else np.isnan(result) & ~is_copy
     rows = np.flatnonzero(~is_copy & ~is_open)
     notes = [
-        f"left out {int(is_left_out.sum()):,} row{'s' * (is_left_out.sum() > 1)}: {why}"
-        for is_left_out, why in ((is_copy, "the same game from the other side"), (is_open, "the game has no result"))
-        if is_left_out.any()
+        f"left out {count:,} row{'s' * (count > 1)}: {why}"
+        for count, why in (
+            (int(is_copy.sum()), "the same game from the other side"),
+            (int(is_open.sum()), "the game has no result"),
+        )
+        if count
     ]
     columns, roles = _by_home(both[rows], vocabulary, _taken(points, rows), _taken(result, rows), _taken(place, rows))
     if log.is_won:

@@ -253,7 +253,7 @@ def read_sql(
     drop_duplicates: Sequence[str] | str | bool = ...,
     question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
-    repeats: str | None = ...,
+    repeated: str | None = ...,
     both_bad: str = ...,
     baseline: str | None = ...,
     skip_bad_rows: bool = ...,

@@ -138,10 +138,10 @@ class NestedFields:
     def _of_content(self, value: str, is_sample: bool) -> Structure:
         import duckdb
 
-        from concordant.io._duckdb import connect
+        from concordant.io._duckdb import opened
 
         limit = f" LIMIT {SAMPLE}" if is_sample else ""
-        with connect(self._table.path()) as connection:
+        with opened(self._table) as connection:
             try:
                 rows = f"SELECT {value} AS value FROM {self._table.scan()}{limit}"
                 found = connection.execute(f"SELECT json_group_structure(value) FROM ({rows})").fetchone()

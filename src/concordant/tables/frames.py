@@ -18,7 +18,7 @@ from concordant.ballots.vocabulary import Coded, coded_of_stream, encode, read_a
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.tables.build import transposed_if_named
 from concordant.tables.cells import encode_cells
-from concordant.tables.derived import text_of_numbers
+from concordant.tables.derived import as_text
 from concordant.tables.layouts import arranged, invited
 from concordant.tables.nested import FrameFields, Structure, dig, structure_of
 from concordant.tables.options import FEATURES, IF_ANY, PREFERENCES, Options, normalise
@@ -244,7 +244,7 @@ class FrameTable:
         if dtype.startswith(("Struct", "List", "Array")) or (dtype == "Object" and _has_objects(series)):
             return encode_cells(list(map(_shown, series.to_list())), column)
         if dtype.startswith("Float"):
-            return text_of_numbers(self._numbers(column), column)
+            return as_text(self._numbers(column))
         missing = _missing(series)
         if not missing.any():
             return encode(series.to_numpy() if _is_number(dtype) else series.to_list(), column)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shlex
 from typing import Any
 
@@ -52,7 +53,7 @@ def test_what_is_typed_makes_the_method_and_the_command_makes_the_same(name: str
     line = commands.shell_command(["votes.csv"], {"winner": "a", "agent": None}, name, params)
     words = shlex.split(line)
     assert words[:3] == ["concordant", "rank", "votes.csv"]
-    context = command.make_context("rank", words[2:])
+    context = copy.copy(command).make_context("rank", words[2:])  # the command keeps its own --help
     taken = {key.removeprefix("param_"): value for key, value in context.params.items() if key.startswith("param_")}
     taken["seed"] = context.params["seed"]  # an option of the command itself
     assert {key: value for key, value in taken.items() if value is not None} == params

@@ -153,8 +153,8 @@ def _lock(connection: sqlite3.Connection) -> None:
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     if hasattr(connection, "setconfig"):  # from Python 3.12 on
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
+        for name, is_on in (("DEFENSIVE", True), ("ENABLE_TRIGGER", False)):
+            connection.setconfig(getattr(sqlite3, f"SQLITE_DBCONFIG_{name}"), is_on)
     connection.set_authorizer(_is_allowed)
 
 

@@ -8,6 +8,7 @@ values; they are left out only where the condition is certainly false.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import Coded, encode
 from concordant.errors import InputError, arg
 from concordant.tables.conditions import nothing_left, parse_condition
-from concordant.tables.derived import as_text
+from concordant.tables.derived import as_numbers, as_text
 from concordant.tables.selection import evaluate_with_unknown
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
@@ -48,14 +49,8 @@ class RoleTable:
         texts = {name: as_text(column) for name, column in columns.items()}
         for use in condition.uses:
             if use.kind == "number" and use.column not in numbers:
-                numbers[use.column] = _numbers_in(texts[use.column])
+                numbers[use.column] = as_numbers(texts[use.column])
         return evaluate_with_unknown(condition, self, texts, numbers)
-
-
-def _numbers_in(column: Coded) -> Floats:
-    from concordant.tables.derived import as_numbers
-
-    return as_numbers(column)
 
 
 def filtered_preferences(prefs: Preferences, where: str, name: str = "") -> Preferences:
@@ -180,9 +175,13 @@ def filtered_features(features: Any, where: str, name: str = "") -> Any:
     if features.weight is not None:
         columns["weight"] = lambda: features.weight
     for k, feature in enumerate(features.names):
-        columns.setdefault(feature, lambda k=k: features.X[:, k].astype(np.float64))
+        columns.setdefault(feature, partial(_feature, features.X, k))
     keep = _kept(RoleTable(name, columns), where, len(features.y))
     return _feature_rows(features, keep, where)
+
+
+def _feature(X: AnyArray, k: int) -> Floats:
+    return X[:, k].astype(np.float64)
 
 
 def _kept(table: RoleTable, where: str, n_rows: int) -> Bools:

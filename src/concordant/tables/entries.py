@@ -1,4 +1,4 @@
-"""Filter data that are no table: preferences, relevance judgements and features by a condition on their roles.
+"""Filter preferences, relevance judgements and features by a condition on their roles.
 
 Preferences have a row per ranked item, with the columns agent, instance, item, rank, rating (also called score), weight
 and others, as far as they are known. Their candidates without a rank and their empty ballots are rows with missing

@@ -323,3 +323,13 @@ def test_open_files_of_fsspec_are_read(ending: str, tmp_path: Path) -> None:
     if ending != "tsv":  # whose content alone does not tell it from csv with a tab in a name
         with memory.open("/votes", "rb") as file:
             assert cc.read(file) == EXPECTED
+
+
+@pytest.mark.parametrize("place", ["a text", "the name of a column"])
+def test_text_of_a_sqlite_file_that_is_not_utf_8_is_refused(place: str, tmp_path: Path) -> None:
+    path = database(tmp_path / "votes.sqlite", "INSERT INTO votes VALUES ('QQQQ', 'b', 'x', 1, 1)")
+    content, word = path.read_bytes(), b"QQQQ" if place == "a text" else b"judge"
+    assert word in content
+    path.write_bytes(content.replace(word, word[:-1] + b"\xff"))
+    with pytest.raises(cc.InputError, match="text that is not UTF-8"):
+        cc.read(path)

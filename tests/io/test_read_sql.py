@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import sqlite3
 import subprocess
@@ -143,58 +142,45 @@ def _binary(name: str) -> str | None:
 def postgres() -> Iterator[Any]:
     """Start a Postgres server in a temporary folder on a free port of this machine; end it afterwards."""
     psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
-    initdb, server = _binary("initdb"), _binary("postgres")
-    if initdb is None or server is None:
+    initdb, control = _binary("initdb"), _binary("pg_ctl")
+    if initdb is None or control is None or os.name != "posix":
         pytest.skip("PostgreSQL is not installed")
-    who: dict[str, Any] = {}
-    if os.name != "posix":
-        pytest.skip("the server is started on POSIX systems only")
-    folder = tempfile.mkdtemp(prefix="concordant-postgres-")
-    if os.geteuid() == 0:  # Postgres refuses to run as root
-        import pwd
-
-        try:
-            user = pwd.getpwnam("postgres")
-        except KeyError:
-            pytest.skip("Postgres does not run as root, and there is no user postgres")
-        os.chown(folder, user.pw_uid, user.pw_gid)
-        who = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    folder, who = tempfile.mkdtemp(prefix="concordant-postgres-"), {}
     data = f"{folder}/data"
-    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/", **who}
     try:
-        made = subprocess.run([initdb, "-D", data, "-A", "trust", "-U", "tester", "--no-sync"], check=False, **quiet)
-        if made.returncode:
+        if os.geteuid() == 0:  # as whom Postgres refuses to run
+            who = _other_user(folder)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+
+        def done(*words: str) -> bool:
+            quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
+            return subprocess.run(words, check=False, **quiet, **who).returncode == 0
+
+        if not done(initdb, "-D", data, "-A", "trust", "-U", "tester", "--no-sync"):
             pytest.skip("Postgres cannot create a database cluster here")
-        words = [server, "-D", data, "-h", "127.0.0.1", "-p", str(port), "-k", folder, "-F"]
-        with subprocess.Popen(words, **quiet) as process:
-            try:
-                with _connected(psycopg, process, f"host=127.0.0.1 port={port} user=tester dbname=postgres") as opened:
-                    yield opened
-            finally:
-                process.send_signal(signal.SIGINT)  # which ends connections, too
-                try:
-                    process.wait(60)
-                except subprocess.TimeoutExpired:
-                    process.kill()
+        if not done(control, "-D", data, "-w", "-o", f"-h 127.0.0.1 -p {port} -k {folder} -F", "start"):
+            pytest.skip("the Postgres server does not start here")
+        try:
+            with psycopg.connect(f"host=127.0.0.1 port={port} user=tester dbname=postgres") as connection:
+                yield connection
+        finally:
+            assert done(control, "-D", data, "-m", "fast", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _connected(psycopg: Any, process: subprocess.Popen[bytes], address: str) -> Any:
-    """Wait until the server answers, and connect."""
-    import time as clock
+def _other_user(folder: str) -> dict[str, Any]:
+    """Give a folder to the user postgres; return how to run a process as that user."""
+    import pwd
 
-    for _ in range(200):
-        try:
-            return psycopg.connect(address)
-        except psycopg.OperationalError:
-            if process.poll() is not None:
-                pytest.skip("the Postgres server did not start")
-            clock.sleep(0.1)
-    pytest.skip("the Postgres server does not answer")
+    try:
+        user = pwd.getpwnam("postgres")
+    except KeyError:
+        pytest.skip("Postgres does not run as root, and there is no user postgres")
+    os.chown(folder, user.pw_uid, user.pw_gid)
+    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
 
 
 def test_a_query_of_psycopg_on_postgres_is_read(postgres: Any) -> None:

@@ -50,7 +50,9 @@ def choose_table(source: Source, tables: Mapping[str, str], options: Options) ->
         if options.table in names or len(same) == 1:
             return options.table if options.table in names else same[0]
         hint = suggest(options.table, names)
-        raise source.error(f"there is no table {shorten(options.table)!r}.{hint} The tables are {listed(names)}.")
+        raise source.error(
+            f"the database has no table {shorten(options.table)!r}.{hint} The tables are {listed(names)}."
+        )
     stored = [name for name in names if tables[name] == "table"] or names
     if len(stored) > 1:
         shown = [name if tables[name] == "table" else f"{name} (view)" for name in names]

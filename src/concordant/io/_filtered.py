@@ -161,7 +161,7 @@ class FilteredTable(DuckTable):
         return self.base.place(int(self._rows[row])) if row < len(self._rows) else f"row {row + 1}"
 
     @property
-    def longest_line(self) -> int | None:  # type: ignore[override]
+    def longest_line(self) -> int | None:
         """Maximum size of a line of text."""
         return self.base.longest_line
 

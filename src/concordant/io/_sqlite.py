@@ -128,8 +128,8 @@ def _connected(source: Source) -> Iterator[sqlite3.Connection]:
             with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?{how}", uri=True)) as connection:
                 _lock(connection)
                 yield connection
-        except (sqlite3.Error, sqlite3.Warning) as problem:
-            if "UTF-8" in str(problem):
+        except (sqlite3.Error, sqlite3.Warning, UnicodeDecodeError) as problem:
+            if "UTF-8" in str(problem).upper():
                 raise source.error("the database contains text that is not UTF-8: convert it to UTF-8.") from None
             why = (str(problem).splitlines() or [""])[0].rstrip(".")
             raise source.error(f"the database cannot be read ({why}): check that the file is complete.") from None
@@ -153,8 +153,8 @@ def _lock(connection: sqlite3.Connection) -> None:
     connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
     if hasattr(connection, "setconfig"):  # from Python 3.12 on
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_DEFENSIVE, True)
-        connection.setconfig(sqlite3.SQLITE_DBCONFIG_ENABLE_TRIGGER, False)
+        for name, is_on in (("DEFENSIVE", True), ("ENABLE_TRIGGER", False)):
+            connection.setconfig(getattr(sqlite3, f"SQLITE_DBCONFIG_{name}"), is_on)
     connection.set_authorizer(_is_allowed)
 
 

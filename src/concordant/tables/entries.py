@@ -1,4 +1,4 @@
-"""Filter data that are no table: preferences, relevance judgements and features by a condition on their roles.
+"""Filter preferences, relevance judgements and features by a condition on their roles.
 
 Preferences have a row per ranked item, with the columns agent, instance, item, rank, rating (also called score), weight
 and others, as far as they are known. Their candidates without a rank and their empty ballots are rows with missing
@@ -8,6 +8,7 @@ values; they are left out only where the condition is certainly false.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -174,9 +175,13 @@ def filtered_features(features: Any, where: str, name: str = "") -> Any:
     if features.weight is not None:
         columns["weight"] = lambda: features.weight
     for k, feature in enumerate(features.names):
-        columns.setdefault(feature, lambda k=k: features.X[:, k].astype(np.float64))
+        columns.setdefault(feature, partial(_feature, features.X, k))
     keep = _kept(RoleTable(name, columns), where, len(features.y))
     return _feature_rows(features, keep, where)
+
+
+def _feature(X: AnyArray, k: int) -> Floats:
+    return X[:, k].astype(np.float64)
 
 
 def _kept(table: RoleTable, where: str, n_rows: int) -> Bools:

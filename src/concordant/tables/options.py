@@ -208,15 +208,14 @@ class Options:
     sheet: str | int | None = option(
         None, "sheet name or number; default: first with data", metavar="NAME", common=True
     )
-    table: str | None = option(None, "table of a database; the only one if not given", metavar="NAME", common=True)
+    table: str | None = option(None, "table of a database; the only one if not given", metavar="NAME")
     sql: str | None = option(
         None, "SELECT statement over the tables of a database or over files, named without their endings",
         metavar="QUERY",
     )  # fmt: skip
     where: str | None = option(
-        None, "SQL condition on the columns; other rows are left out", metavar="CONDITION", reads=(*FILES, FRAME),
-        common=True,
-    )  # fmt: skip
+        None, "SQL condition for the rows to keep", metavar="CONDITION", reads=(*FILES, FRAME), common=True
+    )
     drop_duplicates: Sequence[str] | str | bool = option(
         False, "leave out rows that are equal to an earlier one, in all columns or in the named ones",
         metavar="[COLUMNS]", reads=(*FILES, FRAME), bare_value="",

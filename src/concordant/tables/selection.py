@@ -138,7 +138,8 @@ def evaluate(
     condition: Condition, table: HasColumns, texts: Mapping[str, Coded], numbers: Mapping[str, Floats]
 ) -> Bools:
     """Return, for each row, whether it meets a condition; a cell that cannot be read is an error."""
-    return evaluate_with_unknown(condition, table, texts, numbers) == 1
+    is_met: Bools = evaluate_with_unknown(condition, table, texts, numbers) == 1
+    return is_met
 
 
 def evaluate_with_unknown(

@@ -110,7 +110,8 @@ def text_of(value: Any) -> str | None:
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     if isinstance(value, (float, np.floating)):
-        return str(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
+        number = float(value)
+        return str(int(number)) if number.is_integer() and abs(number) < 2**53 else repr(number)
     if isinstance(value, Decimal):
         return f"{value.normalize():f}" if value.is_finite() else None
     if isinstance(value, datetime):

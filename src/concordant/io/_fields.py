@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from concordant.io._source import HEAD
+from concordant.support.patterns import lazy
 
 Fields = list[list[bytes]]
 MAX_LINES = 200  # lines of the head that decide
 FEWEST = 2  # lines without which only the usual second field (Q0 or 0) identifies a run
 _USUAL = (b"Q0", b"q0", b"0")
-_NUMBER = re.compile(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_WHOLE = re.compile(rb"[-+]?\d{1,18}")
+_NUMBER = lazy(rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_WHOLE = lazy(rb"[-+]?\d{1,18}")
 
 
 def fields_of(head: bytes) -> Fields:

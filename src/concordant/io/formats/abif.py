@@ -27,15 +27,16 @@ from concordant.io._formats import Format, Writing
 from concordant.io._source import Source
 from concordant.preferences import Preferences
 from concordant.support.limits import bad_numbers
+from concordant.support.patterns import lazy
 from concordant.tables.options import PREFERENCES, Options
 
 _NAME = r'"((?:[^"\\]|\\.)*)"|\[([^\[\]]*)\]|([^\s"\[\]#,:;/<>={}]+)'
-_ENTRY = re.compile(rf"\s*(?:{_NAME})\s*(?:/\s*(-?\d+(?:\.\d+)?))?\s*")
-_ALIAS = re.compile(rf"(=?)\s*(?:{_NAME})\s*:\s*(?:\[([^\[\]]*)\]|\"((?:[^\"\\]|\\.)*)\")\s*")
-_COUNT = re.compile(r"\s*(\d+(?:\.\d+)?)\s*[:*]")
-_COMMENT = re.compile(r'(?:"(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|[^#"\[])*')
-_BARE = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
-_BALLOT = re.compile(rb'\d+(?:\.\d+)?\s*:\s*(?:"[^"]*"|\[[^\]]*\]|[^\s"\[\]#,:;/<>={}]+)\s*(?:$|[>=/,#])')
+_ENTRY = lazy(rf"\s*(?:{_NAME})\s*(?:/\s*(-?\d+(?:\.\d+)?))?\s*")
+_ALIAS = lazy(rf"(=?)\s*(?:{_NAME})\s*:\s*(?:\[([^\[\]]*)\]|\"((?:[^\"\\]|\\.)*)\")\s*")
+_COUNT = lazy(r"\s*(\d+(?:\.\d+)?)\s*[:*]")
+_COMMENT = lazy(r'(?:"(?:[^"\\]|\\.)*"|\[[^\[\]]*\]|[^#"\[])*')
+_BARE = lazy(r"[A-Za-z_][\w.-]*", re.ASCII)
+_BALLOT = lazy(rb'\d+(?:\.\d+)?\s*:\s*(?:"[^"]*"|\[[^\]]*\]|[^\s"\[\]#,:;/<>={}]+)\s*(?:$|[>=/,#])')
 
 
 def _looks_like(head: bytes) -> bool:

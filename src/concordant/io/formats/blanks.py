@@ -22,6 +22,7 @@ from concordant.io._lines import Lines
 from concordant.io._source import Source
 from concordant.io._spans import Spans, SpanTable
 from concordant.preferences import Preferences
+from concordant.support.patterns import lazy
 from concordant.tables.bad_rows import refuse_lines
 from concordant.tables.cells import distinct
 from concordant.tables.options import PREFERENCES, Options
@@ -29,8 +30,8 @@ from concordant.tables.plans import Names
 from concordant.tables.roles import plan_columns
 
 FEWEST_COLUMNS = 3  # two words could be a name
-_HEADING = re.compile(rb"\"?[A-Za-z][\w.%-]*\"?")
-_NAME = re.compile(rb"[A-Za-z_\x80-\xff][\w\x80-\xff'-]*")
+_HEADING = lazy(rb"\"?[A-Za-z][\w.%-]*\"?")
+_NAME = lazy(rb"[A-Za-z_\x80-\xff][\w\x80-\xff'-]*")
 _SHARED = 0.5  # of the names on a line that must stand on other lines as well
 
 

@@ -25,12 +25,13 @@ from concordant.io._elections import MAX_CANDIDATES, SEATS, TITLE, WITHDRAWN, Ba
 from concordant.io._formats import Format, Writing
 from concordant.io._source import Source
 from concordant.preferences import Preferences
+from concordant.support.patterns import lazy
 from concordant.tables.options import PREFERENCES, Options
 
-_TOKEN = re.compile(r'"((?:[^"\\\n]|\\.)*)"|/\*.*?\*/|#[^\n]*|\(([^()\n]*)\)|\[([^\[\]\n]*)\]|\n|[^\s"#]+', re.DOTALL)
-_HEAD = re.compile(rb"\s*(\d{1,6})[ \t]+(\d{1,6})[ \t]*(?:#[^\n]*)?\r?\n")
-_BALLOT = re.compile(rb"(?:\(\S*\)|[1-9]\d*(?:\.\d+)?)(?:[ \t]+(?:-|\d+(?:=\d+)*))*[ \t]+0[ \t]*(?:#[^\n]*)?")
-_WITHDRAWN = re.compile(rb"-[1-9]\d*(?:[ \t]+-[1-9]\d*)*[ \t]*(?:#[^\n]*)?")
+_TOKEN = lazy(r'"((?:[^"\\\n]|\\.)*)"|/\*.*?\*/|#[^\n]*|\(([^()\n]*)\)|\[([^\[\]\n]*)\]|\n|[^\s"#]+', re.DOTALL)
+_HEAD = lazy(rb"\s*(\d{1,6})[ \t]+(\d{1,6})[ \t]*(?:#[^\n]*)?\r?\n")
+_BALLOT = lazy(rb"(?:\(\S*\)|[1-9]\d*(?:\.\d+)?)(?:[ \t]+(?:-|\d+(?:=\d+)*))*[ \t]+0[ \t]*(?:#[^\n]*)?")
+_WITHDRAWN = lazy(rb"-[1-9]\d*(?:[ \t]+-[1-9]\d*)*[ \t]*(?:#[^\n]*)?")
 
 
 class _Token(NamedTuple):

@@ -22,13 +22,14 @@ from concordant.io._elections import SEATS, TITLE, BadBallotError, Election
 from concordant.io._formats import Format
 from concordant.io._source import Source
 from concordant.preferences import Preferences
+from concordant.support.patterns import lazy
 from concordant.tables.options import PREFERENCES, Options
 
-_FACT = re.compile(r"\s*#/\s*([^:]+?)\s*:\s*(.*?)\s*")
+_FACT = lazy(r"\s*#/\s*([^:]+?)\s*:\s*(.*?)\s*")
 _KNOWN = ("candidates", "number of seats", "implicit ranking", "voting methods", "weight allowed")
-_EMPTY = re.compile(r"/EMPTY(?:_RANKING)?/", re.IGNORECASE)
-_TIMES = re.compile(r"(.*?)(?:\^\s*(\d+(?:\.\d+)?)\s*)?(?:\*\s*(\d+)\s*)?")
-_SNIFF = re.compile(
+_EMPTY = lazy(r"/EMPTY(?:_RANKING)?/", re.IGNORECASE)
+_TIMES = lazy(r"(.*?)(?:\^\s*(\d+(?:\.\d+)?)\s*)?(?:\*\s*(\d+)\s*)?")
+_SNIFF = lazy(
     rb"^\s*#/\s*(?:candidates|number of seats|implicit ranking|voting methods|weight allowed)\s*:", re.I | re.M
 )
 _YES = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

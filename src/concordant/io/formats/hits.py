@@ -8,7 +8,6 @@ scores are the values, unless a hit has no score.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -21,14 +20,13 @@ from concordant.io._json import documents
 from concordant.io._source import Source, names_of
 from concordant.preferences import Preferences
 from concordant.support.limits import NUMBERS, bad_numbers
+from concordant.support.patterns import lazy
 from concordant.tables.options import PREFERENCES, Options
 
 Hit = tuple[str, float | None]
-_ELASTIC = re.compile(rb'"hits"\s*:\s*\{\s*(?:"total"|"max_score"|"hits"\s*:\s*\[)')
-_VESPA = re.compile(rb'\s*\[?\s*\{\s*"root"\s*:\s*\{\s*"(?:id|relevance|fields|children)"')
-_RESPONSES = re.compile(
-    rb'\s*\[?\s*\{\s*"(?:took|timed_out|_shards|hits|responses|_scroll_id|pit_id|num_reduce_phases)"'
-)
+_ELASTIC = lazy(rb'"hits"\s*:\s*\{\s*(?:"total"|"max_score"|"hits"\s*:\s*\[)')
+_VESPA = lazy(rb'\s*\[?\s*\{\s*"root"\s*:\s*\{\s*"(?:id|relevance|fields|children)"')
+_RESPONSES = lazy(rb'\s*\[?\s*\{\s*"(?:took|timed_out|_shards|hits|responses|_scroll_id|pit_id|num_reduce_phases)"')
 
 
 def _looks_like(head: bytes) -> bool:

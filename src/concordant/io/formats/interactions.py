@@ -25,15 +25,16 @@ from concordant.io._formats import TABLES, Format
 from concordant.io._kept import KeptRows
 from concordant.io._plain_csv import open_csv
 from concordant.io._source import HEAD, Source
+from concordant.support.patterns import lazy
 from concordant.tables.bad_rows import left_out
 from concordant.tables.options import PREFERENCES, Options
 from concordant.types import Bools
 
-_TYPED = re.compile(r"[\w.-]+:(?:token|float)(?:_seq)?")
+_TYPED = lazy(r"[\w.-]+:(?:token|float)(?:_seq)?")
 _RATED = rb"[1-5](?:\.0)?,\d{9,10}"
 _ASIN, _REVIEWER = rb"[0-9A-Z]{10}", rb"A[0-9A-Z]{9,21}"
 _GOODREADS = b"user_id,book_id,is_read,rating"
-_STEAM = re.compile(rb"\d{3,12},(?:\"(?:[^\"]|\"\")*\"|[^,\"]*),(?:purchase|play),\d+(?:\.\d+)?,0")
+_STEAM = lazy(rb"\d{3,12},(?:\"(?:[^\"]|\"\")*\"|[^,\"]*),(?:purchase|play),\d+(?:\.\d+)?,0")
 
 
 def _first_lines(head: bytes) -> list[bytes]:

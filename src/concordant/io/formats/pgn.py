@@ -16,6 +16,7 @@ from concordant.ballots.vocabulary import Vocabulary
 from concordant.io._formats import TABLES, Format
 from concordant.io._source import Source
 from concordant.io._spans import Spans, SpanTable, padded
+from concordant.support.patterns import lazy
 from concordant.tables.bad_rows import left_out
 from concordant.tables.options import PREFERENCES, Options
 from concordant.types import Bools, Bytes, Int32s, Int64s
@@ -26,10 +27,10 @@ _BLANKS = np.zeros(256, bool)
 _BLANKS[[9, 13, 32]] = True
 _LETTERS = np.zeros(256, bool)
 _LETTERS[[*range(65, 91), *range(97, 123)]] = True
-_TAG = re.compile(rb'^\[([A-Za-z]\w*)[ \t]+"', re.MULTILINE)
-_NEXT = re.compile(rb'"[ \t]*\][ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]+")')
-_INDENTED = re.compile(rb'^[ \t]+(?=\[[A-Za-z]\w*[ \t]+")', re.MULTILINE)
-_START = re.compile(rb'(?:[ \t]*(?:%[^\n]*|;[^\n]*)?\r?\n)*\[[A-Za-z]\w*[ \t]+"[^"\n]*"[ \t]*\]')
+_TAG = lazy(rb'^\[([A-Za-z]\w*)[ \t]+"', re.MULTILINE)
+_NEXT = lazy(rb'"[ \t]*\][ \t]*(?=\[[ \t]*[A-Za-z]\w*[ \t]+")')
+_INDENTED = lazy(rb'^[ \t]+(?=\[[A-Za-z]\w*[ \t]+")', re.MULTILINE)
+_START = lazy(rb'(?:[ \t]*(?:%[^\n]*|;[^\n]*)?\r?\n)*\[[A-Za-z]\w*[ \t]+"[^"\n]*"[ \t]*\]')
 
 
 def _looks_like(head: bytes) -> bool:

@@ -20,6 +20,7 @@ from concordant.io._source import HEAD, Source, names_of
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.support.limits import NUMBERS, bad_numbers
+from concordant.support.patterns import lazy
 from concordant.tables.options import LABELS, PREFERENCES, Options
 from concordant.types import Floats
 
@@ -27,8 +28,8 @@ WHAT = "a score file is one JSON object, {query: {document: number}}"
 _TEXT = rb'"(?:[^"\\]|\\.)*"'
 _NUMBER = rb"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
 _PAIR = rb"\s*" + _TEXT + rb"\s*:\s*" + _NUMBER + rb"\s*"
-_QUERY = re.compile(rb"\s*" + _TEXT + rb"\s*:\s*\{(?:" + _PAIR + rb"(?:," + _PAIR + rb")*)?\}\s*")
-_CUT = re.compile(rb"\s*" + _TEXT + rb"\s*:\s*\{" + _PAIR + rb"(?:," + _PAIR + rb")*,")
+_QUERY = lazy(rb"\s*" + _TEXT + rb"\s*:\s*\{(?:" + _PAIR + rb"(?:," + _PAIR + rb")*)?\}\s*")
+_CUT = lazy(rb"\s*" + _TEXT + rb"\s*:\s*\{" + _PAIR + rb"(?:," + _PAIR + rb")*,")
 
 
 def _looks_like(head: bytes) -> bool:

@@ -18,14 +18,15 @@ from concordant.io._elections import MAX_CANDIDATES, SEATS, TITLE, BadBallotErro
 from concordant.io._formats import Format, named
 from concordant.io._source import HEAD, Source
 from concordant.preferences import Preferences
+from concordant.support.patterns import lazy
 from concordant.tables.options import PREFERENCES, Options
 
-_OPTION = re.compile(r"[\s/|\\]*Option\s+(\d{1,3})[->\s]*:\s*(.*\S)\s*")
-_VOTE = re.compile(r"V:\s*([-0-9A-Za-z]+)(?:\s.*)?")
-_OPTION_LINE = re.compile(rb"^[\s/|\\]*Option\s+\d+[->\s]*:", re.MULTILINE)
-_VOTE_LINE = re.compile(rb"^V:\s*[-0-9A-Za-z]+\s", re.MULTILINE)
+_OPTION = lazy(r"[\s/|\\]*Option\s+(\d{1,3})[->\s]*:\s*(.*\S)\s*")
+_VOTE = lazy(r"V:\s*([-0-9A-Za-z]+)(?:\s.*)?")
+_OPTION_LINE = lazy(rb"^[\s/|\\]*Option\s+\d+[->\s]*:", re.MULTILINE)
+_VOTE_LINE = lazy(rb"^V:\s*[-0-9A-Za-z]+\s", re.MULTILINE)
 _RANKS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_COUNTED = re.compile(rb"\d{1,9}(?:,\d{1,4})+,+")
+_COUNTED = lazy(rb"\d{1,9}(?:,\d{1,4})+,+")
 
 
 def _is_debian(head: bytes) -> bool:

@@ -267,10 +267,10 @@ class FrameTable:
         values = [series[row] for row in rows]
         return [None if value is None or value != value else str(value) for value in values]
 
-    def first(self, count: int) -> list[list[str | None]]:
-        """Return the first cells of every column."""
+    def first(self, count: int, names: Sequence[str] = ()) -> list[list[str | None]]:
+        """Return the first cells of every column, or of these columns and fields."""
         rows = range(min(count, len(self.frame)))
-        return [self.cells(name, rows) for name in self.columns]
+        return [self.cells(name, rows) for name in names or self.columns]
 
     def error(self, row: int, message: str) -> InputError:
         """Create the error that names this row."""

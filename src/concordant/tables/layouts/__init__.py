@@ -64,9 +64,16 @@ LAYOUTS: tuple[KnownLayout, ...] = (
 )  # fmt: skip
 
 
+def _names_a_column(value: object, names: Names) -> bool:
+    """Return whether a role names a column of the table as it is; other names are those of the rewritten table."""
+    if value is None or not isinstance(value, str):
+        return value is not None
+    return not value.replace(" ", "").isalpha() or normalise(value) in names
+
+
 def invited(names: Names, options: Options, what: str = PREFERENCES) -> list[str]:
     """Return the modules of the layouts that a table with these column names may have."""
-    if options.layout is not None or any(options.roles.get(role) is not None for role in DECISIVE):
+    if options.layout is not None or any(_names_a_column(options.roles.get(role), names) for role in DECISIVE):
         return []
     return [known.module for known in LAYOUTS if what in known.reads and known.invites(names)]
 

@@ -142,7 +142,7 @@ def read(
     question: str | None = ...,
     categories: Sequence[str] | str | None = ...,
     both_bad: str = ...,
-    baseline: str | None = ...,
+    baseline_model: str | None = ...,
     merge: bool = ...,
     reduce: bool = ...,
     workers: int | None = ...,

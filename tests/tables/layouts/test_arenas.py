@@ -212,7 +212,7 @@ ARENA_HARD = [
 
 @pytest.mark.parametrize("way", NESTED)
 def test_arena_hard(way: str, tmp_path: Path) -> None:
-    prefs = read(ARENA_HARD, way, tmp_path, baseline="base")
+    prefs = read(ARENA_HARD, way, tmp_path, baseline_model="base")
     assert won(prefs) == [
         ("base", "new", 3),
         ("new", "base", 1),
@@ -222,8 +222,8 @@ def test_arena_hard(way: str, tmp_path: Path) -> None:
     ]
     assert prefs.n_agents == 1
     assert has_note(prefs, "left out 1 row: there is no judgement")
-    assert read(ARENA_HARD, way, tmp_path, baseline="base", by="category").instances.labels == ["hard_prompt"]
-    with pytest.raises(InputError, match="a baseline that the file does not name: use baseline=NAME"):
+    assert read(ARENA_HARD, way, tmp_path, baseline_model="base", by="category").instances.labels == ["hard_prompt"]
+    with pytest.raises(InputError, match="a baseline that the file does not name: use baseline_model=NAME"):
         read(ARENA_HARD, way, tmp_path)
 
 
@@ -237,8 +237,8 @@ def test_arena_hard_files_of_several_models(tmp_path: Path) -> None:
 
 
 def test_a_baseline_is_rejected_where_it_does_not_apply(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="baseline='x' only applies to judgements of games against a baseline"):
-        read([{"winner": "a", "loser": "b"}], "csv", tmp_path, baseline="x")
+    with pytest.raises(InputError, match="baseline_model='x' only applies to judgements of games against a baseline"):
+        read([{"winner": "a", "loser": "b"}], "csv", tmp_path, baseline_model="x")
 
 
 @pytest.mark.parametrize("way", NESTED)

@@ -88,7 +88,7 @@ def arranged(table: InputTable, options: Options, what: str = PREFERENCES) -> In
         rewritten: InputTable | None = (loaded.arrange_labels if what == LABELS else loaded.arrange)(table, options)
         if rewritten is not None:
             return rewritten
-    if options.baseline is not None:
+    if options.baseline_model is not None:
         what_for = " only applies to judgements of games against a baseline (Arena-Hard), which these are not"
-        raise table.error(-1, arg("baseline", options.baseline) + what_for + ": leave it out.")
+        raise table.error(-1, arg("baseline_model", options.baseline_model) + what_for + ": leave it out.")
     return table

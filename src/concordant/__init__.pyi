@@ -155,7 +155,7 @@ def read(
     categories: Sequence[str] | str | None = ...,
     repeated: str | None = ...,
     both_bad: str = ...,
-    baseline: str | None = ...,
+    baseline_model: str | None = ...,
     merge: bool = ...,
     reduce: bool = ...,
     workers: int | None = ...,

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import concordant as cc
@@ -198,6 +199,30 @@ def test_maps_and_lists_of_parquet_files_are_nested_fields(tmp_path: Path) -> No
     pyarrow.parquet.write_table(pa.Table.from_pylist([row], pa.schema(kinds)), tmp_path / "v.parquet")
     assert list(cc.read(tmp_path / "v.parquet", by="tags.topic").instances.labels) == ["law"]
     assert list(cc.read(tmp_path / "v.parquet", by="turns.0.role").instances.labels) == ["user"]
+
+
+def test_style_control_by_nested_fields_recovers_the_effect_of_length(tmp_path: Path) -> None:
+    """Simulated arena votes: the weakest model gives the longest answers and wins most votes."""
+    rng = np.random.default_rng(11)
+    strength, length = {"x": 0.6, "y": 0.0, "z": -0.6}, {"x": 150, "y": 300, "z": 600}
+    rows, flat = [], []
+    for _ in range(3000):
+        a, b = rng.choice(list(strength), 2, replace=False).tolist()
+        tokens = [int(rng.gamma(4, length[model] / 4)) for model in (a, b)]
+        d = strength[a] - strength[b] + 0.004 * (tokens[0] - tokens[1])
+        vote = {"model_a": a, "model_b": b, "winner": "model_a" if rng.random() < 1 / (1 + np.exp(-d)) else "model_b"}
+        rows.append({**vote, "conv_metadata": {"tokens_a": tokens[0], "tokens_b": tokens[1]}})
+        flat.append({**vote, "tokens_a": tokens[0], "tokens_b": tokens[1]})
+    (tmp_path / "v.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    nested_votes = cc.read(tmp_path / "v.jsonl", covariate="conv_metadata.tokens_a,conv_metadata.tokens_b")
+    ranking = cc.rank(nested_votes, "bradley-terry")
+    assert ranking.items == ["x", "y", "z"]
+    assert ranking.model.uncorrected.items[0] == "z"
+    effect = ranking.coefficients[0]
+    assert abs(effect.value - 0.004) < 3 * effect.stderr
+    plain = cc.rank(cc.Preferences.from_frame(pd.DataFrame(flat), covariate="tokens_a,tokens_b"), "bradley-terry")
+    assert plain.scores == pytest.approx(ranking.scores)
+    assert plain.coefficients[0].name == effect.name == "tokens"
 
 
 def test_the_longest_key_is_tried_first_and_lists_are_named_by_position() -> None:

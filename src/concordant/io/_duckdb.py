@@ -79,9 +79,9 @@ class DuckTable(NestedTable):
         codes, vocabulary = coded_of_stream(self._query(self.text_of(column))[0])
         return [None if codes[row] < 0 else vocabulary[int(codes[row])] for row in rows]
 
-    def first(self, count: int) -> list[list[str | None]]:
-        """Return the first cells of every column, without reading the rest."""
-        columns = self._query(", ".join(map(self.text_of, self.columns)), f" LIMIT {count}")
+    def first(self, count: int, names: Sequence[str] = ()) -> list[list[str | None]]:
+        """Return the first cells of every column, or of these columns and fields, without reading the rest."""
+        columns = self._query(", ".join(map(self.text_of, names or self.columns)), f" LIMIT {count}")
         coded = map(coded_of_stream, columns)
         return [[None if code < 0 else labels[code] for code in codes.tolist()] for codes, labels in coded]
 

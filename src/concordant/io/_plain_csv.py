@@ -115,9 +115,9 @@ class PlainCsvTable(CsvTable):
             return super().cells(column, rows)
         return _texts(self._cells, self.columns.index(column), rows)
 
-    def first(self, count: int) -> list[list[str | None]]:
-        """Return the first cells of every column."""
-        return _first(self._cells, count)
+    def first(self, count: int, names: Sequence[str] = ()) -> list[list[str | None]]:
+        """Return the first cells of every column, or of these columns and fields."""
+        return super().first(count, names) if names else _first(self._cells, count)
 
     def _spans(self, column: str) -> tuple[Int64s, Int64s]:
         k = self.columns.index(column)
@@ -157,11 +157,11 @@ class LargeCsvTable(CsvTable):
             return super().fetch(texts, numbers)
         return {name: columns[name] for name in texts}, known
 
-    def first(self, count: int) -> list[list[str | None]]:
+    def first(self, count: int, names: Sequence[str] = ()) -> list[list[str | None]]:
         """Return the first cells of every column, taken from the lines that were read to recognise the file."""
         head = self.source.head
-        cells = plain_cells(head[: head.rfind(b"\n") + 1], self.dialect)
-        return super().first(count) if cells is None else _first(cells, count)
+        cells = None if names else plain_cells(head[: head.rfind(b"\n") + 1], self.dialect)
+        return super().first(count, names) if cells is None else _first(cells, count)
 
     def _columns(self, names: Set[str]) -> dict[str, Coded]:
         """Return these columns as codes with labels; empty unless the file is plain."""

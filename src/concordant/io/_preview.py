@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
@@ -14,6 +15,8 @@ from concordant.io.formats.table import open_table, with_roles
 from concordant.tables.options import PREFERENCES, Options
 from concordant.tables.roles import planned
 
+MAX_COLUMNS = 120  # of a preview with nested fields
+
 
 def preview(path: PathLike, n_rows: int, options_given: dict[str, Any]) -> Preview:
     """Preview a file as the reader of preferences would interpret it."""
@@ -25,8 +28,18 @@ def preview(path: PathLike, n_rows: int, options_given: dict[str, Any]) -> Previ
             lines = source.head.decode("utf-8", "replace").splitlines()[:n_rows]
             return Preview(kind.name, (), tuple((line,) for line in lines))
         table: Any = open_table(source, replace(options, format=kind.name))
-        columns, rows = tuple(table.columns), tuple(zip(*table.first(n_rows), strict=True))
+        columns = _columns(table)
+        cells = table.first(n_rows) if columns == tuple(table.columns) else table.first(n_rows, columns)
+        rows = tuple(zip(*cells, strict=True))
         try:
             return Preview(kind.name, columns, rows, planned(table, with_roles(table, options)))
         except ConcordantError as problem:
             return Preview(kind.name, columns, rows, None, str(problem))
+
+
+def _columns(table: Any) -> tuple[str, ...]:
+    """Return the columns of a table, with the fields of nested columns in place of these columns."""
+    look = getattr(table, "structure", lambda _: None)
+    is_nested = {name for name in table.columns if isinstance(look(name), Mapping)}
+    names = [field for name in table.columns for field in (table.fields(name) if name in is_nested else [name])]
+    return tuple(names if len(names) <= max(MAX_COLUMNS, len(table.columns)) else table.columns)

@@ -110,9 +110,9 @@ class DerivedTable:
         codes, labels = as_text(added)
         return [None if codes[row] < 0 else labels[int(codes[row])] for row in rows]
 
-    def first(self, count: int) -> list[list[str | None]]:
-        """Return the first cells of every column."""
-        return [self.cells(name, range(min(count, len(self.rows)))) for name in self.columns]
+    def first(self, count: int, names: Sequence[str] = ()) -> list[list[str | None]]:
+        """Return the first cells of every column, or of these columns and fields."""
+        return [self.cells(name, range(min(count, len(self.rows)))) for name in names or self.columns]
 
     def error(self, row: int, message: str) -> InputError:
         """Create the error that names the location of this row in the original table."""

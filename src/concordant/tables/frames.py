@@ -276,10 +276,10 @@ class FrameTable:
         some = series[list(rows)]
         return [None if gone else str(value) for value, gone in zip(some.to_list(), _missing(some), strict=True)]
 
-    def first(self, count: int) -> list[list[str | None]]:
-        """Return the first cells of every column."""
+    def first(self, count: int, names: Sequence[str] = ()) -> list[list[str | None]]:
+        """Return the first cells of every column, or of these columns and fields."""
         rows = range(min(count, len(self.frame)))
-        return [self.cells(name, rows) for name in self.columns]
+        return [self.cells(name, rows) for name in names or self.columns]
 
     def error(self, row: int, message: str) -> InputError:
         """Create the error that names this row."""

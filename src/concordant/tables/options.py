@@ -179,7 +179,8 @@ COLUMNS = (
 # Options that mean nothing where the data are ratings or rankings by agents.
 _OF_PAIRS = {"winner", "loser", "tie", "left", "right", "outcome", "left_won", "right_won", "left_score", "right_score"}
 _OF_MATCHES = {"neutral", "team", "team_separator", "covariate", "ballot", "time"}
-UNRATED = _OF_PAIRS | _OF_MATCHES | {"both_bad", "baseline", "merge", "reduce", "workers", "cluster", "skip_bad_files"}
+UNRATED = _OF_PAIRS | _OF_MATCHES | {"both_bad", "baseline_model"}
+UNRATED |= {"merge", "reduce", "workers", "cluster", "skip_bad_files"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +233,7 @@ class Options:
     both_bad: str = option(
         "tie", "votes that both sides are bad: count them as ties, or skip them", choices=("tie", "skip"), reads=BALLOTS
     )
-    baseline: str | None = option(
+    baseline_model: str | None = option(
         None, "model that all others are compared with, if the file does not name it", metavar="NAME", reads=BALLOTS
     )
     merge: bool = option(
@@ -323,7 +324,7 @@ class Options:
         given = [
             role for role, value in self.roles.items() if not (value is None or value is False or is_optional(value))
         ]
-        table_options = ("layout", "delimiter", "header", "sheet", "question", "baseline")
+        table_options = ("layout", "delimiter", "header", "sheet", "question", "baseline_model")
         given += [name for name in table_options if getattr(self, name) is not None] + ["transpose"] * self.transpose
         if given:
             raise InputError(arg(given[0]) + f" does not apply to {what}, whose layout is fixed: leave it out.")

@@ -212,7 +212,7 @@ ARENA_HARD = [
 
 @pytest.mark.parametrize("way", NESTED)
 def test_arena_hard(way: str, tmp_path: Path) -> None:
-    prefs = read(ARENA_HARD, way, tmp_path, baseline="base")
+    prefs = read(ARENA_HARD, way, tmp_path, baseline_model="base")
     assert won(prefs) == [
         ("base", "new", 3),
         ("new", "base", 1),
@@ -222,8 +222,8 @@ def test_arena_hard(way: str, tmp_path: Path) -> None:
     ]
     assert prefs.n_agents == 1
     assert has_note(prefs, "left out 1 row: there is no judgement")
-    assert read(ARENA_HARD, way, tmp_path, baseline="base", by="category").instances.labels == ["hard_prompt"]
-    with pytest.raises(InputError, match="a baseline that the file does not name: use baseline=NAME"):
+    assert read(ARENA_HARD, way, tmp_path, baseline_model="base", by="category").instances.labels == ["hard_prompt"]
+    with pytest.raises(InputError, match="a baseline that the file does not name: use baseline_model=NAME"):
         read(ARENA_HARD, way, tmp_path)
 
 
@@ -237,8 +237,8 @@ def test_arena_hard_files_of_several_models(tmp_path: Path) -> None:
 
 
 def test_a_baseline_is_rejected_where_it_does_not_apply(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="baseline='x' only applies to judgements of games against a baseline"):
-        read([{"winner": "a", "loser": "b"}], "csv", tmp_path, baseline="x")
+    with pytest.raises(InputError, match="baseline_model='x' only applies to judgements of games against a baseline"):
+        read([{"winner": "a", "loser": "b"}], "csv", tmp_path, baseline_model="x")
 
 
 @pytest.mark.parametrize("way", NESTED)
@@ -288,3 +288,24 @@ def test_conversations_for_preference_tuning(way: str, tmp_path: Path) -> None:
 def test_models_without_texts(tmp_path: Path) -> None:
     rows = [{"prompt": "p", "chosen_model": "m1", "rejected_model": "m2"}]
     assert won(read(rows, "csv", tmp_path)) == [("m1", "m2", 1)]
+
+
+def test_roles_may_name_columns_of_the_rewritten_table(tmp_path: Path) -> None:
+    """The web app names the columns that its preview shows."""
+    rows = [{"generator_1": "x", "generator_2": "y", "preference": p} for p in (1, 2, 1.25)]
+    path = tmp_path / "annotations.json"
+    WAYS["json"](rows, path)
+    plan = cc.io.preview(path).plan
+    assert plan is not None
+    roles = dict(plan.column)
+    assert won(cc.read(path, **roles)) == won(cc.read(path))
+
+
+def test_a_preview_shows_nested_fields(tmp_path: Path) -> None:
+    rows = [{"model_a": "x", "model_b": "y", "winner": "tie", "tag": {"math": True, "by": {"n": 2}}, "c": [1]}]
+    for way in ("json", "jsonl", "parquet"):
+        path = tmp_path / f"v.{way}"
+        WAYS[way](rows, path)
+        seen = cc.io.preview(path)
+        assert seen.columns == ("model_a", "model_b", "winner", "tag.math", "tag.by.n", "c")
+        assert seen.rows == (("x", "y", "tie", "true", "2", "[1]"),)

@@ -108,9 +108,16 @@ LAYOUTS: tuple[KnownLayout, ...] = (
 )  # fmt: skip
 
 
+def _names_a_column(value: object, names: Names) -> bool:
+    """Return whether a role names a column of the table as it is; other names are those of the rewritten table."""
+    if value is None or not isinstance(value, str):
+        return value is not None
+    return not value.replace(" ", "").isalpha() or normalise(value) in names
+
+
 def invited(names: Names, options: Options, what: str = PREFERENCES) -> list[str]:
     """Return the modules of the layouts that a table with these column names may have."""
-    given = {role for role in DECISIVE if options.roles.get(role) is not None}
+    given = {role for role in DECISIVE if _names_a_column(options.roles.get(role), names)}
     fitting = (known for known in LAYOUTS if what in known.reads and given <= known.accepts)
     are_answers = options.layout == "answers"
     return [
@@ -130,7 +137,7 @@ def arranged(table: InputTable, options: Options, what: str = PREFERENCES) -> In
         rewritten: InputTable | None = (loaded.arrange_labels if what == LABELS else loaded.arrange)(table, options)
         if rewritten is not None:
             return rewritten
-    if options.baseline is not None:
+    if options.baseline_model is not None:
         what_for = " only applies to judgements of games against a baseline (Arena-Hard), which these are not"
-        raise table.error(-1, arg("baseline", options.baseline) + what_for + ": leave it out.")
+        raise table.error(-1, arg("baseline_model", options.baseline_model) + what_for + ": leave it out.")
     return table

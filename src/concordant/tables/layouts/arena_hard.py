@@ -53,11 +53,11 @@ def _scores(table: Any) -> list[Coded]:
 
 def _baseline(table: InputTable, options: Options, column: str | None, n_rows: int) -> Coded:
     """Return the baseline of each row: the option, or else the column of that name."""
-    if options.baseline is not None:
-        return np.zeros(n_rows, np.int32), Vocabulary([options.baseline])
+    if options.baseline_model is not None:
+        return np.zeros(n_rows, np.int32), Vocabulary([options.baseline_model])
     if column is None:
         what = "each row compares its model with a baseline that the file does not name"
-        raise table.error(-1, what + ": use " + arg("baseline", shown="NAME") + ".")
+        raise table.error(-1, what + ": use " + arg("baseline_model", shown="NAME") + ".")
     return table.fetch([column], [])[0][column]
 
 

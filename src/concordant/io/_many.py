@@ -139,8 +139,9 @@ def counted_pairs(table: InputTable, plan: Plan, options: Options) -> Counted:
         all_notes = tuple(dict.fromkeys([*forgotten, *notes]))
         return Counted(tally, rows, columns, table.name, plan.describe(), all_notes)
     prefs = Preferences.of_parts(parts_of_table(table, options, plan))
-    notes = (*prefs.notes[1:], *((NO_MARGINS,) if prefs.points is not None else ()))
-    return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), notes)
+    no_margins = (NO_MARGINS,) if prefs.points is not None else ()
+    notes_on_rows = (*prefs.notes[1:], *no_margins)
+    return Counted(pair_counts(prefs), prefs.n_ballots, columns, table.name, plan.describe(), notes_on_rows)
 
 
 def _counted_in_engine(table: DuckTable, plan: Plan, options: Options) -> tuple[Tally, int, list[str]]:

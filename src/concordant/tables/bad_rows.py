@@ -85,6 +85,7 @@ class RowScreen:
         if count and self.strict:
             raise self.rows.error(first, message + STRICT_HINT)
         if count:
+            count = self.rows.rows_in(np.flatnonzero(is_odd)) if hasattr(self.rows, "rows_in") else count
             self._notes.append(f"{count:,} row{'s' * (count > 1)}: {message} (first: {self.rows.place(first)})")
 
     def leave_out(self, rows: Bools, reason: str) -> None:

@@ -9,7 +9,19 @@ from collections.abc import Mapping
 
 from concordant.tables.headings import stems
 
-_RACERS: tuple[str, ...] = ("driver", "athlete", "horse", "rider", "runner", "cyclist", "swimmer", "skier", "skater", "racer", "golfer")
+_RACERS: tuple[str, ...] = (
+    "driver",
+    "athlete",
+    "horse",
+    "rider",
+    "runner",
+    "cyclist",
+    "swimmer",
+    "skier",
+    "skater",
+    "racer",
+    "golfer",
+)
 _RACERS += ("sailor", "boat", "crew", "dog", "greyhound", "competitor", "contestant", "jockey")
 _RACES = ("race", "grand prix", "heat", "regatta", "meeting", "meet", "tournament", "competition", "event", "track")
 _SURE_RACES = ("race", "grand prix", "heat", "regatta", "tournament")  # whose competitors may have other names

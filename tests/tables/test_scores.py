@@ -221,3 +221,25 @@ def test_frames_of_games_are_read_alike(library: str) -> None:
     assert cc.Preferences.from_frame(frame) == whole
     if library == "polars":
         assert cc.Preferences.from_frame(frame.lazy()) == whole
+
+
+def test_games_are_grouped_by_their_result_while_they_are_counted(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from concordant.io import _coded, _reduce
+
+    rows = [f"x,y,{90 + k % 20},{95 + k % 7},{'' if k % 5 else 'y'},v{k % 3}" for k in range(200)]
+    path = make(
+        "home,away,home_pts,away_pts,winner,judge\n" + "\n".join([*rows, "y,x,nan,,x,v1", "x,y,NA,NA,,v1"]) + "\n"
+    )
+    sizes: list[int] = []
+    keyed = _reduce.ReducedTable._keyed
+    monkeypatch.setattr(_reduce.ReducedTable, "_keyed", lambda self: sizes.append(len(self._groups[-1])) or keyed(self))
+    whole, reduced = cc.read(path), cc.read(path, reduce=True)
+    assert sizes == [8]  # three results with and without a named winner, and two games without points
+    assert reduced.weight.sum() == whole.n_ballots == 201
+    assert any("left out 1 row: the game has no score" in note for note in reduced.notes)
+    contradicted = next(note for note in whole.notes if "contradicts" in note).split(" (")[0]
+    assert any(contradicted in note for note in reduced.notes)
+    monkeypatch.setattr(_coded, "LARGE", 1)
+    by_agent = cc.read(path, reduce=True, agent="judge")
+    assert by_agent.weight.sum() == 201
+    assert cc.rank(by_agent, "bradley-terry").score == pytest.approx(cc.rank(reduced, "bradley-terry").score)

@@ -18,7 +18,7 @@ from concordant.ballots.vocabulary import Coded, Vocabulary, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.errors import InputError, arg
 from concordant.io._duckdb import DuckTable, opened
-from concordant.io._reduce import ReducedTable
+from concordant.io._reduce import ReducedTable, key_of
 from concordant.support.limits import sql_weight
 from concordant.tables.options import Options
 from concordant.tables.plans import Plan
@@ -54,9 +54,10 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
     names = sorted(role_of, key=lambda name: role_of[name] != "agent")  # agents first, else in their order
     with opened(table, share=SHARE) as connection:
         try:
-            dictionaries = [_number(connection, table, name, k) for k, name in enumerate(names)]
+            dictionaries = [_number(connection, table, key_of(table, plan, name), k) for k, name in enumerate(names)]
             sizes = [len(our_code) for our_code, _ in dictionaries]
-            rows, ranges = _cut(connection, table, names, sizes, plan.column.get("weight"))
+            keys = [key_of(table, plan, name) for name in names]
+            rows, ranges = _cut(connection, table, keys, sizes, plan.column.get("weight"))
             for low, high in ranges:
                 counted = _count(connection, low, high)
                 texts, key = {}, counted.pop("k")
@@ -71,14 +72,14 @@ def pieces(table: DuckTable, plan: Plan, options: Options) -> Iterator[Piece]:
             raise table.explained(connection, error) from None
 
 
-def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32s, Vocabulary]:
-    """Create the dictionary ``d{k}`` of a column (codes from 1, 0 for missing).
+def _number(connection: Any, table: DuckTable, key: str, k: int) -> tuple[Int32s, Vocabulary]:
+    """Create the dictionary ``d{k}`` of an SQL expression (codes from 1, 0 for missing).
 
     Return the vocabulary code for each entry (-1 for missing), and the labels.
     """
     connection.execute(
         f"CREATE TEMP TABLE d{k} AS SELECT x, row_number() OVER (ORDER BY x) AS code "
-        f"FROM (SELECT DISTINCT {table.text_of(name)} AS x FROM {table.scan()}) WHERE x IS NOT NULL"
+        f"FROM (SELECT DISTINCT {key} AS x FROM {table.scan()}) WHERE x IS NOT NULL"
     )
     (parts,) = DuckTable.stream(table, connection, lambda: f"SELECT x FROM d{k} ORDER BY code")
     codes, vocabulary = coded_of_stream(parts)
@@ -86,7 +87,7 @@ def _number(connection: Any, table: DuckTable, name: str, k: int) -> tuple[Int32
 
 
 def _cut(
-    connection: Any, table: DuckTable, names: list[str], sizes: list[int], weight: str | None
+    connection: Any, table: DuckTable, keys: list[str], sizes: list[int], weight: str | None
 ) -> tuple[int, Iterator[tuple[int, int]]]:
     """Create the table ``numbered`` with one key per row.
 
@@ -102,12 +103,12 @@ def _cut(
     key = "0"
     for k, size in enumerate(sizes):
         key = f"({key} * {size} + coalesce(d{k}.code, 0))"
-    joins = " ".join(f"LEFT JOIN d{k} ON d{k}.x = t.text{k}" for k in range(len(names)))
-    texts = ", ".join(f"{table.text_of(name)} AS text{k}" for k, name in enumerate(names))
+    joins = " ".join(f"LEFT JOIN d{k} ON d{k}.x = t.text{k}" for k in range(len(keys)))
+    texts = ", ".join(f"{key} AS text{k}" for k, key in enumerate(keys))
     weight_read, weight_kept = ("", "") if weight is None else (f", {table.number_of(weight)} AS w", ", t.w")
     rows_read = f"(SELECT {texts}{weight_read} FROM {table.scan()}) t"
     connection.execute(f"CREATE TEMP TABLE numbered AS SELECT {key}::BIGINT AS k{weight_kept} FROM {rows_read} {joins}")
-    for k in range(len(names)):
+    for k in range(len(keys)):
         connection.execute(f"DROP TABLE d{k}")
     rows = int(connection.execute("SELECT count(*) FROM numbered").fetchone()[0])
     keys_per_agent = n_keys // sizes[0]

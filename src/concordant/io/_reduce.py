@@ -26,11 +26,25 @@ from concordant.support.duck import INTERRUPTED, memory_limit_error
 from concordant.support.limits import COUNTED, sql_weight
 from concordant.tables.bad_rows import SKIP_HINT
 from concordant.tables.options import Options
-from concordant.tables.plans import Plan
+from concordant.tables.plans import Plan, has_points
 from concordant.types import Floats, Int64s
 
 WEIGHT = "weight of equal rows"
 LONGEST_LINE = 2_000_000  # room for a line; a larger one costs memory in every thread
+
+
+def key_of(table: DuckTable, plan: Plan, name: str) -> str:
+    """Return the SQL expression by which rows are grouped for a column, as text.
+
+    Points become 1 and 0 for the side with more and with fewer points, so that games are grouped by their result.
+    """
+    text = table.text_of(name)
+    if not has_points(plan) or name not in (plan.column["left_score"], plan.column["right_score"]):
+        return text
+    left, right = (table.number_of(plan.column[role]) for role in ("left_score", "right_score"))
+    own, other = (left, right) if name == plan.column["left_score"] else (right, left)
+    are_known = f"coalesce(isfinite({left}) AND isfinite({right}), false)"
+    return f"CASE WHEN NOT {are_known} THEN {text} WHEN {own} > {other} THEN '1' ELSE '0' END"
 
 
 class ReducedTable:
@@ -77,7 +91,9 @@ class ReducedTable:
         the number of rows.
         """
         names = [f"k{k}" for k in range(len(self._keys))]
-        chosen = [f"{self.table.text_of(key)} AS {name}" for key, name in zip(self._keys, names, strict=True)]
+        chosen = [
+            f"{key_of(self.table, self.plan, key)} AS {name}" for key, name in zip(self._keys, names, strict=True)
+        ]
         total = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE, count(*)::DOUBLE"
         if weight is not None:
             chosen.append(f"{weight} AS w")
@@ -152,7 +168,7 @@ class ReducedTable:
         conditions = []
         for name in self._keys:
             cell = self.cells(name, [group])[0]
-            text = self.table.text_of(name)
+            text = key_of(self.table, self.plan, name)
             literal = "NULL" if cell is None else "'" + cell.replace("'", "''") + "'"
             conditions.append(f"nullif({text}, '') IS NOT DISTINCT FROM {literal}")
         return self._first_row(" AND ".join(conditions))

@@ -204,7 +204,7 @@ class Options:
     )
     date_order: str | None = option(
         None, "what comes first in dates like 05/06/2024; shown by the column if not given", choices=("day", "month"),
-        reads=BALLOTS, heading="time",
+        reads=BALLOTS, heading="columns",
     )  # fmt: skip
     sheet: str | int | None = option(
         None, "sheet name or number; default: first with data", metavar="NAME", common=True

@@ -9,11 +9,23 @@ from collections.abc import Mapping
 
 from concordant.tables.headings import stems
 
-_RACERS = ("driver", "athlete", "horse", "rider", "runner", "cyclist", "swimmer", "skier", "skater", "racer", "golfer")
+_RACERS: tuple[str, ...] = (
+    "driver",
+    "athlete",
+    "horse",
+    "rider",
+    "runner",
+    "cyclist",
+    "swimmer",
+    "skier",
+    "skater",
+    "racer",
+    "golfer",
+)
 _RACERS += ("sailor", "boat", "crew", "dog", "greyhound", "competitor", "contestant", "jockey")
 _RACES = ("race", "grand prix", "heat", "regatta", "meeting", "meet", "tournament", "competition", "event", "track")
 _SURE_RACES = ("race", "grand prix", "heat", "regatta", "tournament")  # whose competitors may have other names
-_PLACES = (
+_PLACES: tuple[str, ...] = (
     "position text",
     "finishing position",
     "finish position",

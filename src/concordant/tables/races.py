@@ -18,37 +18,11 @@ from concordant.types import Bools, Floats
 
 # Ergast writes R, N (retired, not classified) and D, E, W, F (disqualified, excluded, withdrew, failed to qualify).
 _FALLERS = {"pu", "ur", "bd", "ro", "su", "rr", "co"}  # in races over jumps; then F is a fall
-UNCLASSIFIED = {"r", "ret", "retired", "dnf", "did not finish", "nc", "n", "not classified", "nclass", "unclassified"}
+UNCLASSIFIED = {"r", "ret", "retired", "dnf", "did not finish", "nc", "n", "not classified", "unclassified"}
 UNCLASSIFIED |= {"\\n", "cut", "mc", "mdf", "missed cut", "otl", "hd", "lap", *_FALLERS}
-LEFT_OUT = {
-    "dns",
-    "did not start",
-    "dnq",
-    "did not qualify",
-    "dnpq",
-    "dsq",
-    "dq",
-    "dsqd",
-    "disqualified",
-    "d",
-    "e",
-    "ex",
-}
-LEFT_OUT |= {
-    "exc",
-    "excluded",
-    "w",
-    "wd",
-    "w/d",
-    "withdrawn",
-    "withdrew",
-    "f",
-    "failed to qualify",
-    "dna",
-    "scr",
-    "scratched",
-}
-LEFT_OUT |= {"nr", "non runner", "dnc"}
+LEFT_OUT = {"dns", "did not start", "dnq", "did not qualify", "dnpq", "dna", "dnc", "f", "failed to qualify", "w", "wd"}
+LEFT_OUT |= {"w/d", "withdrawn", "withdrew", "scr", "scratched", "nr", "non runner"}
+LEFT_OUT |= {"dsq", "dq", "disqualified", "d", "e", "ex", "exc", "excluded"}
 _PLACE = r"(?:[t=p]|tied |joint )?(\d{1,4})(?:st|nd|rd|th)?[t=.]?"
 
 

@@ -9,7 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 # Words for the two sides in the names of columns; those of one line are used for the same kind of game.
-_HOME = (("home", "away"), ("home", "visitor"), ("home", "visitors"), ("home", "visiting"), ("home", "road"))
+_HOME: tuple[tuple[str, str], ...] = (
+    ("home", "away"),
+    ("home", "visitor"),
+    ("home", "visitors"),
+    ("home", "visiting"),
+    ("home", "road"),
+)
 _HOME += (("host", "guest"), ("host", "visitor"), ("local", "visitor"), ("h", "a"), ("h", "v"))
 _COLOURS = (("white", "black"), ("red", "blue"), ("r", "b"))
 _NUMBERED = (("1", "2"), ("a", "b"), ("left", "right"), ("one", "two"))

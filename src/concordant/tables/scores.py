@@ -12,30 +12,15 @@ import re
 import numpy as np
 
 from concordant.ballots.vocabulary import Coded, shorten
-from concordant.errors import arg
 from concordant.support.limits import NUMBERS, bad_numbers
 from concordant.tables.grades import means_missing
-from concordant.tables.outcomes import points_in, read_neutral
+from concordant.tables.outcomes import decide_outcomes, points_in, read_neutral
 from concordant.tables.rows import Rows
 from concordant.types import Bools, Floats
 
 SCORES = ("left_score", "right_score")
 CODES = {-1.0, 0.0, 0.5, 1.0, 2.0}  # numbers that stand for a result; others are a margin
-_NOT_PLAYED = {
-    "\\n",
-    "*",
-    "tbd",
-    "tba",
-    "postponed",
-    "ppd",
-    "pp",
-    "canceled",
-    "cancelled",
-    "abandoned",
-    "susp",
-    "x",
-    ".",
-}
+_NOT_PLAYED = {"\\n", "*", "tbd", "tba", "postponed", "ppd", "pp", "canceled", "cancelled", "abandoned", "susp", "."}
 _WITH_SHOOT_OUT = r"(?:\(\d{1,3}\) *)?(\d{1,4})(?: *\(\d{1,3}\))?"  # 2 (4): the goals, and those of the shoot-out
 
 
@@ -50,9 +35,11 @@ def points_of_rows(rows: Rows, sides: tuple[str, str]) -> Floats | None:
     points = np.stack([_points(rows, role) for role in SCORES], 1)
     _drop_margin(rows)
     if sides[0] == "left" and not rows.has("left_won"):
-        is_unknown = np.isnan(points).any(axis=1)
+        is_unknown: Bools = np.asarray(np.isnan(points).any(axis=1))
         if rows.has("outcome"):
-            is_unknown &= _is_missing(rows.raw("outcome"))
+            columns = rows.plan.column["left"], rows.plan.column["right"]
+            side = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), columns)
+            is_unknown = is_unknown & np.isnan(side) & _is_missing(rows.raw("outcome"))
         rows.leave_out(is_unknown, "the game has no score (not yet played)")
     if not rows.good.any():
         raise rows.table.error(-1, "no game has a score yet: there is nothing to rank.")
@@ -70,17 +57,14 @@ def _leave_out_empty(rows: Rows) -> None:
 def _points(rows: Rows, role: str) -> Floats:
     """Return a column of points, NaN where they are missing; reject rows with other texts."""
     codes, words = rows.raw(role)
-    value_of_word = np.array([*(_points_in(word) for word in words.labels), np.nan])
-    is_odd = np.array([*(np.isnan(v) and not _says_nothing(w) for v, w in _known(value_of_word, words)), False])
+    values = [_points_in(word) for word in words.labels]
+    odd = [np.isnan(value) and not _says_nothing(word) for value, word in zip(values, words.labels, strict=True)]
+    is_odd, value_of_word = np.array([*odd, False]), np.array([*values, np.nan])
     rows.refuse(
         is_odd[codes], f"the {role} is not a number", rows.explain(role, f"not {NUMBERS}"),
         column=rows.plan.column[role],
     )  # fmt: skip
     return value_of_word[codes]
-
-
-def _known(values: Floats, words: Coded | object) -> list[tuple[float, str]]:
-    return list(zip(values.tolist(), words.labels, strict=False))  # type: ignore[union-attr]
 
 
 def _points_in(word: str) -> float:
@@ -168,8 +152,3 @@ def neutral_rows(rows: Rows) -> Bools | None:
         column=rows.plan.column["neutral"],
     )  # fmt: skip
     return is_neutral
-
-
-def margin_advice() -> str:
-    """Return how to give the points of both sides."""
-    return "give the points of both sides with " + arg("left_score") + " and " + arg("right_score")

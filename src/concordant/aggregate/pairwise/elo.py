@@ -119,8 +119,15 @@ class Elo(Following):
         ballots = views.ballots(replayed(prefs))
         correction = LEAD_CORRECTION / self.spread if self.margin == "log" else 0.0
         return kernels.elo_stream(
-            *(ballots, self._shown(prefs), self._factors(prefs)),
-            *(self.start, self.stake, self.spread, self.advantage, correction, has_trail),
+            ballots,
+            self._shown(prefs),
+            self._factors(prefs),
+            self.start,
+            self.stake,
+            self.spread,
+            self.advantage,
+            correction,
+            has_trail,
         )
 
     def _factors(self, prefs: Preferences) -> Floats:

@@ -65,7 +65,7 @@ class Games:
 
     def by_instance(self, values: Floats) -> Floats:
         """Add up values of games by instance."""
-        return np.bincount(self.instance, self.weight * values, self.prefs.n_instances)
+        return np.bincount(self.instance, self.weight * values, self.prefs.n_instances).astype(np.float64)
 
     def _summed(self, values: Floats) -> tuple[Floats, Floats]:
         """Return the sums of values in the cells (first, second), and in the cells (second, first)."""
@@ -76,7 +76,8 @@ class Games:
         cell_2 = cells[self.instance] + (column - start) * size[self.instance] + (row - start)
         n_cells = int(cells[-1])
         # Without games, bincount would count in integers.
-        return np.bincount(cell_1, values, n_cells) * 1.0, np.bincount(cell_2, values, n_cells) * 1.0
+        up, down = (np.bincount(cell, values, n_cells).astype(np.float64) for cell in (cell_1, cell_2))
+        return up, down
 
 
 def games_of(prefs: Preferences, margin: str, cap: float, order_effect: bool) -> Games:

@@ -17,7 +17,7 @@ from concordant.tables.derived import Column, DerivedTable
 from concordant.tables.layouts import TEAM_AND_OPPONENT, WINNERS
 from concordant.tables.options import Options, normalise
 from concordant.tables.rows import InputTable
-from concordant.types import Bools, Floats, Int32s
+from concordant.types import Bools, Floats, Int32s, Int64s
 
 _POINTS = (
     *(("pts", "opp pts"), ("points", "opp points"), ("points for", "points against"), ("pf", "pa"), ("gf", "ga")),
@@ -203,5 +203,5 @@ def _tied(points: Floats) -> Bools:
     return np.asarray(points[:, 0] == points[:, 1])
 
 
-def _taken(values: Floats | None, rows: Int32s) -> Floats | None:
+def _taken(values: Floats | None, rows: Int64s) -> Floats | None:
     return None if values is None else values[rows]

@@ -22,6 +22,7 @@ from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
 from concordant.tables.answers import answers, keep_one_each, trimmed
 from concordant.tables.cells import CellTable, number_in, transposed
+from concordant.tables.crowds import is_gold
 from concordant.tables.nested import heading
 from concordant.tables.options import CLICKS, LABELS, MATRICES, Options
 from concordant.tables.outcomes import decide_outcomes, read_flags
@@ -80,7 +81,7 @@ def labels_of_table(table: InputTable, options: Options) -> tuple[Coded | None, 
         rows.refuse_not_finite("label")
     else:
         rows.refuse(classes[0] < 0, "the label is missing", column=rows.plan.column["label"])
-    if not rows.strict:
+    if is_gold(rows.plan.column["label"]) and not rows.strict:
         _drop_equal_labels(rows, values)
     rows.refuse_repeated_items(["instance", "item"], "labelled twice{where}", "keep one label")
     instance = rows.coded("instance") if rows.has("instance") else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 
 from concordant.tables.headings import stems
-from concordant.tables.options import LABELS
+from concordant.tables.options import LABELS, normalise
 
 AGENTS = (
     *("worker", "performer", "annotator", "labeler", "labeller", "coder", "contributor", "turker", "participant"),
@@ -55,6 +55,11 @@ def add_crowd_columns(
 def is_topic(plain: str) -> bool:
     """Return whether a column names topics or queries, and not what a task asks."""
     return not stems(plain).isdisjoint({"instance", "topic", "query", "qid"})
+
+
+def is_gold(column: str) -> bool:
+    """Return whether a column holds gold answers by its name, so that it may repeat them for every answer."""
+    return normalise(column) in {"gold", *GOLD[:-2]}
 
 
 def _add_to_answers(

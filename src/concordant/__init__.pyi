@@ -255,7 +255,7 @@ def read_sql(
     categories: Sequence[str] | str | None = ...,
     repeated: str | None = ...,
     both_bad: str = ...,
-    baseline: str | None = ...,
+    baseline_model: str | None = ...,
     skip_bad_rows: bool = ...,
     strict: bool = ...,
 ) -> Preferences: ...

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from concordant.support.duck import identifier
 from concordant.tables import nested
@@ -136,12 +136,13 @@ class NestedFields:
         return self._structures[key]
 
     def _of_content(self, value: str, is_sample: bool) -> Structure:
+        """Return the fields of JSON texts."""
         import duckdb
 
         from concordant.io._duckdb import opened
 
         limit = f" LIMIT {SAMPLE}" if is_sample else ""
-        with opened(self._table) as connection:
+        with opened(cast("Any", self._table)) as connection:
             try:
                 rows = f"SELECT {value} AS value FROM {self._table.scan()}{limit}"
                 found = connection.execute(f"SELECT json_group_structure(value) FROM ({rows})").fetchone()

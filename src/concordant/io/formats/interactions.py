@@ -22,11 +22,11 @@ import numpy as np
 
 from concordant.io._csv import Dialect, sniff
 from concordant.io._formats import TABLES, Format
-from concordant.io._kept import KeptRows
 from concordant.io._plain_csv import open_csv
 from concordant.io._source import HEAD, Source
 from concordant.support.patterns import lazy
 from concordant.tables.bad_rows import left_out
+from concordant.tables.derived import DerivedTable
 from concordant.tables.options import PREFERENCES, Options
 from concordant.types import Bools
 
@@ -143,12 +143,14 @@ def _open_steam(source: Source, options: Options) -> Any:
     return kept
 
 
-def _without(table: Any, is_left_out: Bools, reason: str, roles: dict[str, str], keep: Bools | None = None) -> KeptRows:
+def _without(
+    table: Any, is_left_out: Bools, reason: str, roles: dict[str, str], keep: Bools | None = None
+) -> DerivedTable:
     """Return the table without some rows, with a note on how many there are."""
-    kept = KeptRows(table, ~is_left_out if keep is None else keep, roles)
+    notes = []
     if is_left_out.any():
-        kept.notes.append(left_out(reason, int(is_left_out.sum()), table.place(int(np.argmax(is_left_out)))))
-    return kept
+        notes = [left_out(reason, int(is_left_out.sum()), table.place(int(np.argmax(is_left_out))))]
+    return DerivedTable(table, np.flatnonzero(~is_left_out if keep is None else keep), notes=notes, roles=roles)
 
 
 _ROLES = {"agent": "user", "rating": "rating"}

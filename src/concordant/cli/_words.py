@@ -126,4 +126,9 @@ def _written(option: click.Option, reference: Reference) -> str | None:
     if reference.value in ("False", "None"):
         return f"{name} none"
     is_plain = not reference.is_text or _SAFE.fullmatch(reference.value)
-    return f"{name} {reference.value if is_plain else shlex.quote(reference.value)}"
+    return f"{name} {reference.value if is_plain else _quoted(reference.value)}"
+
+
+def _quoted(text: str) -> str:
+    """Return a text quoted for a shell: in double quotes if that is enough and it contains single ones, as SQL does."""
+    return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!') else shlex.quote(text)

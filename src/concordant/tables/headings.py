@@ -65,7 +65,7 @@ CLICK_WORDS = {
 
 _OPPONENTS = (
     *(("white", "black"), ("home", "away"), ("home", "visitor"), ("home", "visiting"), ("host", "guest")),
-    ("red", "blue"),
+    *(("red", "blue"), ("r", "b")),
 )
 _SIDES = (("a", "b"), ("1", "2"), ("left", "right"))
 _ITEM_STEMS = {"", *_ROLES["item"].synonyms}

@@ -131,6 +131,8 @@ def _words_of_sides(names: tuple[str, str]) -> tuple[set[str], set[str]]:
     """Return the words for left and for right: the column's name, or a word of that name (``home_team``: home)."""
     exact = [_folded(name) for name in names]
     words = [{_folded(name), *normalise(name).split()} for name in names]
+    if "r" in words[0] and "b" in words[1]:  # corners of a ring
+        words = [words[0] | {"red"}, words[1] | {"blue"}]
     return (words[0] - words[1]) | {exact[0]}, (words[1] - words[0]) | {exact[1]}
 
 

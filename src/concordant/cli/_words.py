@@ -131,4 +131,4 @@ def _written(option: click.Option, reference: Reference) -> str | None:
 
 def _quoted(text: str) -> str:
     """Return a text quoted for a shell: in double quotes if that is enough and it contains single ones, as SQL does."""
-    return f'"{text}"' if "'" in text and not set(text) & set('"$`\\!') else shlex.quote(text)
+    return f'"{text}"' if "'" in text and not set(text.replace("!=", "")) & set('"$`\\!') else shlex.quote(text)

@@ -43,6 +43,6 @@ def arrange(table: Any, options: Options) -> InputTable | None:
         notes.append(left_out("the completion has no score", count, table.place(int(lacking[0]))))
     rows, k = np.nonzero(is_rated)
     kept = rows_of((code[rows, k].astype(np.int32), labels), np.arange(len(rows)))
-    columns: dict[str, Column] = {MODEL: kept, SCORE: value[rows, k], PROMPT: rows + 1.0}
+    columns: dict[str, Column] = {MODEL: kept, SCORE: value[rows, k], PROMPT: (rows + 1).astype(np.float64)}
     roles = {"item": MODEL, "rating": SCORE, "ballot": PROMPT, "instance": None, "agent": None}
     return DerivedTable(table, rows, columns, notes=notes, roles=roles)

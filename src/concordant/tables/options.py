@@ -178,7 +178,7 @@ COLUMNS = (
 )  # fmt: skip
 # Options that mean nothing where the data are ratings or rankings by agents.
 _OF_PAIRS = {"winner", "loser", "tie", "left", "right", "outcome", "left_won", "right_won", "left_score", "right_score"}
-_OF_MATCHES = {"neutral", "team", "team_separator", "covariate", "ballot", "time"}
+_OF_MATCHES = {"neutral", "date_order", "team", "team_separator", "covariate", "ballot", "time"}
 UNRATED = _OF_PAIRS | _OF_MATCHES | {"both_bad", "baseline_model"}
 UNRATED |= {"merge", "reduce", "workers", "cluster", "skip_bad_files"}
 

@@ -7,7 +7,7 @@ layout     columns it needs                               may also have
 ========== ============================================== ===========================================
 pairs      winner, loser; or left, right and outcome      tie, agent, instance, by, weight, time
            or, for an outcome, left_won and right_won
-ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time
+ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time, open
 ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
 places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
 rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
@@ -85,7 +85,8 @@ _UNCLEAR = phrase(
     *(arg("layout", layout) for layout in MATRICES),
     arg("transpose", True),
 )
-_SURVEY_WORDS = {"response id", "recorded date", "collector id", "submitdate"}  # headings that repeat below the names
+# Names in tables whose other headings may occur again below them.
+_SURVEY_WORDS = {"response id", "recorded date", "collector id", "submitdate", "best", "worst"}
 _KNOWN_WORDS = _SURVEY_WORDS | {
     word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms
 }

@@ -82,7 +82,13 @@ def test_json_has_the_promised_keys_for_every_method(run: Run, tmp_path: Path) -
         assert code == 0, (method, err)
         data = json.loads(out)
         assert list(data) == PLAIN_KEYS
-        assert list(data["instances"][0]["items"][0]) == ["item", "rank", "score", "low", "high"]
+        assert list(data["instances"][0]["items"][0])[:5] == [
+            "item",
+            "rank",
+            "score",
+            "low",
+            "high",
+        ]  # or more
         assert sorted(item["item"] for item in data["instances"][0]["items"]) == ["a", "b", "c"]
 
 

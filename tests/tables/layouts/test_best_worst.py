@@ -51,6 +51,10 @@ def test_wide_tables_with_labels_or_positions(heading: str, marks: list[str]) ->
     assert cc.rank(prefs).method == "best-worst"
 
 
+def test_letters_name_columns_whose_names_occur_as_marks() -> None:
+    assert ballots(read("a,b,c,best,worst\nx,y,z,a,c\ny,z,w,b,a\n")) == ["x > y > z", "z > w > y"]
+
+
 def test_missing_marks_leave_the_rest_open() -> None:
     prefs = read(rows("id,item1,item2,item3,item4,best,worst", ["b,d", "c,", ","]))
     assert ballots(prefs) == ["b > a = c > d", "c > a, e, f"]

@@ -53,6 +53,11 @@ def test_sets_without_a_choice_are_left_out_and_counted() -> None:
         read(text, strict=True)
 
 
+def test_a_table_without_any_choice_is_rejected() -> None:
+    with pytest.raises(InputError, match="no set has a chosen alternative"):
+        read("chooser,set,alternative,chosen\na,1,x,0\na,1,y,0\nb,1,x,0\nb,1,y,0\n")
+
+
 def test_several_chosen_alternatives_are_an_error_with_its_line() -> None:
     text = "chooser,set,alternative,chosen\na,1,x,1\na,1,y,0\na,1,z,1\nb,1,x,0\nb,1,y,1\n"
     with pytest.raises(InputError, match="line 4: several alternatives of the set are chosen"):

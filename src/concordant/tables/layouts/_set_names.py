@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from concordant.tables.headings import side_columns
+
 
 def _words(text: str) -> tuple[str, ...]:
     """Return names, the surest first."""
@@ -62,12 +64,19 @@ def of_survey(names: Names) -> bool:
 def of_choices(names: Names) -> bool:
     """Return whether a column may mark chosen alternatives, and another one identify choosers or sets."""
     marks = not names.isdisjoint(CHOSEN) or any(name.startswith("chosen ") for name in names)
-    return marks and _has_any(names, SETS + CHOOSERS)
+    return marks and _has_any(names, SETS + CHOOSERS) and not _compares_sides(names)
 
 
 def of_best_and_worst(names: Names) -> bool:
     """Return whether columns may name or count best and worst items, or mark them within sets."""
-    return _has_any(names, BEST + TIMES_BEST, WORST + TIMES_WORST) or _has_any(names, BEST_OR_WORST, SETS)
+    if _has_any(names, BEST + TIMES_BEST, WORST + TIMES_WORST):
+        return True
+    return _has_any(names, BEST_OR_WORST, SETS) and not _compares_sides(names)
+
+
+def _compares_sides(names: Names) -> bool:
+    """Return whether two columns are the sides of a comparison: ``left`` and ``right``, ``model_a`` and ``model_b``."""
+    return side_columns({name: name for name in sorted(names)}) is not None
 
 
 def _has_any(names: Names, *groups: Collection[str]) -> bool:

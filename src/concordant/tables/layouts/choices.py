@@ -19,7 +19,6 @@ import numpy as np
 from concordant.ballots.vocabulary import Coded
 from concordant.errors import InputError, arg, phrase
 from concordant.tables.cells import number_in
-from concordant.tables.headings import side_columns
 from concordant.tables.layouts import _set_names as names
 from concordant.tables.layouts._sets import Sets, as_ballots, column_of_user, leave_out
 from concordant.tables.options import Options, listed, normalise
@@ -45,8 +44,7 @@ def arrange(table: InputTable, options: Options) -> InputTable | None:
     agent = column_of_user(table, options, "agent")
     agent = agent or names.first_named(by_plain, names.CHOOSERS, [chosen, set_column])
     keys = [name for name in (agent, set_column) if name is not None]
-    is_between_sides = side_columns({name: plain for plain, name in by_plain.items()}) is not None
-    if chosen is None or not keys or is_between_sides:
+    if chosen is None or not keys:
         return None
     flags = _flags(table, chosen)
     if flags is None:
@@ -56,7 +54,7 @@ def arrange(table: InputTable, options: Options) -> InputTable | None:
     if not sets.count or len(flags) < 2 * sets.count:
         return None
     is_named = set_column is not None and names.first_named(by_plain, names.ALTERNATIVES, [chosen, *keys]) is not None
-    if (n_chosen <= 1).mean() < MIN_SHARE and not is_named:
+    if not is_named and ((n_chosen <= 1).mean() < MIN_SHARE or not flags.any()):
         return None
     item, notes = _alternatives(table, options, sets, by_plain, [chosen, *keys])
     several = "several alternatives of the set are chosen, but a choice has one"
@@ -86,7 +84,7 @@ def _flags(table: Any, column: str) -> Bools | None:
     if any((cell or "").strip().lower() not in YES | NO for cell in sample):  # without reading the rest of a large file
         return None
     flags, is_unknown = read_flags(*table.fetch([column], [])[0][column])
-    return None if is_unknown.any() or not flags.any() else flags
+    return None if is_unknown.any() else flags
 
 
 def _alternatives(

@@ -5,16 +5,10 @@ A table becomes preferences in one of eight layouts, or labels, or rows of featu
 ========== ============================================== ===========================================
 layout     columns it needs                               may also have
 ========== ============================================== ===========================================
-<<<<<<< HEAD
 pairs      winner, loser; or left, right and outcome      tie, left_score, right_score, neutral,
            or, for an outcome, left_won and right_won,    agent, instance, by, weight, time
            or left_score and right_score
-ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time
-=======
-pairs      winner, loser; or left, right and outcome      tie, agent, instance, by, weight, time
-           or, for an outcome, left_won and right_won
 ranks      item, rank                                     rating, agent, ballot, team, instance, by, weight, time, open
->>>>>>> w-choices
 ratings    item, rating                                   agent, ballot, team, instance, by, weight, time
 places     first, second, third, … (rank1, rank2, …)      agent, instance, by, weight
 rankings   ranking (text like ``a > b = c > d``)          agent, instance, by, weight, open
@@ -107,13 +101,9 @@ _UNCLEAR = phrase(
     *(arg("layout", layout) for layout in MATRICES),
     arg("transpose", True),
 )
-<<<<<<< HEAD
 IMPLICIT = "implicit feedback: each agent prefers the items that it chose to all others"
-_SURVEY_WORDS = {"response id", "recorded date", "collector id", "submitdate"}  # headings that repeat below the names
-=======
 # Names in tables whose other headings may occur again below them.
 _SURVEY_WORDS = {"response id", "recorded date", "collector id", "submitdate", "best", "worst"}
->>>>>>> w-choices
 _KNOWN_WORDS = _SURVEY_WORDS | {
     word for what in (PREFERENCES, LABELS) for role in columns_of(what).values() for word in role.synonyms
 }

@@ -236,7 +236,13 @@ class Request:
 
     # ---- the ranking ----
     def run(self) -> RankedAnswer:
-        """Read or reduce the source, choose the method and rank."""
+        """Read or reduce the source, choose the method and rank, on the wanted scale with the wanted columns."""
+        answer = self.run_unscaled()
+        ranking = answer.ranking if self.scale is None else answer.ranking.on_scale(self.scale)
+        return answer._replace(ranking=ranking.with_columns(*self.columns) if self.columns else ranking)
+
+    def run_unscaled(self) -> RankedAnswer:
+        """Rank as ``run`` does, on the scale of the method and without further columns."""
         method, data, reduced = self.chosen_method, self.gather(), self._reduced
         few: tuple[str, ...] = ()
         if isinstance(data, Summed):
@@ -253,10 +259,6 @@ class Request:
             from concordant.ranking import Notice
 
             ranking = replace(ranking, notices=(Notice("few-ballots", few[-1]), *ranking.notices))
-        if self.scale is not None:
-            ranking = ranking.on_scale(self.scale)
-        if self.columns:
-            ranking = ranking.with_columns(*self.columns)
         notes = self._whole.notes if reduced is None else (*reduced.notes, *self._aside)
         return RankedAnswer(ranking, prefs, notes, self.choice)
 

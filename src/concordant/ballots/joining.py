@@ -38,6 +38,7 @@ def parts_of_joined(given: Sequence[Preferences]) -> Parts:
     }
     parts |= _labels(given, "agent", notes) | _instances(given)
     parts |= _values(given, notes) | _covariates(given, notes) | _teams(given)
+    parts |= _points(given) | {"library": _common([prefs.library for prefs in given])}
     if any(prefs.open is not None for prefs in given):
         parts["open"] = np.concatenate([_or(prefs.open, np.zeros(prefs.n_ballots, bool)) for prefs in given])
     if _all_or_none(given, "shown", "the positions at which items were shown", notes):
@@ -95,6 +96,8 @@ def _instances(given: Sequence[Preferences]) -> Parts:
 def _values(given: Sequence[Preferences], notes: list[str]) -> Parts:
     """Return the ranks or ratings, if all preferences have them on one scale."""
     scales = [prefs.scale for prefs in given]
+    if "nominal" in scales:
+        return _answers(given)
     if None not in scales and len(set(scales)) == 1:
         return {
             "value": np.concatenate([prefs.value for prefs in given if prefs.value is not None]),
@@ -104,6 +107,27 @@ def _values(given: Sequence[Preferences], notes: list[str]) -> Parts:
         found = ", ".join(dict.fromkeys(f"{scale}s" if scale else "orders without values" for scale in scales))
         notes.append(f"values are not kept, because the preferences differ in them ({found}); their order is kept")
     return {}
+
+
+def _answers(given: Sequence[Preferences]) -> Parts:
+    """Return nominal answers over the united classes; reject a mixture with other preferences."""
+    vocabularies = [prefs.classes for prefs in given if prefs.classes is not None]
+    if len(vocabularies) < len(given):
+        raise InputError("Answers without an order cannot be joined with ranks or ratings: join preferences of one kind.")
+    new_codes, classes = join_vocabularies(vocabularies)
+    values = [
+        codes[prefs.value.astype(np.int64)]
+        for codes, prefs in zip(new_codes, given, strict=True)
+        if prefs.value is not None
+    ]
+    return {"value": np.concatenate(values).astype(np.float64), "scale": "nominal", "classes": classes}
+
+
+def _points(given: Sequence[Preferences]) -> Parts:
+    """Return the points of matches; those of preferences without points are unknown (NaN)."""
+    if all(prefs.points is None for prefs in given):
+        return {}
+    return {"points": np.concatenate([_or(prefs.points, np.full(len(prefs.item), np.nan)) for prefs in given])}
 
 
 def _covariates(given: Sequence[Preferences], notes: list[str]) -> Parts:

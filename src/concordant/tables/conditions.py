@@ -307,6 +307,9 @@ class _Walker:
         same = [column for column in columns if normalise(column) == normalise(name)]
         if len(same) == 1:
             return same[0]
+        nested: str | None = getattr(self.table, "resolve", lambda _: None)(name)
+        if nested is not None:
+            return nested
         what = f"there is no column {shorten(name)!r}, which " + arg("where") + f" names.{suggest(name, columns)} "
         known = f"The columns are {listed(columns)}; put texts in single quotes."
         path = self.table.error(-1, "").path

@@ -113,9 +113,8 @@ def compare_groups(
     seed: int = 0,
 ) -> GroupComparison:
     """Compare groups (the instances of these preferences), given the request for all ballots; see ``rank_groups``."""
-    by, scale = str(grouped.meta.get("by", "group")), request.scale
-    request = replace(request, scale=None, columns=())  # the tests are on the scale of the method
-    whole, pooled, method = request.run().ranking, request.read(), request.chosen_method
+    by = str(grouped.meta.get("by", "group"))
+    whole, pooled, method = request.run_unscaled().ranking, request.read(), request.chosen_method
     if request.min_ballots is not None:
         grouped = grouped.select(items=list(pooled.items.labels))
     grouped = by_size(grouped)
@@ -152,7 +151,7 @@ def compare_groups(
         by,
         _small(sizes),
     )
-    return comparison if scale is None else comparison.on_scale(scale)
+    return comparison if request.scale is None else comparison.on_scale(request.scale)
 
 
 def _found_by_errors(method: Method, grouped: Preferences, groups: Ranking, silence: bool) -> Contrasts | None:

@@ -153,3 +153,25 @@ def test_what_is_no_preferences_is_refused() -> None:
         cc.concat(["votes.csv"])  # type: ignore[list-item]
     with pytest.raises(cc.InputError, match="There are no preferences to join"):
         cc.concat([])
+
+
+def test_answers_are_joined_over_all_classes_and_not_with_rankings() -> None:
+    first = cc.Preferences.from_answers(["w1", "w2"], ["t", "t"], ["cat", "dog"])
+    second = cc.Preferences.from_answers(["w3", "w1"], ["t", "u"], ["bird", "dog"])
+    joined = cc.concat([first, second])
+    assert joined.classes is not None
+    assert joined.value is not None
+    assert [joined.classes[int(code)] for code in joined.value] == ["cat", "dog", "bird", "dog"]
+    with pytest.raises(cc.errors.InputError, match="cannot be joined with ranks or ratings"):
+        cc.concat([first, cc.Preferences.from_rankings([["a", "b"]])])
+
+
+def test_points_and_the_library_are_joined() -> None:
+    played = cc.Preferences.from_pairs(["a"], ["b"], points=([2], [1]))
+    joined = cc.concat([played, cc.Preferences.from_pairs(["b"], ["a"])])
+    assert joined.points is not None
+    np.testing.assert_array_equal(joined.points, [2, 1, np.nan, np.nan])
+    pd = pytest.importorskip("pandas")
+    frame = cc.Preferences.from_frame(pd.DataFrame({"winner": ["a"], "loser": ["b"]}))
+    assert cc.concat([frame, frame]).library == "pandas"
+    assert cc.concat([frame, played]).library is None

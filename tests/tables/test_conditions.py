@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -207,3 +208,20 @@ def test_a_derived_table_has_rows_of_its_base_and_columns_of_its_own() -> None:
     assert derived.first(1) == [[None], ["7"], ["q"]]
     assert derived.place(0) == "row 3"
     assert "row 1" in str(derived.error(1, "bad"))
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_a_condition_names_nested_fields(tmp_path: Path, ending: str) -> None:
+    lines = [
+        '{"winner": "a", "loser": "b", "meta": {"turns": 1, "tag_v0.1": {"math": true}}}',
+        '{"winner": "b", "loser": "a", "meta": {"turns": 2, "tag_v0.1": {"math": false}}}',
+        '{"winner": "a", "loser": "c", "meta": {"turns": 3, "tag_v0.1": {"math": true}}}',
+    ]
+    path = tmp_path / f"votes.{ending}"
+    if ending == "jsonl":
+        path.write_text("\n".join(lines))
+    else:
+        pq = pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.Table.from_pylist([json.loads(line) for line in lines]), path)
+    assert cc.read(path, where="meta.turns >= 2").n_ballots == 2
+    assert list(cc.read(path, where='"meta.tag_v0.1.math" = true').items) == ["a", "b", "c"]

@@ -113,7 +113,9 @@ def _answers(given: Sequence[Preferences]) -> Parts:
     """Return nominal answers over the united classes; reject a mixture with other preferences."""
     vocabularies = [prefs.classes for prefs in given if prefs.classes is not None]
     if len(vocabularies) < len(given):
-        raise InputError("Answers without an order cannot be joined with ranks or ratings: join preferences of one kind.")
+        raise InputError(
+            "Answers without an order cannot be joined with ranks or ratings: join preferences of one kind."
+        )
     new_codes, classes = join_vocabularies(vocabularies)
     values = [
         codes[prefs.value.astype(np.int64)]

@@ -230,5 +230,8 @@ def suggest(name: str, known: list[str]) -> str:
     """Return ``" Did you mean …?"`` for the closest known names, or an empty string."""
     import difflib
 
-    close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
+    def distance(other: str) -> tuple[float, int]:
+        return -difflib.SequenceMatcher(a=other, b=name).ratio(), abs(len(other) - len(name))
+
+    close = sorted(difflib.get_close_matches(name, list(dict.fromkeys(known)), n=3, cutoff=0.6), key=distance)
     return f" Did you mean {' or '.join(close)}?" if close else ""

@@ -31,7 +31,10 @@ def command(file: tuple[str, ...], output: shared.Output, **options: Any) -> Non
     from concordant.request import Request
 
     path, reading = file[0] if len(file) == 1 else file, shared.pop_reading_options(options)
-    prefs, repeated = Request(path, reading=reading).read(), note_on_repeated_rows(path, reading)
+    request = Request(path, reading=reading)
+    prefs = request.read()
+    ranked = [one for one in file if one not in request.judgements]
+    repeated = note_on_repeated_rows(path if len(ranked) == len(file) else ranked, reading)
     prefs = prefs if repeated is None else prefs.noted(repeated)
     description = prefs.describe()
     output.show(data=description.to_dict, text=lambda: description.to_text(shared.words()))

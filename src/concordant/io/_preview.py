@@ -11,7 +11,7 @@ from concordant.errors import ConcordantError
 from concordant.io import Preview
 from concordant.io._formats import recognise
 from concordant.io._source import PathLike, Source
-from concordant.io.formats.table import open_table, with_roles
+from concordant.io.formats.table import open_table
 from concordant.tables.options import PREFERENCES, Options
 from concordant.tables.roles import planned
 
@@ -32,7 +32,7 @@ def preview(path: PathLike, n_rows: int, options_given: dict[str, Any]) -> Previ
         cells = table.first(n_rows) if columns == tuple(table.columns) else table.first(n_rows, columns)
         rows = tuple(zip(*cells, strict=True))
         try:
-            return Preview(kind.name, columns, rows, planned(table, with_roles(table, options)))
+            return Preview(kind.name, columns, rows, planned(table, options))
         except ConcordantError as problem:
             return Preview(kind.name, columns, rows, None, str(problem))
 

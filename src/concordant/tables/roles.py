@@ -33,14 +33,28 @@ names do not identify the layout, ``wide`` checks whether the table is a matrix.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from concordant.errors import InputError, Sentence, UnknownColumnError, UnknownNameError, arg, clause, phrase, suggest
+from concordant.errors import InputError, Sentence, UnknownColumnError, arg, clause, phrase, suggest
 from concordant.tables.covariates import Covariate, given_covariates
 from concordant.tables.crowds import CROWD_WORDS, add_crowd_columns, is_topic
 from concordant.tables.grades import ORDINALS
 from concordant.tables.headings import CLICK_WORDS, are_about_clicks, side_columns, stems
+from concordant.tables.layout_roles import (
+    COVARIATES,
+    NEEDED,
+    OPTIONAL,
+    PLAIN,
+    SIDES,
+    WIDE,
+    core_roles,
+    known_layout,
+    outcome_flags,
+    prefer_names,
+    roles_of,
+    wanted_columns,
+)
 from concordant.tables.nested import Structure, column_of, heading
 from concordant.tables.options import (
     CLICKS,
@@ -59,40 +73,6 @@ from concordant.tables.places import contest_columns, place_columns, place_of
 from concordant.tables.plans import HasColumns, Plan
 from concordant.tables.race_names import guess_races
 from concordant.tables.score_names import guess_scores
-
-COMMON = ("agent", "instance", "by", "weight")
-NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {
-    "pairs": (
-        *(("winner", "loser"), ("left", "right", "outcome"), ("left", "right", "left_won", "right_won")),
-        ("left", "right", "left_score", "right_score"),
-    ),
-    "rankings": (("ranking",),),
-    "places": (("places",),),
-    "ranks": (("item", "rank"),),
-    "ratings": (("item", "rating"),),
-    "answers": (("agent", "item", "answer"),),
-    **dict.fromkeys(MATRICES, ((),)),
-    CLICKS: (("agent", "item"),),
-    LABELS: (("item", "label"),),
-    FEATURES: (("label",),),
-}
-OPTIONAL: dict[str, tuple[str, ...]] = {
-    "pairs": ("tie", "left_score", "right_score", "neutral", "time", *COMMON),
-    "rankings": ("open", *COMMON),
-    "places": COMMON,
-    "ranks": ("rating", "ballot", "team", "time", "open", *COMMON),
-    "ratings": ("ballot", "team", "time", *COMMON),
-    "answers": ("instance", "by", "weight"),
-    **dict.fromkeys(MATRICES, ("item", "agent", "by", "weight")),
-    CLICKS: ("time", "instance", "by"),
-    LABELS: ("instance",),
-    FEATURES: ("query", "item", "weight"),
-}
-WIDE = {"places": "places", **dict.fromkeys(MATRICES, "places"), FEATURES: "features"}  # roles that many columns play
-
-SIDES = ("winner", "loser", "left", "right")  # roles that several columns may play, the players of a team
-PLAIN = ("by", "agent", "instance", "time", "weight", "rank", "rating", "ballot")  # roles of plain values
-COVARIATES = {"pairs": 2, "ranks": 1, "ratings": 1}  # how many columns one may have
 
 _UNCLEAR = phrase(
     "have no recognised roles: name them, for example {} and {}, or {} with {} or {}, or {}; with a column per agent "
@@ -145,14 +125,16 @@ class _Planner:
         """Assign the columns that the user named."""
         self.table, self.columns, self.strict, self.options = table, table.columns, options.strict, options
         self.roles = columns_of(layout or PREFERENCES)
-        self.layout = layout or _known_layout(options.layout)
+        self.layout = layout or known_layout(options.layout)
         self.named_columns: dict[str, str] = {}  # by role
         self.places: tuple[str, ...] = ()
         self.switched_off: set[str] = set()
         self.players: dict[str, tuple[str, ...]] = {}
         self.covariates: tuple[Covariate, ...] = ()
         self.dispensable = {role for role, value in options.roles.items() if is_optional(value)}
-        known_roles: Mapping[str, object] = getattr(table, "roles", {})
+        known_roles: Mapping[str, object] = getattr(table, "roles", {}) if options.layout is None else {}
+        if options.merge or options.reduce:  # which lose the order of events
+            known_roles = {role: name for role, name in known_roles.items() if role != "time"}
         for role, value in {**known_roles, **options.roles}.items():
             self._take(role, value)
         self.says_places, self.is_contest = bool(self.places), False
@@ -219,11 +201,11 @@ class _Planner:
                 self.named_columns[role] = text[1:]
         elif role == "covariate":
             self.covariates = given_covariates(value, self.columns, self._find, normalise)
-        elif role in SIDES and text not in self.columns and len(several := _wanted(role, value)) > 1:
+        elif role in SIDES and text not in self.columns and len(several := wanted_columns(role, value)) > 1:
             self.players[role] = tuple(self._find(column, role) for column in several)
             self.named_columns[role] = self.players[role][0]
         elif role in WIDE.values():
-            self.places = tuple(self._find(column, role.removesuffix("s")) for column in _wanted(role, value))
+            self.places = tuple(self._find(column, role.removesuffix("s")) for column in wanted_columns(role, value))
         else:
             self.named_columns[role] = self._find(value, role)
 
@@ -334,7 +316,7 @@ class _Planner:
             if "outcome" not in settled and outcome:
                 guesses["outcome"] = outcome
             if sides and not {"outcome"} & {*guesses, *settled}:
-                guesses |= _outcome_flags(plain, sides, settled)
+                guesses |= outcome_flags(plain, sides, settled)
         guess_scores(guesses, plain, sides, settled)
 
     def _places_of_contest(self, free: Sequence[str]) -> tuple[str, ...]:
@@ -395,14 +377,16 @@ class _Planner:
             for layout in LAYOUTS
             if layout not in (*MATRICES, CLICKS)
             and any(set(needed) <= available for needed in NEEDED[layout])
-            and all(role in _roles_of(layout) for role in stated)
+            and all(role in roles_of(layout) for role in stated)
         ]
         if len(fits) > 1 and "answer" not in stated:  # a label next to a rating or a winner is not read
             fits = [layout for layout in fits if layout != "answers"]
         if "ranks" in fits and "ratings" in fits:
             fits.remove("ratings")  # ranks order the items, ratings stay as their values
         if "places" in fits and not self.says_places:
-            fits = [layout for layout in fits if layout == "places" or any(role in stated for role in _core(layout))]
+            fits = [
+                layout for layout in fits if layout == "places" or any(role in stated for role in core_roles(layout))
+            ]
         if "pairs" in fits and len(fits) > 1:  # winner and loser say more than a `name` and a `score` beside them
             exact = {role for role, names in guesses.items() if normalise(names[0]) == role} | stated
             fits = [
@@ -421,7 +405,7 @@ class _Planner:
 
         Logs of clicks have more names for both than other tables; ``guesses`` receives the columns so named.
         """
-        if any(role not in _roles_of(CLICKS) for role in self.named_columns):
+        if any(role not in roles_of(CLICKS) for role in self.named_columns):
             return None
         chosen = {role: [self.named_columns[role]] for role in CLICK_WORDS if role in self.named_columns}
         for role, words in CLICK_WORDS.items():
@@ -438,7 +422,7 @@ class _Planner:
     # ---- the plan ----
     def _fill(self, layout: str, guesses: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """Return the column of each role of the layout; raise an error if one is missing or ambiguous."""
-        strange = [role for role in self.named_columns if role not in _roles_of(layout)]
+        strange = [role for role in self.named_columns if role not in roles_of(layout)]
         if strange:
             advice = "leave it out, or choose another " + arg("layout")
             self._refuse(arg(strange[0]) + f" does not apply to {layout}: " + advice + ".")
@@ -463,7 +447,7 @@ class _Planner:
                 fitting = []
             if (layout, role) == ("answers", "instance"):
                 fitting = [name for name in fitting if is_topic(normalise(name))]
-            fitting = fitting if self.strict else _named(fitting)
+            fitting = fitting if self.strict else prefer_names(fitting)
             surest = self.roles[role].synonyms[: self.roles[role].sure] if fitting else ()
             is_sure = bool(fitting) and normalise(fitting[0]) in surest and (not self.strict or layout == FEATURES)
             if len(fitting) > 1 and not is_sure:
@@ -534,51 +518,3 @@ def refuse_unread(table: HasColumns, unread: Sequence[str]) -> None:
             f"the column{'s' * (len(unread) > 1)} {listed(unread)} would not be read: remove the columns that "
             "you do not need" + clause(", or leave out ", arg("strict")) + ".",
         )
-
-
-def _known_layout(layout: str | None) -> str | None:
-    """Return the layout in its usual spelling (case, underscores and a missing plural s do not matter)."""
-    if layout is None:
-        return None
-    plain = layout.strip().lower().replace("_", "-")
-    plain = plain if plain in LAYOUTS else plain + "s" if plain + "s" in LAYOUTS else plain
-    if plain not in LAYOUTS:
-        raise UnknownNameError(
-            f"Unknown layout {layout!r}.{suggest(plain, list(LAYOUTS))} Layouts are {listed(LAYOUTS)}."
-        )
-    return plain
-
-
-def _wanted(role: str, columns: object) -> Sequence[object]:
-    """Return the columns given for a role with several columns: a text with commas, a position, or a sequence."""
-    if isinstance(columns, str):
-        return columns.split(",")
-    if isinstance(columns, int) and not isinstance(columns, bool):
-        return [columns]
-    if isinstance(columns, Iterable) and (wanted := list(columns)):
-        return wanted
-    raise InputError(arg(role, columns) + " names no columns: give their names or positions, best first.")
-
-
-def _outcome_flags(plain: Mapping[str, str], sides: tuple[str, str], settled: set[str]) -> dict[str, list[str]]:
-    """Find one column of 0 and 1 per outcome: ``winner_model_a``, ``winner_model_b`` and perhaps ``winner_tie``."""
-    by_plain = {text: name for name, text in plain.items()}
-    wanted = {"left_won": plain[sides[0]], "right_won": plain[sides[1]], "tie": "tie"}
-    column_of_role = {role: by_plain.get(f"winner {text}") for role, text in wanted.items() if role not in settled}
-    return {role: [name] for role, name in column_of_role.items() if name is not None}
-
-
-def _core(layout: str) -> set[str]:
-    return {role for needed in NEEDED[layout] for role in needed}
-
-
-def _roles_of(layout: str) -> set[str]:
-    return _core(layout) | set(OPTIONAL[layout])
-
-
-def _named(columns: list[str]) -> list[str]:
-    """Return only the name column if two columns hold the identifier and the name of the same entity."""
-    by_plain = {normalise(name): name for name in columns}
-    kinds = {plain.rpartition(" ")[2]: plain.rpartition(" ")[0] for plain in by_plain}
-    is_one_thing = len(columns) == 2 and kinds.keys() == {"id", "name"} and kinds["id"] == kinds["name"]
-    return [by_plain[f"{kinds['name']} name"]] if is_one_thing else columns

@@ -38,7 +38,7 @@ def points_of_rows(rows: Rows, sides: tuple[str, str]) -> Floats | None:
         is_unknown: Bools = np.asarray(np.isnan(points).any(axis=1))
         if rows.has("outcome"):
             columns = rows.plan.column["left"], rows.plan.column["right"]
-            side = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), columns)
+            side = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), columns).side
             is_unknown = is_unknown & np.isnan(side) & _is_missing(rows.raw("outcome"))
         rows.leave_out(is_unknown, "the game has no score (not yet played)")
     if not rows.good.any():

@@ -12,8 +12,8 @@ from concordant.ballots.vocabulary import shorten
 from concordant.io import Preview
 from concordant.params import Param
 from concordant.support.markup import Markup, element, joined
+from concordant.tables.layout_roles import SIDES
 from concordant.tables.options import LAYOUTS, normalise
-from concordant.tables.roles import SIDES
 from concordant.web.settings import OTHER_SIDE, PLACE, offered_roles
 from concordant.web.words import NOT_READ, label_of
 

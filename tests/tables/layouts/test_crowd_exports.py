@@ -109,10 +109,11 @@ TRIPLES = [("w1", "t1", "cat"), ("w2", "t1", "cat"), ("w1", "t2", "dog"), ("w2",
 TRIPLES += [("w2", "t3", "dog")]
 
 
+@pytest.mark.parametrize("separator", ["\t", " "])
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2)])
-def test_headerless_triples_are_answers_with_the_larger_set_as_tasks(order, tmp_path):
+def test_headerless_triples_are_answers_with_the_larger_set_as_tasks(order, separator, tmp_path):
     path = tmp_path / "labels.txt"
-    path.write_text("\n".join("\t".join(row[k] for k in order) for row in TRIPLES), encoding="utf-8")
+    path.write_text("\n".join(separator.join(row[k] for k in order) for row in TRIPLES), encoding="utf-8")
     prefs = cc.read(path)
     assert (list(prefs.agents), list(prefs.items)) == (["w1", "w2"], ["t1", "t2", "t3"])
     assert list(prefs.classes) == ["cat", "dog"]
@@ -129,7 +130,6 @@ def test_headerless_gold_pairs_are_labels(tmp_path):
 @pytest.mark.parametrize(
     "rows",
     [
-        "1 10 1,1 11 2,1 12 3,1 13 4,2 10 1,2 11 2,2 13 3,2 14 4",  # a run: query, document, rank
         "u1 i1 5,u1 i2 3,u2 i1 4,u2 i2 1,u3 i1 2,u3 i3 5,u4 i1 1,u4 i2 2",  # ratings
         "a b c,d e f,g h i,b a c,e d f",  # every row its own words
     ],

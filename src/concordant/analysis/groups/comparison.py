@@ -14,7 +14,7 @@ import numpy as np
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
-from concordant.results.rendering import interval_column
+from concordant.results.rendering import interval_column, named
 from concordant.results.scales import EloScale, scale_of
 from concordant.support.display import Block, Displayed, DisplayTable, Passage, html
 from concordant.support.text import align, p_value
@@ -243,7 +243,7 @@ class GroupComparison(Displayed):
             list(columns),
             list(zip(*columns.values(), strict=True)),
             {0, *range(2, len(columns))},
-            f"{self.whole.method} by {self.by}",
+            named(self.whole, f" by {self.by}"),
             [*self.left_out(n), self.legend],
         )
         return [table, Passage(self.sentences())]

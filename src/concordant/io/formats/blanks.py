@@ -2,7 +2,8 @@
 
 A table of this kind is recognised only if all lines have as many fields as the header and the header names known
 columns. Rows may begin with a row name that the header lacks, as R writes them. Orders are lines of names, best first,
-one line per race or ballot, without a header; they are recognised only if the lines name the same competitors.
+one line per race or ballot, without a header; they are recognised only if the lines name the same competitors. Lines of
+a worker, a task and a label, whose columns have no word in common, are a table without a header.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from concordant.tables.plans import Names
 from concordant.tables.roles import plan_columns
 
 FEWEST_COLUMNS = 3  # two words could be a name
+FEWEST_TRIPLES = 5  # lines of worker, task and label
 _HEADING = lazy(rb"\"?[A-Za-z][\w.%-]*\"?")
 _NAME = lazy(rb"[A-Za-z_\x80-\xff][\w\x80-\xff'-]*")
 _SHARED = 0.5  # of the names on a line that must stand on other lines as well
@@ -57,6 +59,22 @@ def _columns(rows: Fields) -> list[str]:
     return distinct(["row"] * (len(rows[1]) - len(rows[0])) + names)
 
 
+def _are_columns(rows: Fields) -> bool:
+    """Return whether all lines have the same number of fields, and no word stands in two columns."""
+    columns = [set(column) for column in zip(*rows, strict=False)]
+    has_one_width = len({len(row) for row in rows}) == 1
+    return has_one_width and sum(map(len, columns)) == len(set().union(*columns))
+
+
+def _are_triples(head: bytes) -> bool:
+    """Return whether all lines are a worker, a task and a label in words, without a header."""
+    rows = fields_of(head)
+    if len(rows) < FEWEST_TRIPLES or {len(row) for row in rows} != {3} or re.search(rb"[,;|\t]", head):
+        return False
+    has_repeats = all(len({row[k] for row in rows}) < len(rows) for k in range(3))
+    return has_repeats and _are_columns(rows) and all(_NAME.fullmatch(row[2]) for row in rows)
+
+
 def _are_orders(head: bytes) -> bool:
     """Return whether all lines are lists of names, and most names of each line also stand on other lines."""
     rows = fields_of(head)
@@ -66,6 +84,8 @@ def _are_orders(head: bytes) -> bool:
         len(set(row)) < len(row) for row in rows
     ):
         return False
+    if b"\t" in head or _are_columns(rows):
+        return False
     count = Counter(field for row in rows for field in row)
     return all(sum(count[field] > 1 for field in row) >= _SHARED * len(row) for row in rows)
 
@@ -74,7 +94,7 @@ FORMATS = (
     Format(
         *("blanks", (), "table with blanks between the columns: Driver Race Place", (PREFERENCES,)),
         module=TABLES,
-        sniff=_is_table,
+        sniff=lambda head: _is_table(head) or _are_triples(head),
         opener=__name__,
     ),
     Format(
@@ -89,11 +109,12 @@ def open_table(source: Source, options: Options) -> SpanTable:
     """Open a table whose fields are separated by blanks; the first line is the header."""
     lines = Lines([source])
     rows = fields_of(source.head)
-    columns = _columns(rows[:2]) if len(rows) > 1 else []
+    has_header = not _are_triples(source.head)
+    columns = [] if len(rows) < 2 else _columns(rows[:2]) if has_header else [f"column {k}" for k in (1, 2, 3)]
     if len(columns) < 1:
         raise source.error("the table needs a header line and at least one row: check the file.")
     start, end, line, count = kernels.split_fields(lines.data, len(columns))
-    is_row = np.arange(len(line)) > 0
+    is_row = np.arange(len(line)) >= int(has_header)
     what = f"the line does not have the {len(columns)} fields of the header (a field cannot contain blanks)"
     bad = line[is_row & (count != len(columns))].tolist()
     notes = refuse_lines({what: bad}, source.error, options) if bad else []
@@ -109,6 +130,7 @@ def open_table(source: Source, options: Options) -> SpanTable:
 
     table = SpanTable(source, data, columns, spans, line[is_row])
     table.notes += notes
+    table.has_header = has_header
     return table
 
 

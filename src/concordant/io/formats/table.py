@@ -67,20 +67,10 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
             prefs = jester.read(sources, options)
             return prefs if options.where is None else prefs.filter(options.where)
     table = open_all(sources, options)
-    options = with_roles(table, options)
     plan = _by_file(table, planned(table, options), sources, options)
     if options.merge:
         return _merged(table, options, plan)
     return Preferences.of_parts(parts_of_table(table, options, plan))
-
-
-def with_roles(table: InputTable, options: Options) -> Options:
-    """Return the options with the roles that the format of a table gives to its columns, unless the user named some."""
-    roles: dict[str, str] = getattr(table, "roles", {})
-    if not roles or options.layout is not None:
-        return options
-    known = {role: name for role, name in roles.items() if role != "time" or not (options.merge or options.reduce)}
-    return replace(options, roles={**known, **options.roles})
 
 
 def _by_file(table: InputTable, plan: Plan, sources: Sequence[Source], options: Options) -> Plan:

@@ -232,7 +232,7 @@ class _Export:
         if all(number_in(word) is not None for word in outcome[1].labels):  # 0 and 1 are no and yes
             return None
         names = (self.inputs[sides[0]], self.inputs[sides[1]])
-        is_pair = not np.isnan(decide_outcomes(outcome, left, right, names)).any()
+        is_pair = not np.isnan(decide_outcomes(outcome, left, right, names).side).any()
         return (sides[0], sides[1], filled[0]) if is_pair else None
 
 

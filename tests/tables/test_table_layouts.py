@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -226,3 +227,15 @@ def test_whole_numbers_are_labels(frame: Any) -> None:
 def test_something_else_is_no_frame() -> None:
     with pytest.raises(InputError, match=r"Expected a DataFrame .* got list"):
         cc.Preferences.from_frame([1, 2])
+
+
+def test_numbers_as_outcomes_are_explained_in_a_note() -> None:
+    prefs = cc.read(io.StringIO("left,right,outcome\na,b,1\na,b,0\nb,c,1\n"))
+    assert "outcomes are numbers: 1 = left won, 0 = right won, 0.5 = tie" in prefs.notes
+
+
+def test_identifiers_of_users_and_items_are_not_a_matrix() -> None:
+    prefs = cc.read(io.StringIO("user_id,movie_id,liked\n1,2,1\n1,3,0\n2,2,1\n2,1,0\n"))
+    assert (prefs.form, prefs.n_agents, prefs.n_items) == ("ratings", 2, 3)
+    with pytest.raises(InputError, match="no recognised roles"):
+        cc.read(io.StringIO("user_id,movie_id,mood\n1,2,1\n1,3,0\n2,2,1\n2,1,0\n"))

@@ -25,7 +25,7 @@ from concordant.tables.cells import CellTable, number_in, transposed
 from concordant.tables.crowds import is_gold
 from concordant.tables.nested import heading
 from concordant.tables.options import CLICKS, LABELS, MATRICES, Options
-from concordant.tables.outcomes import decide_outcomes, read_flags
+from concordant.tables.outcomes import decide_outcomes, direction_of, read_flags
 from concordant.tables.places import note_on_words, only_candidates, repeats
 from concordant.tables.plans import Names, Plan
 from concordant.tables.races import read_places
@@ -179,6 +179,8 @@ def _side_by_words(rows: Rows, points: Floats | None) -> Floats:
     """
     names = rows.plan.column["left"], rows.plan.column["right"]
     side, is_both_bad, is_unjudged = decide_outcomes(rows.raw("outcome"), rows.raw("left"), rows.raw("right"), names)
+    if direction := direction_of(rows.raw("outcome")[1].labels):
+        rows.note(f"outcomes are numbers: {direction}")
     is_tie = rows.tie_flags()
     rows.refuse(
         is_tie & (np.abs(side) == 1),

@@ -124,7 +124,9 @@ COLUMNS = (
     ),
     _of_ballots("rank", "with the rank (1 is best)", "rank, position, place", common=True),
     _of_ballots(
-        *("rating", "with the rating (higher is better)", "rating, stars, score, value, grade, overall"), common=True
+        *("rating", "with the rating (higher is better)", "rating, stars, score, value, grade, overall"),
+        weak="liked, like, is liked, clicked, is clicked, purchased, bought, watched, interested, thumbs up, feedback",
+        common=True,
     ),
     _of_ballots(
         *("answer", "with the class or number that the agent gave the item"),

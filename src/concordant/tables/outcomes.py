@@ -23,7 +23,24 @@ NO = {"false", "f", "no", "n", "0", "0.0", ""}
 LEFT = {"left", "l", "a", "first", "win", "won", "w", ">", "1-0", "white", "home"}
 RIGHT = {"right", "r", "b", "second", "loss", "lost", "lose", "<", "0-1", "black", "away", "visitor"}
 TIE = {
-    *("tie", "tied", "draw", "drawn", "d", "equal", "even", "same", "both", "=", "==", "1/2-1/2", "½-½", "1/2", "½"),
+    *(
+        "tie",
+        "tied",
+        "draw",
+        "drawn",
+        "d",
+        "equal",
+        "even",
+        "same",
+        "both",
+        "=",
+        "==",
+        "1/2-1/2",
+        "½-½",
+        "1/2",
+        "½",
+        "0.5-0.5",
+    ),
     *("both equal", "both good", "bothgood", "both are good", "equally good", "both same", "about the same"),
     *("no preference", "no difference", "[[c]]"),
 }
@@ -35,6 +52,7 @@ UNJUDGED = {
     *MISSING,
     *("*", "error", "invalid", "skip", "skipped", "unsure", "not sure", "unknown", "unclear", "undecided", "abstained"),
     *("can't choose", "cant choose", "cannot choose", "can't decide", "cannot decide", "can't tell", "can't say"),
+    *("abandoned", "postponed", "cancelled", "canceled", "not played", "-:-", "p p"),
     *("no vote", "not voted", "no judgement", "no judgment", "no result", "pass"),
 }
 LEFT_WON, RIGHT_WON, TIED, BAD, NONE, UNKNOWN = "left", "right", "tie", "both bad", "none", "unknown"
@@ -174,6 +192,17 @@ def _by_number(plain: str, numbers: dict[float, str]) -> str:
         return numbers.get(float(plain), UNKNOWN)
     except ValueError:
         return UNKNOWN
+
+
+def direction_of(words: Iterable[str]) -> str:
+    """Return what the numbers 0, 1, 2 and -1 mean as outcomes, if all words are numbers; "" for other words."""
+    plain = [word.strip() for word in words]
+    if not plain or not all(re.fullmatch(r"-?[0-9](?:\.[0-9]+)?", word) for word in plain):
+        return ""
+    return ", ".join(f"{number:g} = {_SAID[meaning]}" for number, meaning in _numbers(plain).items())
+
+
+_SAID = {LEFT_WON: "left won", RIGHT_WON: "right won", TIED: "tie"}
 
 
 def _numbers(words: Iterable[str]) -> dict[float, str]:

@@ -29,7 +29,7 @@ BLANKS = _MISSING | {
 OVERVOTES = {"overvote", "over vote", "overvoted", "overvotes"}
 WRITE_INS = {"uwi", "undeclared"} | {
     f"{kind}{word}{plural}"
-    for kind in ("", "undeclared ", "unqualified ", "unregistered ", "invalid ")
+    for kind in ("", "undeclared ", "unqualified ", "unregistered ", "uncertified ", "unresolved ", "invalid ")
     for word in ("write in", "writein")
     for plural in ("", "s")
 }

@@ -347,7 +347,8 @@ class _Planner:
         from concordant.tables.wide import GivenRoles, recognise
 
         unclear = self.table.error(-1, f"the columns {listed(self.columns)} " + _UNCLEAR)
-        if any(role not in OPTIONAL[MATRICES[0]] for role in self.named_columns):
+        is_log = bool(guesses.get("agent")) and any(normalise(name).endswith("id") for name in guesses.get("item", ()))
+        if is_log or any(role not in OPTIONAL[MATRICES[0]] for role in self.named_columns):
             raise unclear
         column = dict(self.named_columns)
         if guesses.get("weight") and normalise(guesses["weight"][0]) in ("weight", "count"):

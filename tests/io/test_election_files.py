@@ -254,3 +254,9 @@ def test_convert_writes_blt(make: Any, run: Run) -> None:
     code, out, said = run("convert", path, "-", "--to", "blt")
     assert (code, out) == (0, '2 1\n3 1 2 0\n2 2 0\n0\n"Ann"\n"Bob"\n""\n')
     assert "the number of seats is unknown and is written as 1" in said
+
+
+def test_doubled_quotes_in_a_blt_name_are_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "votes.blt"
+    path.write_text('2 1\n4 1 2 0\n3 2 1 0\n0\n"Amy ""A"""\n"Bo"\n"Title"\n')
+    assert list(cc.read(path).items) == ['Amy "A"', "Bo"]

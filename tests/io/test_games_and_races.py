@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -216,3 +217,11 @@ def test_amazon_reviews_of_2023_are_a_table(make: Any) -> None:
 
 def test_numbers_without_a_header_are_not_amazon_ratings(make: Any) -> None:
     assert preview(make("1,2,3.0,1341100800\n", "x.csv")).format == "csv"
+
+
+def test_a_pgn_file_that_is_not_utf_8_is_read_as_latin_1(tmp_path: Path) -> None:
+    path = tmp_path / "games.pgn"
+    path.write_bytes('[White "Müller, K"]\n[Black "Bo"]\n[Result "1-0"]\n\n1. e4 1-0\n'.encode("latin-1"))
+    prefs = cc.read(path)
+    assert list(prefs.items) == ["Müller, K", "Bo"]
+    assert "the text is not UTF-8 and is read as Latin-1" in prefs.notes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +329,9 @@ def test_a_preview_says_how_a_form_would_be_read(tmp_path: Path) -> None:
     assert looked.plan is not None
     assert looked.plan.layout == "rank-matrix"
     assert looked.plan.describe() == "agent = Your name, 3 items = Sushi … Pho"
+
+
+def test_a_column_of_ballots_says_that_rows_are_ballots() -> None:
+    text = "Ballot ID,Precinct,Adams,Brown,Clark\n0,P0,3,1,2\n1,P1,2,3,1\n2,P2,,2,1\n3,P0,1,,2\n"
+    prefs = cc.read(io.StringIO(text))
+    assert (prefs.form, prefs.n_ballots, list(prefs.items)) == ("rankings", 4, ["Adams", "Brown", "Clark"])

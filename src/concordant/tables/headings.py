@@ -9,7 +9,7 @@ from concordant.tables.options import PREFERENCES, columns_of, normalise
 
 _ROLES = columns_of(PREFERENCES)
 _AGENTS = {*_ROLES["agent"].synonyms, "person", "participant", "student", "member", "employee", "guest", "colleague"}
-_AGENTS |= {"player", "username"}
+_AGENTS |= {"player", "username", "ballot", "cvr"}
 _ITEMS = {*_ROLES["item"].synonyms, "restaurant", "dish", "food", "drink", "meal", "wine", "beer", "game", "song"}
 _ITEMS |= {"project", "proposal", "idea", "topic", "city", "country", "hotel", "venue", "place", "destination", "logo"}
 _ITEMS |= {"feature", "brand", "applicant", "paper", "design", "activity", "colour", "color", "slogan"}

@@ -28,7 +28,7 @@ from concordant.preferences import Preferences
 from concordant.support.patterns import lazy
 from concordant.tables.options import PREFERENCES, Options
 
-_TOKEN = lazy(r'"((?:[^"\\\n]|\\.)*)"|/\*.*?\*/|#[^\n]*|\(([^()\n]*)\)|\[([^\[\]\n]*)\]|\n|[^\s"#]+', re.DOTALL)
+_TOKEN = lazy(r'"((?:[^"\\\n]|\\.|"")*)"|/\*.*?\*/|#[^\n]*|\(([^()\n]*)\)|\[([^\[\]\n]*)\]|\n|[^\s"#]+', re.DOTALL)
 _HEAD = lazy(rb"\s*(\d{1,6})[ \t]+(\d{1,6})[ \t]*(?:#[^\n]*)?\r?\n")
 _BALLOT = lazy(rb"(?:\(\S*\)|[1-9]\d*(?:\.\d+)?)(?:[ \t]+(?:-|\d+(?:=\d+)*))*[ \t]+0[ \t]*(?:#[^\n]*)?")
 _WITHDRAWN = lazy(rb"-[1-9]\d*(?:[ \t]+-[1-9]\d*)*[ \t]*(?:#[^\n]*)?")
@@ -94,7 +94,7 @@ def _lines(text: str) -> list[list[_Token]]:
         if token == "\n":
             lines.append([])
         elif found[1] is not None:
-            lines[-1].append(_Token("text", re.sub(r"\\(.)", r"\1", found[1]), line))
+            lines[-1].append(_Token("text", re.sub(r"\\(.)", r"\1", found[1].replace('""', '"')), line))
         elif not token.startswith(("#", "/*")):
             kind, content = ("id", found[2]) if found[2] is not None else ("word", token)
             kind, content = ("option", found[3]) if found[3] is not None else (kind, content)

@@ -51,7 +51,7 @@ FORMATS = (
 def open_table(source: Source, options: Options) -> SpanTable:
     """Open a file as a table with a row per game that has players and a result."""
     del options  # the layout is fixed
-    content = source.read_text_bytes()
+    content, notes_on_text = _text(source)
     is_regular = _is_regular(content)
     tags = _Tags(content if is_regular else _one_per_line(content))
     where, unit = (tags.line, "line") if is_regular else (np.arange(1, len(tags.line) + 1), "game")
@@ -65,7 +65,7 @@ def open_table(source: Source, options: Options) -> SpanTable:
     date, is_dated = _dates(tags)
     chosen = partial(_chosen, tags, date, keep)
     table = SpanTable(source, tags.data, names, chosen, where[keep], unit=unit)
-    table.notes += notes
+    table.notes += [*notes_on_text, *notes]
     table.has_escapes = True
     table.roles = {"left": "White", "right": "Black", "outcome": "Result"}
     if is_dated[keep].all():
@@ -74,6 +74,16 @@ def open_table(source: Source, options: Options) -> SpanTable:
         n_unknown = int((~is_dated[keep]).sum())
         table.notes.append(f"the date of {n_unknown:,} games is unknown: the games are not ordered by time")
     return table
+
+
+def _text(source: Source) -> tuple[bytes, list[str]]:
+    """Return the content as UTF-8; a file that is not UTF-8 is Latin-1, as the standard of PGN says."""
+    content = source.read_bytes()
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1").encode("utf-8"), ["the text is not UTF-8 and is read as Latin-1"]
+    return content, []
 
 
 def _chosen(tags: _Tags, date: Spans, keep: Bools, name: str) -> Spans:

@@ -89,3 +89,10 @@ def test_a_row_per_annotation_has_answers_between_task_and_annotator():
         cc.read(
             io.StringIO(text.replace("sentiment", "sentiment,topic").replace("pos", "pos,x").replace("neg", "neg,x"))
         )
+
+
+def test_a_row_per_annotation_has_its_answer_where_annotators_differ():
+    text = "annotation_id,annotator,id,image,lead_time,sentiment\n"
+    text += "0,w0,1,a.jpg,2.5,cat\n1,w1,1,a.jpg,2,dog\n2,w0,2,b.jpg,1,cat\n"
+    prefs = cc.read(io.StringIO(text))
+    assert (list(prefs.items), list(prefs.classes)) == (["1", "2"], ["cat", "dog"])

@@ -19,6 +19,7 @@ from concordant.tables.derived import Column, DerivedTable
 from concordant.tables.headings import side_columns
 from concordant.tables.options import Options, listed, normalise
 from concordant.tables.rows import InputTable
+from concordant.types import Int32s
 
 AGENT, ITEM = "annotator", "task"
 NO_CONTROLS = {"annotator", "annotation id", "created at", "updated at", "lead time", "id", "agreement"}
@@ -194,16 +195,28 @@ def _text(value: Any) -> str | None:
 
 # ---- a row per annotation ----
 def _of_rows(table: InputTable, by_plain: dict[str, str], options: Options) -> InputTable | None:
-    """Return a csv or json-min export with roles; its answers are the columns between the task and the annotator."""
+    """Return a csv or json-min export with roles; its answers are the columns between the task and the annotator.
+
+    If all annotators of a task have the same texts there, the answers are the columns in which annotators differ.
+    """
     names, annotator, task = table.columns, by_plain["annotator"], by_plain["id"]
-    between = names[names.index(task) + 1 : names.index(annotator)] if annotator in names else []
-    controls = [name for name in between if normalise(name) not in NO_CONTROLS]
+    candidates = [name for name in names if name != task and normalise(name) not in NO_CONTROLS]
+    texts = table.fetch([task, *candidates], [])[0]
     roles: dict[str, str | None] = {"agent": annotator, "item": task, "instance": None, "weight": None}
     if options.roles.get("answer") is None:
+        differing = [name for name in candidates if _differ(texts[task][0], texts[name][0])]
+        between = names[names.index(task) + 1 : names.index(annotator)] if annotator in names else []
+        usual = [name for name in between if name in candidates]
+        controls = differing if differing and set(usual).isdisjoint(differing) else usual
         if not controls:
             return None
         if len(controls) > 1:
             raise table.error(-1, _several(controls, "answer"))
         roles["answer"] = controls[0]
-    n_rows = len(table.fetch([task], [])[0][task][0])
-    return DerivedTable(table, np.arange(n_rows), notes=["an export of Label Studio"], roles=roles)
+    return DerivedTable(table, np.arange(len(texts[task][0])), notes=["an export of Label Studio"], roles=roles)
+
+
+def _differ(task: Int32s, answer: Int32s) -> bool:
+    """Return whether some task has several answers."""
+    pairs = np.unique(np.stack([task, answer]), axis=1)
+    return len(np.unique(pairs[0])) < pairs.shape[1]

@@ -219,4 +219,4 @@ def _of_rows(table: InputTable, by_plain: dict[str, str], options: Options) -> I
 def _differ(task: Int32s, answer: Int32s) -> bool:
     """Return whether some task has several answers."""
     pairs = np.unique(np.stack([task, answer]), axis=1)
-    return len(np.unique(pairs[0])) < pairs.shape[1]
+    return bool(len(np.unique(pairs[0])) < pairs.shape[1])

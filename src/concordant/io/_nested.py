@@ -73,7 +73,7 @@ class NestedFields:
         self._structures: dict[tuple[str, bool], Structure] = {}
 
     def find(self, name: str) -> str | None:
-        """Return the full name of a nested field; None if there is no such field."""
+        """Return the full name of a nested field; None if the field does not exist."""
         found = self._path(name)
         return None if found is None else ".".join((found[0], *found[1]))
 
@@ -99,7 +99,7 @@ class NestedFields:
         return found
 
     def _path(self, name: str) -> tuple[str, Path] | None:
-        """Return the column and the keys of a dotted name; None if there is no such field."""
+        """Return the column and the keys of a dotted name; None if the field does not exist."""
         if name not in self._found:
             self._found[name] = self._searched(name)
         return self._found[name]

@@ -87,7 +87,7 @@ FORMATS = (
 
 
 def open_table(source: Source, options: Options) -> Any:
-    """Open a file as a table; rows that are no ratings are left out and counted."""
+    """Open a file as a table; rows without a rating are left out and counted."""
     return _OPENERS[options.format or ""](source, options)
 
 

@@ -169,7 +169,7 @@ def _tree(connection: Any, text: str, as_given: str) -> Node:
     tree = _serialised(connection, text)
     if tree["error"]:
         why = str(tree.get("error_message", "it cannot be parsed")).rstrip(". ")
-        advice = f': write it like {_EXAMPLE}, with column names that contain other characters in double quotes ("my column").'
+        advice = f': write it like {_EXAMPLE}, with unusual column names in double quotes ("my column").'
         raise InputError(_refusal(as_given, why) + advice)
     plain = _serialised(connection, "true")
     if _frame(tree) != _frame(plain) or tree["statements"][0]["node"]["where_clause"].get("function_name") == "row":

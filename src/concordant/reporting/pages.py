@@ -16,6 +16,7 @@ from concordant.reporting.sections import (
     BumpChart,
     Cell,
     Code,
+    Control,
     Download,
     Facts,
     Fold,
@@ -29,6 +30,7 @@ from concordant.reporting.sections import (
     Section,
     Text,
     Track,
+    without_controls,
 )
 from concordant.support.markup import Markup, element, joined, verbatim
 
@@ -60,7 +62,7 @@ def page(title: str, sections: Sequence[Section]) -> str:
         element("style", verbatim(style, within="style")),
     )
     inner = element("header", element("h1", title), contents(sections) if len(sections) > 1 else None, class_="top")
-    main = element("main", rendered(sections), id="main")
+    main = element("main", rendered(without_controls(tuple(sections))), id="main")
     skip = element("a", "Skip to the content", href="#main", class_="skip")
     body = element("body", skip, inner, main, element("script", verbatim(script, within="script"), type="module"))
     return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"
@@ -121,10 +123,38 @@ def part(content: Part) -> Markup:
             data = base64.b64encode(content.content).decode()
             link = element("a", content.says, href=f"data:{content.media};base64,{data}", download=content.name)
             return element("p", link, f" ({_size(len(content.content))})", class_="download")
+        case Control():
+            return control(content)
         case Fold():
             inner = joined(part(inner) for inner in content.parts)
             shown = element("bdi", content.title) if content.title_is_label else content.title
             return element("details", element("summary", shown), inner, id=content.anchor or None)
+
+
+def control(content: Control) -> Markup:
+    """Return a control of the web app with its label; the script of the app reads ``data-setting``."""
+    name = f"set-{content.setting}"
+    if content.kind == "button":
+        return element("button", content.label, type="button", class_="button small", data_setting=content.setting,
+                       value=content.value)  # fmt: skip
+    common: dict[str, object] = {"id": name, "data_setting": content.setting}
+    common["aria_describedby"] = f"{name}-hint" if content.hint else None
+    if content.kind == "check":
+        box = element("input", type="checkbox", checked=content.value == "true", **common)
+        return element("label", box, content.label, class_="check")
+    if content.kind == "select":
+        options = [
+            element("option", shown, value=value, selected=value == content.value) for value, shown in content.options
+        ]
+        drawn = element("select", *options, **common)
+    else:
+        listed = f"{name}-list" if content.options else None
+        drawn = element("input", type=content.kind, value=content.value, autocomplete="off", list=listed, **common)
+        if listed:
+            known = [element("option", shown, value=value) for value, shown in content.options]
+            drawn = joined([drawn, element("datalist", *known, id=listed)])
+    hint = element("small", content.hint, id=f"{name}-hint") if content.hint else None
+    return element("div", element("label", content.label, for_=name), drawn, hint, class_="field")
 
 
 def _messages(messages: Messages) -> Markup:

@@ -167,16 +167,35 @@ class Fold:
     title_is_label: bool = False
 
 
-Part = Text | Facts | Messages | ReportTable | HeatMap | GroupMap | BumpChart | Picture | Code | Download | Fold
+@dataclass(frozen=True)
+class Control:
+    """A control of the web app inside a section; a report leaves it out.
+
+    A change sets the setting of this name in the address of the page. ``kind`` is select, text, search, number, check
+    or button; a button sets the setting to ``value``. ``options`` are pairs of (value, shown).
+    """
+
+    setting: str
+    label: str
+    value: str = ""
+    kind: str = "select"
+    options: tuple[tuple[str, str], ...] = ()
+    hint: str = ""
+
+
+Part = (
+    Text | Facts | Messages | ReportTable | HeatMap | GroupMap | BumpChart | Picture | Code | Download | Fold | Control
+)
 
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report under a heading; ``name`` is its anchor."""
+    """A part of a report under a heading; ``name`` is its anchor, ``note`` a line under the heading."""
 
     name: str
     title: str
     parts: tuple[Part, ...]
+    note: str = ""
 
 
 def spoken(value: Any, words: Words) -> Any:
@@ -185,7 +204,16 @@ def spoken(value: Any, words: Words) -> Any:
         return value.rendered(words)
     if isinstance(value, tuple):
         return tuple(spoken(element, words) for element in value)
-    if isinstance(value, Section | Text | Facts | Messages | Message | ReportTable | Fold):
+    if isinstance(value, Section | Text | Facts | Messages | Message | ReportTable | Fold | Control):
         changed = {field.name: spoken(getattr(value, field.name), words) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **changed)
+    return value
+
+
+def without_controls(value: Any) -> Any:
+    """Return sections, or their parts, without the controls of the web app."""
+    if isinstance(value, tuple):
+        return tuple(without_controls(element) for element in value if not isinstance(element, Control))
+    if isinstance(value, Section | Fold):
+        return dataclasses.replace(value, parts=without_controls(value.parts))
     return value

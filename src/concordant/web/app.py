@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterator
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,6 +32,7 @@ from concordant.errors import ConcordantError, in_words
 from concordant.web import pages
 from concordant.web.pool import RETRY, BusyError, Limits
 from concordant.web.safety import Gate, GatedApp
+from concordant.web.messages import Line, Question, Update
 from concordant.web.settings import settings_of
 from concordant.web.stores import DataSet, GoneError, Store, TooLargeError
 from concordant.web.uploads import PIECE, receive, safe_name
@@ -43,15 +44,19 @@ STATIC = {
     "app.css": ("concordant.web", "text/css"),
     "app.js": ("concordant.web", "text/javascript"),
 }
-KINDS = {
-    "csv": "text/csv",
-    "json": "application/json",
-    "svg": "image/svg+xml",
-    "run": "text/plain",
-    "html": "text/html",
+KINDS = {  # ending and media type of each kind of download
+    "csv": ("ranking.csv", "text/csv"),
+    "xlsx": ("ranking.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+    "json": ("ranking.json", "application/json"),
+    "svg": ("ranking.svg", "image/svg+xml"),
+    "card": ("verdict.svg", "image/svg+xml"),
+    "run": ("fused.run", "text/plain"),
+    "history": ("over-time.csv", "text/csv"),
+    "groups": ("groups.csv", "text/csv"),
+    "labels": ("labels.csv", "text/csv"),
+    "model": ("model.zip", "application/zip"),
+    "html": ("report.html", "text/html"),
 }
-WAIT = 20.0  # seconds a question for news is held
-MAX_SETTINGS = 1_000_000  # bytes
 MAX_FILES = 50  # of one data set
 T = TypeVar("T")
 
@@ -70,10 +75,11 @@ class Download(StreamingResponse):
     def __init__(self, content: bytes, data_name: str, kind: str, transfer: contextlib.ExitStack) -> None:
         self.transfer = transfer
         stem = re.sub(r"[^\w-]", "_", os.path.splitext(data_name)[0])[:60] or "ranking"
-        name = f"{stem}-ranking.{kind}" if kind != "html" else f"{stem}-report.html"
+        ending, media = KINDS[kind]
+        name = f"{stem}-{ending}"
         disposition = f"attachment; filename*=UTF-8''{quote(name)}"
         headers = {"Content-Disposition": disposition, "Content-Length": str(len(content))}
-        super().__init__(_pieces(content), media_type=KINDS[kind], headers=headers)
+        super().__init__(_pieces(content), media_type=media, headers=headers)
 
     async def __call__(self, *connection: Any) -> None:
         """Send the file."""
@@ -105,9 +111,9 @@ class App:
             Route("/api/data", self.upload, methods=["POST"]),
             Route("/api/example/{name}", self.example, methods=["POST"]),
             Route("/api/data/{key}/file", self.add_file, methods=["POST"]),
-            Route("/api/data/{key}/work", self.work, methods=["POST"]),
-            Route("/api/data/{key}/news", self.news),
+            Route("/api/data/{key}/view", self.view),
             Route("/api/data/{key}/cancel", self.cancel, methods=["POST"]),
+            Route("/api/data/{key}/close", self.close, methods=["POST"]),
             Route("/api/data/{key}/download/{kind}", self.download),
         ]
         handlers: Any = {
@@ -125,11 +131,6 @@ class App:
         yield
         await self.store.close()
 
-    def stop(self) -> None:
-        """Wake all clients that wait for updates, because the server is stopping."""
-        for data in self.store.data_sets.values():
-            data.wake()
-
     def remove_uploads(self) -> None:
         """Remove all uploads immediately, even if the server could not shut down normally."""
         if self.store is not None:
@@ -137,16 +138,24 @@ class App:
 
     # ---- pages ----
     async def start(self, request: Request) -> Response:
-        """Show the page; a link with the token sets a cookie and redirects to an address without the token."""
+        """Show the start page; a link with the token sets a cookie and redirects to an address without the token."""
         if "token" in request.query_params and self.gate.token is not None:
             answer = RedirectResponse("/" if self.first is None else f"/d/{self.first}", status_code=303)
             answer.set_cookie(self.gate.cookie, self.gate.token, httponly=True, samesite="strict", path="/")
             return answer
-        return HTMLResponse(pages.page({name: what for name, (what, _) in self.examples.items()}))
+        opened = [
+            pages.Opened(key, data.name, data.summary, data.total_bytes, data.opened)
+            for key, data in reversed(self.store.data_sets.items())
+        ]
+        return HTMLResponse(pages.start_page(list(self.examples), opened))
 
     async def page(self, request: Request) -> Response:
-        """Show the page of a data set, which the script fills."""
-        return await self.start(request)
+        """Show the page of a data set, which the script fills; a data set that was closed gets a page that says so."""
+        key = request.path_params["key"]
+        data = self.store.data_sets.get(key)
+        if data is None:
+            return HTMLResponse(pages.problem_page("Data set closed", str(GoneError())), status_code=410)
+        return HTMLResponse(pages.data_page(key, data.name))
 
     async def static(self, request: Request) -> Response:
         """Return a style sheet or a script."""
@@ -189,12 +198,12 @@ class App:
         name = request.path_params["name"]
         if name not in self.examples:
             raise HTTPException(404, "There is no such example.")
-        return Json({"key": await self._open(tuple(map(str, self.examples[name][1])), name)})
+        return Json({"key": await self._open(tuple(map(str, self.examples[name])))})
 
-    async def _open(self, paths: tuple[str, ...], name: str = "") -> str:
+    async def _open(self, paths: tuple[str, ...]) -> str:
         """Open files in place, read-only."""
         folder = os.path.dirname(os.path.abspath(paths[0]))
-        key = await self.store.add(name or os.path.basename(paths[0]), folder)
+        key = await self.store.add(os.path.basename(paths[0]), folder)
         self.store.find(key).files = [os.path.relpath(os.path.abspath(path), folder) for path in paths]
         return key
 
@@ -242,32 +251,33 @@ class App:
             raise
         return stored_name
 
+    async def close(self, request: Request) -> Response:
+        """Close a data set and remove its uploaded files."""
+        key = request.path_params["key"]
+        self.store.find(key)
+        await self.store.drop(key)
+        return Json({})
+
     # ---- work ----
-    async def work(self, request: Request) -> Response:
-        """Start computing the result for the settings of the page."""
-        content = bytearray()
+    async def view(self, request: Request) -> Response:
+        """Compute the result for the settings in the address, and send each part when it is ready, one per line.
 
-        async def take(piece: bytes) -> None:
-            content.extend(piece)
-            if len(content) > MAX_SETTINGS:
-                raise HTTPException(413, "The settings are too long.")
-
-        with self.store.lease(request.path_params["key"]) as data:
-            await receive(request, self.limits, take)
-            self.store.work(data, settings_of(bytes(content)))
-            return Json({"version": data.version})
-
-    async def news(self, request: Request) -> Response:
-        """Return the state of a data set as soon as it is newer than the page's version."""
-        data = self.store.find(request.path_params["key"])
-        after = request.query_params.get("after", "-1")
-        version = int(after) if re.fullmatch(r"-?\d{1,15}", after) else -1
-        return Json(await _while_connected(request, self.store.news(data, version, WAIT)))
+        The work ends when the page that asked for it leaves or asks for something else.
+        """
+        part, settings = _asked(request)
+        with contextlib.ExitStack() as stack:
+            data = stack.enter_context(self.store.lease(request.path_params["key"]))
+            stack.enter_context(self.store.pool.admission())
+            question = self.store.question(data, settings, part=part)
+            return View(self.store, data, question, stack.pop_all())
 
     async def cancel(self, request: Request) -> Response:
-        """Cancel the current work."""
-        with self.store.lease(request.path_params["key"]) as data:
-            await self.store.cancel(data)
+        """Cancel a section of a question, or all of it."""
+        data = self.store.find(request.path_params["key"])
+        number, section = request.query_params.get("id", ""), request.query_params.get("section", "")
+        if not re.fullmatch(r"\d{1,15}", number) or len(section) > 100:
+            raise HTTPException(400, "There is no such work.")
+        data.worker.cancel(int(number), section)
         return Json({})
 
     async def download(self, request: Request) -> Response:
@@ -275,13 +285,59 @@ class App:
         kind = request.path_params["kind"]
         if kind not in KINDS:
             raise HTTPException(404, "There is no such kind of file.")
-        with self.store.lease(request.path_params["key"]) as data:
-            answer = await _while_connected(request, self.store.ask(data, kind))
-        if answer["error"]:
+        _, settings = _asked(request)
+        with self.store.lease(request.path_params["key"]) as data, self.store.pool.admission():
+            question = self.store.question(data, settings, kind=kind)
+            answer = await _while_connected(request, self.store.ask(data, question, lambda _: None))
+        if answer.get("error"):
             raise HTTPException(400, answer["error"])
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._transfer("download"))
             return Download(base64.b64decode(answer["content"]), data.name, kind, stack.pop_all())
+
+
+class View(StreamingResponse):
+    """The parts of a page as JSON lines, sent as they become ready; the work is cancelled if the client leaves."""
+
+    def __init__(self, store: Store, data: DataSet, question: Question, held: contextlib.ExitStack) -> None:
+        self.store, self.data, self.question, self.held = store, data, question, held
+        super().__init__(self._lines(), media_type="application/x-ndjson")
+
+    async def __call__(self, *connection: Any) -> None:
+        """Send the lines."""
+        with self.held:
+            await super().__call__(*connection)
+
+    async def _lines(self) -> AsyncIterator[bytes]:
+        updates: asyncio.Queue[Line | None] = asyncio.Queue()
+
+        def tell(update: Update) -> None:
+            self.data.summary = update.get("summary", self.data.summary)
+            updates.put_nowait(Line(**update))
+
+        working = asyncio.create_task(self.store.ask(self.data, self.question, tell))
+        working.add_done_callback(lambda _: updates.put_nowait(None))
+        try:
+            yield _line({"id": self.question["id"], "progress": "Waiting for other work"})
+            while (update := await updates.get()) is not None:
+                yield _line(update)
+            answer = working.result()
+            state = "failed" if answer.get("error") else "cancelled" if answer.get("is_cancelled") else "done"
+            yield _line(Line(**answer, state=state))  # type: ignore[arg-type]
+        finally:
+            working.cancel()
+            await asyncio.wait([working])
+
+
+def _line(content: Line) -> bytes:
+    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
+
+
+def _asked(request: Request) -> tuple[str, dict[str, Any]]:
+    """Return the wanted section (empty for all) and the settings in the address of a request."""
+    pairs = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
+    part = next((value for name, value in pairs if name == "part"), "")
+    return part[:100], settings_of([(name, value) for name, value in pairs if name != "part"])
 
 
 async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
@@ -303,16 +359,15 @@ async def _left(request: Request) -> None:
         pass
 
 
-def _examples() -> dict[str, tuple[str, list[Path]]]:
-    """Return the examples: next to the sources in a clone, otherwise inside this package."""
+def _examples() -> dict[str, list[Path]]:
+    """Return the files of the examples: next to the sources in a clone, otherwise inside this package."""
     source_file = Path(__file__).resolve()
     folder = next(
         (path for path in (source_file.parents[3] / "examples", source_file.parent / "examples") if path.is_dir()),
         source_file,
     )
-    examples = {name: (what, [folder / name]) for name, what in pages.EXAMPLES.items() if (folder / name).is_file()}
-    runs = sorted((folder / "runs").glob("*.run"))
-    return examples | ({pages.RUNS: (f"{len(runs)} search engines to fuse", runs)} if runs else {})
+    files = {task.example: [path for name in task.files for path in sorted(folder.glob(name))] for task in pages.TASKS}
+    return {name: paths for name, paths in files.items() if paths}
 
 
 def _given_name(request: Request) -> str:
@@ -328,31 +383,42 @@ def _too_long(max_bytes: int) -> HTTPException:
 
 
 # ---- refusals ----
-async def _gone(_: Request, problem: Exception) -> Response:
-    return Json({"error": str(problem)}, status_code=410)
+def _refusal(
+    request: Request, status: int, title: str, message: str, headers: Mapping[str, str] | None = None
+) -> Response:
+    """Return an error: as a page with a way out for people, as JSON for the script."""
+    if request.url.path.startswith(("/api", "/static")):
+        return Json({"error": message}, status_code=status, headers=headers)
+    return HTMLResponse(pages.problem_page(title, message), status_code=status, headers=headers)
 
 
-async def _busy(_: Request, problem: Exception) -> Response:
-    return Json({"error": str(problem)}, status_code=503, headers={"Retry-After": str(RETRY)})
+async def _gone(request: Request, problem: Exception) -> Response:
+    return _refusal(request, 410, "Data set closed", str(problem))
 
 
-async def _too_large(_: Request, problem: Exception) -> Response:
-    return Json({"error": str(problem)}, status_code=413)
+async def _busy(request: Request, problem: Exception) -> Response:
+    return _refusal(request, 503, "Server busy", str(problem), {"Retry-After": str(RETRY)})
 
 
-async def _unstored(_: Request, problem: Exception) -> Response:
+async def _too_large(request: Request, problem: Exception) -> Response:
+    return _refusal(request, 413, "Too large", str(problem))
+
+
+async def _unstored(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, OSError)
     what = f"The server cannot use its disk ({problem.strerror or problem}): free some space, or set TMPDIR."
-    return Json({"error": what}, status_code=507)
+    return _refusal(request, 507, "No disk space", what)
 
 
-async def _refused(_: Request, problem: Exception) -> Response:
-    return Json({"error": in_words(problem, control_words())}, status_code=400)
+async def _refused(request: Request, problem: Exception) -> Response:
+    return _refusal(request, 400, "Not possible", in_words(problem, control_words()))
 
 
-async def _status(_: Request, problem: Exception) -> Response:
+async def _status(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, HTTPException)
-    return Json({"error": str(problem.detail)}, status_code=problem.status_code, headers=problem.headers)
+    if problem.status_code == 404 and problem.detail == "Not Found":
+        return _refusal(request, 404, "Page not found", "There is no page at this address.")
+    return _refusal(request, problem.status_code, "Not possible", str(problem.detail), problem.headers)
 
 
 async def _broken(_: Request, __: Exception) -> Response:

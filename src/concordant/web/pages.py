@@ -1,157 +1,277 @@
-"""The single page of the web app: regions that the script fills with the worker's answers."""
+"""The pages of the web app: start, data set, and problem. The script fills a data set's page part by part."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import datetime
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from concordant.support.markup import Markup, element
-from concordant.web.words import LABELS
+from concordant.support.markup import Markup, element, joined
+from concordant.web.drawings import icon, logo, picture
 
-EXAMPLES = {
-    "model-votes.csv": "pairwise votes between models, with ties",
-    "election.csv": "ranked ballots of an election",
-    "ratings.csv": "films rated by users",
-}
-RUNS = "runs"  # the example of several files
+FORMATS = (
+    "CSV, TSV, Excel, ODS, JSON Lines, Parquet, Arrow, DuckDB, SQLite, PrefLib, LETOR, TREC runs and qrels, also "
+    "compressed. Drop several files together, for example runs with their qrels. "
+)
 
 
-def page(examples: Mapping[str, str]) -> str:
-    """Return the page; ``examples`` are names with descriptions."""
+class Task(NamedTuple):
+    """A card of the start page: an example, with the settings that show what it is for."""
+
+    example: str
+    title: str
+    text: str
+    files: tuple[str, ...]
+    address: str = ""
+
+
+TASKS = (
+    Task(
+        *("election", "Election", "Ranked ballots, approvals or points. Winner, rounds, and where rules disagree."),
+        ("election.csv",),
+    ),
+    Task(
+        *("leaderboard", "LLM leaderboard", "Pairwise votes between models. Elo-scale ratings and style control."),
+        ("arena-style.csv",),
+        "scale=elo&role.length_a=covariate&role.length_b=covariate",
+    ),
+    Task(
+        *("league", "League or tournament", "Dated match results. Ratings over time, peaks, the next match."),
+        ("league.csv",),
+        "method=glicko2&role.date=time",
+    ),
+    Task(
+        *("search", "Search results", "TREC runs with relevance judgements. Metrics, significance, fusion."),
+        ("runs/*.run", "qrels.txt"),
+    ),
+    Task(
+        *("ratings", "Ratings", "Stars or points by users. Best items, and recommendations for each user."),
+        ("ratings.csv",),
+    ),
+    Task(
+        *("form", "Form or survey", "Answers from a form, as CSV or Excel. Each question becomes a ranking."),
+        ("lunch-form.csv",),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An open data set, as the start page lists it."""
+
+    key: str
+    name: str
+    summary: str
+    size: int
+    opened: float
+
+
+def start_page(examples: Collection[str], opened: Sequence[Opened]) -> str:
+    """Return the start page: an area to drop files, examples by task, and the open data sets."""
+    hello = element(
+        "div",
+        element("h1", "What do you want to rank?"),
+        element(
+            "p",
+            "Open votes, ballots, ratings, matches or search runs. The kind of data is recognised; you can change it "
+            "afterwards.",
+            class_="quiet",
+        ),
+        class_="hello",
+    )
+    tasks = [element("li", _card(task)) for task in TASKS if task.example in examples]
+    shown = element(
+        "section",
+        element("h2", "Or start from an example", id="ex-h", class_="over-cards"),
+        element("ul", *tasks, class_="cards"),
+        aria_labelledby="ex-h",
+    )
+    main = element(
+        *("main", hello, _drop(), _trouble(), shown if tasks else None, _open_list(opened) if opened else None),
+        class_="column",
+        id="main",
+    )
+    return _page("concordant", _top(None), main, "start")
+
+
+def _drop() -> Markup:
+    """Return the area for opening data: by drag and drop, file dialog or pasting."""
+    paste = element(
+        "div",
+        element("label", "Rows", for_="pasted", class_="spoken"),
+        element("textarea", id="pasted", rows="5", spellcheck="false", placeholder="winner,loser\nAma,Bo\nCleo,Ama"),
+        element(
+            "div",
+            element("button", "Rank these rows", type="button", id="use-pasted", class_="button primary"),
+            element("span", "First line: column names. Comma, tab or semicolon.", class_="note"),
+            class_="row",
+        ),
+        class_="paste",
+    )
+    return element(
+        "section",
+        icon("upload", 40),
+        element("h2", "Drop files here", id="drop-h"),
+        element(
+            "div",
+            element("input", type="file", id="file", multiple=True, class_="spoken"),
+            element("label", "Choose files", for_="file", class_="button primary"),
+            class_="row",
+        ),
+        element("p", FORMATS, element("strong", "Files stay on this computer."), class_="note"),
+        element("details", element("summary", "Or paste rows"), paste),
+        id="drop",
+        class_="drop",
+        aria_labelledby="drop-h",
+    )
+
+
+def _card(task: Task) -> Markup:
+    words = element(
+        "div", element("strong", task.title), element("span", task.text), element("em", "Open example")
+    )  # fmt: skip
+    return element(
+        *("button", picture(task.example), words),
+        class_="task",
+        type="button",
+        data_example=task.example,
+        data_address=task.address,
+    )
+
+
+def _open_list(opened: Sequence[Opened]) -> Markup:
+    """Return the list of open data sets, each with its size and when it was opened."""
+    rows = [
+        element(
+            "li",
+            element("a", element("bdi", one.name), href=f"/d/{one.key}"),
+            element("span", one.summary, class_="quiet"),
+            element("span", f"{_size(one.size)} · opened ", _when(one.opened), class_="quiet"),
+            element(
+                "button", "Close", type="button", class_="button small", data_close=one.key,
+                aria_label=f"Close {one.name}",
+            ),
+        )
+        for one in opened
+    ]  # fmt: skip
+    header = element(
+        "header",
+        element("h2", "Open data sets", id="open-h"),
+        element("p", "Kept until you close them or stop the program."),
+    )
+    return element(
+        "section", header, element("ul", *rows, class_="open"), class_="panel", id="opened", aria_labelledby="open-h"
+    )
+
+
+def _when(seconds: float) -> Markup:
+    """Return a point in time in UTC; the script of the page writes it in local time."""
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return element("time", moment.strftime("%Y-%m-%d %H:%M UTC"), datetime=moment.isoformat(timespec="seconds"))
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{max(n_bytes / 1e3, 0.1):,.3g} kB"
+
+
+def data_page(key: str, name: str) -> str:
+    """Return the page of a data set, with empty regions for the parts of the result."""
+    main = element(
+        "main",
+        element("div", element("p", "Opening …", id="progress", class_="quiet"), element("progress"), id="opening"),
+        element("div", id="problem", role="alert"),
+        element("div", id="verdict"),
+        element("div", id="offers"),
+        element("nav", class_="tabs", aria_label="Sections", id="tabs", hidden=True),
+        element("div", id="sections"),
+        element("div", id="download"),
+        id="main",
+    )
+    drawer = element(
+        "aside",
+        element(
+            "header",
+            element("span", class_="grip"),
+            element("h2", "Settings"),
+            element("a", "Done", href="#main", class_="button small push", data_dismiss=True),
+        ),
+        element("div", id="controls"),
+        class_="drawer",
+        id="settings",
+        aria_label="Settings",
+    )
+    card = element("section", class_="item", id="item", role="dialog", aria_labelledby="item-h", hidden=True)
+    scrim = element("a", class_="scrim", href="#main", tabindex="-1", aria_hidden="true")
+    frame = element("div", main, drawer, card, scrim, class_="frame", data_key=key)
+    report = element("button", "Report", type="button", class_="button primary", data_download="html")
+    dock = element(
+        "nav",
+        element("a", icon("settings"), "Settings", href="#settings", class_="button", data_opens="settings"),
+        element("a", icon("download"), "Download", href="#download", class_="button"),
+        report,
+        class_="dock",
+        aria_label="Actions",
+    )
+    toast = element("div", class_="toast", role="status", id="toast", hidden=True)
+    return _page(f"{name} – concordant", _top(name), joined([frame, dock, toast]), "data")
+
+
+def problem_page(title: str, message: str) -> str:
+    """Return a page for an address that leads nowhere, with a way out."""
+    panel = element(
+        "section",
+        element("header", element("span", icon("bad"), title, class_="chip bad")),
+        element("h1", message, class_="headline"),
+        element("div", element("a", "Open data", href="/", class_="button primary"), class_="row"),
+        class_="panel",
+    )
+    return _page(f"{title} – concordant", _top(None), element("main", panel, class_="column", id="main"), "problem")
+
+
+def _trouble() -> Markup:
+    return element("div", id="problem", role="alert")
+
+
+def _top(name: str | None) -> Markup:
+    """Return the bar at the top; ``name`` is that of the data set."""
+    brand = element(
+        "a", logo(), element("span", "concordant"), class_="brand" if name is None else "brand slim", href="/",
+        aria_label="concordant: start page",
+    )  # fmt: skip
+    theme = element(
+        "button", icon("theme"), class_="button icon plain", type="button", data_theme=True,
+        aria_label="Switch between light and dark",
+    )  # fmt: skip
+    if name is None:
+        return element("header", brand, element("div", theme, class_="push"), class_="top")
+    where = element("div", element("strong", element("bdi", name)), element("span", id="where"), class_="where")
+    actions = [
+        element("a", icon("download"), "Download", href="#download", class_="button"),
+        element(
+            "button", icon("report"), "Create report", type="button", class_="button primary", data_download="html"
+        ),
+    ]
+    bar = element("progress", class_="loading", id="loading", hidden=True, aria_label="Work in progress")
+    return element("header", brand, where, element("div", *actions, theme, class_="push"), bar, class_="top")
+
+
+def _page(title: str, top: Markup, body: Markup, kind: str) -> str:
+    """Return a page with the common head."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
-        element("title", "concordant"),
+        element("title", title),
         element("link", rel="icon", href="data:,"),
         element("link", rel="stylesheet", href="/static/report.css"),
         element("link", rel="stylesheet", href="/static/app.css"),
-        element("script", type="module", src="/static/app.js"),
+        element("script", "", src="/static/theme.js"),
+        element("script", "", type="module", src="/static/app.js"),
     )
-    body = element(
-        "body",
-        element("a", "Skip to the results", href="#results", class_="skip"),
-        element("header", element("h1", element("a", "concordant", href="/")), element("p", id="name"), class_="top"),
-        element("main", _start(examples), _workspace()),
-        element("p", id="status", role="status", aria_live="polite"),
-    )
+    skip = element("a", "Skip to the result", href="#main", class_="skip")
+    status = element("p", id="status", role="status", class_="spoken")
+    noscript = element("noscript", element("p", "This page needs JavaScript.", class_="column"))
+    body = element("body", skip, top, noscript, body, status, data_page=kind)
     return "<!doctype html>\n" + element("html", head, body, lang="en", data_app="concordant") + "\n"
-
-
-def _start(examples: Mapping[str, str]) -> Markup:
-    """Return the region for opening data: by drag and drop, file dialog, pasting, or an example."""
-    drop = element(
-        "div",
-        element("p", "Drop files here (several TREC runs are fused)."),
-        element("label", "Choose files", for_="file", class_="button"),
-        element("input", type="file", id="file", multiple=True, class_="spoken"),
-        element("p", "csv, tsv, jsonl, parquet, PrefLib, TREC runs, … No data leave this machine.", class_="quiet"),
-        id="drop",
-    )
-    trouble = element("p", id="trouble", role="alert")
-    paste = element(
-        "details",
-        element("summary", "Paste rows instead"),
-        element("label", "Rows with a header, such as winner,loser", for_="pasted"),
-        element("textarea", id="pasted", rows="6", spellcheck="false"),
-        element("button", "Use these rows", type="button", id="use-pasted"),
-    )
-    buttons = [
-        element("li", element("button", name, type="button", data_example=name), f" {what}")
-        for name, what in examples.items()
-    ]
-    shown = [element("h2", "Or open an example"), element("ul", *buttons, class_="examples")] if buttons else []
-    return element("section", element("h2", "Open data"), drop, trouble, paste, *shown, id="start", hidden=True)
-
-
-def _workspace() -> Markup:
-    """Return the regions of an open data set."""
-    views = [
-        element("button", text, type="button", data_view=view, aria_pressed=str(view == "ranking").lower())
-        for view, text in (("ranking", "Ranking"), ("compare", "Compare methods"), ("evaluate", "Evaluate"))
-    ]
-    data = element(
-        "details",
-        element("summary", "Data"),
-        element("div", id="preview"),
-        element("p", element("label", LABELS["layout"] + " ", for_="layout"), element("select", id="layout"),
-                id="layout-row"),
-        element("p", element("input", type="checkbox", id="skip-bad-rows"),
-                element("label", LABELS["skip_bad_rows"], for_="skip-bad-rows")),
-        element("p", element("label", "Add files of the same kind", for_="more", class_="button"),
-                element("input", type="file", id="more", multiple=True, class_="spoken")),
-        id="data-region", open=True,
-    )  # fmt: skip
-    method = element(
-        "div",
-        element(
-            "div", element("label", LABELS["method"], for_="method"), element("select", id="method"), class_="field"
-        ),
-        element("p", id="about", class_="quiet"),
-        element("details", element("summary", "Options"), element("form", id="form", autocomplete="off")),
-        _field("min-ballots", LABELS["min_ballots"], "0", "number"),
-        _scale(),
-        id="method-region",
-    )
-    compare = element("div", _field("methods", LABELS["methods"], "chosen from the data"),
-                      data_only="compare", hidden=True)  # fmt: skip
-    evaluate = element(
-        "div",
-        element("p", element("label", "Choose relevance judgements", for_="labels", class_="button"),
-                element("input", type="file", id="labels", class_="spoken"), " ", element("span", id="labels-name")),
-        _field("metrics", LABELS["metrics"], "ndcg@10, map"),
-        data_only="evaluate", hidden=True,
-    )  # fmt: skip
-    downloads = [
-        element("a", text, href="#", data_download=kind, class_="button")
-        for kind, text in (("csv", "csv"), ("json", "json"), ("svg", "svg chart"), ("run", "TREC run"),
-                           ("html", "html report"))
-    ]  # fmt: skip
-    taken = element("div", *downloads, class_="downloads")
-    lines = element(
-        "details", element("summary", "Show shell command and Python code"),
-        element("h3", "Shell"), element("pre", element("code", id="shell"), tabindex="0"),
-        element("h3", "Python"), element("pre", element("code", id="python"), tabindex="0"), id="lines",
-    )  # fmt: skip
-    work = element("p", element("span", id="progress"), " ",
-                   element("button", "Cancel", type="button", id="cancel"), id="work", hidden=True)  # fmt: skip
-    return element(
-        "div",
-        element("p", id="understood"),
-        element("p", id="problem", role="alert", hidden=True),
-        element("aside", data, method, compare, evaluate, aria_label="Settings"),
-        element(
-            "div",
-            element("div", *views, class_="views", role="group", aria_label="View"),
-            work,
-            element("div", id="results", tabindex="-1"),
-            class_="answer",
-        ),
-        element("div", element("h2", "Download"), taken, lines, class_="take"),
-        id="workspace", hidden=True,
-    )  # fmt: skip
-
-
-def _scale() -> Markup:
-    """Return the controls for the scale of the scores and for further columns."""
-    choices = (("", "that of the method"), ("elo", "Elo (400 points are odds of 10 to 1)"))
-    options = [element("option", text, value=value) for value, text in choices]
-    menu = element("div", element("label", LABELS["scale"], for_="scale"), element("select", *options, id="scale"),
-                   class_="field")  # fmt: skip
-    return element(
-        "details",
-        element("summary", "Scale and columns"),
-        menu,
-        _field("anchor", LABELS["anchor"], "item or item=1000"),
-        _field("centre", LABELS["centre"], "1000", "number", {"step": "any"}),
-        _field("add-columns", LABELS["add_columns"], "rank_ub, margin, votes"),
-    )
-
-
-def _field(
-    name: str, text: str, placeholder: str, kind: str = "text", numbers: Mapping[str, str] | None = None
-) -> Markup:
-    """Return a labelled field; ``numbers`` are the limits of a number, by default at least 0."""
-    limits = dict(numbers or {"min": "0"}) if kind == "number" else {}
-    control = element("input", type=kind, id=name, placeholder=placeholder, autocomplete="off", **limits)
-    return element("div", element("label", text, for_=name), control, class_="field")

@@ -35,7 +35,6 @@ class Limits:
     window: float = 30.0  # seconds in which ``min_bytes`` bytes of a body must arrive
     min_bytes: int = 100_000
     grace: float = 30.0  # seconds that a data set nobody has looked at since it changed is kept in any case
-    abandoned: float = 60.0  # seconds that work goes on without a page that waits for it
 
     @property
     def stored(self) -> int:

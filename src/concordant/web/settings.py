@@ -1,31 +1,31 @@
-"""The settings of the page: declarations, parsing and validation.
+"""The settings of a page, which are the parameters of its address: declarations, parsing and validation.
 
-All input is validated here before the server stores it: each value has the declared type and range, and each text is
-valid UTF-8 of bounded length. The hyper-parameters of a method are texts here; the worker, which loads the method,
-converts them with ``typed``.
+All input is validated here before it reaches a worker: each value has the declared type and range, and each text is
+valid UTF-8 of bounded length. ``o.NAME`` is a hyper-parameter of the method and ``role.COLUMN`` the role of a column;
+the worker, which loads the method, converts the former with ``typed``.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
-from concordant.errors import InputError, ParameterError, arg, suggest
+from concordant.errors import ParameterError, arg, suggest
 from concordant.params import Param, param, params_of
 from concordant.tables.options import LAYOUTS, PREFERENCES, columns_of
 
 PLACE = "place"  # one of several columns, best first
 OTHER_SIDE = "other side of "  # then the covariate of the first side: one difference of two columns
-VIEWS = ("ranking", "compare", "evaluate")
-UNOFFERED = ("places", "by")  # one place per column instead; groups are compared on the command line and in Python
+NOT_READ = "-"  # the role of a column that is not read, although one was recognised
+TASKS = ("rank", "recommend", "crowd", "train")
+UNOFFERED = ("places",)  # one place per column instead
+OPTION, ROLE = "o.", "role."  # what the names of hyper-parameters and of columns begin with
 MAX_TEXT = 2_000  # characters of one text
 MAX_WORD = 100  # characters of a number or of one of several choices
 MAX_NAME = 10_000  # characters of the name of a column
-MAX_PARAMS = 100
+MAX_SETTINGS = 500
 SHOWN = 60  # characters of a value that a message repeats
 
 
@@ -36,68 +36,78 @@ def offered_roles() -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class PageSettings:
-    """The settings on the page of a data set."""
+    """The settings of a page of a data set."""
 
+    task: str = param("", "what to do with the data; chosen from the data if empty", choices=TASKS)
     method: str = param("", "ranking method; chosen from the data if empty")
     layout: str = param("", "layout of the table; recognised if empty", choices=LAYOUTS)
-    view: str = param("ranking", "view to show", choices=VIEWS)
+    encoding: str = param("", "text encoding; recognised if empty")
+    delimiter: str = param("", "column separator; recognised if empty")
+    sheet: str = param("", "sheet of a workbook; the first with data if empty")
+    question: str = param("", "question of a form; all if empty")
+    where: str = param("", "SQL condition for the rows to keep")
+    skip_bad_rows: bool = param(False, "whether to skip rows that cannot be read")
     min_ballots: float | None = param(None, "minimum number of ballots per item", low=0.0, high=1e15)
     scale: str = param("", "scale of the scores; that of the method if empty", choices=("elo",))
     anchor: str = param("", "item with a fixed Elo rating, alone or with =RATING")
     centre: float | None = param(None, "mean Elo rating, by default 1000", low=-1e9, high=1e9)
     add_columns: str = param("", "further columns, separated by commas")
-    skip_bad_rows: bool = param(False, "whether to skip rows that cannot be read")
     methods: str = param("", "methods to compare, separated by commas")
     metrics: str = param("", "metrics, separated by commas")
+    baseline: str = param("", "run that others are compared with; the best one if empty")
+    by: str = param("", "column of groups to compare; - for none")
+    item: str = param("", "item whose card is open")
+    query: str = param("", "query that is shown")
+    first: str = param("", "first item of the next match")
+    second: str = param("", "second item of the next match")
+    curve: str = param("", "items drawn over time, one per line")
+    span: str = param("", "period drawn over time: FROM..UNTIL")
+    user: str = param("", "user to recommend items for")
+    rated: str = param("", "ratings of a new user: ITEM=RATING; …")
+    recommender: str = param("", "recommender; chosen from the data if empty")
+    learner: str = param("", "ranker that learns from features; chosen from the data if empty")
+    metric: str = param("", "metric of the evaluation of rankers")
     params: Mapping[str, str] = field(default_factory=dict)
     """Hyper-parameters of the method, as typed."""
-    roles: Mapping[str, str] | None = None
-    """The role of each column; None to recognise them."""
+    roles: Mapping[str, str] = field(default_factory=dict)
+    """The roles of columns that differ from the recognised ones."""
 
 
-def settings_of(content: bytes) -> dict[str, Any]:
-    """Return the validated settings in the body of a request; raise InputError or ParameterError for invalid ones."""
-    try:
-        sent = json.loads(content, parse_constant=_no_number)
-    except (ValueError, RecursionError):
-        raise InputError("The settings are not JSON: send a JSON object.") from None
-    if not isinstance(sent, dict):
-        raise InputError("The settings must be a JSON object, got another JSON value.")
-    fields = [declared.name for declared in dataclasses.fields(PageSettings)]
-    for name in sent:
-        if name not in fields:
-            raise ParameterError(f"There is no setting {_shown(name)}.{suggest(name[:SHOWN], fields)}")
-    settings: dict[str, Any] = {}
-    for declared in params_of(PageSettings):
-        if sent.get(declared.name) is not None:
-            settings[declared.name] = _checked(declared, sent[declared.name])
-    settings["params"] = _texts("params", {} if sent.get("params") is None else sent["params"])
-    if sent.get("roles") is not None:
-        settings["roles"] = _roles(sent["roles"])
+def settings_of(pairs: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Return the validated settings in the parameters of an address; raise ParameterError for invalid ones."""
+    if len(pairs) > MAX_SETTINGS:
+        raise ParameterError(f"The address has {len(pairs):,} settings: at most {MAX_SETTINGS} are allowed.")
+    declared = {setting.name: setting for setting in params_of(PageSettings)}
+    settings: dict[str, Any] = {"params": {}, "roles": {}}
+    for name, value in pairs:
+        if name.startswith(OPTION):
+            settings["params"][_text("the name of an option", name.removeprefix(OPTION))] = _text(_shown(name), value)
+        elif name.startswith(ROLE):
+            column = name.removeprefix(ROLE)
+            settings["roles"][_text("the name of a column", column, MAX_NAME)] = _role(value)
+        elif name not in declared:
+            raise ParameterError(f"There is no setting {_shown(name)}.{suggest(name[:SHOWN], [*declared])}")
+        elif value.strip():
+            settings[name] = _checked(declared[name], value)
     return settings
 
 
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(text)
+def _checked(declared: Param, text: str) -> Any:
+    """Return the validated value of one setting."""
+    limit = MAX_TEXT if declared.kind is str and not declared.choices else MAX_WORD
+    return value_of(declared, _text(declared.name, text, limit).strip())
 
 
-def _checked(declared: Param, value: object) -> Any:
-    """Return the validated value of one setting, which may also be sent as text."""
-    if isinstance(value, str):
-        text = _text(declared.name, value, MAX_TEXT if declared.kind is str and not declared.choices else MAX_WORD)
-        return value_of(declared, text.strip()) if text.strip() else declared.default
-    if isinstance(value, int | float) and abs(value) > 1e300:  # also infinite, also too large for a float
-        raise ParameterError(arg(declared.name, shown=_shown(str(value))) + " is too large: give a smaller number.")
-    if isinstance(value, dict | list):
-        raise ParameterError(f"{declared.name} must be a single value, got {_shown(json.dumps(value))}.")
-    declared.check(value)
-    return value
+def _role(role: str) -> str:
+    """Return the validated role of a column."""
+    if role.startswith(OTHER_SIDE) and len(role) <= MAX_NAME:
+        return _text("a role", role, MAX_NAME)
+    declared = Param("role", str, "", "", choices=(*offered_roles()[1:], NOT_READ))
+    return str(_checked(declared, role)) if role.strip() else NOT_READ
 
 
-def _text(name: str, text: object, max_length: int = MAX_TEXT) -> str:
+def _text(name: str, text: str, max_length: int = MAX_TEXT) -> str:
     """Return a text that is short enough and can be encoded as UTF-8."""
-    if not isinstance(text, str):
-        raise ParameterError(f"{name} must be text, got {_shown(json.dumps(text))}.")
     if len(text) > max_length:
         raise ParameterError(f"{name} has {len(text):,} characters: give at most {max_length:,}.")
     try:
@@ -105,39 +115,6 @@ def _text(name: str, text: object, max_length: int = MAX_TEXT) -> str:
     except UnicodeEncodeError:
         raise ParameterError(arg(name, shown=_shown(text)) + " contains an unpaired surrogate: remove it.") from None
     return text
-
-
-def _texts(name: str, values: object) -> dict[str, str]:
-    """Return the hyper-parameters as texts; numbers and booleans are also accepted."""
-    if not isinstance(values, dict) or len(values) > MAX_PARAMS:
-        raise ParameterError(f"{name} must be an object of at most {MAX_PARAMS} values.")
-    texts = {}
-    for key, value in values.items():
-        if isinstance(value, bool | int | float):
-            value = _number_text(key, value)
-        texts[_text(f"a name in {name}", key)] = _text(_shown(key), value)
-    return texts
-
-
-def _number_text(name: str, value: float) -> str:
-    if not abs(value) < 1e300:
-        raise ParameterError(f"{_shown(name)} is too large: give a smaller number.")
-    return str(value)
-
-
-def _roles(role_of_column: object) -> dict[str, str]:
-    """Return the validated role of each column."""
-    if not isinstance(role_of_column, dict):
-        raise ParameterError("roles must be an object that maps columns to roles.")
-    declared = Param("role", str, "", "", choices=offered_roles()[1:])
-    roles = {}
-    for column, role in role_of_column.items():
-        name = _text("the name of a column", column, MAX_NAME)
-        is_other_side = (
-            isinstance(role, str) and role.removeprefix(OTHER_SIDE) in role_of_column and role.startswith(OTHER_SIDE)
-        )
-        roles[name] = role if is_other_side else _checked(declared, "" if role is None else role)
-    return roles
 
 
 def _shown(text: str) -> str:

@@ -1,7 +1,8 @@
 """The server side of a worker process: start it, send questions, receive progress, end it.
 
-A worker holds one data set in memory and answers one question at a time, with limits on memory and time. To cancel
-work, the process is ended, and the next question starts a new one. Messages are length-prefixed JSON frames in pipes.
+A worker holds one data set in memory and answers one question at a time, with limits on memory and time. Work that is
+cancelled is interrupted; a process that does not give it up soon is ended, and the next question starts a new one.
+Messages are length-prefixed JSON frames in pipes.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from collections.abc import Callable
 
 from concordant.errors import ConcordantError
 from concordant.support import processes
-from concordant.web.messages import HEAD, Answer, Frame, Question, Screen, packed
+from concordant.web.messages import HEAD, Answer, Cancel, Frame, Question, Update, packed
 
 MAX_BYTES = 1 << 28  # of one frame
+GRACE = 3.0  # seconds that a process may take to give up a question
 LINGER = 5.0  # seconds that a process may take to end once its pipes are closed
 ENDED = "The worker process ended ({why}); other work is not affected. Try again, or use less data."
-Progress = Callable[[Screen], None]
+Progress = Callable[[Update], None]
 
 
 class WorkerError(ConcordantError):
@@ -73,12 +75,11 @@ class Worker:
     async def ask(self, question: Question, progress: Progress) -> Answer:
         """Return the answer to a question; updates before it go to ``progress``.
 
-        If the worker ended while idle, this is detected here, and a new process gets the question. Cancelling a
-        question ends the process, which would otherwise answer it later.
+        If the worker ended while idle, this is detected here, and a new process gets the question.
         """
         updates: list[bool] = []
 
-        def forward(update: Screen) -> None:
+        def forward(update: Update) -> None:
             updates.append(True)
             progress(update)
 
@@ -93,8 +94,10 @@ class Worker:
     async def _ask(self, question: Question, progress: Progress) -> Answer:
         """Ask once, within the time limit; a timeout or a failure ends the process."""
         process = await self.start()
+        wanted = [progress]
+        answering = asyncio.create_task(self._answer(process, question, lambda update: wanted[0](update)))
         try:
-            return await asyncio.wait_for(self._answer(process, question, progress), self.seconds)
+            return await asyncio.wait_for(asyncio.shield(answering), self.seconds)
         except TimeoutError:
             await self.end()
             raise WorkerError(
@@ -104,9 +107,36 @@ class Worker:
             code = await self._exit_code(process)
             why = f"signal {-code}, killed or out of memory" if code < 0 else f"exit code {code}"
             raise WorkerEndedError(ENDED.format(why=why)) from None
+        except asyncio.CancelledError:
+            wanted[0] = lambda _: None
+            if not await self._gives_up(process, question, answering):
+                await self.end()
+            raise
         except BaseException:
             await self.end()
             raise
+        finally:
+            answering.cancel()
+            await asyncio.wait([answering])
+            _ = answering.cancelled() or answering.exception()  # whoever asked has been told
+
+    async def _gives_up(
+        self, process: asyncio.subprocess.Process, question: Question, answering: asyncio.Task[Answer]
+    ) -> bool:
+        """Interrupt the work on a question; return whether the worker gave it up in time."""
+        try:
+            self.cancel(question["id"], "")
+            await asyncio.wait([answering], timeout=GRACE)
+        except (asyncio.CancelledError, ConnectionError):
+            return False
+        return answering.done() and not answering.cancelled() and answering.exception() is None
+
+    def cancel(self, question: int, section: str) -> None:
+        """Tell the process to give up a section, or the whole question if the name is empty."""
+        process = self._process
+        if process is not None and process.returncode is None and process.stdin is not None:
+            message: Cancel = {"id": question, "cancel": section}
+            process.stdin.write(packed(message))
 
     async def _answer(self, process: asyncio.subprocess.Process, question: Question, progress: Progress) -> Answer:
         """Send a question, pass on updates and return the answer."""

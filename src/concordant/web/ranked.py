@@ -1,0 +1,282 @@
+"""The page of a ranking: verdict, ranking, reasons, comparisons, groups, times, evaluation, data and downloads."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
+
+from concordant import registry
+from concordant.analysis.groups.comparison import GroupComparison
+from concordant.analysis.groups.rank_groups import compare_groups, grouped_preferences, request_for_all
+from concordant.errors import Words, in_words
+from concordant.io import read_labels, write
+from concordant.labels import Labels
+from concordant.narrative.fields import Field, field_of_preferences
+from concordant.narrative.verdict import Verdict
+from concordant.params import params_of
+from concordant.ranking import Ranking
+from concordant.reporting.about_agents import agents_section
+from concordant.reporting.about_data import data_section, warnings_section
+from concordant.reporting.about_groups import groups_section
+from concordant.reporting.about_instances import instances_section
+from concordant.reporting.about_item import item_card
+from concordant.reporting.about_labels import labels_section, queries_section, query_section
+from concordant.reporting.about_methods import methods_section
+from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section
+from concordant.reporting.about_style import style_section, uncontrolled
+from concordant.reporting.about_time import time_section
+from concordant.reporting.about_verdict import verdict_of
+from concordant.reporting.about_why import why_section
+from concordant.reporting.card import card_svg
+from concordant.reporting.pages import static, verdict_plate
+from concordant.reporting.pictures import dot_plot as drawn_dots
+from concordant.reporting.pictures import standalone
+from concordant.reporting.reports import Making, Report, sections_of
+from concordant.reporting.sections import Section
+from concordant.reporting.study import METRICS, Data, Study
+from concordant.request import Request
+from concordant.results.scales import EloScale, anchor_of, scale_of
+from concordant.support.markup import Markup
+from concordant.web import commands, drawer
+from concordant.web.reading import MAX_BYTES, asked, listed
+from concordant.web.tasks import Maker, Regions, Task
+from concordant.web.words import control_words
+
+TOP = 100
+
+
+class RankTask(Task):
+    """Rank preferences."""
+
+    name = "rank"
+
+    # ---- data and ranking ----
+    def open(self) -> None:
+        """Read the data and rank them."""
+        self.source.check()
+        self.tell("Reading")
+        _ = self.data
+        self.tell(f"Ranking by {registry.title_of(self.request.choice.name)}")
+        _ = self.ranking
+
+    @cached_property
+    def _read(self) -> tuple[Request, Data]:
+        def read() -> tuple[Request, Data]:
+            request = self.source.request(self.settings.get("min_ballots"))
+            return request, Data(request.read())
+
+        read_before: tuple[Request, Data] = self.kept("data", read)
+        return read_before
+
+    @property
+    def data(self) -> Data:
+        """The preferences."""
+        return self._read[1]
+
+    @cached_property
+    def request(self) -> Request:
+        """The request with the method of the settings."""
+        return asked(self._read[0], self.settings)
+
+    @cached_property
+    def ranking(self) -> Ranking:
+        """The ranking, on the chosen scale with the chosen columns."""
+        ranking: Ranking = self.kept(f"ranking {self._key}", lambda: self.request.run().ranking)
+        if self.scale is not None:
+            ranking = ranking.on_scale(self.scale)
+        return ranking.with_columns(*listed(self.settings.get("add_columns")))
+
+    @cached_property
+    def _key(self) -> str:
+        return json.dumps([self.request.choice.name, self.request.chosen_params], default=str, sort_keys=True)
+
+    @cached_property
+    def scale(self) -> EloScale | None:
+        """The chosen scale; None for that of the method."""
+        if not self.settings.get("scale"):
+            return None
+        anchor = str(self.settings.get("anchor") or "").strip()
+        return scale_of(self.settings["scale"], self.settings.get("centre"), anchor_of(anchor) if anchor else None)
+
+    @cached_property
+    def labels(self) -> Labels | None:
+        """The relevance judgements."""
+        path = self.question["labels"]
+        if path is None:
+            return None
+        labels: Labels = self.kept(f"labels {path}", lambda: read_labels(path, max_bytes=MAX_BYTES), 1)
+        return labels
+
+    @cached_property
+    def study(self) -> Study:
+        """The ranking with its comparisons, cached."""
+        methods = listed(self.settings.get("methods")) or None
+        metrics = listed(self.settings.get("metrics")) or METRICS
+        shown = [self.settings.get(name) for name in ("scale", "anchor", "centre", "add_columns", "methods", "metrics")]
+        key = json.dumps([self._key, shown, self.question["labels"], self.source.by], default=str)
+        group = self._compare_groups if self.source.by else None
+        study: Study = self.kept(
+            f"study {key}",
+            lambda: Study(self.data, self.ranking, methods, self.labels, metrics, grouping=group),
+            4,
+        )
+        return study
+
+    def _compare_groups(self) -> GroupComparison:
+        grouped = grouped_preferences(self.request, self.source.by)
+        comparison = compare_groups(grouped, request_for_all(self.request, grouped))
+        return comparison if self.scale is None else comparison.on_scale(self.scale)
+
+    @property
+    def prefs(self) -> Any:
+        """The preferences."""
+        return self.data.prefs
+
+    @cached_property
+    def field(self) -> Field:
+        """The words of the field of these data."""
+        return field_of_preferences(self.prefs)
+
+    @property
+    def words(self) -> Words:
+        """How messages name the controls of the page."""
+        known = registry.resolve(self.request.choice.name)[0]
+        return control_words([declared.name for declared in params_of(registry.load(known))], known)
+
+    # ---- the page ----
+    def title(self) -> str:
+        """Return the title of the page."""
+        verdict = self.verdict(is_complete=False)
+        name = self.question["title"]
+        return f"{verdict.headline} – {name} – concordant" if verdict is not None else f"{name} – concordant"
+
+    def summary(self) -> str:
+        """Return a line on the data."""
+        n = self.prefs.total_weight if hasattr(self.prefs, "total_weight") else self.prefs.weight.sum()
+        counted = f"{n:,.6g} {self.field.ballot[int(n != 1)]}"
+        n_items = len(self.prefs.items)
+        instances = self.prefs.n_instances
+        several = f", {instances:,} {self.field.instance[1]}" if instances > 1 else ""
+        return f"{counted}, {n_items:,} {self.field.item[int(n_items != 1)]}{several}"
+
+    def verdict(self, *, is_complete: bool) -> Verdict | None:
+        """Return the verdict; before all sections are computed, without what only they know."""
+        return verdict_of(self.study, is_complete=is_complete)
+
+    def outline(self) -> dict[str, tuple[str, Maker]]:
+        """Return the sections for these data."""
+        study, prefs = self.study, self.prefs
+        is_single = study.ranking.n_instances == 1
+        self.first = "ranking" if is_single else "labels" if self.labels is not None else "instances"
+        settings = self.settings
+        curve = tuple(filter(None, settings.get("curve", "").split("\n")))
+        since, _, until = settings.get("span", "").partition("..")
+        declared: list[tuple[str, str, bool, Callable[[], Section | None]]] = [
+            ("ranking", "Ranking", is_single, partial(ranking_section, study, TOP)),
+            ("labels", "Evaluation", self.labels is not None,
+             partial(labels_section, study, settings.get("baseline", ""))),
+            ("queries", "Queries", self.labels is not None and not is_single, partial(queries_section, study, TOP)),
+            ("query", "One query", not is_single and self.labels is not None,
+             partial(query_section, study, settings.get("query", ""))),
+            ("instances", self.field.instance[1].capitalize(), not is_single, partial(instances_section, study, TOP)),
+            ("why", "Why", is_single, partial(why_section, study)),
+            ("time", "Over time", prefs.time is not None,
+             partial(time_section, study, curve, since, until, settings.get("first", ""), settings.get("second", ""))),
+            ("style", "Style control", bool(self.ranking.coefficients), self._style),
+            ("groups", f"Groups: {self.source.by}", bool(self.source.by), partial(groups_section, study, TOP)),
+            ("methods", "Methods", True, partial(methods_section, study)),
+            ("duels", "Head to head", is_single, partial(matrix_section, study)),
+            ("agents", self.field.agent[1].capitalize(), prefs.agents is not None,
+             partial(agents_section, study, TOP)),
+            ("data", "Data", True, self._data_section),
+        ]  # fmt: skip
+        return {name: (title, make) for name, title, is_wanted, make in declared if is_wanted}
+
+    def _style(self) -> Section | None:
+        without = self.kept(f"without {self._key} {self.settings.get('scale')}", lambda: uncontrolled(self.study))
+        return style_section(self.study, without)
+
+    def _data_section(self) -> Section | Markup | None:  # type: ignore[override]
+        return drawer.data_panel(self.source, data_section(self.study), warnings_section(self.study), self.question)
+
+    def regions(self, *, is_complete: bool) -> Regions:
+        """Return the verdict, the offers, the settings and the downloads."""
+        verdict = self.verdict(is_complete=is_complete)
+        notes = [*self.prefs.notes, *self.notes]
+        reason = self.request.choice.reason
+        notes += [reason[0].upper() + reason[1:]] if reason else []
+        understood = " ".join(f"{in_words(note, self.words).removesuffix('.')}." for note in notes)
+        return {
+            "problem": Markup(""),
+            "where": drawer.where(self.summary()),
+            "verdict": None if verdict is None else verdict_plate(verdict),
+            "offers": drawer.offers_row(self, understood),
+            "controls": drawer.controls(self, is_complete=is_complete),
+            "download": drawer.downloads(self),
+        }
+
+    def item(self) -> Section | Markup | None:
+        """Return the card of the chosen item."""
+        item = self.settings.get("item", "")
+        if not item or self.ranking.n_instances != 1:
+            return Markup("")
+        return drawer.card(item_card(self.study, item), self.field.item[0])
+
+    # ---- files ----
+    def lines(self) -> tuple[str, str]:
+        """Return the shell command and the Python code that reproduce the page."""
+        return commands.lines_of(self)
+
+    def file(self, kind: str) -> bytes:
+        """Return the ranking, the report or another part of the page as a file."""
+        writers: dict[str, Callable[[], bytes]] = {
+            "csv": lambda: csv_of(self.ranking),
+            "xlsx": lambda: _workbook(self.ranking.columns(), "ranking"),
+            "json": lambda: _json(self.ranking.to_dict()),
+            "svg": lambda: standalone(drawn_dots(dot_plot(next(iter(self.ranking)), 40)), static("picture.css")).encode(),
+            "card": self._card,
+            "run": lambda: _run(self.ranking),
+            "history": lambda: csv_of(self.ranking.history.columns()),
+            "groups": lambda: csv_of({} if self.study.groups is None else self.study.groups.columns()),
+            "html": self._report,
+        }
+        return writers[kind]() if kind in writers else super().file(kind)
+
+    def _card(self) -> bytes:
+        verdict = self.verdict(is_complete=True)
+        assert verdict is not None
+        return card_svg(verdict, self.question["title"]).encode("utf-8")
+
+    def _report(self) -> bytes:
+        shell, python = self.lines()
+        question = self.question
+        paths = [*question["files"], *filter(None, [question["labels"]])]
+        making = Making.of_files(paths, shell, python, date=question["date"])
+        report = Report(_stem(question["title"]), sections_of(self.study, TOP, making), verdict_of(self.study))
+        return report.to_html(self.words).encode("utf-8")
+
+
+def _stem(name: str) -> str:
+    return os.path.splitext(name)[0] or name
+
+
+def _json(data: object) -> bytes:
+    return json.dumps(data, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def _workbook(columns: Any, title: str) -> bytes:
+    from concordant.io._xlsx import workbook
+
+    return workbook(columns, title)
+
+
+def _run(ranking: Ranking) -> bytes:
+    """Return a ranking as a TREC run."""
+    out = io.BytesIO()
+    name = registry.METHODS.spelled(ranking.method, ranking.params)
+    write(ranking, out, format="trec", tag=f"concordant-{name}")
+    return out.getvalue()

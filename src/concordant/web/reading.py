@@ -1,0 +1,85 @@
+"""Read the files of a question: the first rows, the role of each column, and the request for a ranking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from concordant import registry
+from concordant.errors import InputError
+from concordant.io import Preview, preview
+from concordant.params import params_of
+from concordant.request import Request
+from concordant.tables.options import MATRICES
+from concordant.web import forms
+from concordant.web.settings import NOT_READ, typed
+
+MAX_BYTES = 2_000_000_000  # a compressed upload may unpack into
+GROUP = "by"  # the role of the column of groups
+OPTIONS = ("layout", "encoding", "delimiter", "sheet", "question", "where")
+Settings = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Files as they will be read: their first rows, the role of each column, and the reading options."""
+
+    files: tuple[str, ...]
+    preview: Preview
+    roles: Mapping[str, str]
+    """The role of each column."""
+    reading: Mapping[str, Any]
+    by: str
+    """The column of groups, if any."""
+
+    def check(self) -> None:
+        """Raise the problem that the preview found."""
+        if self.preview.problem:
+            raise InputError(self.preview.problem)
+
+    def request(self, min_ballots: float | None) -> Request:
+        """Return the request for a ranking by the default method."""
+        plan = self.preview.plan
+        plans = {} if plan is None else {os.path.abspath(self.files[0]): plan}
+        reading = {**self.reading, "max_bytes": MAX_BYTES}
+        return Request(list(self.files), reading=reading, min_ballots=min_ballots, plans=plans)
+
+
+def source_of(files: list[str], settings: Settings) -> Source:
+    """Look at the first rows of some files, with the roles of columns that the settings change."""
+    reading: dict[str, Any] = {name: settings[name] for name in OPTIONS if settings.get(name)}
+    if settings.get("skip_bad_rows"):
+        reading["skip_bad_rows"] = True
+    limits = {"max_bytes": MAX_BYTES}
+    guessed = preview(files[0], **reading, **limits)
+    changed = {column: role for column, role in settings["roles"].items() if column in guessed.columns}
+    by = settings.get("by", "") or next((column for column, role in changed.items() if role == GROUP), "")
+    by = by if by in guessed.columns else ""
+    recognised = forms.role_by_column(guessed)
+    changed = {column: "" if role in (NOT_READ, GROUP) else role for column, role in changed.items()}
+    if not changed:
+        return Source(tuple(files), guessed, recognised, reading, by)
+    chosen = forms.paired({**dict.fromkeys(guessed.columns, ""), **recognised, **changed})
+    roles = forms.roles_of(chosen, [] if guessed.plan is None else list(guessed.plan.column))
+    if guessed.plan is not None and guessed.plan.layout in MATRICES and "layout" not in reading:
+        reading |= {"layout": guessed.plan.layout} | ({} if "item" in guessed.plan.column else {"transpose": True})
+    previewed = preview(files[0], **reading, **roles, **limits)
+    return Source(tuple(files), previewed, chosen, {**reading, **roles}, by)
+
+
+def asked(request: Request, settings: Settings) -> Request:
+    """Return the request with the method and the options of the settings."""
+    named = str(settings.get("method") or "")
+
+    def params(method: str) -> dict[str, Any]:
+        declared = params_of(registry.load(registry.resolve(method)[0]))
+        return typed(declared, settings["params"], named)
+
+    return request.by(named or None, params)
+
+
+def listed(text: object) -> tuple[str, ...]:
+    """Return the names in a text, separated by commas."""
+    return tuple(name.strip() for name in str(text or "").split(",") if name.strip())

@@ -18,7 +18,7 @@ import concordant as cc
 from concordant.analysis.crowd import reliability
 from concordant.recommend import OrderedPartitionMF
 from concordant.reporting.pages import static
-from concordant.reporting.pictures import bump_chart, dot_plot, standalone
+from concordant.reporting.pictures import dot_plot, standalone, wide_bump
 from concordant.reporting.sections import BumpChart, DotPlot, Scale, Track
 from concordant.support.markup import Markup
 
@@ -37,12 +37,12 @@ def main() -> None:
         queries(str(GUIDE))
     for svg in (Path(path("llm-leaderboards")), Path(path("sports-and-games")), GUIDE):
         svg.write_text(re.sub(r" *<dc:date>.*?</dc:date>\n", "", svg.read_text(encoding="utf-8")), encoding="utf-8")
-    save("search-and-rag", bump_chart(search()))
+    save("search-and-rag", wide_bump(search()))
     council = cc.rank(cc.read(EXAMPLES / "council.csv"), "stv", seats=3)
     Path(path("elections-and-committees")).write_text(council.explain().draw(), encoding="utf-8")
     save("crowdsourcing", dot_plot(crowd()))
-    save("recommenders", bump_chart(recommended()))
-    save("researchers", bump_chart(papers()))
+    save("recommenders", wide_bump(recommended()))
+    save("researchers", wide_bump(papers()))
 
 
 def queries(target: str) -> None:
@@ -60,16 +60,7 @@ def path(name: str) -> str:
 
 def save(name: str, picture: Markup) -> None:
     """Write a picture of the reports as a file."""
-    Path(path(name)).write_text(standalone(picture, style()) + "\n", encoding="utf-8")
-
-
-def style() -> str:
-    """Return the style of the pictures of a report, with the colours of light paper."""
-    colours = dict(re.findall(r"--(c\d): (#\w+)", static("report.css").split("@media", 1)[0]))
-    own = "".join(f".{name} .line{{stroke:{value}}}.{name} circle{{fill:{value}}}" for name, value in colours.items())
-    rest = ".rest .line{stroke:#d5dce2}.rest circle{fill:#d5dce2}.rest .rank{fill:#1c2630}"
-    bump = ".line{fill:none;stroke-width:2.5}.rank{fill:#fff;font-size:10px;font-weight:600}"
-    return static("picture.css").strip() + bump + own + rest
+    Path(path(name)).write_text(standalone(picture, static("picture.css").strip()) + "\n", encoding="utf-8")
 
 
 def search() -> BumpChart:

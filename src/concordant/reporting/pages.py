@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from concordant.reporting import pictures
+from concordant.narrative.verdict import Verdict
+from concordant.reporting import html_tables, pictures
 from concordant.reporting.sections import (
     BumpChart,
-    Cell,
     Code,
     Control,
     Download,
@@ -26,18 +26,15 @@ from concordant.reporting.sections import (
     Part,
     Picture,
     ReportTable,
-    Scale,
     Section,
     Text,
-    Track,
     without_controls,
 )
+from concordant.reporting.verdict_card import BRAND, icon, verdict_card
 from concordant.support.markup import Markup, element, joined, verbatim
 
-SORTED_FROM = 3  # rows from which a table can be sorted
-FILTERED_FROM = 12
-TONES = {"fine": "✓", "attention": "!", "warning": "▲", "neutral": "–"}
-SPOKEN = {"fine": "fine", "attention": "needs attention", "warning": "warning", "neutral": "open"}
+TONES = {"fine": "good", "attention": "warn", "warning": "warn", "neutral": ""}
+SPOKEN = {"fine": "Fine", "attention": "Attention", "warning": "Warning", "neutral": "Note"}
 
 
 @cache
@@ -46,8 +43,8 @@ def static(name: str) -> str:
     return (files("concordant.reporting") / "static" / name).read_text(encoding="utf-8")
 
 
-def page(title: str, sections: Sequence[Section]) -> str:
-    """Return a self-contained page."""
+def page(title: str, sections: Sequence[Section], *, about: str = "", verdict: Verdict | None = None) -> str:
+    """Return a self-contained page; ``about`` is the line under the title."""
     style, script = static("report.css"), static("report.js")
     allowed = f"style-src {_source(style)}; script-src {_source(script)}"
     policy = f"default-src 'none'; img-src data:; {allowed}; base-uri 'none'; form-action 'none'"
@@ -61,10 +58,19 @@ def page(title: str, sections: Sequence[Section]) -> str:
         element("title", title),
         element("style", verbatim(style, within="style")),
     )
-    inner = element("header", element("h1", title), contents(sections) if len(sections) > 1 else None, class_="top")
-    main = element("main", rendered(without_controls(tuple(sections))), id="main")
-    skip = element("a", "Skip to the content", href="#main", class_="skip")
-    body = element("body", skip, inner, main, element("script", verbatim(script, within="script"), type="module"))
+    masthead = element(
+        "header",
+        element("h1", element("bdi", title)),
+        element("p", about) if about else None,
+        contents(sections) if len(sections) > 1 else None,
+        class_="masthead",
+    )
+    card = None if verdict is None else verdict_card(verdict, "h2")
+    shown = rendered(without_controls(tuple(sections)))
+    made = element("footer", BRAND, element("span", "Made with concordant"))
+    main = element("main", masthead, card, shown, made, id="main", class_="report")
+    skip = element("a", "Skip to the result", href="#main", class_="skip")
+    body = element("body", skip, main, element("script", verbatim(script, within="script"), type="module"))
     return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"
 
 
@@ -85,30 +91,29 @@ def rendered(sections: Sequence[Section]) -> Markup:
 
 
 def _section(section: Section) -> Markup:
-    heading = element("h2", section.title, id=f"{section.name}-title")
+    note = element("p", section.note) if section.note else None
+    header = element("header", element("h2", section.title, id=f"{section.name}-title"), note)
     body = joined(part(content) for content in section.parts)
-    return element("section", heading, body, id=section.name, aria_labelledby=f"{section.name}-title")
+    return element("section", header, body, id=section.name, class_="panel", aria_labelledby=f"{section.name}-title")
 
 
 def part(content: Part) -> Markup:
     """Return one part of a section as HTML."""
     match content:
         case Text():
-            return element("p", content.text, class_=None if content.kind == "plain" else content.kind)
+            kind = {"plain": None, "left-out": "note"}.get(content.kind, content.kind)
+            return element("p", content.text, class_=kind)
         case Facts():
-            pairs = [element("div", element("dt", what), element("dd", how)) for what, how in content.rows]
-            return element("dl", *pairs, class_="facts")
+            pairs = [joined([element("dt", what), element("dd", how)]) for what, how in content.rows]
+            return element("dl", *pairs, class_="about")
         case Messages():
             return _messages(content)
         case ReportTable():
-            return _table(content)
+            return html_tables.table(content)
         case HeatMap():
-            hover_text = element("p", class_="told", aria_live="polite", hidden=True)
-            return _figure(
-                pictures.heat_map(content), content.title, joined([_legend("0% wins", "100% wins"), hover_text])
-            )
+            return _heat_map(content)
         case GroupMap():
-            return _figure(pictures.group_map(content), content.title, _legend("lower than in other groups", "higher"))
+            return html_tables.group_matrix(content)
         case BumpChart():
             return _figure(pictures.bump_chart(content), content.title)
         case Picture():
@@ -116,9 +121,8 @@ def part(content: Part) -> Markup:
             data = base64.b64encode(content.svg.encode("utf-8")).decode()
             return _figure(element("img", src=f"data:image/svg+xml;base64,{data}", alt=content.title), content.title)
         case Code():
-            return element(
-                "div", element("h3", content.title), element("pre", element("code", content.text)), class_="code"
-            )
+            code = element("pre", element("code", content.text), class_="code", tabindex="0")
+            return element("div", element("h3", content.title), code, class_="reproduce")
         case Download():
             data = base64.b64encode(content.content).decode()
             link = element("a", content.says, href=f"data:{content.media};base64,{data}", download=content.name)
@@ -158,93 +162,28 @@ def control(content: Control) -> Markup:
 
 
 def _messages(messages: Messages) -> Markup:
-    """Return findings or warnings as a list, each with a symbol and text for its kind."""
-    rows = [
-        element(
-            "li",
-            element("span", TONES[message.tone], class_="tone", aria_hidden="true"),
-            element("div", element("strong", message.name), _screen_reader_text(SPOKEN[message.tone]), message.text),
-            class_=message.tone,
-        )
-        for message in messages.messages
-    ]  # fmt: skip
-    return element("ul", *rows, class_="messages")
+    """Return findings or warnings, each with a sign and the word for its kind."""
+    rows = []
+    for message in messages.messages:
+        tone = TONES[message.tone]
+        name = f"{message.name[:1].upper()}{message.name[1:]}".rstrip(".")
+        spoken = element("span", f"{SPOKEN[message.tone]}: ", class_="spoken")
+        text = element("p", spoken, element("strong", f"{name}."), " ", message.text)
+        rows.append(element("div", icon(tone, 18), text, class_=f"message {tone}".strip()))
+    return element("div", *rows, class_="messages")
 
 
-def _screen_reader_text(text: str) -> Markup:
-    """Return text for screen readers only: the meaning of a colour or symbol."""
-    return element("span", f" ({text}) ", class_="spoken")
+def _heat_map(content: HeatMap) -> Markup:
+    if len(content.labels) <= html_tables.MAX_MATRIX:
+        return html_tables.matrix(content)
+    hover_text = element("p", class_="told", aria_live="polite", hidden=True)
+    key = html_tables.legend("row loses", "row wins", "never compared")
+    return _figure(pictures.heat_map(content), content.title, joined([key, hover_text]))
 
 
 def _figure(picture: Markup, title: str, more: Markup | None = None) -> Markup:
     scrolled = element("div", picture, class_="scroll", tabindex="0", role="group", aria_label=title)
-    return element("figure", scrolled, element("figcaption", title), more)
-
-
-def _legend(low: str, high: str) -> Markup:
-    """Return a colour scale between two labels."""
-    swatches = [element("rect", x=26 * k, y=0, width=26, height=12, class_=f"h{k}") for k in range(pictures.SHADES)]
-    drawn = element("svg", *swatches, width=26 * pictures.SHADES, height=12, class_="heat", aria_hidden="true")
-    return element("p", f"{low} ", drawn, f" {high}", class_="legend")
-
-
-# ---- tables ----
-def _table(table: ReportTable) -> Markup:
-    """Return a table; the page's script makes it sortable from 3 rows and filterable from 12."""
-    heads = [
-        element("th", _head(name, table.scale), scope="col", class_=_class(k, table))
-        for k, name in enumerate(table.header)
-    ]
-    rows = []
-    for number, row in enumerate(table.rows):
-        cells = [_cell(cell, k, table, number) for k, cell in enumerate(row)]
-        rows.append(element("tr", *cells, class_="marked" if number in table.marked else None))
-    drawn = element(
-        "table",
-        element("caption", table.title),
-        element("thead", element("tr", *heads)),
-        element("tbody", *rows),
-        data_sort=table.is_sortable and len(rows) >= SORTED_FROM,
-        data_filter=table.is_sortable and len(rows) >= FILTERED_FROM,
-    )
-    return element("div", drawn, class_="scroll table", tabindex="0", role="group", aria_label=table.title)
-
-
-def _class(column: int, table: ReportTable) -> str | None:
-    """Return the CSS class of a column: drawn, right-aligned, or hidden on narrow screens ("wide")."""
-    if table.scale is not None and table.header[column] == table.scale.title:
-        return "drawn"
-    name = table.header[column]
-    if table.scale is not None and (name == "score" or name.endswith("% CI")):  # drawn, so a telephone leaves it out
-        return "right wide"
-    return "right" if column in table.right else None
-
-
-def _head(name: str, scale: Scale | None) -> Markup | str:
-    """Return the name of a column; above inline plots, also the ends of their axis."""
-    if scale is None or name != scale.title:
-        return name
-    ends = element(
-        "span",
-        element("span", f"{scale.low:.3g}"),
-        element("span", f"{scale.high:.3g}"),
-        class_="axis",
-    )
-    return joined([name, ends])
-
-
-def _cell(cell: Cell, column: int, table: ReportTable, row: int) -> Markup:
-    """Return a cell; the first label of a row is its heading, and a link if the row has a target."""
-    if isinstance(cell, Track):
-        assert table.scale is not None
-        return element("td", pictures.track(cell, table.scale), class_="drawn")
-    content: Markup | str = element("bdi", cell) if column in table.labels else cell
-    if table.links and table.links[row] and column == min(table.labels):
-        link = table.links[row]
-        content = element("a", content, href=link if link.endswith(".html") else f"#{link}")
-    if column in table.labels and column == min(table.labels) and column <= 1:
-        return element("th", content, scope="row")
-    return element("td", content, class_=_class(column, table))
+    return element("figure", element("figcaption", title), scrolled, more)
 
 
 def _size(n_bytes: int) -> str:

@@ -1,201 +1,296 @@
 """Small SVG charts, coloured by the style sheet, so that they follow dark mode.
 
-Inline plots in table cells use percentages, so they fit any width. Heat maps draw all cells of a colour as one path,
-because a hundred items have ten thousand cells, and a path needs a dozen characters per cell.
+Inline plots in table cells use percentages, so they fit any width. Heat maps of many items draw all cells of a colour
+as one path, because a hundred items have ten thousand cells, and a path needs a dozen characters per cell.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 
 from concordant.ballots.vocabulary import shorten
-from concordant.reporting.sections import BumpChart, DotPlot, GroupMap, HeatMap, Scale, Track
+from concordant.narrative.sentences import ordinal
+from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Track
 from concordant.support.markup import NOTHING, Markup, element, joined, verbatim
 
-LETTER = 6.6  # pixels of a letter of a label
-CELLS = (
-    (12, 30, ""),
-    (40, 18, ""),
-    (60, 13, "close"),
-    (1000, 9, "tight"),
-)  # up to so many items: pixels of a cell, class
-SHADES = 11
-WRITTEN = 12  # items up to which the share is written into the cell
-COLOURS = 8
+LETTER = 6.8  # pixels of a letter of a label
+CELLS = ((40, 18), (60, 13), (1000, 9))  # up to so many items: pixels of a cell
+SHADES = 9
+COLOURS = 6  # series that are told apart by colour; the others are grey
+ROW = 34  # pixels of an inline plot
+WIDE, NARROW = 980.0, 340.0  # pixels of a chart on a wide and on a narrow screen
+_SMALL_WORDS = {"the", "les", "der", "die", "das", "los", "las", "una", "une", "von", "van"}
 
 
 # ---- in cells of tables ----
 def track(drawn: Track, scale: Scale) -> Markup:
-    """Draw a dot, its interval and the mark of the scale; hidden from screen readers, which read another column."""
-    parts = []
+    """Draw a dot on its interval, or a bar; hidden from screen readers, which read the numbers in other columns."""
+    middle = ROW / 2
+    parts = [element("use", href=f"#{grid_name(scale)}")]
     if scale.mark is not None:
-        place = _percent(scale.mark, scale)
-        parts.append(element("line", class_="mark", x1=place, x2=place, y1="0", y2="16"))
-    if drawn.low is not None and drawn.high is not None:
-        low, high = _percent(drawn.low, scale), _percent(drawn.high, scale)
-        parts.append(element("line", class_="span", x1=low, x2=high, y1="8", y2="8"))
-    elif scale.mark is None:
-        parts.append(element("line", class_="stem", x1="2%", x2=_percent(drawn.value, scale), y1="8", y2="8"))
-    parts.append(element("circle", class_="dot", cx=_percent(drawn.value, scale), cy="8", r="4.5"))
-    return element("svg", *parts, class_="track", height="16", aria_hidden="true")
+        place = percent(scale.mark, scale)
+        parts.append(element("line", class_="zero", x1=place, x2=place, y1="0", y2=ROW))
+    if scale.is_bar:
+        start, stop = sorted((_share(0.0, scale), _share(drawn.value, scale)))
+        parts.append(
+            element(
+                "rect", class_="bar", x=f"{start:.1f}%", width=f"{stop - start:.1f}%", y=middle - 6, height=12, rx=3
+            )
+        )
+    else:
+        if drawn.low is not None and drawn.high is not None:
+            ends = percent(drawn.low, scale), percent(drawn.high, scale)
+            parts.append(element("line", class_="span", x1=ends[0], x2=ends[1], y1=middle, y2=middle))
+        parts.append(element("circle", class_="point", cx=percent(drawn.value, scale), cy=middle, r="5.5"))
+    if drawn.other is not None:
+        parts.append(element("circle", class_="hollow", cx=percent(drawn.other, scale), cy=middle, r="3.5"))
+    return element("svg", *parts, height=ROW, aria_hidden="true")
 
 
-def _percent(value: float, scale: Scale) -> str:
-    """Return the position of a value on the axis in percent, with a margin of 2% on both sides."""
-    return f"{2 + 96 * (value - scale.low) / (scale.high - scale.low):.1f}%"
+def axis(scale: Scale) -> Markup:
+    """Draw the numbers of the axis of a column of inline plots, and define the grid lines its cells refer to."""
+    values = ticks(scale)
+    texts = tick_labels(values)
+    lines = [
+        element("line", class_="gl", x1=percent(value, scale), x2=percent(value, scale), y1="0", y2="100%")
+        for value in values
+    ]
+    every = 2 if max(map(len, texts)) > 6 and len(values) > 3 else 1
+    numbers = [
+        element(
+            "text", text, x=percent(value, scale), y="11", class_=f"q t mid{' hide-s' if k % 2 and every == 1 else ''}"
+        )
+        for k, (value, text) in enumerate(zip(values, texts, strict=True))
+        if k % every == 0
+    ]
+    grid = element("defs", element("g", *lines, id=grid_name(scale)))
+    return element("svg", grid, *numbers, height="14", aria_hidden="true")
+
+
+def grid_name(scale: Scale) -> str:
+    """Return the name of the grid lines of a scale; scales with the same lines share it."""
+    return "grid-" + "-".join(f"{10 * _share(value, scale):.0f}" for value in ticks(scale))
+
+
+def percent(value: float, scale: Scale) -> str:
+    """Return the position of a value on the axis in percent."""
+    return f"{_share(value, scale):.1f}%"
+
+
+def _share(value: float, scale: Scale) -> float:
+    return min(max(100 * (value - scale.low) / (scale.high - scale.low), 0.0), 100.0)
 
 
 def ticks(scale: Scale, max_ticks: int = 5) -> list[float]:
-    """Return at most 15 round numbers within the scale, about ``max_ticks`` of them."""
-    step = 10 ** math.floor(math.log10(max(scale.high - scale.low, 1e-300)))
-    while (scale.high - scale.low) / step > max_ticks:
-        step *= 2 if (scale.high - scale.low) / step <= 2 * max_ticks else 5
-    while (scale.high - scale.low) / step < max_ticks / 2:
-        step /= 2
-    first = math.ceil(scale.low / step - 1e-9)
-    return [k * step for k in range(first, first + 3 * max_ticks) if k * step <= scale.high + 1e-9 * step]
+    """Return at least two and at most ``max_ticks`` round numbers within the scale."""
+    order = math.floor(math.log10(max(scale.high - scale.low, 1e-300) / max_ticks))
+    step = 10.0**order
+    for factor in (1, 2, 5, 10, 20):
+        step = factor * 10.0**order
+        first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
+        if last - first < max_ticks:
+            return [k * step for k in range(first, last + 1)]
+    return [scale.low, scale.high]
+
+
+def tick_labels(values: Sequence[float]) -> list[str]:
+    """Return the numbers of an axis as text: 1,200; 0.25; exponents for the very large and very small."""
+    largest = max(map(abs, values), default=0.0)
+    for decimals in range(7):
+        if largest < 1e7 and all(abs(round(value, decimals) - value) <= 1e-9 * largest for value in values):
+            return [f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", "−") for value in values]
+    return [f"{value:.3g}" for value in values]
 
 
 # ---- who beats whom ----
+def shade_of(share: float) -> int:
+    """Return the shade of a share between 0 and 1, from 0 (below) over 4 (equal) to 8 (above)."""
+    return min(max(round((share - 0.5) * 2 * 4) + 4, 0), SHADES - 1)
+
+
 def heat_map(drawn: HeatMap) -> Markup:
-    """Draw the win rates as a heat map; the script of the page shows the counts of a cell on hover."""
+    """Draw the win rates of many items as a heat map; the script of the page shows the counts of a cell on hover."""
     n = len(drawn.labels)
     labels = [shorten(label, 24) for label in drawn.labels]
-    left = 8 + LETTER * max(len(label) for label in labels) + 26
-    top = 8 + LETTER * max(len(label) for label in labels) * 0.8 if n <= 60 else 30
-    cell_size, closeness = next((pixels, name) for max_items, pixels, name in CELLS if n <= max_items)
-    parts = [element("g", *_cells(drawn, cell_size), transform=f"translate({left:.0f} {top:.0f})", class_="cells")]
+    size = next(pixels for max_items, pixels in CELLS if n <= max_items)
+    left = 30 + LETTER * max(len(label) for label in labels)
+    top = 8.0
+    parts = [element("g", *_cells(drawn, size), transform=f"translate({left:.0f} {top:.0f})")]
     for k, label in enumerate(labels):
-        middle = cell_size * (k + 0.5)
-        parts.append(_text(f"{k + 1}  {label}", left - 6, top + middle + 4, "end"))
-        if n <= 60:
-            x, y = left + middle + 3, top - 6
-            parts.append(element("text", label, x=x, y=y, transform=f"rotate(-50 {x:.5g} {y:.5g})"))
-    width, height = left + cell_size * n + (0.65 * top if n <= 60 else 8), top + cell_size * n + 8
+        y = top + size * (k + 0.5) + 4
+        parts.append(_text(f"{k + 1}  {label}", left - 6, y, "end t" if size < 18 else "end"))
     return _picture(
-        drawn.title,
-        width,
-        height,
-        parts,
-        data_heat=_counts(drawn, cell_size, left, top),
-        class_=f"heat {closeness}".strip(),
+        drawn.title, left + size * n + 8, top + size * n + 8, parts, data_heat=counts_of(drawn, size, left, top)
     )
 
 
-def _cells(drawn: HeatMap, cell_size: int) -> list[Markup]:
-    """Return the cells, coloured by the row's win rate (ties count half), as one path per shade, with numbers if there
-    are few items.
+def _cells(drawn: HeatMap, size: int) -> list[Markup]:
+    """Return the cells, coloured by the row's win rate (ties count half), as one path per shade; pairs that were never
+    compared have a diagonal line.
     """
     paths: list[list[str]] = [[] for _ in range(SHADES)]
-    written = []
-    n = len(drawn.labels)
-    for i in range(n):
-        for j in range(n):
+    never = []
+    for i in range(len(drawn.labels)):
+        for j in range(len(drawn.labels)):
             total = drawn.wins[i][j] + drawn.wins[j][i] + drawn.ties[i][j]
-            if i == j or not total:
+            if i == j:
                 continue
-            share = (drawn.wins[i][j] + drawn.ties[i][j] / 2) / total
-            shade = min(int(share * SHADES), SHADES - 1)
-            paths[shade].append(f"M{j * cell_size} {i * cell_size}h{cell_size - 1}v{cell_size - 1}h-{cell_size - 1}z")
-            if n <= WRITTEN:
-                x, y = (j + 0.5) * cell_size - 0.5, (i + 0.5) * cell_size + 3.5
-                strong = "strong" if shade in (0, 1, SHADES - 2, SHADES - 1) else None
-                written.append(element("text", f"{100 * share:.0f}", x=x, y=y, text_anchor="middle", class_=strong))
-    shades = [element("path", class_=f"h{k}", d="".join(path)) for k, path in enumerate(paths) if path]
-    return [*shades, *written]
-
-
-def group_map(drawn: GroupMap) -> Markup:
-    """Draw a heat map, items x groups, of differences from the other groups: blue higher, red lower, ★ if
-    significant.
-    """
-    labels, groups = ([shorten(label, 24) for label in names] for names in (drawn.labels, drawn.groups))
-    cell_height, cell_width = 22, 46  # pixels
-    left = 14 + LETTER * max(len(label) for label in labels)
-    top = 12 + LETTER * max(len(label) for label in groups) * 0.8
-    largest = max((abs(value) for row in drawn.apart for value in row if value is not None), default=0.0) or 1.0
-    cells = []
-    for i, row in enumerate(drawn.apart):
-        for j, value in enumerate(row):
-            if value is None:
+            if not total:
+                never.append(f"M{j * size} {(i + 1) * size - 1}l{size - 1} -{size - 1}")
                 continue
-            shade = min(int((value / largest + 1) / 2 * SHADES), SHADES - 1)
-            strong = "strong" if shade in (0, 1, SHADES - 2, SHADES - 1) else None
-            star = " ★" if drawn.sure[i][j] else ""
-            tooltip = f"{drawn.labels[i]} in {drawn.groups[j]}: {value:+.3g}{', significant' if star else ''}"
-            box = element(
-                "rect",
-                x=j * cell_width,
-                y=i * cell_height,
-                width=cell_width - 1,
-                height=cell_height - 1,
-                class_=f"h{shade}",
-            )
-            x, y = (j + 0.5) * cell_width - 0.5, (i + 0.5) * cell_height + 3.5
-            text = element("text", f"{value:+.2g}{star}", x=x, y=y, text_anchor="middle", class_=strong)
-            cells.append(element("g", element("title", tooltip), box, text))
-    parts = [element("g", *cells, transform=f"translate({left:.0f} {top:.0f})", class_="cells")]
-    for i, label in enumerate(labels):
-        parts.append(_text(label, left - 6, top + cell_height * (i + 0.5) + 4, "end"))
-    for j, label in enumerate(groups):
-        x, y = left + cell_width * (j + 0.5), top - 6
-        parts.append(element("text", label, x=x, y=y, transform=f"rotate(-50 {x:.5g} {y:.5g})"))
-    return _picture(
-        drawn.title,
-        left + cell_width * len(groups) + 0.65 * top,
-        top + cell_height * len(labels) + 8,
-        parts,
-        class_="heat",
-    )
+            shade = shade_of((drawn.wins[i][j] + drawn.ties[i][j] / 2) / total)
+            paths[shade].append(f"M{j * size} {i * size}h{size - 1}v{size - 1}h-{size - 1}z")
+    shades = [element("path", class_=f"d{k}", d="".join(path)) for k, path in enumerate(paths) if path]
+    return [*shades, *([element("path", class_="never", d="".join(never))] if never else [])]
 
 
-def _counts(drawn: HeatMap, size: int, left: float, top: float) -> str:
+def counts_of(drawn: HeatMap, size: int = 0, left: float = 0.0, top: float = 0.0) -> str:
     """Return the counts of all cells as JSON for the script of the page."""
     wins = [[round(value, 6) if value % 1 else int(value) for value in row] for row in drawn.wins]
     ties = [[round(value, 6) if value % 1 else int(value) for value in row] for row in drawn.ties]
     ties_kept = ties if any(any(row) for row in ties) else []
-    data = {
-        "size": size,
-        "left": round(left),
-        "top": round(top),
-        "wins": wins,
-        "ties": ties_kept,
-        "labels": drawn.labels,
-    }
+    place = {"size": size, "left": round(left), "top": round(top)}
+    data = {**place, "wins": wins, "ties": ties_kept, "labels": drawn.labels}
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+
+
+# ---- short names ----
+def first_names(labels: Sequence[str], width: int = 14) -> list[str]:
+    """Return the first words of labels if they tell all of them apart, otherwise the labels, shortened."""
+    words = [label.split() for label in labels]
+    firsts = [word[0] if word else "" for word in words]
+    are_names = all(len(word) > 1 and len(word[0]) > 2 and word[0].lower() not in _SMALL_WORDS for word in words)
+    if are_names and len(set(firsts)) == len(firsts):
+        return [shorten(first, width) for first in firsts]
+    return [shorten(label, width) for label in labels]
+
+
+def initials(labels: Sequence[str]) -> list[str]:
+    """Return one or two characters for each label that tell them apart; a number where letters do not."""
+    found: list[str] = []
+    for number, label in enumerate(labels, 1):
+        words = re.findall(r"\w+", label) or [label[:1] or "?"]
+        first = words[0][0]
+        digits = re.search(r"(\d{1,2})\D*$", label)
+        candidates = [first + words[1][0] if len(words) > 1 else words[0][:2]]
+        candidates += [first + digits[1]] if digits else []
+        candidates += [first + sign for sign in "".join(words)[1:]]
+        unused = (text.upper() for text in candidates if text.upper() not in found)
+        found.append(next(unused, str(number)))
+    return found
 
 
 # ---- ranks by method ----
 def bump_chart(drawn: BumpChart) -> Markup:
-    """Draw a line per item across methods; the first items are coloured, the others grey."""
+    """Draw a curve per item across methods, for wide screens (methods from left to right) and narrow ones (downwards)."""
+    return joined([wide_bump(drawn), _narrow_bump(drawn)])
+
+
+def wide_bump(drawn: BumpChart) -> Markup:
+    """Draw a curve per item, methods from left to right."""
     places = _compact(drawn.ranks)
     rows = 1 + max((max(item_places) for item_places in places), default=0)
-    side = 12 + LETTER * max((len(label) for label in drawn.labels), default=0)
-    step = max(96.0, LETTER * max(len(name) for name in drawn.methods) + 18)
-    top, line = 34.0, 22.0
-    x = [side + 26 + k * step for k in range(len(drawn.methods))]
-    parts = [_text(name, x[k], 16, "middle", "method") for k, name in enumerate(drawn.methods)]
-    for item in range(len(drawn.labels) - 1, -1, -1):
-        colour = f"c{item % COLOURS}" if item < COLOURS else "rest"
+    side = 14 + LETTER * max((len(label) for label in drawn.labels), default=0)
+    n = len(drawn.methods)
+    step = max((WIDE - 2 * side - 40) / max(n - 1, 1), 76.0)
+    x = [side + 20 + k * step for k in range(n)]
+    line = 48 if rows <= 8 else 34
+    top = 80.0
+    width = x[-1] + side + 20
+    parts = [element("rect", class_="shade", x=x[0] - 22, y=top - 20, width=x[-1] - x[0] + 44, height=40, rx=20)]
+    for k, name in enumerate(drawn.methods):
+        lines = _two_lines(name, int(step / LETTER))
+        own = "mid b" if _winners(drawn, k) != _winners(drawn, 0) else "mid"
+        parts += [_text(text, x[k], 38 - 15 * (len(lines) - 1 - r), own) for r, text in enumerate(lines)]
+    for item in reversed(range(len(drawn.labels))):
         y = [top + line * place for place in places[item]]
-        path = "M" + "L".join(f"{a:.0f} {b:.0f}" for a, b in zip(x, y, strict=True))
-        tooltip = f"{drawn.labels[item]}: " + ", ".join(
-            f"{name} {rank}" for name, rank in zip(drawn.methods, drawn.ranks[item], strict=True)
+        pieces = [f"M{x[0]:.0f} {y[0]:.0f}"]
+        for k in range(1, n):
+            middle = (x[k - 1] + x[k]) / 2
+            pieces.append(f"C{middle:.0f} {y[k - 1]:.0f} {middle:.0f} {y[k]:.0f} {x[k]:.0f} {y[k]:.0f}")
+        ends = [_text(drawn.labels[item], x[0] - 24, y[0] + 4, "end"), _text(drawn.labels[item], x[-1] + 24, y[-1] + 4)]
+        parts.append(_series(drawn, item, "".join(pieces), list(zip(x, y, strict=True)), ends))
+    class_ = "wide full" if width > WIDE + 1 else "wide"
+    return _picture(_spoken_ranks(drawn), width, top + line * (rows - 1) + 24, parts, class_=class_)
+
+
+def _narrow_bump(drawn: BumpChart) -> Markup:
+    """Draw a curve per item, methods downwards."""
+    places = _compact(drawn.ranks)
+    rows = 1 + max((max(item_places) for item_places in places), default=0)
+    left = 16 + LETTER * max(len(text) for name in drawn.methods for text in _two_lines(name, 15))
+    step = max((NARROW - left - 16) / max(rows - 1, 1), 30.0) if rows > 1 else 30.0
+    x = [left + step * place for place in range(rows)]
+    y = [48.0 + 46 * k for k in range(len(drawn.methods))]
+    height = y[-1] + 28
+    parts = [element("rect", class_="shade", x=x[0] - 18, y=24, width=36, height=height - 26, rx=18)]
+    parts += [_text(ordinal(place + 1), x[place], 14, "mid q t") for place in range(rows)]
+    for k, name in enumerate(drawn.methods):
+        lines = _two_lines(name, 15)
+        own = "b" if _winners(drawn, k) != _winners(drawn, 0) else ""
+        parts += [_text(text, 0, y[k] + 4 + 14 * (r - (len(lines) - 1) / 2), own) for r, text in enumerate(lines)]
+    for item in reversed(range(len(drawn.labels))):
+        across = [x[place] for place in places[item]]
+        pieces = [f"M{across[0]:.0f} {y[0]:.0f}"]
+        for k in range(1, len(y)):
+            middle = (y[k - 1] + y[k]) / 2
+            pieces.append(f"C{across[k - 1]:.0f} {middle:.0f} {across[k]:.0f} {middle:.0f} {across[k]:.0f} {y[k]:.0f}")
+        parts.append(_series(drawn, item, "".join(pieces), list(zip(across, y, strict=True)), [], radius=13))
+    width = x[-1] + 16
+    class_ = "narrow full" if width > NARROW + 1 else "narrow"
+    return _picture(_spoken_ranks(drawn), max(width, NARROW), height, parts, class_=class_)
+
+
+def _series(
+    drawn: BumpChart,
+    item: int,
+    path: str,
+    points: Sequence[tuple[float, float]],
+    ends: Sequence[Markup],
+    radius: int = 14,
+) -> Markup:
+    """Return the curve of an item, with its initials in circles and its ranks as a tooltip."""
+    colour = item + 1 if item < COLOURS else 0
+    ranks = ", ".join(f"{name} {rank}" for name, rank in zip(drawn.methods, drawn.ranks[item], strict=True))
+    short = initials(drawn.labels)[item]
+    dots = [
+        joined(
+            [
+                element("circle", class_=f"f{colour}", cx=x, cy=y, r=radius),
+                _text(short, x, y + 4, "on mid t" if colour else "b mid t"),
+            ]
         )
-        dots = [element("circle", cx=a, cy=b, r="8") for a, b in zip(x, y, strict=True)]
-        ranks = [
-            _text(str(rank), a, b + 3.5, "middle", "rank") for a, b, rank in zip(x, y, drawn.ranks[item], strict=True)
-        ]
-        ends = [_text(drawn.labels[item], x[0] - 14, y[0] + 4, "end"), _text(drawn.labels[item], x[-1] + 14, y[-1] + 4)]
-        inner = [element("title", tooltip), element("path", d=path, class_="line"), *dots, *ranks, *ends]
-        parts.append(element("g", *inner, class_=colour))
-    return _picture(drawn.title, x[-1] + side + 26, top + line * rows, parts, class_="bump")
+        for x, y in points
+    ]
+    curve = element("path", class_=f"line c{colour}", d=path)
+    return element("g", element("title", f"{drawn.labels[item]}: {ranks}"), curve, *dots, *ends, class_="series")
+
+
+def _winners(drawn: BumpChart, method: int) -> list[str]:
+    return [label for label, ranks in zip(drawn.labels, drawn.ranks, strict=True) if ranks[method] == 1]
+
+
+def _spoken_ranks(drawn: BumpChart) -> str:
+    """Return the winners by each method as the text of the chart."""
+    firsts = "; ".join(f"{name}: {', '.join(_winners(drawn, k))}" for k, name in enumerate(drawn.methods))
+    return f"{drawn.title}. First by {firsts}."
+
+
+def _two_lines(name: str, width: int) -> list[str]:
+    """Return a name in one or two lines of about this width."""
+    words = re.findall(r"[^\s-]+-?", name)
+    if len(name) <= max(width - 1, 4) or len(words) == 1:
+        return [shorten(name, max(width, 6))]
+    cut = min(range(1, len(words)), key=lambda k: abs(len("".join(words[:k])) - len("".join(words[k:]))))
+    joins = [" ".join(part).replace("- ", "-") for part in (words[:cut], words[cut:])]
+    return [shorten(text, max(width, 6)) for text in joins]
 
 
 def _compact(ranks: Sequence[Sequence[int]]) -> list[list[int]]:
-    """Return the vertical position of each item for each method (items x methods); ties are stacked in item order."""
+    """Return the position of each item for each method (items x methods); ties are stacked in item order."""
     n_methods = len(ranks[0]) if ranks else 0
     places = [[0] * n_methods for _ in ranks]
     for k in range(n_methods):
@@ -215,17 +310,18 @@ def dot_plot(drawn: DotPlot) -> Markup:
     def x(value: float) -> float:
         return left + width * (value - scale.low) / (scale.high - scale.low)
 
-    parts = [_text(drawn.title, 8, 18, class_="method")]
-    for tick in ticks(scale):
-        parts.append(element("line", class_="grid", x1=x(tick), x2=x(tick), y1=top - 6, y2=bottom))
-        parts.append(_text(f"{tick:.4g}", x(tick), bottom + 16, "middle"))
+    parts = [_text(drawn.title, 8, 18, "b")]
+    values = ticks(scale)
+    for tick, text in zip(values, tick_labels(values), strict=True):
+        parts.append(element("line", class_="gl", x1=x(tick), x2=x(tick), y1=top - 6, y2=bottom))
+        parts.append(_text(text, x(tick), bottom + 16, "q mid"))
     for k, (label, drawn_track) in enumerate(zip(labels, drawn.tracks, strict=True)):
         y = top + line * (k + 0.5)
         parts.append(_text(label, left - 10, y + 4, "end"))
         if drawn_track.low is not None and drawn_track.high is not None:
             parts.append(element("line", class_="span", x1=x(drawn_track.low), x2=x(drawn_track.high), y1=y, y2=y))
-        parts.append(element("circle", class_="dot", cx=x(drawn_track.value), cy=y, r="4.5"))
-    return _picture(drawn.title, left + width + 24, bottom + 26, parts, class_="dots")
+        parts.append(element("circle", class_="point", cx=x(drawn_track.value), cy=y, r="4.5"))
+    return _picture(drawn.title, left + width + 24, bottom + 26, parts)
 
 
 def standalone(picture: Markup, style: str) -> str:
@@ -241,12 +337,11 @@ def _picture(title: str, width: float, height: float, parts: Sequence[Markup], *
         joined(parts),
         viewBox=f"0 0 {width:.0f} {height:.0f}",
         width=f"{width:.0f}",
-        height=f"{height:.0f}",
         role="img",
         aria_label=title,
         **attributes,
     )
 
 
-def _text(text: str, x: float, y: float, anchor: str | None = None, class_: str | None = None) -> Markup:
-    return element("text", text, x=x, y=y, text_anchor=anchor, class_=class_) if text else NOTHING
+def _text(text: str, x: float, y: float, class_: str = "") -> Markup:
+    return element("text", text, x=x, y=y, class_=class_ or None) if text else NOTHING

@@ -45,24 +45,40 @@ class Messages:
 
 @dataclass(frozen=True)
 class Track:
-    """An inline plot in a table cell: a dot at ``value``, and a line from ``low`` to ``high`` if known."""
+    """An inline plot in a table cell: a dot at ``value``, and a line from ``low`` to ``high`` if known.
+
+    ``other`` is a second value, drawn as a hollow dot, such as a rating without style control.
+    """
 
     value: float
     low: float | None = None
     high: float | None = None
+    other: float | None = None
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The common axis of the inline plots of a column; ``mark`` is a line across all of them, such as a median."""
+    """The common axis of the inline plots of a column; ``mark`` is a line across all of them, such as a median.
+
+    ``is_bar`` draws counts as bars from zero; a rating has no zero and is a dot.
+    """
 
     low: float
     high: float
     title: str
     mark: float | None = None
+    is_bar: bool = False
 
 
-Cell = str | Track
+@dataclass(frozen=True)
+class Named:
+    """A cell with small text after it, such as a method's usual name and its id."""
+
+    text: str
+    id: str
+
+
+Cell = str | Track | Named
 
 
 @dataclass(frozen=True)
@@ -70,7 +86,8 @@ class ReportTable:
     """Rows of cells. Columns in ``right`` are numbers, those in ``labels`` are labels from the data.
 
     ``marked`` rows are highlighted; ``links`` gives, for every row, the anchor or the HTML file that its first label
-    leads to. ``is_sortable`` is False for tables whose rows belong together.
+    leads to (an address that starts with "?" or "#" is used as it is). ``is_sortable`` is False for tables whose rows
+    belong together. Columns in ``minor`` are left out on small screens.
     """
 
     title: str
@@ -82,16 +99,21 @@ class ReportTable:
     marked: frozenset[int] = frozenset()
     links: tuple[str, ...] = ()
     is_sortable: bool = True
+    minor: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Pairwise wins: weights of the row's wins over the column, and of ties, in the order of ``labels``."""
+    """Pairwise wins: weights of the row's wins over the column, and of ties, in the order of ``labels``.
+
+    ``noun`` is what was counted, such as voters.
+    """
 
     title: str
     labels: tuple[str, ...]
     wins: tuple[tuple[float, ...], ...]
     ties: tuple[tuple[float, ...], ...]
+    noun: str = "ballots"
 
 
 @dataclass(frozen=True)
@@ -204,7 +226,7 @@ def spoken(value: Any, words: Words) -> Any:
         return value.rendered(words)
     if isinstance(value, tuple):
         return tuple(spoken(element, words) for element in value)
-    if isinstance(value, Section | Text | Facts | Messages | Message | ReportTable | Fold | Control):
+    if isinstance(value, Section | Text | Facts | Messages | Message | ReportTable | Named | Fold | Control):
         changed = {field.name: spoken(getattr(value, field.name), words) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **changed)
     return value

@@ -1,18 +1,43 @@
-// Sortable and filterable tables, counts of heat map cells on hover, and links that expand collapsed sections.
-// The page is readable without this script.
+// Sort, search and page through tables, counts of heat map cells on hover, and links that open collapsed parts.
+// The page is readable without this script: all rows are in the HTML.
+
+const FIRST = 25; // rows shown at first of a long table
+const NEXT = 50;
 
 const number = (text) => {
-  const found = text.replace(/[,%<]/g, "").match(/[-+]?\d*\.?\d+(e[-+]?\d+)?/i);
+  const found = text.replace(/[,%<]/g, "").replace("−", "-").match(/[-+]?\d*\.?\d+(e[-+]?\d+)?/i);
   return found ? parseFloat(found[0]) : NaN;
 };
 
-function sortable(table) {
+const made = (name, properties, ...children) => {
+  const one = Object.assign(document.createElement(name), properties);
+  one.append(...children);
+  return one;
+};
+
+// One state per table: sorting changes the order of the rows, searching and paging which of them are shown.
+function tabular(table) {
+  const state = { wanted: "", limit: "page" in table.dataset ? FIRST : Infinity, show: () => {} };
+  const body = table.tBodies[0];
+  if ("filter" in table.dataset) searchable(table, state);
+  if ("page" in table.dataset) paged(table, state);
+  const told = state.show;
+  state.show = () => {
+    const rows = [...body.rows];
+    const found = rows.filter((row) => row.textContent.toLowerCase().includes(state.wanted));
+    const shown = new Set(found.slice(0, state.limit));
+    rows.forEach((row) => { row.hidden = !shown.has(row); });
+    told(shown.size, found.length, rows.length);
+  };
+  if ("sort" in table.dataset) sortable(table, state);
+  state.show();
+}
+
+function sortable(table, state) {
   const heads = [...table.tHead.rows[0].cells];
   heads.forEach((head, column) => {
     if (head.classList.contains("drawn") || !head.textContent.trim()) return;
-    const button = document.createElement("button");
-    button.type = "button";
-    button.append(...head.childNodes);
+    const button = made("button", { type: "button" }, ...head.childNodes);
     head.append(button);
     button.addEventListener("click", () => {
       const up = head.getAttribute("aria-sort") !== "ascending";
@@ -20,33 +45,64 @@ function sortable(table) {
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       const body = table.tBodies[0];
       const keyed = [...body.rows].map((row) => [row.cells[column].textContent, row]);
-      const isNumber = keyed.every(([text]) => !text || !Number.isNaN(number(text))) && head.classList.contains("right");
-      keyed.sort(([a], [b]) => (isNumber ? number(a || "nan") - number(b || "nan") : a.localeCompare(b)));
-      if (!up) keyed.reverse();
+      const isNumber = head.matches(".num, .place") && keyed.some(([text]) => !Number.isNaN(number(text)));
+      keyed.sort(([a], [b]) => {
+        if (!isNumber) return up ? a.localeCompare(b) : b.localeCompare(a);
+        const [one, two] = [number(a), number(b)];
+        if (Number.isNaN(one) || Number.isNaN(two)) return Number.isNaN(one) - Number.isNaN(two);
+        return up ? one - two : two - one;
+      });
       body.append(...keyed.map(([, row]) => row));
+      state.show();
     });
   });
 }
 
-function filterable(table) {
-  const label = document.createElement("label");
-  const input = document.createElement("input");
-  const count = document.createElement("span");
-  input.type = "search";
+function searchable(table, state) {
+  const input = made("input", { type: "search", placeholder: "Find a row" });
+  input.setAttribute("aria-label", `Find a row of ${table.caption?.textContent || "the table"}`);
+  const count = made("span", {});
   count.setAttribute("aria-live", "polite");
-  label.className = "filter";
-  label.append("Filter rows", input, " ", count);
-  table.parentElement.before(label);
+  table.parentElement.before(made("div", { className: "tools" }, input, count));
   input.addEventListener("input", () => {
-    const wanted = input.value.toLowerCase();
-    const rows = [...table.tBodies[0].rows];
-    rows.forEach((row) => { row.hidden = !row.textContent.toLowerCase().includes(wanted); });
-    count.textContent = wanted ? `${rows.filter((row) => !row.hidden).length} of ${rows.length}` : "";
+    state.wanted = input.value.toLowerCase();
+    state.show();
   });
+  const told = state.show;
+  state.show = (shown, found, all) => {
+    count.textContent = state.wanted ? `${found.toLocaleString("en")} of ${all.toLocaleString("en")} found` : "";
+    told(shown, found, all);
+  };
 }
 
+function paged(table, state) {
+  const count = made("span", {});
+  const next = made("button", { type: "button", className: "button small" });
+  const all = made("button", { type: "button", className: "button small plain", textContent: "Show all" });
+  const line = made("div", { className: "more" }, count, next, all);
+  table.parentElement.after(line);
+  next.addEventListener("click", () => { state.limit += NEXT; state.show(); });
+  all.addEventListener("click", () => { state.limit = Infinity; state.show(); });
+  const told = state.show;
+  state.show = (shown, found, rows) => {
+    line.hidden = shown === found && rows === found && state.limit === Infinity;
+    count.textContent = `${shown.toLocaleString("en")} of ${found.toLocaleString("en")}`;
+    next.textContent = `Show next ${Math.min(NEXT, found - shown)}`;
+    next.hidden = found - shown <= 0;
+    all.hidden = found - shown <= NEXT;
+    told(shown, found, rows);
+  };
+}
+
+const duel = ({ wins, ties, labels }, row, column) => {
+  const [won, lost, tied] = [wins[row][column], wins[column][row], ties.length ? ties[row][column] : 0];
+  const counts = won + lost + tied ? `${won} to ${lost}${tied ? `, ${tied} tied` : ""}` : "never compared";
+  return `${labels[row]} against ${labels[column]}: ${counts}`;
+};
+
 function telling(picture) {
-  const { size, left, top, wins, ties, labels } = JSON.parse(picture.dataset.heat);
+  const heat = JSON.parse(picture.dataset.heat);
+  const { size, left, top, labels } = heat;
   const told = picture.closest("figure").querySelector(".told");
   picture.addEventListener("pointermove", (event) => {
     const box = picture.getBoundingClientRect();
@@ -55,9 +111,16 @@ function telling(picture) {
     const row = Math.floor(((event.clientY - box.top) * scale - top) / size);
     const known = row >= 0 && column >= 0 && row < labels.length && column < labels.length && row !== column;
     told.hidden = false;
-    if (!known) return;
-    const drawn = ties.length ? `, ${ties[row][column]} ties` : "";
-    told.textContent = `${labels[row]} against ${labels[column]}: ${wins[row][column]} to ${wins[column][row]}${drawn}`;
+    if (known) told.textContent = duel(heat, row, column);
+  });
+}
+
+function titled(table) {
+  const heat = JSON.parse(table.dataset.heat);
+  table.addEventListener("pointerover", ({ target }) => {
+    const cell = target.closest("tbody td");
+    if (!cell || cell.title || cell.classList.contains("self")) return;
+    cell.title = duel(heat, cell.parentElement.sectionRowIndex, cell.cellIndex - 1);
   });
 }
 
@@ -70,14 +133,17 @@ function openTarget() {
 }
 
 export function enliven(root) {
-  root.querySelectorAll("table[data-sort]").forEach(sortable);
-  root.querySelectorAll("table[data-filter]").forEach(filterable);
+  root.querySelectorAll("table[data-sort], table[data-filter], table[data-page]").forEach(tabular);
   root.querySelectorAll("svg[data-heat]").forEach(telling);
+  root.querySelectorAll("table[data-heat]").forEach(titled);
 }
 
 addEventListener("hashchange", openTarget);
 if (!document.documentElement.dataset.app) {
   enliven(document);
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
+  // Short collapsed parts are printed open.
+  addEventListener("beforeprint", () => document.querySelectorAll("details:not([id])").forEach((one) => {
+    if (one.querySelectorAll("tr").length <= 12) one.open = true;
+  }));
   openTarget();
 }

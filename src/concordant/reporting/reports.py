@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -142,14 +143,14 @@ def report(
     else:
         on_scale = None if scale is None else scale_of(scale)
         request = Request.of(prefs, method, params, min_ballots=min_ballots, scale=on_scale)
-    groups = None
+    grouping = None
     if by is not None:
         grouped = grouped_preferences(request, by)
         whole = request_for_all(request, grouped)
-        groups, request = compare_groups(grouped, whole), replace(whole, all_items=False)
+        grouping, request = partial(compare_groups, grouped, whole), replace(whole, all_items=False)
     data, ranking = Data(request.read()), request.run().ranking
     wanted = (metrics,) if isinstance(metrics, str) else tuple(metrics)
-    study = Study(data, ranking, None if methods is None else tuple(methods), labels, wanted, groups)
+    study = Study(data, ranking, None if methods is None else tuple(methods), labels, wanted, grouping)
     result = Report(title or _title(study), sections_of(study, top, made or Making()))
     if path is not None:
         result.write(path)

@@ -6,7 +6,7 @@ recompute them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -81,12 +81,18 @@ class Study:
     """Methods to compare; by default some that fit the data, none if empty."""
     labels: Labels | None = None
     metrics: tuple[str, ...] = METRICS
-    groups: GroupComparison | None = None
+    grouping: Callable[[], GroupComparison] | None = None
+    """Compares groups of ballots, if there are any."""
 
     @property
     def prefs(self) -> Preferences:
         """The preferences."""
         return self.data.prefs
+
+    @cached_property
+    def groups(self) -> GroupComparison | None:
+        """The comparison of groups; None without groups."""
+        return None if self.grouping is None else self.grouping()
 
     @cached_property
     def compared(self) -> tuple[Comparison | None, tuple[str, ...]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import json
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -18,10 +17,10 @@ from concordant.io.judgements import notes_on, set_aside
 from concordant.reporting.pages import rendered
 from concordant.reporting.sections import Section, spoken
 from concordant.support import progress
-from concordant.support.markup import Markup, element
+from concordant.support.markup import Markup
 from concordant.tables.options import Options
 from concordant.web import troubles
-from concordant.web.messages import Answer, Question, Update
+from concordant.web.messages import Answer, Job, Question, Update
 from concordant.web.reading import MAX_BYTES, Source, source_of
 from concordant.web.tasks import Task, task_of
 from concordant.web.words import control_words
@@ -144,16 +143,7 @@ class Answerer:
 
     def _watched(self, section: str) -> Any:
         """Report the progress of a section, not more often than people can read."""
-        last = [0.0]
-        begun = time.monotonic()
-
-        def report(now: progress.Progress) -> None:
-            moment = time.monotonic()
-            if moment - last[0] >= TOLD:
-                last[0] = moment
-                self.tell({"job": _job(section, now, moment - begun)})
-
-        return progress.listen(report)
+        return progress.listen(lambda now: self.tell({"job": _job(section, now)}), every=TOLD)
 
     def _progress(self, text: str) -> None:
         self.tell({"progress": text})
@@ -197,10 +187,10 @@ def _titles(sections: Mapping[str, tuple[str, Any]]) -> list[tuple[str, str]]:
     return [(name, title) for name, (title, _) in sections.items()]
 
 
-def _job(section: str, now: progress.Progress, elapsed: float) -> Any:
+def _job(section: str, now: progress.Progress) -> Job:
     """Return the progress of a section for the page."""
     share = now.done / now.total if now.total else None
-    return {"section": section, "text": now.text, "share": share, "left": progress.time_left(now, elapsed)}
+    return {"section": section, "text": now.text, "share": share, "left": progress.time_left(now)}
 
 
 def _with_judgements(question: Question) -> tuple[Question, list[str]]:
@@ -213,7 +203,3 @@ def _with_judgements(question: Question) -> tuple[Question, list[str]]:
         return question, []
     return {**question, "files": runs, "labels": judged[0]}, notes_on(judged)
 
-
-def busy(text: str) -> Markup:
-    """Return a paragraph on work in progress."""
-    return element("p", text, class_="quiet")

@@ -43,6 +43,7 @@ STATIC = {
     "report.js": ("concordant.reporting", "text/javascript"),
     "app.css": ("concordant.web", "text/css"),
     "app.js": ("concordant.web", "text/javascript"),
+    "theme.js": ("concordant.web", "text/javascript"),
 }
 KINDS = {  # ending and media type of each kind of download
     "csv": ("ranking.csv", "text/csv"),
@@ -130,6 +131,11 @@ class App:
             self.first = await self._open(self.opened)
         yield
         await self.store.close()
+
+    def stop(self) -> None:
+        """End all work, because the server is stopping."""
+        for working in list(self.store.working):
+            working.cancel()
 
     def remove_uploads(self) -> None:
         """Remove all uploads immediately, even if the server could not shut down normally."""
@@ -316,17 +322,21 @@ class View(StreamingResponse):
             updates.put_nowait(Line(**update))
 
         working = asyncio.create_task(self.store.ask(self.data, self.question, tell))
+        self.store.working.add(working)
         working.add_done_callback(lambda _: updates.put_nowait(None))
         try:
             yield _line({"id": self.question["id"], "progress": "Waiting for other work"})
             while (update := await updates.get()) is not None:
                 yield _line(update)
+            if working.cancelled():  # the server is stopping
+                return
             answer = working.result()
             state = "failed" if answer.get("error") else "cancelled" if answer.get("is_cancelled") else "done"
             yield _line(Line(**answer, state=state))  # type: ignore[arg-type]
         finally:
             working.cancel()
             await asyncio.wait([working])
+            self.store.working.discard(working)
 
 
 def _line(content: Line) -> bytes:

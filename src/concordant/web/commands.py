@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from concordant.params import Param
 from concordant.results.scales import EloScale
 from concordant.tables.options import PREFERENCES, options_of
+
+if TYPE_CHECKING:
+    from concordant.web.ranked import RankTask
 
 
 def shell_command(
@@ -84,6 +88,7 @@ def python_lines(
     methods: Sequence[str] = (),
     scale: EloScale | None = None,
     columns: Sequence[str] = (),
+    by: str = "",
 ) -> str:
     """Return the equivalent Python code."""
     named = files[0] if len(files) == 1 else list(files)
@@ -103,8 +108,43 @@ def python_lines(
         lines.append(f"ranking = ranking.on_scale({', '.join(given)})")
     if columns:
         lines.append(f"ranking = ranking.with_columns({', '.join(map(repr, columns))})")
+    if by:
+        grouped = [repr(named), repr(by), *ranked, *(f"{name}={value!r}" for name, value in reading.items())]
+        lines.append(f"print(cc.rank_groups({', '.join(grouped)}))")
     if methods:
         lines.append(f"print(cc.compare(prefs, {list(methods)!r}))")
     if labels is not None:
         lines.append(f"print(cc.evaluate(ranking, cc.read_labels({labels!r}), {list(metrics)!r}))")
     return "\n".join([*lines, "print(ranking.to_text())"])
+
+
+def lines_of(task: RankTask) -> tuple[str, str]:
+    """Return the shell commands and the Python code that reproduce the page of a ranking."""
+    question, settings = task.question, task.settings
+    files = [os.path.basename(path) if os.path.isabs(path) else path for path in question["files"]]
+    labels = None if question["labels"] is None else os.path.basename(question["labels"])
+    reading, method, params = task.source.reading, task.request.choice.name, task.request.chosen_params
+    min_ballots = settings.get("min_ballots")
+    further = [] if min_ballots is None else ["--min-ballots", f"{min_ballots:g}"]
+    columns = () if task.source.by else task.columns
+    of_scale = scale_words(task.scale, columns)
+    grouped = ["--by", task.source.by] if task.source.by else []
+    shell = [shell_command(files, reading, method, params, [*further, *of_scale, *grouped])]
+    methods = task.chosen_methods
+    if methods:
+        shell.append(other_command("compare", files, reading, "--methods", ",".join(methods), *further))
+    if len(files) > 1 and task.prefs.instances is not None and not reading:
+        shell = [fuse_command(files, method, params)]
+        if labels is not None:
+            words = [word for metric in task.study.metrics for word in ("--metric", metric)]
+            shell.append(shlex.join(["concordant", "evaluate", "fused.run", *files, "--labels", labels, *words]))
+    elif labels is not None:
+        words = [word for metric in task.study.metrics for word in ("--metric", metric)]
+        more = ["--method", method, "--labels", labels, *words, "-o", "report.html"]
+        shell.append(other_command("report", files, reading, *more, *further, *of_scale))
+    shell += [f"# {name} is available in Python only" for name in python_only_options(reading)]
+    python = python_lines(
+        files, reading, method, params, min_ballots, labels, task.study.metrics, methods, task.scale, columns,
+        task.source.by,
+    )  # fmt: skip
+    return "\n".join(shell), python

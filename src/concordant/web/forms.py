@@ -1,57 +1,70 @@
-"""Generate forms from declarations: options of methods from ``param`` fields, roles of columns from ``tables.options``.
+"""Generate controls from declarations: options of methods from ``param`` fields, roles of columns from
+``tables.options``.
 
 Input comes back as text, which ``settings.typed`` converts to the declared types.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from concordant.ballots.vocabulary import shorten
 from concordant.io import Preview
 from concordant.params import Param
-from concordant.support.markup import Markup, element, joined
+from concordant.support.markup import Markup, element
 from concordant.tables.layout_roles import SIDES
-from concordant.tables.options import LAYOUTS, normalise
-from concordant.web.settings import OTHER_SIDE, PLACE, offered_roles
-from concordant.web.words import NOT_READ, label_of
+from concordant.tables.options import normalise
+from concordant.web.settings import NOT_READ, OPTION, OTHER_SIDE, PLACE, ROLE, offered_roles
+from concordant.web.words import label_of, role_label
+
+if TYPE_CHECKING:
+    from concordant.web.reading import Source
 
 COVARIATE = "covariate"
 MANY = {PLACE: "places", COVARIATE: "covariate"}  # what several columns may be, and the role for the reader
 SIDE_WORDS = (("a", "b"), ("1", "2"), ("left", "right"), ("winner", "loser"), ("home", "away"), ("first", "second"))
+LAYOUT_WORDS = {
+    "pairs": "Pairwise votes or matches",
+    "ranks": "Ranks, one per row",
+    "ratings": "Ratings, one per row",
+    "places": "Ballots, one column per place",
+    "rankings": "Ballots, one ranking per cell",
+    "answers": "Answers of annotators",
+    "rank-matrix": "Matrix of ranks (1 is best)",
+    "rating-matrix": "Matrix of ratings (higher is better)",
+    "clicks": "Clicks or purchases",
+}
 CELL = 40  # characters of a cell of the preview
+MAX_GROUPS = 0.5  # distinct values per row of the preview up to which a column may hold groups
 
 
 # ---- the options of a method ----
-def option_form(params: Sequence[Param]) -> Markup:
-    """Return a form with one field per hyper-parameter, with its default and range."""
-    if not params:
-        return element("p", "This method has no options.")
-    return joined(_field(declared) for declared in params)
-
-
-def _field(declared: Param) -> Markup:
+def option_field(declared: Param, value: str = "") -> Markup:
     """Return the control of one hyper-parameter, with its label and hint."""
     name = f"param-{declared.name}"
     hint = f"{declared.doc[:1].upper()}{declared.doc[1:]}.{_range(declared)}"
-    label = element("label", label_of(declared.name), for_=name)
-    common = {"id": name, "data_param": declared.name, "aria_describedby": f"{name}-hint"}
+    label = element("label", label_of(declared.name).capitalize(), for_=name)
+    common = {"id": name, "data_setting": f"{OPTION}{declared.name}", "aria_describedby": f"{name}-hint"}
     default = "" if declared.default is None else str(declared.default)
     if declared.kind is bool or declared.choices:
         choices = declared.choices or ("True", "False")
-        control = element("select", *(_choice(choice, choice == default) for choice in choices), **common)
+        chosen = value or default
+        options = [_choice(choice, default, choice == chosen) for choice in choices]
+        control = element("select", *options, data_default=default, **common)
     elif declared.words or declared.kind is str:
-        control = element("input", type="text", placeholder=default, autocomplete="off", **common)
+        control = element("input", type="text", value=value, placeholder=default, autocomplete="off", **common)
     else:
         step = "1" if declared.kind is int else "any"
         limits = {"min": declared.low, "max": declared.high, "step": step}
-        control = element("input", type="number", placeholder=default, **limits, **common)
+        control = element("input", type="number", value=value, placeholder=default, **limits, **common)
     return element("div", label, control, element("small", hint, id=f"{name}-hint"), class_="field")
 
 
-def _choice(choice: str, is_default: bool) -> Markup:
-    return element("option", f"{choice} (default)" if is_default else choice, value=choice, selected=is_default)
+def _choice(choice: str, default: str, is_chosen: bool) -> Markup:
+    shown = {"True": "yes", "False": "no"}.get(choice, choice)
+    return element("option", f"{shown} (default)" if choice == default else shown, value=choice, selected=is_chosen)
 
 
 def _range(declared: Param) -> str:
@@ -129,14 +142,16 @@ def role_by_column(preview: Preview) -> dict[str, str]:
     return roles | dict.fromkeys(preview.plan.places, PLACE)
 
 
-def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
+def preview_table(source: Source) -> Markup:
     """Return the first rows, with a menu for the role of each column."""
+    preview = source.preview
     if not preview.columns:
         lines = "\n".join(shorten(row[0] or "", 200) for row in preview.rows)
-        return element("pre", element("code", lines))
-    heads = [element("th", element("bdi", shorten(name, CELL)), scope="col") for name in preview.columns]
-    covariates = [column for column in preview.columns if chosen.get(column) == COVARIATE]
-    roles = [element("td", _role(name, k, chosen.get(name, ""), covariates)) for k, name in enumerate(preview.columns)]
+        return element("pre", element("code", lines), class_="code", tabindex="0")
+    heads = [
+        element("th", element("code", element("bdi", shorten(name, CELL))), scope="col") for name in preview.columns
+    ]
+    roles = [element("td", menu) for menu in role_menus(source, "first-")]
     rows = [
         element("tr", *(element("td", element("bdi", shorten(cell or "", CELL))) for cell in row))
         for row in preview.rows
@@ -144,26 +159,74 @@ def preview_table(preview: Preview, chosen: Mapping[str, str]) -> Markup:
     table = element(
         "table",
         element("caption", "First rows, and the role of each column"),
-        element("thead", element("tr", *heads), element("tr", *roles, class_="roles")),
-        element("tbody", *rows),
+        element("thead", element("tr", *heads)),
+        element("tbody", element("tr", *roles), *rows),
+        class_="preview",
     )
     return element("div", table, class_="scroll", tabindex="0", role="group", aria_label="First rows")
 
 
-def _role(column: str, number: int, chosen: str, covariates: Sequence[str]) -> Markup:
+def role_menus(source: Source, prefix: str = "") -> list[Markup]:
+    """Return the menu of roles of each column."""
+    covariates = [column for column in source.preview.columns if source.roles.get(column) == COVARIATE]
+    return [
+        _role_menu(name, f"{prefix}role-{k}", "by" if name == source.by else source.roles.get(name, ""), covariates)
+        for k, name in enumerate(source.preview.columns)
+    ]
+
+
+def _role_menu(column: str, id: str, chosen: str, covariates: Sequence[str]) -> Markup:
     """Return the menu of roles of a column."""
-    known = {role: label_of(role) or NOT_READ for role in offered_roles()}
+    known = {role or NOT_READ: role_label(role) for role in offered_roles()}
     known |= {
         f"{OTHER_SIDE}{covariate}": f"{OTHER_SIDE}{shorten(covariate, CELL)}"
         for covariate in covariates
         if covariate != column
     }
-    options = [element("option", shown, value=role, selected=role == chosen) for role, shown in known.items()]
+    current = chosen or NOT_READ
+    options = [element("option", shown, value=role, selected=role == current) for role, shown in known.items()]
     label = f"Role of the column {shorten(column, CELL)}"
-    return element("select", *options, id=f"role-{number}", data_column=column, aria_label=label)
+    return element("select", *options, id=id, data_setting=f"{ROLE}{column}", aria_label=label)
 
 
-def layout_options(chosen: str) -> Markup:
-    """Return the options of the menu of layouts."""
-    known = {"": "guessed", **{layout: layout for layout in LAYOUTS}}
-    return joined(element("option", shown, value=value, selected=value == chosen) for value, shown in known.items())
+# ---- columns for groups and style control ----
+def group_columns(preview: Preview, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns that may hold groups: not read yet, with values that repeat and are not numbers."""
+    if preview.plan is None:
+        return ()
+    free = [k for k, name in enumerate(preview.columns) if not roles.get(name)]
+    found = []
+    for k in free:
+        cells = [row[k] for row in preview.rows if row[k]]
+        if cells and not all(map(_is_number, cells)) and len(set(cells)) <= max(1, MAX_GROUPS * len(cells) + 1):
+            found.append(preview.columns[k])
+    return tuple(found)
+
+
+def numeric_columns(preview: Preview, roles: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the columns of numbers that are not read yet."""
+    free = [k for k, name in enumerate(preview.columns) if not roles.get(name)]
+    return tuple(
+        preview.columns[k]
+        for k in free
+        if (cells := [row[k] for row in preview.rows if row[k]]) and all(map(_is_number, cells))
+    )
+
+
+def likely_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Return pairs of columns whose names differ in the words for two sides: length_a and length_b."""
+    return [
+        (first, second)
+        for first in names
+        for second in names
+        if set(_differing(first, second)) & set(SIDE_WORDS)
+    ]
+
+
+def _is_number(text: str | None) -> bool:
+    return re.fullmatch(r"\s*[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?\s*", text or "") is not None
+
+
+def is_workbook(source: Source | None) -> bool:
+    """Return whether a file may have several sheets."""
+    return source is not None and source.files[0].lower().endswith((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"))

@@ -181,7 +181,7 @@ def data_page(key: str, name: str) -> str:
         "main",
         element("div", element("p", "Opening …", id="progress", class_="quiet"), element("progress"), id="opening"),
         element("div", id="problem", role="alert"),
-        element("div", id="verdict"),
+        element("div", id="at-verdict"),
         element("div", id="offers"),
         element("nav", class_="tabs", aria_label="Sections", id="tabs", hidden=True),
         element("div", id="sections"),

@@ -6,16 +6,18 @@ import io
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
+from urllib.parse import urlencode
 
 from concordant import registry
 from concordant.analysis.groups.comparison import GroupComparison
 from concordant.analysis.groups.rank_groups import compare_groups, grouped_preferences, request_for_all
-from concordant.errors import Words, in_words
+from concordant.errors import ConcordantError, Words, in_words
 from concordant.io import read_labels, write
 from concordant.labels import Labels
-from concordant.narrative.fields import Field, field_of_preferences
+from concordant.narrative.fields import Field
 from concordant.narrative.verdict import Verdict
 from concordant.params import params_of
 from concordant.ranking import Ranking
@@ -23,25 +25,21 @@ from concordant.reporting.about_agents import agents_section
 from concordant.reporting.about_data import data_section, warnings_section
 from concordant.reporting.about_groups import groups_section
 from concordant.reporting.about_instances import instances_section
-from concordant.reporting.about_item import item_card
-from concordant.reporting.about_labels import labels_section, queries_section, query_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section
-from concordant.reporting.about_style import style_section, uncontrolled
-from concordant.reporting.about_time import time_section
-from concordant.reporting.about_verdict import verdict_of
 from concordant.reporting.about_why import why_section
-from concordant.reporting.card import card_svg
-from concordant.reporting.pages import static, verdict_plate
+from concordant.reporting.pages import static
 from concordant.reporting.pictures import dot_plot as drawn_dots
 from concordant.reporting.pictures import standalone
 from concordant.reporting.reports import Making, Report, sections_of
-from concordant.reporting.sections import Section
+from concordant.reporting.sections import Part, ReportTable, Section
 from concordant.reporting.study import METRICS, Data, Study
+from concordant.reporting.verdict_card import verdict_card
 from concordant.request import Request
 from concordant.results.scales import EloScale, anchor_of, scale_of
 from concordant.support.markup import Markup
 from concordant.web import commands, drawer
+from concordant.web._later import *
 from concordant.web.reading import MAX_BYTES, asked, listed
 from concordant.web.tasks import Maker, Regions, Task
 from concordant.web.words import control_words
@@ -88,7 +86,7 @@ class RankTask(Task):
         ranking: Ranking = self.kept(f"ranking {self._key}", lambda: self.request.run().ranking)
         if self.scale is not None:
             ranking = ranking.on_scale(self.scale)
-        return ranking.with_columns(*listed(self.settings.get("add_columns")))
+        return ranking.with_columns(*self.columns)
 
     @cached_property
     def _key(self) -> str:
@@ -114,17 +112,36 @@ class RankTask(Task):
     @cached_property
     def study(self) -> Study:
         """The ranking with its comparisons, cached."""
-        methods = listed(self.settings.get("methods")) or None
+        methods = self.chosen_methods or None
         metrics = listed(self.settings.get("metrics")) or METRICS
         shown = [self.settings.get(name) for name in ("scale", "anchor", "centre", "add_columns", "methods", "metrics")]
         key = json.dumps([self._key, shown, self.question["labels"], self.source.by], default=str)
-        group = self._compare_groups if self.source.by else None
+        grouping = self._compare_groups if self.source.by else None
         study: Study = self.kept(
             f"study {key}",
-            lambda: Study(self.data, self.ranking, methods, self.labels, metrics, grouping=group),
+            lambda: Study(self.data, self.ranking, methods, self.labels, metrics, grouping=grouping),
             4,
         )
         return study
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The further columns of the ranking."""
+        return listed(self.settings.get("add_columns"))
+
+    @property
+    def chosen_methods(self) -> tuple[str, ...]:
+        """The methods to compare that the settings name."""
+        return listed(self.settings.get("methods"))
+
+    @cached_property
+    def has_log_odds(self) -> bool:
+        """Whether the scores can be on the Elo scale."""
+        try:
+            self.ranking.on_scale(EloScale())
+        except ConcordantError:
+            return False
+        return True
 
     def _compare_groups(self) -> GroupComparison:
         grouped = grouped_preferences(self.request, self.source.by)
@@ -156,7 +173,7 @@ class RankTask(Task):
 
     def summary(self) -> str:
         """Return a line on the data."""
-        n = self.prefs.total_weight if hasattr(self.prefs, "total_weight") else self.prefs.weight.sum()
+        n = float(self.prefs.weight.sum())
         counted = f"{n:,.6g} {self.field.ballot[int(n != 1)]}"
         n_items = len(self.prefs.items)
         instances = self.prefs.n_instances
@@ -176,7 +193,7 @@ class RankTask(Task):
         curve = tuple(filter(None, settings.get("curve", "").split("\n")))
         since, _, until = settings.get("span", "").partition("..")
         declared: list[tuple[str, str, bool, Callable[[], Section | None]]] = [
-            ("ranking", "Ranking", is_single, partial(ranking_section, study, TOP)),
+            ("ranking", "Ranking", is_single, self._ranking_section),
             ("labels", "Evaluation", self.labels is not None,
              partial(labels_section, study, settings.get("baseline", ""))),
             ("queries", "Queries", self.labels is not None and not is_single, partial(queries_section, study, TOP)),
@@ -196,12 +213,24 @@ class RankTask(Task):
         ]  # fmt: skip
         return {name: (title, make) for name, title, is_wanted, make in declared if is_wanted}
 
+    def _ranking_section(self) -> Section | None:
+        """Return the ranking, whose items lead to their cards."""
+        section = ranking_section(self.study, TOP)
+        if section is None:
+            return None
+        links = tuple(f"?{urlencode({'item': item})}" for item in self.ranking.items[:TOP])
+        parts = [
+            replace(part, links=links[: len(part.rows)]) if isinstance(part, ReportTable) and k == 0 else part
+            for k, part in _tables_first(section.parts)
+        ]
+        return replace(section, parts=tuple(parts))
+
     def _style(self) -> Section | None:
         without = self.kept(f"without {self._key} {self.settings.get('scale')}", lambda: uncontrolled(self.study))
         return style_section(self.study, without)
 
     def _data_section(self) -> Section | Markup | None:  # type: ignore[override]
-        return drawer.data_panel(self.source, data_section(self.study), warnings_section(self.study), self.question)
+        return drawer.data_panel(self.source, data_section(self.study), warnings_section(self.study), self.question, self.words)
 
     def regions(self, *, is_complete: bool) -> Regions:
         """Return the verdict, the offers, the settings and the downloads."""
@@ -213,10 +242,10 @@ class RankTask(Task):
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
-            "verdict": None if verdict is None else verdict_plate(verdict),
-            "offers": drawer.offers_row(self, understood),
+            "verdict": None if verdict is None else verdict_card(verdict),
+            "offers": drawer.offers_row(self.offers(), understood),
             "controls": drawer.controls(self, is_complete=is_complete),
-            "download": drawer.downloads(self),
+            "download": drawer.downloads(self._kinds(), *self.lines()),
         }
 
     def item(self) -> Section | Markup | None:
@@ -224,9 +253,24 @@ class RankTask(Task):
         item = self.settings.get("item", "")
         if not item or self.ranking.n_instances != 1:
             return Markup("")
-        return drawer.card(item_card(self.study, item), self.field.item[0])
+        return drawer.card(item_card(self.study, item), self.field.item[0], self.words)
+
+    def offers(self) -> tuple[Any, ...]:
+        """Return what else can be done with these data."""
+        return ()
 
     # ---- files ----
+    def _kinds(self) -> list[tuple[str, str]]:
+        """Return the files to download, with the text of their buttons."""
+        kinds = [("html", "Report (HTML)"), ("png", "Verdict card (PNG)"), ("card", "Verdict card (SVG)")]
+        if self.prefs.n_instances > 1:
+            kinds.append(("run", "Run (TREC)"))
+        if self.ranking.past is not None:
+            kinds.append(("history", "Scores over time (CSV)"))
+        if self.source.by:
+            kinds.append(("groups", "Groups (CSV)"))
+        return [*kinds, ("csv", "CSV"), ("xlsx", "Excel"), ("json", "JSON"), ("svg", "Chart (SVG)")]
+
     def lines(self) -> tuple[str, str]:
         """Return the shell command and the Python code that reproduce the page."""
         return commands.lines_of(self)
@@ -258,6 +302,16 @@ class RankTask(Task):
         making = Making.of_files(paths, shell, python, date=question["date"])
         report = Report(_stem(question["title"]), sections_of(self.study, TOP, making), verdict_of(self.study))
         return report.to_html(self.words).encode("utf-8")
+
+
+def _tables_first(parts: tuple[Part, ...]) -> list[tuple[int, Part]]:
+    """Number the tables among the parts of a section from 0; other parts have the number -1."""
+    numbered, count = [], 0
+    for part in parts:
+        is_table = isinstance(part, ReportTable)
+        numbered.append((count if is_table else -1, part))
+        count += is_table
+    return numbered
 
 
 def _stem(name: str) -> str:

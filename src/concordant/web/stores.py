@@ -84,6 +84,7 @@ class Store:
         self.data_sets: OrderedDict[str, DataSet] = OrderedDict()
         self.size = 0  # bytes of all uploads
         self._now = asyncio.get_running_loop().time
+        self.working: set[asyncio.Task[Answer]] = set()
         self._asked = 0
 
     # ---- which there are ----

@@ -8,16 +8,42 @@ from concordant.errors import ACTION, Reference, Words
 from concordant.web.settings import PLACE, offered_roles
 
 LABELS = {
-    "layout": "Layout",
-    "skip_bad_rows": "Skip rows that cannot be read",
+    "layout": "Kind of data",
+    "encoding": "Encoding",
+    "delimiter": "Delimiter",
+    "sheet": "Sheet",
+    "question": "Question",
+    "where": "Rows to keep (SQL condition)",
+    "skip_bad_rows": "Skip unreadable rows",
     "method": "Method",
     "min_ballots": "Minimum number of ballots per item",
     "scale": "Scale of the scores",
     "anchor": "Item with a fixed rating",
     "centre": "Mean rating",
     "add_columns": "Further columns, separated by commas",
-    "methods": "Methods to compare, separated by commas",
-    "metrics": "Metrics, separated by commas",
+    "methods": "Compare with",
+    "metrics": "Metrics",
+    "by": "Split by",
+}
+ROLES = {
+    "": "not read",
+    "left": "first side",
+    "right": "second side",
+    "left_won": "first side won",
+    "right_won": "second side won",
+    "left_score": "points of the first side",
+    "right_score": "points of the second side",
+    "outcome": "result",
+    "neutral": "neutral venue",
+    "agent": "voter, judge or user",
+    "item": "item",
+    "instance": "query or contest",
+    "by": "group",
+    "covariate": "style (covariate)",
+    "answer": "label by an annotator",
+    "ballot": "match or ballot",
+    "ranking": "whole ranking",
+    "open": "open end",
 }
 # What to do on the page instead of calling a function; "" where the page cannot do it.
 ACTIONS = {
@@ -48,13 +74,18 @@ NOT_READ = "not read"  # the role of a column that plays none
 
 
 def label_of(name: str) -> str:
-    """Return the page's label for a role or a hyper-parameter."""
+    """Return the page's label for a hyper-parameter."""
     return name.replace("_", " ")
+
+
+def role_label(role: str) -> str:
+    """Return the page's label for a role."""
+    return ROLES.get(role, label_of(role))
 
 
 def control_words(params: Collection[str] = (), method: str | None = None) -> Words:
     """Return how the page names parameters, for a method with these hyper-parameters."""
-    roles = {role: label_of(role) for role in offered_roles() if role} | {"places": PLACE}
+    roles = {role: role_label(role) for role in offered_roles() if role} | {"places": PLACE}
 
     def words(reference: Reference) -> str | None:
         name, value, of = reference.name, reference.value, reference.of

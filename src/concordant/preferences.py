@@ -241,7 +241,10 @@ class Preferences(Frozen):
         if parts.get("form") != "pairs" or "indptr" in parts:
             return cls(**parts)
         item = parts["item"]
-        if parts.keys() - {"items", "item", "tier", "shown", "form", "notes", "meta"} or (item[0::2] == item[1::2]).any():
+        if (
+            parts.keys() - {"items", "item", "tier", "shown", "form", "notes", "meta"}
+            or (item[0::2] == item[1::2]).any()
+        ):
             return cls(indptr=_bounds_of_pairs(len(item)), **parts)
         self = cls.__new__(cls)
         vars(self).update({name: part for name, part in _NOTHING.items() if name not in ("indptr", "weight")})

@@ -48,28 +48,158 @@ RATINGS = Field("ratings", agent=("user", "users"), ballot=("user", "users"))
 CROWD = Field("crowd", agent=("annotator", "annotators"), ballot=("annotator", "annotators"))
 
 ITEMS = frozenset(
-    "album algorithm alternative answer artist athlete beer book brand candidate car city club competitor country "
-    "course design dish document driver engine essay event fighter film game horse hotel idea image joke llm model "
-    "movie option paper party picture photo player policy product project proposal recipe restaurant school song "
-    "statement story system team track university video wine".split()
+    [
+        "album",
+        "algorithm",
+        "alternative",
+        "answer",
+        "artist",
+        "athlete",
+        "beer",
+        "book",
+        "brand",
+        "candidate",
+        "car",
+        "city",
+        "club",
+        "competitor",
+        "country",
+        "course",
+        "design",
+        "dish",
+        "document",
+        "driver",
+        "engine",
+        "essay",
+        "event",
+        "fighter",
+        "film",
+        "game",
+        "horse",
+        "hotel",
+        "idea",
+        "image",
+        "joke",
+        "llm",
+        "model",
+        "movie",
+        "option",
+        "paper",
+        "party",
+        "picture",
+        "photo",
+        "player",
+        "policy",
+        "product",
+        "project",
+        "proposal",
+        "recipe",
+        "restaurant",
+        "school",
+        "song",
+        "statement",
+        "story",
+        "system",
+        "team",
+        "track",
+        "university",
+        "video",
+        "wine",
+    ]
 )
 AGENTS = frozenset(
-    "annotator assessor coder critic customer delegate employee engine evaluator expert judge juror labeller member "
-    "participant rater reader respondent reviewer run student system teacher user viewer visitor voter worker".split()
+    [
+        "annotator",
+        "assessor",
+        "coder",
+        "critic",
+        "customer",
+        "delegate",
+        "employee",
+        "engine",
+        "evaluator",
+        "expert",
+        "judge",
+        "juror",
+        "labeller",
+        "member",
+        "participant",
+        "rater",
+        "reader",
+        "respondent",
+        "reviewer",
+        "run",
+        "student",
+        "system",
+        "teacher",
+        "user",
+        "viewer",
+        "visitor",
+        "voter",
+        "worker",
+    ]
 )
 INSTANCES = frozenset(
-    "category city constituency contest country district domain election group heat language prompt query question "
-    "race region round season session subject task topic ward year".split()
+    [
+        "category",
+        "city",
+        "constituency",
+        "contest",
+        "country",
+        "district",
+        "domain",
+        "election",
+        "group",
+        "heat",
+        "language",
+        "prompt",
+        "query",
+        "question",
+        "race",
+        "region",
+        "round",
+        "season",
+        "session",
+        "subject",
+        "task",
+        "topic",
+        "ward",
+        "year",
+    ]
 )
-BALLOTS = frozenset("comparison game match race trial vote".split())
-COMPETING = frozenset("athlete club competitor driver fighter horse player team".split())
-VOTING = frozenset("delegate juror member voter".split())
-CONTESTS = frozenset("constituency contest election ward".split())
+BALLOTS = frozenset(["comparison", "game", "match", "race", "trial", "vote"])
+COMPETING = frozenset(["athlete", "club", "competitor", "driver", "fighter", "horse", "player", "team"])
+VOTING = frozenset(["delegate", "juror", "member", "voter"])
+CONTESTS = frozenset(["constituency", "contest", "election", "ward"])
 _ASIDE = frozenset(
-    "home away a b c 1 2 3 one two first second left right name id key code title label no winner loser".split()
+    [
+        "home",
+        "away",
+        "a",
+        "b",
+        "c",
+        "1",
+        "2",
+        "3",
+        "one",
+        "two",
+        "first",
+        "second",
+        "left",
+        "right",
+        "name",
+        "id",
+        "key",
+        "code",
+        "title",
+        "label",
+        "no",
+        "winner",
+        "loser",
+    ]
 )
-_SIDES = frozenset("home away white black visitor host guest opponent opp".split())
-_WHEN = frozenset("date day datetime season round week matchday tourney tournament".split())
+_SIDES = frozenset(["home", "away", "white", "black", "visitor", "host", "guest", "opponent", "opp"])
+_WHEN = frozenset(["date", "day", "datetime", "season", "round", "week", "matchday", "tourney", "tournament"])
 _ELECTIONS = frozenset(["abif", "blt", "cef", "scottish", "votekit"])
 _SEARCH = frozenset(["trec", "letor", "hits", "scores"])
 
@@ -98,7 +228,8 @@ def field_of_preferences(prefs: Preferences) -> Field:
     }
     if field.ballot == field.agent:  # each agent has one ballot
         named["ballot"] = ("ballot", "ballots") if prefs.n_instances > 1 else named["agent"]
-    return replace(field, **{role: nouns for role, nouns in named.items() if nouns is not None})
+    nouns: dict[str, Any] = {role: noun for role, noun in named.items() if noun is not None}
+    return replace(field, **nouns)
 
 
 class _Source:

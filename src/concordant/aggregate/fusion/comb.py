@@ -45,7 +45,7 @@ BY_ORDER = ("rank", "borda")
 class Comb(Method):
     """Sum, mean or other combination of the item's normalised scores (CombSUM, CombMNZ, …)."""
 
-    usual_name = "Score combination"
+    usual_name = "score combination"
     usual_aliases = {
         "combsum": "CombSUM",
         "combmnz": "CombMNZ",

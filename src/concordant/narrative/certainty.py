@@ -232,8 +232,8 @@ def summary(certainties: Sequence[Certainty], instances: str = "instances") -> s
         return f"In none of the {instances} is the first item compared with a runner-up."
     n = sum(certainty.is_significant for certainty in tested)
     return (
-        f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} {instances} "
-        f"({1 - tested[0].level:.0%} level)."
+        f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} "
+        f"{instances} ({1 - tested[0].level:.0%} level)."
     )
 
 

@@ -47,161 +47,34 @@ SEARCH = Field(
 RATINGS = Field("ratings", agent=("user", "users"), ballot=("user", "users"))
 CROWD = Field("crowd", agent=("annotator", "annotators"), ballot=("annotator", "annotators"))
 
-ITEMS = frozenset(
-    [
-        "album",
-        "algorithm",
-        "alternative",
-        "answer",
-        "artist",
-        "athlete",
-        "beer",
-        "book",
-        "brand",
-        "candidate",
-        "car",
-        "city",
-        "club",
-        "competitor",
-        "country",
-        "course",
-        "design",
-        "dish",
-        "document",
-        "driver",
-        "engine",
-        "essay",
-        "event",
-        "fighter",
-        "film",
-        "game",
-        "horse",
-        "hotel",
-        "idea",
-        "image",
-        "joke",
-        "llm",
-        "model",
-        "movie",
-        "option",
-        "paper",
-        "party",
-        "picture",
-        "photo",
-        "player",
-        "policy",
-        "product",
-        "project",
-        "proposal",
-        "recipe",
-        "restaurant",
-        "school",
-        "song",
-        "statement",
-        "story",
-        "system",
-        "team",
-        "track",
-        "university",
-        "video",
-        "wine",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+ITEMS = _words(
+    "album algorithm alternative answer artist athlete beer book brand candidate car city club competitor country "
+    "course design dish document driver engine essay event fighter film game horse hotel idea image joke llm model "
+    "movie option paper party picture photo player policy product project proposal recipe restaurant school song "
+    "statement story system team track university video wine"
 )
-AGENTS = frozenset(
-    [
-        "annotator",
-        "assessor",
-        "coder",
-        "critic",
-        "customer",
-        "delegate",
-        "employee",
-        "engine",
-        "evaluator",
-        "expert",
-        "judge",
-        "juror",
-        "labeller",
-        "member",
-        "participant",
-        "rater",
-        "reader",
-        "respondent",
-        "reviewer",
-        "run",
-        "student",
-        "system",
-        "teacher",
-        "user",
-        "viewer",
-        "visitor",
-        "voter",
-        "worker",
-    ]
+AGENTS = _words(
+    "annotator assessor coder critic customer delegate employee engine evaluator expert judge juror labeller member "
+    "participant rater reader respondent reviewer run student system teacher user viewer visitor voter worker"
 )
-INSTANCES = frozenset(
-    [
-        "category",
-        "city",
-        "constituency",
-        "contest",
-        "country",
-        "district",
-        "domain",
-        "election",
-        "group",
-        "heat",
-        "language",
-        "prompt",
-        "query",
-        "question",
-        "race",
-        "region",
-        "round",
-        "season",
-        "session",
-        "subject",
-        "task",
-        "topic",
-        "ward",
-        "year",
-    ]
+INSTANCES = _words(
+    "category city constituency contest country district domain election group heat language prompt query question "
+    "race region round season session subject task topic ward year"
 )
-BALLOTS = frozenset(["comparison", "game", "match", "race", "trial", "vote"])
-COMPETING = frozenset(["athlete", "club", "competitor", "driver", "fighter", "horse", "player", "team"])
-VOTING = frozenset(["delegate", "juror", "member", "voter"])
-CONTESTS = frozenset(["constituency", "contest", "election", "ward"])
-_ASIDE = frozenset(
-    [
-        "home",
-        "away",
-        "a",
-        "b",
-        "c",
-        "1",
-        "2",
-        "3",
-        "one",
-        "two",
-        "first",
-        "second",
-        "left",
-        "right",
-        "name",
-        "id",
-        "key",
-        "code",
-        "title",
-        "label",
-        "no",
-        "winner",
-        "loser",
-    ]
-)
-_SIDES = frozenset(["home", "away", "white", "black", "visitor", "host", "guest", "opponent", "opp"])
-_WHEN = frozenset(["date", "day", "datetime", "season", "round", "week", "matchday", "tourney", "tournament"])
-_ELECTIONS = frozenset(["abif", "blt", "cef", "scottish", "votekit"])
-_SEARCH = frozenset(["trec", "letor", "hits", "scores"])
+BALLOTS = _words("comparison game match race trial vote")
+COMPETING = _words("athlete club competitor driver fighter horse player team")
+VOTING = _words("delegate juror member voter")
+CONTESTS = _words("constituency contest election ward")
+_ASIDE = _words("home away a b c 1 2 3 one two first second left right name id key code title label no winner loser")
+_SIDES = _words("home away white black visitor host guest opponent opp")
+_WHEN = _words("date day datetime season round week matchday tourney tournament")
+_ELECTIONS = _words("abif blt cef scottish votekit")
+_SEARCH = _words("trec letor hits scores")
 
 
 def field_of_preferences(prefs: Preferences) -> Field:

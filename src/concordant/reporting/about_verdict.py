@@ -105,21 +105,19 @@ def _figure(ranking: Ranking, certainty: Certainty) -> Bar | Dots | None:
             tuple(end if np.isfinite(end) else None for end in part[:n].tolist())
             for part in (ranking.low, ranking.high)
         ]
-        return Dots(
-            f"Score and {level:.0%} CI, first {n}", tuple(ranking.items[:n]), tuple(ranking.scores[:n].tolist()), *ends
-        )
+        return Dots(f"Score and {level:.0%} CI", tuple(ranking.items[:n]), tuple(ranking.scores[:n].tolist()), *ends)
     if certainty.votes is None or certainty.runner_up is None or not sum(certainty.votes):
         return None
     won, lost = certainty.votes
     one, two = first_names([certainty.first[0], certainty.runner_up])
     share = won / (won + lost)
-    title = "Direct comparison with the runner-up"
+    title = "Votes in direct comparison"
     return Bar(title, f"{one} {short_number(won)}", f"{short_number(lost)} {two}", share, 0.5, "majority")
 
 
 def _elected(ranking: Ranking) -> list[str]:
     """Return who is elected, if there are several seats."""
-    if "elected" not in ranking.details:
+    if (ranking.fit or {}).get("seats", 1) < 2 or "elected" not in ranking.details:
         return []
     share = ranking.detail("elected")
     names = [label for label, part in zip(ranking.items, share.tolist(), strict=True) if part == 1]

@@ -56,7 +56,7 @@ def verdict_of(study: Study, *, is_complete: bool = True) -> Verdict | None:
 
 def method_name(ranking: Ranking) -> str:
     """Return the usual name of the method of a ranking within a sentence, by its settings: CombMNZ."""
-    return registry.usual_name(ranking.method, ranking.params)
+    return registry.usual_name(ranking.method, ranking.params) if ranking.method else "the given scores"
 
 
 def _by_method(verdict: Verdict, ranking: Ranking) -> Verdict:
@@ -74,7 +74,7 @@ def _leader(ranking: Ranking, field: Field, *, is_cheap: bool) -> Verdict:
     """Return who is first, with the sentence of the certainty and a small picture."""
     first = tuple(ranking.tiers[0]) if is_cheap else tuple(ranking.items[: int((ranking.ranks == 1).sum())])
     n = len(ranking.items)
-    by = f" by {method_name(ranking)}" if ranking.method else ""
+    by = f" by {method_name(ranking)}"
     if len(first) > 1:
         over = f"Shared first place{by}"
     elif field.name == "election":

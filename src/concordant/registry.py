@@ -549,3 +549,65 @@ KINDS = {
 # Methods are what is looked up most: their functions stand here by themselves.
 modules, names, load, family = METHODS.modules, METHODS.names, METHODS.load, METHODS.family
 resolve, make = METHODS.resolve, METHODS.make
+
+
+def title_of(name: str, params: Mapping[str, object] | None = None) -> str:
+    """Return the usual name of a method as a title.
+
+    Parameters
+    ----------
+    name : str
+        Name or alias in any spelling; an unknown name is returned as words.
+    params : mapping, optional
+        Parameters of the method; with some it has a name of its own, such as CombMNZ.
+
+    Returns
+    -------
+    str
+        The name that people know.
+
+    Examples
+    --------
+    >>> title_of("borda"), title_of("instant-runoff"), title_of("combmnz")
+    ('Borda count', 'Instant runoff', 'CombMNZ')
+    """
+    usual = usual_name(name, params)
+    return usual[:1].upper() + usual[1:]
+
+
+def usual_name(name: str, params: Mapping[str, object] | None = None) -> str:
+    """Return the usual name of a method as it is written within a sentence.
+
+    Parameters
+    ----------
+    name : str
+        Name or alias in any spelling; an unknown name is returned as words.
+    params : mapping, optional
+        Parameters of the method; with some it has a name of its own, such as CombMNZ.
+
+    Returns
+    -------
+    str
+        The name that people know.
+
+    Examples
+    --------
+    >>> usual_name("borda"), usual_name("instant-runoff"), usual_name("comb", {"combine": "mnz"})
+    ('Borda count', 'instant runoff', 'CombMNZ')
+    """
+    try:
+        known, preset = resolve(name)
+        method: Any = load(known)
+    except (ConcordantError, ImportError):
+        return _in_words(name)
+    usual: str = vars(method).get("usual_name") or _in_words(known)
+    named: Mapping[str, str] = getattr(method, "usual_aliases", {})
+    if preset:
+        by_alias = {fold(alias): own for alias, own in named.items()}
+        return by_alias.get(fold(name), f"{usual} ({name})")
+    fitting = [own for alias, own in named.items() if method.aliases[alias].items() <= (params or {}).items()]
+    return fitting[0] if fitting else usual
+
+
+def _in_words(name: str) -> str:
+    return re.sub(r"[-_\s]+", " ", name).strip()

@@ -129,7 +129,8 @@ class Comparison(Displayed):
         if not winners or set.intersection(*(set(first) for first, _ in winners)):
             return ""
         first_by_methods = [
-            f"{_joined([shorten(label, 30) for label in first])} by {_joined(by)}" for first, by in winners
+            f"{_joined([shorten(label, 30) for label in first])} by {_joined(list(map(registry.usual_name, by)))}"
+            for first, by in winners
         ]
         return f"The methods disagree about the winner: {'; '.join(first_by_methods)}."
 

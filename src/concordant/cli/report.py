@@ -19,6 +19,7 @@ Examples:
   concordant report ballots.csv --method schulze --methods schulze,borda,plurality -o report.html
   concordant report arena.csv --by language -o languages.html
   concordant report arena.csv --scale elo --add-columns rank_ub,votes -o leaderboard.html
+  concordant report ballots.csv -o report.html --card verdict.svg
   concordant report ratings.csv --min-ballots 20 --top 50 --title "Films" -o films.html
   concordant report runs/*.run --labels qrels.txt --metric ndcg@10 -o report.html
 """
@@ -32,6 +33,7 @@ Examples:
 @_options.labels()
 @_options.metric
 @option("--title", metavar="TEXT", heading="output", help="Heading of the page.")
+@option("--card", metavar="FILE", heading="output", help="SVG file for a picture of the verdict.")
 @_options.top(100)
 @_options.min_ballots
 @scale_options
@@ -45,6 +47,7 @@ def command(
     labels: str | None,
     wanted: tuple[str, ...],
     title: str | None,
+    card: str | None,
     top: int,
     min_ballots: float | None,
     seed: int | None,
@@ -71,19 +74,24 @@ def command(
         metrics=wanted or METRICS,
         title=title or "",
         top=top,
-        made=_making(file, labels, output),
+        made=_making(file, labels, output, card),
     )
+    drawn = page.card() if card else ""
     shared.write_text(page.to_html(shared.words()), output)
+    if card:
+        shared.write_text(drawn, card)
     if output != "-":
         shared.tell([f"wrote {output}: {', '.join(section.title for section in page.sections)}"], "")
 
 
-def _making(file: tuple[str, ...], labels: str | None, output: str) -> Any:
+def _making(file: tuple[str, ...], labels: str | None, output: str, card: str | None) -> Any:
     """Return the command as typed, without the folders of files, and the checksums of the input files."""
+    import datetime
     import shlex
 
     from concordant.reporting import Making
     from concordant.support.files import without_folders
 
-    command = shlex.join(["concordant", *(without_folders(word, [output]) for word in sys.argv[1:])])
-    return Making.of_files([*file, *([labels] if labels else [])], command)
+    command = shlex.join(["concordant", *(without_folders(word, [output, card]) for word in sys.argv[1:])])
+    paths = [*file, *([labels] if labels else [])]
+    return Making.of_files(paths, command, date=datetime.date.today().isoformat())

@@ -124,6 +124,10 @@ class Certainty:
         """Return the statement: which item is first, whether the difference is significant, what would change it."""
         return [sentence for sentence in (self.headline(), self.test(), self.others(), self.outlook()) if sentence]
 
+    def sentence(self) -> str:
+        """Return the statement in one sentence, as verdicts show it: the test, or that the first place is shared."""
+        return replace(self, method="").headline() if self.is_shared else self.test()
+
     def headline(self) -> str:
         """Return which item is first, with P(best) and the confidence interval of the rank if they are known."""
         by = f" by {self.method}" if self.method else ""
@@ -221,15 +225,15 @@ def p_text(p: float) -> str:
     return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
 
 
-def summary(certainties: Sequence[Certainty]) -> str:
-    """Return a sentence on how many of several instances have a significant first place."""
+def summary(certainties: Sequence[Certainty], instances: str = "instances") -> str:
+    """Return a sentence on how many of several instances, or queries, have a significant first place."""
     tested = [certainty for certainty in certainties if certainty.runner_up is not None or certainty.is_shared]
     if not tested:
-        return "In no instance is the first item compared with a runner-up."
+        return f"In none of the {instances} is the first item compared with a runner-up."
     n = sum(certainty.is_significant for certainty in tested)
     return (
-        f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} instances "
-        f"({1 - tested[0].level:.0%} level)."
+        f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} "
+        f"{instances} ({1 - tested[0].level:.0%} level)."
     )
 
 

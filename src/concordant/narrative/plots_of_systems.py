@@ -97,7 +97,7 @@ def plot_means(values: Mapping[str, Mapping[str, Floats]], path: Path = None) ->
     figure, axes = panels(len(values), 2.4 + 2.9 * len(values), 1.3 + 0.32 * len(systems))
     place = np.arange(len(systems))
     for k, (metric, by_system) in enumerate(values.items()):
-        mean, half = zip(*(_mean(by_system[name]) for name in systems), strict=True)
+        mean, half = zip(*(mean_with_margin(by_system[name]) for name in systems), strict=True)
         axes[k].errorbar(mean, place, xerr=half, fmt="o", color=ACCENT, ecolor=ACCENT, elinewidth=2.5, markersize=5)
         axes[k].set_yticks(place, [shorten(name, LABEL_WIDTH) for name in systems] if k == 0 else [""] * len(systems))
         axes[k].set_ylim(len(systems) - 0.5, -0.5)
@@ -109,7 +109,7 @@ def plot_means(values: Mapping[str, Mapping[str, Floats]], path: Path = None) ->
     return _finish(figure, path)
 
 
-def _mean(values: Floats) -> tuple[float, float]:
+def mean_with_margin(values: Floats) -> tuple[float, float]:
     """Return the mean, and half the width of its 95% confidence interval (Student's t); 0 for a single value."""
     from scipy.special import stdtrit
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
+from concordant.narrative.fields import field_of_preferences
+from concordant.reporting.about_ranking import upper
 from concordant.reporting.sections import Part, ReportTable, Scale, Section, Text, Track
 from concordant.reporting.study import Study
 
@@ -22,18 +24,21 @@ def agents_section(study: Study, top: int) -> Section | None:
     is_known = agreement is not None and not np.isnan(agreement.share).all()
     weights = study.ranking.agents
     if not is_known and not weights:
-        return Section("agents", "Agents", tuple(parts)) if parts else None
+        return Section("agents", upper(field_of_preferences(prefs).agent[1]), tuple(parts)) if parts else None
     share = agreement.share if agreement is not None and is_known else np.full(len(prefs.agents), np.nan)
     outliers = frozenset(agreement.outliers().tolist()) if agreement is not None and is_known else frozenset[int]()
     order = sorted(range(len(prefs.agents)), key=lambda k: (np.isnan(share[k]), share[k], k))
     shown = order if len(order) <= top else [*order[: top // 2], *order[-(top - top // 2) :]]
     n_ballots = np.bincount(prefs.agent, minlength=len(prefs.agents))
-    header, right = ["agent", "ballots"], {1}
+    field = field_of_preferences(prefs)
+    agents = field.agent[1]
+    ballots = field.ballot[1] if field.ballot != field.agent else "ballots"
+    header, right = [upper(field.agent[0]), upper(ballots)], {1}
     if is_known:
-        header += ["agreement", "agreement (plot)"]
+        header += ["Agreement", "Agreement (plot)"]
         right.add(2)
     if weights:
-        header.append("weight")
+        header.append("Weight")
         right.add(len(header) - 1)
     rows = []
     for k in shown:
@@ -45,11 +50,11 @@ def agents_section(study: Study, top: int) -> Section | None:
         if weights:
             cells.append(f"{weights[agent]:.4g}" if agent in weights else "")
         rows.append(tuple(cells))
-    scale = Scale(0.0, 1.0, "agreement (plot)", agreement.median) if is_known and agreement is not None else None
+    scale = Scale(0.0, 1.0, "Agreement (plot)", agreement.median) if is_known and agreement is not None else None
     marked = frozenset(row for row, k in enumerate(shown) if k in outliers)
-    title = "Agreement of agents with the majority of the others, lowest first; the line is the median"
+    title = f"Agreement of {agents} with the majority of the others, lowest first; the line is the median"
     parts.append(ReportTable(title, tuple(header), tuple(rows), frozenset(right), frozenset([0]), scale, marked))
     if len(shown) < len(order):
         ends = f"the {top // 2} with the lowest and the {top - top // 2} with the highest agreement"
-        parts.append(Text(f"The table shows {ends} of {len(order):,} agents.", "left-out"))
-    return Section("agents", "Agents", tuple(parts))
+        parts.append(Text(f"The table shows {ends} of {len(order):,} {agents}.", "left-out"))
+    return Section("agents", upper(agents), tuple(parts))

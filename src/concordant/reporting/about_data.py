@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concordant import registry
 from concordant.ballots.vocabulary import shorten
-from concordant.reporting.sections import Facts, Message, Messages, Part, ReportTable, Section, Text
+from concordant.narrative.fields import Field, field_of_preferences
+from concordant.reporting.sections import Facts, Message, Messages, Named, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
 MAX_NAMED = 4
@@ -12,7 +14,8 @@ MAX_NAMED = 4
 def data_section(study: Study) -> Section:
     """Describe the data, the findings and the suitable methods."""
     description = study.data.description
-    rows = tuple((what, text) for what, text in description.rows() if what != "note")
+    words = _words(field_of_preferences(study.prefs))
+    rows = tuple((words.get(what, what), text) for what, text in description.rows() if what != "note")
     parts: list[Part] = [Text(note) for note in study.prefs.notes]
     parts.append(Facts(rows))
     # "top two" is of another method: this ranking says its own.
@@ -28,9 +31,23 @@ def data_section(study: Study) -> Section:
             )
         )
     if description.methods:
-        suitable = tuple((advice.method, advice.reason) for advice in description.methods)
-        parts.append(ReportTable("Suitable methods", ("method", "why"), suitable))
+        suitable = tuple(
+            (Named(registry.title_of(advice.method), advice.method), advice.reason) for advice in description.methods
+        )
+        parts.append(ReportTable("Suitable methods", ("Method", "Why"), suitable))
     return Section("data", "Data", tuple(parts))
+
+
+def _words(field: Field) -> dict[str, str]:
+    """Return what the facts of a description are called in a field."""
+    items = field.item[1]
+    return {
+        "items": items,
+        "agents": field.agent[1],
+        "instances": field.instance[1],
+        "items per ballot": f"{items} per ballot",
+        "unlisted items": f"unlisted {items}",
+    }
 
 
 def warnings_section(study: Study) -> Section | None:
@@ -40,7 +57,8 @@ def warnings_section(study: Study) -> Section | None:
         for notice in ranking.warnings:
             items = ", ".join(shorten(label, 30) for label in notice.items[:MAX_NAMED])
             more = f" ({items}{', …' if len(notice.items) > MAX_NAMED else ''})" if items else ""
-            messages.setdefault(f"{method} {notice.name}", Message(f"{method}, {notice.name}", notice.text + more))
+            by = f"{registry.title_of(method)}, {notice.name}"
+            messages.setdefault(f"{method} {notice.name}", Message(by, notice.text + more))
     for system, evaluation in study.evaluations.items():
         for notice in evaluation.warnings:
             messages.setdefault(f"{system} {notice.name}", Message(f"{system}, {notice.name}", notice.text))

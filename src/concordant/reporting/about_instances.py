@@ -9,11 +9,12 @@ import numpy as np
 from concordant.ballots.vocabulary import shorten
 from concordant.metrics import headings
 from concordant.narrative.certainty import summary
-from concordant.reporting.about_ranking import LABEL, download, ranking_table
+from concordant.narrative.fields import Field, field_of_preferences
+from concordant.reporting.about_ranking import LABEL, embedded, method_note, ranking_table, upper
 from concordant.reporting.sections import Fold, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
-MAX_OPENED = 50
+MAX_OPENED = 20
 
 
 def instances_section(study: Study, top: int) -> Section | None:
@@ -21,29 +22,27 @@ def instances_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances == 1:
         return None
-    table, folds = _instances_table(study, top), []
+    field = field_of_preferences(study.prefs)
+    item, items, instances = *field.item, field.instance[1]
+    table, folds = _instances_table(study, field, top), []
     for q, part in enumerate(ranking):
         if q >= min(top, MAX_OPENED):
             break
         if len(part.score):
-            folds.append(
-                Fold(str(part.instance), (ranking_table(part, 10, f"Top items of {part.instance}"),), _anchor(q), True)
-            )
-    parts: list[Part] = [
-        Text(f"{ranking.n_instances:,} instances, each ranked by {ranking.method}.", "lead"),
-        Text(summary(ranking.certainties)),
-        table,
-    ]
+            best = ranking_table(part, 10, f"Best {items} of {part.instance}", item=item)
+            folds.append(Fold(str(part.instance), (best,), _anchor(q), True))
+    parts: list[Part] = [Text(summary(ranking.certainties, instances)), table]
     if len(table.rows) < ranking.n_instances:
-        sentence = f"The table shows the first {len(table.rows):,} of {ranking.n_instances:,} instances."
+        sentence = f"The table shows the first {len(table.rows):,} of {ranking.n_instances:,} {instances}."
         parts.append(Text(sentence, "left-out"))
+    parts += embedded(ranking, f"Download all {instances} and {items} (csv)")
     if len(folds) < ranking.n_instances:
-        parts.append(Text(f"The top items of {len(folds)} instances follow; the csv file has all.", "left-out"))
-    parts.append(download(ranking, "Download all instances and items (csv)"))
-    return Section("instances", "Instances", (*parts, *folds))
+        parts.append(Text(f"The best {items} of the first {len(folds)} {instances} follow.", "left-out"))
+    title = f"Best {items} by {field.instance[0]}" if study.labels is not None else upper(instances)
+    return Section("instances", title, (*parts, *folds), method_note(ranking))
 
 
-def _instances_table(study: Study, top: int) -> ReportTable:
+def _instances_table(study: Study, field: Field, top: int) -> ReportTable:
     """Return one row per instance: sizes, first two items, metrics, and a link to its top items."""
     ranking, prefs = study.ranking, study.prefs
     n_ballots = np.bincount(prefs.instance_of_ballot, minlength=prefs.n_instances)
@@ -60,9 +59,10 @@ def _instances_table(study: Study, top: int) -> ReportTable:
         sizes = (f"{len(part.items):,}", f"{n_ballots[q]:,}")
         rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *metric_values))
         links.append(_anchor(q) if q < min(top, MAX_OPENED) and len(part.score) else "")
-    header = ("instance", "candidates", "ballots", "first", "second", *headings(metrics))
+    names = (field.instance[0], field.item[1], field.ballot[1])
+    header = (*map(upper, names), "First", "Second", *headings(metrics))
     right = frozenset([1, 2, *range(5, len(header))])
-    return ReportTable("Instances", header, tuple(rows), right, frozenset([0, 3, 4]), links=tuple(links))
+    return ReportTable(upper(field.instance[1]), header, tuple(rows), right, frozenset([0, 3, 4]), links=tuple(links))
 
 
 def _by_instance(evaluation: Any) -> dict[str, dict[str, str]]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from concordant import registry
 from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
 from concordant.ballots.vocabulary import shorten
-from concordant.reporting.sections import BumpChart, Message, Messages, Part, ReportTable, Section, Text
+from concordant.narrative.fields import field_of_preferences
+from concordant.reporting.sections import BumpChart, Cell, Message, Messages, Named, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
 LINES = 10  # items of the bump chart
@@ -16,26 +18,29 @@ LINES = 10  # items of the bump chart
 def methods_section(study: Study) -> Section | None:
     """Compare methods; None if there is only one."""
     compared, notes = study.compared
+    items = field_of_preferences(study.prefs).item[1]
     parts: list[Part] = []
     if compared is not None and len(compared.names) > 1:
         beyond = study.beyond("This comparison ranks")
         parts += [Text(beyond)] if beyond else []
-        parts += [Text(compared.dispute, "lead")] if compared.dispute else []
-        parts += [Text(_agreement(compared), "lead")]
+        parts += [Text(study.dispute, "lead")] if study.dispute else []
+        parts += [Text(_agreement(compared))]
         if study.prefs.n_instances == 1:
-            why = disagreements(study.prefs, compared.rankings, compared.names, study.data.matrices.matrix())
+            names = [registry.usual_name(name) for name in compared.names]
+            why = disagreements(study.prefs, compared.rankings, names, study.data.matrices.matrix())
             if why:
                 parts.append(Messages(tuple(Message("why", text, "attention") for text in why)))
             chart = bump_chart(compared)
             parts.append(chart)
             if len(chart.labels) < study.prefs.n_slots:
                 note_on_picture = (
-                    f"The chart shows the {len(chart.labels)} items in the top {LINES} of at least one method."
+                    f"The chart shows the {len(chart.labels)} {items} in the top {LINES} of at least one method."
                 )
                 parts.append(Text(note_on_picture, "left-out"))
         parts += _tables(compared)
     parts += [Text(note, "left-out") for note in notes]
-    return Section("methods", "Comparison of methods", tuple(parts)) if parts else None
+    note = f"Rank of the {items} by each method." if compared is not None else ""
+    return Section("methods", "Methods compared", tuple(parts), note) if parts else None
 
 
 def _agreement(compared: Comparison) -> str:
@@ -47,7 +52,8 @@ def _agreement(compared: Comparison) -> str:
     i, j = np.unravel_index(np.argmin(compared.tau), compared.tau.shape)
     return (
         f"The mean Kendall tau of {n} methods is {tau.mean():.2f} (1 means the same order); it is lowest between "
-        f"{compared.names[i]} and {compared.names[j]}, {compared.tau[i, j]:.2f}."
+        f"{registry.usual_name(compared.names[i])} and {registry.usual_name(compared.names[j])}, "
+        f"{compared.tau[i, j]:.2f}."
     )
 
 
@@ -59,7 +65,10 @@ def bump_chart(compared: Comparison) -> BumpChart:
     shown = [slot for slot in first.order.tolist() if best[slot] <= LINES][: 2 * LINES]
     labels = tuple(shorten(label, 24) for label in first.vocabulary.take(first.slot_item[shown]))
     return BumpChart(
-        "Ranks by method", compared.names, labels, tuple(tuple(int(rank) for rank in ranks[:, slot]) for slot in shown)
+        "Ranks by method",
+        tuple(map(registry.title_of, compared.names)),
+        labels,
+        tuple(tuple(int(rank) for rank in ranks[:, slot]) for slot in shown),
     )
 
 
@@ -67,14 +76,15 @@ def _tables(compared: Comparison) -> list[Part]:
     """Return the table of fit and the table of agreement."""
     n, columns, firsts = len(compared.names), compared.columns(), compared.firsts()
     fit, tau = columns[:-n], columns[-n:]
-    header = ("method", *(text for text, _ in fit), "top items")
-    rows = tuple((name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(compared.names))
+    header = ("Method", *(text for text, _ in fit), "First places")
+    shown = [Named(registry.title_of(name), name) for name in compared.names]
+    rows: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(shown)]
     title = "Fit of each method to the ballots"
-    fits = ReportTable(title, header, rows, frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
-    agreement = tuple((name, *(cells[k] for _, cells in tau)) for k, name in enumerate(compared.names))
-    names = ("method", *compared.names)
+    fits = ReportTable(title, header, tuple(rows), frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
+    agreement: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in tau)) for k, name in enumerate(shown)]
+    names = ("Method", *map(registry.title_of, compared.names))
     return [
         fits,
         *(Text(note) for note in compared.notes()),
-        ReportTable("Kendall's tau between methods", names, agreement, frozenset(range(1, n + 1))),
+        ReportTable("Kendall's tau between methods", names, tuple(agreement), frozenset(range(1, n + 1))),
     ]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from concordant import registry
 from concordant.ballots.vocabulary import shorten
 from concordant.io import write
 from concordant.narrative.certainty import Certainty, percent
+from concordant.narrative.fields import field_of_preferences
 from concordant.ranking import Ranking
 from concordant.reporting.sections import (
     DotPlot,
@@ -32,6 +35,10 @@ LABEL = 120  # characters of a label that a table shows; the csv file has all
 MATRIX = 100  # items of the picture of who beats whom
 PLAIN = 100_000  # bytes of a csv file that is embedded as it is
 MATRIX_TABLE = 30  # items up to which the counts are a table, too
+EMBEDDED = 400_000  # bytes of a file that is embedded; of a larger one the report says where it is
+ROWS = 100_000  # rows up to which it is written at all
+COUNTING = ("positional", "voting")  # families whose scores count votes, points or wins
+RATING = ("mean-rating", "median-rank", "score")  # but not these
 
 
 def ranking_section(study: Study, top: int) -> Section | None:
@@ -39,30 +46,33 @@ def ranking_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances != 1:
         return None
-    parts: list[Part] = [
-        *dispute(study),
-        *first_place(ranking),
-        ranking_table(ranking, top),
-        *coefficient_table(ranking),
-    ]
-    parts += left_out(ranking, top, "items")
+    field = field_of_preferences(study.prefs)
+    parts: list[Part] = [ranking_table(ranking, top, f"{upper(field.item[1])}, best first", item=field.item[0])]
+    parts += left_out(ranking, top, field.item[1])
+    parts += [*first_place(ranking), *coefficient_table(ranking)]
     if ranking.verdict:
-        parts.append(Text(f"{ranking.verdict[:1].upper()}{ranking.verdict[1:]}."))
-    return Section("ranking", "The ranking", tuple(parts))
+        parts.append(Text(f"{upper(ranking.verdict)}."))
+    return Section("ranking", "Ranking", tuple(parts), method_note(ranking))
 
 
-def dispute(study: Study) -> list[Text]:
-    """Return a sentence if common voting rules elect different winners."""
-    sentence = study.dispute
-    return [Text(sentence, "lead")] if sentence else []
+def method_note(ranking: Ranking) -> str:
+    """Return the usual name of a method with its idea, as a line under a heading; empty for an unknown method."""
+    if not ranking.method or ranking.method not in registry.names():
+        return ""
+    idea = registry.METHODS.listed(ranking.method).summary
+    converted = "" if ranking.converted is None else " Scores are on the Elo scale."
+    return f"{registry.title_of(ranking.method, ranking.params)}: {idea}{converted}"
+
+
+def upper(text: str) -> str:
+    """Return a text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
 
 
 def first_place(ranking: Ranking) -> list[Text]:
     """Return sentences on the first place and its certainty."""
-    headline, *rest = ranking.certainty.sentences() or [""]
-    if not headline:  # classes without an order have no first place
-        return []
-    return [Text(headline, "lead"), *map(Text, rest), *map(Text, _swing(ranking.certainty))]
+    certainty = replace(ranking.certainty, method="")
+    return [*map(Text, certainty.sentences()), *map(Text, _swing(certainty))]
 
 
 def _swing(certainty: Certainty) -> list[str]:
@@ -76,18 +86,21 @@ def _swing(certainty: Certainty) -> list[str]:
     ]
 
 
-def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") -> ReportTable:
-    """Return the table of the best items of one instance, with inline plots of scores and intervals."""
+def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", *, item: str = "item") -> ReportTable:
+    """Return the table of the best items of one instance, with inline plots of scores and intervals.
+
+    ``item`` is what an item is called.
+    """
     n = min(top, len(ranking.items))
     tracks, scale = tracks_of(ranking, n)
     columns = ranking.written(n)
-    header, cells = ["rank", "item"], [columns["rank"], [shorten(label, LABEL) for label in ranking.items[:n]]]
+    header, cells = ["Rank", upper(item)], [columns["rank"], [shorten(label, LABEL) for label in ranking.items[:n]]]
     right = {0}
     if "rank_low" in ranking.details:
         header.append(f"{interval_column(ranking)} of rank")
         cells.append(_ranges(ranking.detail("rank_low")[:n], ranking.detail("rank_high")[:n]))
         right.add(len(header) - 1)
-    header.append("score")
+    header.append("Score")
     cells.append(columns["score"])
     right.add(len(header) - 1)
     header.append(scale.title)
@@ -101,7 +114,7 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first") 
         cells.append([percent(p) for p in ranking.detail("p_best")[:n].tolist()])
         right.add(len(header) - 1)
     for name in (name.replace("_", " ") for name in ranking.beside):
-        header.append(name)
+        header.append(upper(name))
         cells.append(columns[name])
         right.add(len(header) - 1)
     rows = tuple(zip(*cells, strict=True))
@@ -123,8 +136,11 @@ def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
     low, high = (None if ends is None else ends[:n] for ends in (ranking.low, ranking.high))
     ends = [values for values in (score, low, high) if values is not None]
     lowest, highest = (float(np.min(ends)), float(np.max(ends))) if n else (0.0, 1.0)
+    if low is None and lowest >= 0 and _counts_votes(ranking.method):
+        bars = Scale(0.0, highest or 1.0, "Score (plot)", is_bar=True)
+        return [Track(value) for value in score.tolist()], bars
     if low is None or high is None:
-        title = "score (plot)"
+        title = "Score (plot)"
         tracks = [Track(value) for value in score.tolist()]
     else:
         title = f"{interval_column(ranking)} (plot)"
@@ -133,21 +149,41 @@ def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
     return tracks, Scale(lowest, highest if highest > lowest else lowest + 1.0, title)
 
 
+def _counts_votes(method: str) -> bool:
+    """Return whether the scores of a method are numbers of votes, points or wins, so that zero means none."""
+    return method in registry.modules() and method not in RATING and registry.family(method) in COUNTING
+
+
 def dot_plot(ranking: Ranking, top: int) -> DotPlot:
     """Return a separate plot of scores and confidence intervals."""
     n = min(top, len(ranking.items))
     tracks, scale = tracks_of(ranking, n)
     labels = tuple(f"{rank}  {item}" for rank, item in zip(ranking.ranks[:n].tolist(), ranking.items[:n], strict=True))
-    return DotPlot(f"{ranking.method}: {scale.title.removesuffix(' (plot)')}", labels, tuple(tracks), scale)
+    return DotPlot(
+        f"{registry.title_of(ranking.method, ranking.params)}: {scale.title.removesuffix(' (plot)')}",
+        labels,
+        tuple(tracks),
+        scale,
+    )
 
 
 def left_out(ranking: Ranking, top: int, what: str) -> list[Part]:
     """Return a note on omitted rows, and the complete table as a file."""
     longest = int(np.diff(ranking.slot_ptr).max(initial=0))
     if longest <= top:
-        return [download(ranking, "Download the ranking (csv)")]
-    sentence = f"The table shows the first {top:,} of {longest:,} {what}; the csv file has all of them."
-    return [Text(sentence, "left-out"), download(ranking, f"Download all {longest:,} {what} (csv)")]
+        return embedded(ranking, "Download the ranking (csv)")
+    sentence = f"The table shows the first {top:,} of {longest:,} {what}."
+    return [Text(sentence, "left-out"), *embedded(ranking, f"Download all {longest:,} {what} (csv)")]
+
+
+def embedded(ranking: Ranking, says: str) -> list[Part]:
+    """Return a ranking as an embedded file, or, if it is too large, a note on where all of it is."""
+    file = download(ranking, says) if len(ranking.score) <= ROWS else None
+    if file is not None and len(file.content) <= EMBEDDED:
+        return [file]
+    note = f"All {len(ranking.score):,} rows are too large for this page: "
+    note += "the web app and `concordant rank FILE -o ranking.csv` write them to a file."
+    return [Text(note, "left-out")]
 
 
 def download(data: Ranking | Mapping[str, Any], says: str, name: str = "ranking") -> Download:
@@ -185,25 +221,30 @@ def matrix_section(study: Study) -> Section | None:
     wins, ties = (m[np.ix_(chosen, chosen)] for m in (study.data.matrices.matrix(), study.data.matrices.tie_matrix()))
     have_met = (wins + wins.T + ties) > 0
     np.fill_diagonal(have_met, True)
+    field = field_of_preferences(study.prefs)
+    what = "that the row wins against the column" if study.prefs.form == "pairs" else "who prefer the row to the column"
+    if study.prefs.form != "pairs" and field.ballot[1] == "ballots":
+        what = "that rank the row above the column"
     heat = HeatMap(
-        "Share of ballots in which the row beats the column; ties count half",
+        f"{upper(field.ballot[1])} {what}; ties count half",
         tuple(shorten(label, 40) for label in ranking.items[:n]),
         tuple(map(tuple, wins.tolist())),
         tuple(map(tuple, ties.tolist())),
+        field.ballot[1],
     )
-    lead = "Rows and columns are in the order of the ranking. If it agrees with the ballots, cells above the "
-    lead += "diagonal are blue and cells below are orange. Hover over a cell to see its counts."
-    parts: list[Part] = [Text(lead)]
+    note = "Rows and columns are in the order of the ranking: where it agrees with the majority, cells above the "
+    note += "diagonal are blue and cells below are orange."
+    parts: list[Part] = []
     if not have_met.all():
-        parts.append(
-            Text(f"{int((~have_met).sum()) // 2:,} pairs of these items were never compared; their cells are blank.")
-        )
+        never = f"{int((~have_met).sum()) // 2:,} pairs of these {field.item[1]} were never compared"
+        parts.append(Text(f"{never}; their cells are hatched."))
     parts.append(heat)
     if n <= MATRIX_TABLE:
         parts.append(Fold("Table of counts", (_counts(heat),)))
     if n < len(ranking.items):
-        parts.append(Text(f"The heat map shows the first {n} of {len(ranking.items):,} items.", "left-out"))
-    return Section("duels", "Who beats whom", tuple(parts))
+        shown = f"The heat map shows the first {n} of {len(ranking.items):,} {field.item[1]}."
+        parts.append(Text(shown, "left-out"))
+    return Section("duels", "Head to head", tuple(parts), note)
 
 
 def _counts(heat: HeatMap) -> ReportTable:

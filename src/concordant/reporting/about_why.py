@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concordant import registry
 from concordant.errors import ConcordantError
 from concordant.reporting.sections import Fold, Part, Picture, ReportTable, Section, Text
 from concordant.reporting.study import Study
@@ -17,13 +18,14 @@ def why_section(study: Study) -> Section | None:
         explanation = ranking.explain()
     except ConcordantError:  # it does not fit into memory, say: the report goes without
         return None
+    title = registry.usual_name(ranking.method, ranking.params)
     parts: list[Part] = []
     for number, reason in enumerate(explanation.reasons):
         reason_parts = _parts(reason)
         parts += reason_parts if number == 0 else [Fold(reason.title, reason_parts)]
     if explanation.draw is not None:
-        parts.append(Picture(f"Explanation: {explanation.method}", explanation.draw()))
-    return Section("why", "Explanation", tuple(parts)) if parts else None
+        parts.append(Picture(f"Explanation: {title}", explanation.draw()))
+    return Section("why", "Why", tuple(parts), f"How {title} ranks the first places.") if parts else None
 
 
 def _parts(reason: Reason) -> tuple[Part, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import hashlib
 import os
 from collections.abc import Sequence
@@ -14,6 +15,8 @@ import numpy as np
 from concordant.analysis.groups.rank_groups import By, compare_groups, grouped_preferences, request_for_all
 from concordant.errors import InputError, Words, arg
 from concordant.labels import Labels
+from concordant.narrative.fields import field_of_preferences
+from concordant.narrative.verdict import Verdict
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.reporting.about_agents import agents_section
@@ -23,6 +26,7 @@ from concordant.reporting.about_instances import instances_section
 from concordant.reporting.about_labels import labels_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import matrix_section, ranking_section
+from concordant.reporting.about_verdict import method_name, verdict_of
 from concordant.reporting.about_why import why_section
 from concordant.reporting.sections import Code, Facts, Part, Section, spoken
 from concordant.reporting.study import METRICS, Data, Study
@@ -34,21 +38,29 @@ if TYPE_CHECKING:
     from concordant.method import Method
 
 TOP = 100
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Making:
-    """How to reproduce a report: the command, the equivalent Python code, and the checksums of the files."""
+    """How to reproduce a report: the command, the equivalent Python code, and the checksums of the files.
+
+    ``date`` is when it was made, as an ISO date; a report without one is the same on every day.
+    """
 
     command: str = ""
     python: str = ""
     files: tuple[tuple[str, str], ...] = ()
+    date: str = ""
 
     @classmethod
-    def of_files(cls, paths: Sequence[str], command: str = "", python: str = "") -> Making:
+    def of_files(cls, paths: Sequence[str], command: str = "", python: str = "", *, date: str = "") -> Making:
         """Compute the checksums of some files; file names are given without their folders."""
         sums = tuple((os.path.basename(path), checksum(path)) for path in paths if path != "-")
-        return cls(without_folders(command, paths), without_folders(python, paths), sums)
+        return cls(without_folders(command, paths), without_folders(python, paths), sums, date)
 
 
 def checksum(path: str) -> str:
@@ -61,10 +73,13 @@ def checksum(path: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A title and sections of plain values; ``to_html`` renders one self-contained page."""
+    """A title, a verdict and sections of plain values; ``to_html`` renders one self-contained page."""
 
     title: str
     sections: tuple[Section, ...] = field(default=())
+    verdict: Verdict | None = None
+    about: str = ""
+    """The line under the title: what was counted, how and when."""
 
     def to_html(self, words: Words = str) -> str:
         """Return the page, which needs no network access.
@@ -74,7 +89,31 @@ class Report:
         """
         from concordant.reporting.pages import page
 
-        return page(self.title, spoken(self.sections, words))
+        return page(self.title, spoken(self.sections, words), about=self.about, verdict=self.verdict)
+
+    def card(self, source: str = "") -> str:
+        """Return the verdict as a picture to share, as the text of an SVG file.
+
+        Parameters
+        ----------
+        source : str, default ''
+            What was counted; by default, the title of the report.
+
+        Returns
+        -------
+        str
+            The SVG file, 1200 x 630 pixels.
+
+        Raises
+        ------
+        InputError
+            The report has no verdict.
+        """
+        from concordant.reporting.card import card_svg
+
+        if self.verdict is None:
+            raise InputError("There is no verdict on these data, and so no card: rank preferences that have an order.")
+        return card_svg(self.verdict, source or self.title)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page atomically."""
@@ -127,7 +166,7 @@ def report(
     scale : {'elo'} or EloScale, optional
         Scale of the scores, as in ``ranking.on_scale``; by default, that of the method.
     made : Making, optional
-        How the report was made, such as the command line; shown in its last section.
+        How and when the report was made: the command line, shown in the last section, and the date under the title.
     **params : object
         Hyper-parameters of the method, and options of reading a DataFrame or files, as in ``cc.rank``.
 
@@ -151,21 +190,53 @@ def report(
     data, ranking = Data(request.read()), request.run().ranking
     wanted = (metrics,) if isinstance(metrics, str) else tuple(metrics)
     study = Study(data, ranking, None if methods is None else tuple(methods), labels, wanted, grouping)
-    result = Report(title or _title(study), sections_of(study, top, made or Making()))
+    result = report_of(study, title, top, made)
     if path is not None:
         result.write(path)
     return result
 
 
+def report_of(study: Study, title: str = "", top: int = TOP, made: Making | None = None) -> Report:
+    """Return the report on a study: title, what was counted, verdict and sections."""
+    made, verdict = made or Making(), verdict_of(study)
+    return Report(title or _title(study), sections_of(study, top, made), verdict, about_line(study, verdict, made.date))
+
+
+def about_line(study: Study, verdict: Verdict | None, date: str = "") -> str:
+    """Return what was counted, how it was ranked and compared, and the date as a line under the title."""
+    sentences = []
+    if verdict is not None and verdict.numbers:
+        counted = [f"{number} {noun}" for number, noun in verdict.numbers]
+        sentences.append(f"{', '.join(counted)}; ranked by {method_name(study.ranking)}.")
+    compared = study.compared[0]
+    n_others = 0 if compared is None else len(compared.names) - 1
+    if n_others > 0:
+        sentences.append(f"Compared with {n_others} other {'methods' if n_others > 1 else 'method'}.")
+    if date:
+        sentences.append(f"Report of {_shown_date(date)}.")
+    return " ".join(sentences)
+
+
+def _shown_date(date: str) -> str:
+    """Return an ISO date as text: 18 November 2026; other text is returned as it is."""
+    try:
+        day = datetime.date.fromisoformat(date[:10])
+    except ValueError:
+        return date
+    return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
+
+
 def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
-    """Return all sections that have content."""
+    """Return all sections that have content; for several queries, the metrics come first."""
+    metrics = labels_section(study)
     sections = (
+        metrics if study.ranking.n_instances != 1 else None,
         ranking_section(study, top),
-        why_section(study),
-        groups_section(study, top),
+        metrics if study.ranking.n_instances == 1 else None,
         instances_section(study, top),
-        labels_section(study),
+        groups_section(study, top),
         methods_section(study),
+        why_section(study),
         matrix_section(study),
         agents_section(study, top),
         data_section(study),
@@ -179,7 +250,9 @@ def making_section(ranking: Ranking, made: Making) -> Section:
     """Return the section on how to reproduce the report."""
     from concordant import __version__, kernels
 
-    rows = [("concordant", f"{__version__}, {kernels.active()} kernels"), ("method", ranking.method)]
+    rows = [("concordant", f"{__version__}, {kernels.active()} kernels")]
+    rows += [("report of", _shown_date(made.date))] if made.date else []
+    rows += [("method", f"{method_name(ranking)} ({ranking.method})")] if ranking.method else []
     rows += [] if ranking.converted is None else [("scale", str(ranking.converted.scale))]
     rows += [(name.replace("_", " "), str(value)) for name, value in ranking.params.items()]
     rows += [(f"{name} (fitted)", f"{value:.6g}") for name, value in (ranking.fit or {}).items()]
@@ -192,4 +265,7 @@ def making_section(ranking: Ranking, made: Making) -> Section:
 def _title(study: Study) -> str:
     meta, ranking = study.prefs.meta, study.ranking
     known = meta.get("title") if meta else None
-    return str(known) if known else f"{len(np.unique(ranking.slot_item)):,} items ranked by {ranking.method}"
+    if known:
+        return str(known)
+    n = len(np.unique(ranking.slot_item))
+    return f"{n:,} {field_of_preferences(study.prefs).item[n != 1]} ranked by {method_name(ranking)}"

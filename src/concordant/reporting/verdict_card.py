@@ -9,6 +9,7 @@ from concordant.reporting.sections import Scale
 from concordant.support.markup import Markup, element, joined
 
 WIDTH = 304.0  # pixels of the small picture
+BAR, DOTS = 70.0, 26.0  # height of a bar with its text, and of a row of dots
 _ICONS = {
     "": "M10 9v5M10 6.3v.1M10 2.5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 1 1 0-15z",
     "good": "M6.5 10.3l2.5 2.4 4.5-5M10 2.5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 1 1 0-15z",
@@ -67,9 +68,18 @@ def _numbers(verdict: Verdict) -> Markup | None:
 
 
 def figure_of(drawn: Bar | Dots) -> Markup:
+    """Return the small picture of a verdict with its title."""
+    return element("figure", element("figcaption", drawn.title), picture_of(drawn))
+
+
+def picture_of(drawn: Bar | Dots) -> Markup:
     """Return the small picture of a verdict."""
-    picture = _bar(drawn) if isinstance(drawn, Bar) else _dots(drawn)
-    return element("figure", element("figcaption", drawn.title), picture)
+    return _bar(drawn) if isinstance(drawn, Bar) else _dots(drawn)
+
+
+def height_of(drawn: Bar | Dots) -> float:
+    """Return the height of the small picture in its own units, in which its width is ``WIDTH``."""
+    return BAR if isinstance(drawn, Bar) else DOTS * len(drawn.labels) + 30
 
 
 def _bar(drawn: Bar) -> Markup:
@@ -86,7 +96,7 @@ def _bar(drawn: Bar) -> Markup:
         x = WIDTH * drawn.mark
         parts.append(element("line", class_="majority", x1=x, x2=x, y1=19, y2=49))
         parts.append(element("text", drawn.mark_text, x=x, y=64, class_="q mid t"))
-    return _picture(parts, 70, f"{drawn.title}: {drawn.left}, {drawn.right}")
+    return _picture(parts, height_of(drawn), f"{drawn.title}: {drawn.left}, {drawn.right}")
 
 
 def _dots(drawn: Dots) -> Markup:
@@ -94,7 +104,7 @@ def _dots(drawn: Dots) -> Markup:
     low, high = min(values), max(values)
     pad = 0.06 * (high - low) or 1.0
     scale = Scale(low - pad, high + pad, "")
-    left, height = 112.0, 26.0 * len(drawn.labels) + 8
+    left, height = 112.0, DOTS * len(drawn.labels) + 8
 
     def x(value: float) -> float:
         return left + (WIDTH - left - 4) * (value - scale.low) / (scale.high - scale.low)
@@ -106,13 +116,13 @@ def _dots(drawn: Dots) -> Markup:
         parts.append(element("text", text, x=x(tick), y=height + 16, class_="q t mid"))
     rows = zip(drawn.labels, drawn.values, drawn.low, drawn.high, strict=True)
     for k, (label, value, start, stop) in enumerate(rows):
-        y = 14 + 26.0 * k
+        y = 14 + DOTS * k
         parts.append(element("text", shorten(label, 15), x=0, y=y + 4, class_="b"))
         if start is not None and stop is not None:
             parts.append(element("line", class_="span", x1=x(start), x2=x(stop), y1=y, y2=y))
         parts.append(element("circle", class_="point", cx=x(value), cy=y, r=5))
     said = "; ".join(f"{label} {value:,.4g}" for label, value in zip(drawn.labels, drawn.values, strict=True))
-    return _picture(parts, height + 22, f"{drawn.title}: {said}")
+    return _picture(parts, height_of(drawn), f"{drawn.title}: {said}")
 
 
 def _picture(parts: list[Markup], height: float, said: str) -> Markup:

@@ -202,4 +202,3 @@ def _with_judgements(question: Question) -> tuple[Question, list[str]]:
     if len(judged) != 1:
         return question, []
     return {**question, "files": runs, "labels": judged[0]}, notes_on(judged)
-

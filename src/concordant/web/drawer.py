@@ -97,9 +97,7 @@ def _scale(task: RankTask) -> Markup | None:
     ]
     segments = element("div", *buttons, class_="segments", role="radiogroup", aria_label=LABELS["scale"])
     anchor = [_field("anchor", task, "item or item=1000"), _field("centre", task, "1000", "number")] if chosen else []
-    return joined(
-        [element("div", element("span", LABELS["scale"], class_="label"), segments, class_="field"), *anchor]
-    )
+    return joined([element("div", element("span", LABELS["scale"], class_="label"), segments, class_="field"), *anchor])
 
 
 def _methods(task: RankTask) -> Markup:
@@ -146,7 +144,9 @@ def _compared(task: RankTask, *, is_complete: bool) -> Markup | None:
     boxes = [
         element(
             "label",
-            element("input", type="checkbox", value=name, checked=name in chosen, data_setting="methods", data_list=True),
+            element(
+                "input", type="checkbox", value=name, checked=name in chosen, data_setting="methods", data_list=True
+            ),
             registry.title_of(name),
             class_="check",
         )
@@ -165,9 +165,7 @@ def _style(task: RankTask) -> Markup | None:
     if source.preview.plan is None or source.preview.plan.layout != "pairs":
         return None
     pairs = [
-        (role.removeprefix(OTHER_SIDE), column)
-        for column, role in source.roles.items()
-        if role.startswith(OTHER_SIDE)
+        (role.removeprefix(OTHER_SIDE), column) for column, role in source.roles.items() if role.startswith(OTHER_SIDE)
     ]
     single = [
         column
@@ -230,7 +228,9 @@ def _evaluation(task: RankTask) -> Markup | None:
     boxes = [
         element(
             "label",
-            element("input", type="checkbox", value=name, checked=name in chosen, data_setting="metrics", data_list=True),
+            element(
+                "input", type="checkbox", value=name, checked=name in chosen, data_setting="metrics", data_list=True
+            ),
             heading,
             class_="check",
         )
@@ -370,7 +370,9 @@ def downloads(kinds: Sequence[tuple[str, str]], shell: str, python: str) -> Mark
     head = element(
         "header",
         element("h2", "Download and share", id="download-title"),
-        element("p", "Reports and cards contain file names, never folders. The address of this page keeps all settings."),
+        element(
+            "p", "Reports and cards contain file names, never folders. The address of this page keeps all settings."
+        ),
     )
     return element(
         "section", head, element("div", *links, class_="row"), element("div", *lines, class_="two reproduce"),

@@ -215,12 +215,7 @@ def numeric_columns(preview: Preview, roles: Mapping[str, str]) -> tuple[str, ..
 
 def likely_pairs(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of columns whose names differ in the words for two sides: length_a and length_b."""
-    return [
-        (first, second)
-        for first in names
-        for second in names
-        if set(_differing(first, second)) & set(SIDE_WORDS)
-    ]
+    return [(first, second) for first in names for second in names if set(_differing(first, second)) & set(SIDE_WORDS)]
 
 
 def _is_number(text: str | None) -> bool:

@@ -230,7 +230,9 @@ class RankTask(Task):
         return style_section(self.study, without)
 
     def _data_section(self) -> Section | Markup | None:  # type: ignore[override]
-        return drawer.data_panel(self.source, data_section(self.study), warnings_section(self.study), self.question, self.words)
+        return drawer.data_panel(
+            self.source, data_section(self.study), warnings_section(self.study), self.question, self.words
+        )
 
     def regions(self, *, is_complete: bool) -> Regions:
         """Return the verdict, the offers, the settings and the downloads."""
@@ -281,7 +283,9 @@ class RankTask(Task):
             "csv": lambda: csv_of(self.ranking),
             "xlsx": lambda: _workbook(self.ranking.columns(), "ranking"),
             "json": lambda: _json(self.ranking.to_dict()),
-            "svg": lambda: standalone(drawn_dots(dot_plot(next(iter(self.ranking)), 40)), static("picture.css")).encode(),
+            "svg": lambda: standalone(
+                drawn_dots(dot_plot(next(iter(self.ranking)), 40)), static("picture.css")
+            ).encode(),
             "card": self._card,
             "run": lambda: _run(self.ranking),
             "history": lambda: csv_of(self.ranking.history.columns()),

@@ -133,4 +133,3 @@ def _lines(problem: ConcordantError, files: Sequence[str]) -> Markup | None:
         rows.append(element("div", element("b", f"{k:,}"), text, class_="wrong" if k == number else None))
         last = k
     return element("div", *rows, class_="lines", tabindex="0", role="region", aria_label="Lines around the problem")
-

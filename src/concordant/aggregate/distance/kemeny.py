@@ -76,6 +76,7 @@ def watching(progress: Progress) -> Iterator[None]:
 class Kemeny(WeighsMajorities):
     """Minimum total Kemeny distance, proven optimal or with an optimality gap."""
 
+    usual_name = "Kemeny"
     apart = True
     matrices = 8
     waives = {"neutrality": "it returns one of several optimal rankings, preferring the order of net wins"}

@@ -39,6 +39,7 @@ VARIANTS = ("mc1", "mc2", "mc3", "mc4")
 class MarkovChain(Method):
     """Stationary distribution of a Markov chain that moves to preferred items."""
 
+    usual_name = "Markov chain"
     matrices = 14
     by_parts = True
     silence = "the ballot gives no transitions from or to them"

@@ -33,6 +33,8 @@ from concordant.results.explanation import Reason
 class Baldwin(BordaRounds):
     """Elimination of the candidate with the lowest Borda score, recalculated in every round."""
 
+    usual_name = "Baldwin"
+
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the round (from 0) in which every slot is eliminated."""
         net = NetPoints(prefs, self.missing)

@@ -31,6 +31,7 @@ from concordant.types import Bools
 class Black(Method):
     """The Condorcet winner if there is one, otherwise the candidate with the highest Borda score."""
 
+    usual_name = "Black"
     matrices = 5
     by_parts = True
 

@@ -37,6 +37,7 @@ from concordant.types import Floats, Int64s
 class Bucklin(Method):
     """Cumulative first, second, third, … preferences until a candidate has a majority."""
 
+    usual_name = "Bucklin"
     silence = "the ballot never counts for them"
     waives = {"condorcet_consistency": "it counts ranks, not pairwise majorities"}
 

@@ -34,6 +34,7 @@ from concordant.types import Bools, Floats
 class Coombs(Method):
     """Elimination of the candidate with the most last places until one has a majority of first places."""
 
+    usual_name = "Coombs"
     silence = "they share the last place of the ballot"
     waives = {"condorcet_consistency": "a Condorcet winner with the most last places is eliminated"}
 

@@ -35,6 +35,7 @@ from concordant.types import Floats
 class Copeland(Method):
     """Number of pairwise majority wins, with half a point for each tie."""
 
+    usual_name = "Copeland"
     matrices = 5
     by_parts = True
 

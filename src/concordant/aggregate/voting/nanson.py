@@ -36,6 +36,8 @@ from concordant.types import Bools, Floats, Int64s
 class Nanson(BordaRounds):
     """Elimination of all candidates with a Borda score below the mean, recalculated in every round."""
 
+    usual_name = "Nanson"
+
     def scores(self, prefs: Preferences) -> Outcome:
         """Return the number of tiers below every slot: by round of elimination, then by points."""
         rounds, points, columns = _rounds(prefs, NetPoints(prefs, self.missing))

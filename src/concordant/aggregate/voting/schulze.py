@@ -38,6 +38,7 @@ from concordant.types import Floats
 class Schulze(Method):
     """Strongest paths of majorities (beatpaths); undefeated candidates share the first tier."""
 
+    usual_name = "Schulze"
     aliases = {"beatpath": {}, "beat-path": {}}
     matrices = 8
     by_parts = True

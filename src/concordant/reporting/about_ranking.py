@@ -196,7 +196,7 @@ def matrix_section(study: Study) -> Section | None:
     parts: list[Part] = [Text(lead)]
     if not have_met.all():
         parts.append(
-            Text(f"{int((~have_met).sum()) // 2:,} pairs of these items were never compared; their cells are blank.")
+            Text(f"{int((~have_met).sum()) // 2:,} pairs of these items were never compared; their cells are hatched.")
         )
     parts.append(heat)
     if n <= MATRIX_TABLE:

@@ -143,6 +143,10 @@ class Method(Settings):
     """
 
     word: ClassVar[str] = "method"
+    usual_name: ClassVar[str] = ""
+    """Name that people know, such as "Borda count"; by default, the registered name in words."""
+    usual_aliases: ClassVar[Mapping[str, str]] = {}
+    """Names that people know for aliases that set parameters, such as "CombMNZ"."""
     needs: ClassVar[frozenset[str]] = frozenset()
     """What the preferences must contain: a subset of agents, instances, values, order, time, whole weights, labels."""
     waives: ClassVar[Mapping[str, str]] = {}

@@ -549,3 +549,38 @@ KINDS = {
 # Methods are what is looked up most: their functions stand here by themselves.
 modules, names, load, family = METHODS.modules, METHODS.names, METHODS.load, METHODS.family
 resolve, make = METHODS.resolve, METHODS.make
+
+
+def title_of(name: str) -> str:
+    """Return the usual name of a method.
+
+    Parameters
+    ----------
+    name : str
+        Name or alias in any spelling; an unknown name is returned as words.
+
+    Returns
+    -------
+    str
+        The name that people know.
+
+    Examples
+    --------
+    >>> title_of("borda"), title_of("instant-runoff"), title_of("combmnz")
+    ('Borda count', 'Instant runoff', 'CombMNZ')
+    """
+    try:
+        known, preset = resolve(name)
+        method: Any = load(known)
+    except (ConcordantError, ImportError):
+        return _in_words(name)
+    title = vars(method).get("usual_name") or _in_words(known)
+    if not preset:
+        return title
+    named = {fold(alias): usual for alias, usual in getattr(method, "usual_aliases", {}).items()}
+    return named.get(fold(name), f"{title} ({name})")
+
+
+def _in_words(name: str) -> str:
+    words = re.sub(r"[-_\s]+", " ", name).strip()
+    return words[:1].upper() + words[1:]

@@ -116,3 +116,24 @@ def test_the_stub_of_public_names_is_up_to_date() -> None:
     script = ROOT / "tools" / "make_stub.py"
     done = subprocess.run([sys.executable, str(script), "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_every_method_has_a_usual_name_of_its_own() -> None:
+    titles = {name: registry.title_of(name) for name in registry.names()}
+    assert len(set(titles.values())) == len(titles)
+    for name, title in titles.items():
+        assert title[0].isupper(), name
+        assert "_" not in title
+        assert title not in (name, name.upper()) or name in ("ulara",), f"{name} is an id, not a name"
+
+
+def test_usual_names_hold_for_every_spelling_and_for_aliases() -> None:
+    assert registry.title_of("Glicko_2") == registry.title_of("glicko2") == "Glicko-2"
+    assert registry.title_of("irv") == "Instant runoff"
+    assert registry.title_of("combmnz") == "CombMNZ"
+    assert registry.title_of("mc4") == "Markov chain (mc4)"
+
+
+def test_an_unknown_name_is_shown_in_words() -> None:
+    assert registry.title_of("their-own_rule") == "Their own rule"
+    assert registry.title_of("") == ""

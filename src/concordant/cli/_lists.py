@@ -142,8 +142,10 @@ class Methods(ListCommand):
         return {**facts, "waives": dict(entry.waives), "matrices": entry.matrices}
 
     def _before(self, listed: Listed) -> list[str]:
+        from concordant.registry import title_of
+
         needs = [f"Needs: {', '.join(sorted(listed.entry.needs))}"] if listed.entry.needs else []
-        return [*super()._before(listed), *needs]
+        return [f"Usual name: {title_of(listed.name)}", *super()._before(listed), *needs]
 
     def _after(self, entry: Any) -> list[str]:
         """Return the properties that a method does not guarantee, with reasons, and its memory use."""

@@ -29,6 +29,7 @@ from concordant.types import Int64s
 class FasPivot(ByDistance):
     """Quicksort by majority with random pivots, best of several runs."""
 
+    usual_name = "FAS-Pivot"
     waives = {"neutrality": "the pivots are drawn by position in the input"}
 
     repeats: int = param(10, "number of runs; the best result is kept", low=1, high=1e5)

@@ -41,6 +41,7 @@ MAX_DRAWS = 10_000_000  # numbers drawn at once
 class FaslpPivot(WeighsMajorities):
     """Randomised pivot rounding of the Kemeny linear programme, best of several runs."""
 
+    usual_name = "FASLP-Pivot"
     matrices = 20
     waives = {"neutrality": "it uses the first optimal solution of the programme that it finds"}
 

@@ -37,6 +37,7 @@ NUDGE = 1e-6
 class Footrule(WeighsMajorities):
     """Minimum total Spearman footrule distance, solved as an assignment problem."""
 
+    usual_name = "Spearman footrule"
     aliases = {"spearman-footrule": {}}
 
     matrices = 16

@@ -35,6 +35,7 @@ from concordant.types import Floats, Int64s
 class GreedyOrder(ByDistance):
     """Repeated choice of the candidate with the largest net preference over the remaining ones (Cohen's algorithm)."""
 
+    usual_name = "Greedy order (Cohen)"
     aliases = {"cohen": {}, "greedy": {}}
     waives = {
         "neutrality": "candidates with equal net preference are placed in input order",

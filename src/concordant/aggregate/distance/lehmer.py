@@ -59,6 +59,7 @@ MAX_VALUES = 30_000_000  # votes held at once: 240 MB
 class Lehmer(WeighsMajorities):
     """Mode or median of each coordinate of the rankings' Lehmer codes."""
 
+    usual_name = "Lehmer codes"
     apart = True
     waives = {"neutrality": "candidates tied in the reference order stay in input order"}
     aliases = {

@@ -28,6 +28,7 @@ from concordant.types import Int64s
 class PickAPerm(ByDistance):
     """One of the input rankings: the closest to all of them, or a random one."""
 
+    usual_name = "Pick-a-Perm"
     waives = {
         "neutrality": "it returns one of several best ballots, and ties may be broken by input order",
         "condorcet_consistency": "the Condorcet winner may be first on no ballot",

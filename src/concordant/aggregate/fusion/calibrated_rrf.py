@@ -50,6 +50,7 @@ UNKNOWN = "the agents of the lists are unknown, so all lists get the same weight
 class CalibratedRRF(Method):
     """Reciprocal rank fusion with lists weighted by their support from the other lists."""
 
+    usual_name = "Calibrated reciprocal rank fusion"
     silence = "the list does not contribute to their score"
     waives = {
         "condorcet_consistency": "a high rank on one list can outweigh a majority at lower ranks",

@@ -45,6 +45,15 @@ BY_ORDER = ("rank", "borda")
 class Comb(Method):
     """Sum, mean or other combination of the item's normalised scores (CombSUM, CombMNZ, …)."""
 
+    usual_name = "Score combination"
+    usual_aliases = {
+        "combsum": "CombSUM",
+        "combmnz": "CombMNZ",
+        "combanz": "CombANZ",
+        "combmed": "CombMED",
+        "combmin": "CombMIN",
+        "combmax": "CombMAX",
+    }
     silence = "the list does not contribute to their score"
     needs = frozenset({"values"})
     waives = {"condorcet_consistency": "score differences can outweigh the number of lists that agree"}

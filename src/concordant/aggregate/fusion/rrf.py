@@ -32,6 +32,7 @@ from concordant.types import Floats
 class RRF(Method):
     """Sum of 1 / (k + rank) over the lists that contain the item."""
 
+    usual_name = "Reciprocal rank fusion"
     apart = True
     silence = "the list does not contribute to their score"
     waives = {"condorcet_consistency": "a high rank on one list can outweigh a majority at lower ranks"}

@@ -49,6 +49,7 @@ UNWEIGHTED = "no item is on enough lists to compare them, or the lists do not di
 class Ulara(Method):
     """Weighted mean rank, with agent weights that fall with the squared distance from the mean rank."""
 
+    usual_name = "ULARA"
     silence = "they get the rank after the last one of the list (its length + 1)"
     waives = {
         "condorcet_consistency": "a mean of ranks can outweigh majorities, as with every positional rule",

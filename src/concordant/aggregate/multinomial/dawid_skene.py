@@ -63,6 +63,7 @@ USELESS = 0.1  # share of the way from guessing to perfection below which an age
 class DawidSkene(Method):
     """Expected true category of each item, with annotator reliability estimated by EM."""
 
+    usual_name = "Dawid-Skene"
     likelihood_of = "annotations, given the confusion matrices"
     needs = frozenset({"agents", "values"})
     silence = "the agent did not annotate them"

@@ -71,6 +71,7 @@ VARIANCES = (1e-9, 1e9)  # of items, smallest and largest
 class MPM(Method):
     """Maximum a posteriori scores of a multinomial model of pairwise preferences weighted by strength."""
 
+    usual_name = "Multinomial preference model"
     likelihood_of = "preferences, each drawn from all pairs of items"
     silence = "they are not compared, but remain in the normaliser"
     waives = {"condorcet_consistency": "a few strong preferences can outweigh a majority"}

@@ -50,6 +50,7 @@ TIE_OF_FITTED = 1e-6  # scores of a mixture this close, relative to the largest,
 class MPMMixture(Method):
     """Mean scores of a mixture of multinomial preference models, one for each type of agent."""
 
+    usual_name = "Mixture of multinomial preference models"
     likelihood_of = "preferences, each drawn from all pairs of items, agent by agent"
     silence = "they are not compared, but remain in the normaliser"
     waives = {

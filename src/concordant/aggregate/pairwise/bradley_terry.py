@@ -42,5 +42,6 @@ from concordant.kernels.links import BRADLEY_TERRY
 class BradleyTerry(ScoreModel):
     """Scores whose differences are log odds of a win, with confidence intervals for scores and ranks."""
 
+    usual_name = "Bradley-Terry"
     likelihood_of = "comparisons, a tie counted as half a win each way"
     link = BRADLEY_TERRY

@@ -53,6 +53,7 @@ LEAD_CORRECTION = 0.4  # 0.001 per rating point at the usual spread of 400
 class Elo(Following):
     """Ratings updated after each game by the difference between actual and expected result."""
 
+    usual_name = "Elo"
     waives = {
         "anonymity": "ratings depend on the order of the games",
         "condorcet_consistency": "later games count more than earlier ones",

@@ -54,6 +54,7 @@ GAMES = 10  # of an item in a period, where nobody says how long periods are
 class Glicko2(Following):
     """Ratings with deviation and volatility, updated once per rating period."""
 
+    usual_name = "Glicko-2"
     waives = {
         "anonymity": "ratings depend on the order of the periods",
         "weight_is_repetition": "without times, repeated ballots may span two periods, a weighted ballot only one",

@@ -25,5 +25,6 @@ from concordant.kernels.links import RAO_KUPPER
 class RaoKupper(ScoreModel):
     """Bradley-Terry model with a threshold: small differences in performance are ties."""
 
+    usual_name = "Rao-Kupper"
     likelihood_of = "comparisons, with ties as a third outcome"
     link = RAO_KUPPER

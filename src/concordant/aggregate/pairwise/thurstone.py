@@ -23,6 +23,7 @@ from concordant.kernels.links import THURSTONE
 class Thurstone(ScoreModel):
     """Scores of a probit model: the difference in performance is normally distributed."""
 
+    usual_name = "Thurstone-Mosteller"
     likelihood_of = "comparisons, a tie counted as half a win each way"
     link = THURSTONE
     aliases = {"thurstone-mosteller": {}}

@@ -54,6 +54,7 @@ from concordant.types import Floats, Int64s
 class Trueskill(Following):
     """Gaussian beliefs about skills, updated game by game, for matches, draws and rankings of any length."""
 
+    usual_name = "TrueSkill"
     likelihood_of = ""  # that of the final beliefs
     takes_teams = True
     errors_by_ballots = True

@@ -59,6 +59,7 @@ TOP = 10  # ranks among which items that no longer play are worth a word
 class WholeHistory(OverTime):
     """Bradley-Terry scores that follow a random walk over time, fitted to all results, with confidence intervals."""
 
+    usual_name = "Whole-history rating"
     likelihood_of = "comparisons, a tie counted as half a win each way"
     silence = "they did not play"
     needs = frozenset({"time"})

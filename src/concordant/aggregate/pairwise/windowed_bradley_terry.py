@@ -51,6 +51,7 @@ TIE_OF_FITTED = 1e-9
 class WindowedBradleyTerry(OverTime):
     """Bradley-Terry scores of the latest time window, with a history of all earlier windows."""
 
+    usual_name = "Windowed Bradley-Terry"
     likelihood_of = "comparisons, once for every window they are in"
     silence = "they did not play"
     needs = frozenset({"time"})

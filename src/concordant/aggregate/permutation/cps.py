@@ -44,6 +44,7 @@ from concordant.types import Floats
 class CPS(Method):
     """Coset-permutation distance model: sequential greedy ranking, with agent weights learnt from labels."""
 
+    usual_name = "Coset-permutation model"
     matrices = 6
     silence = "the distance is averaged over all ways to rank them below the named ones"
     waives = {

@@ -67,6 +67,7 @@ SMALLEST = 1e-6  # dispersion of an agent that counts for nothing, which keeps i
 class Cranking(Method):
     """Posterior mean ranks of a Mallows model with several lists and a dispersion for each agent."""
 
+    usual_name = "Cranking"
     matrices = 6
     waives = {
         "condorcet_consistency": "a mean rank depends on all positions, and agents have different weights",

@@ -32,6 +32,7 @@ from concordant.types import Bools
 class Approval(AddsVotes):
     """Weight of the ballots that approve of the item."""
 
+    usual_name = "Approval voting"
     silence = "they are not approved"
     unmentioned = "last"
     waives = {"condorcet_consistency": "it ignores the order among approved items"}

@@ -48,6 +48,7 @@ FEWEST = 0.5  # ballots that an item lacks to be always best, where the logit wo
 class BestWorst(Method):
     """Weight of the ballots that rank the item first minus those that rank it last, per ballot that mentions it."""
 
+    usual_name = "Best-worst counts"
     silence = "the ballot does not count for them"
     waives = {
         "condorcet_consistency": "it ignores the order between the first and the last place",

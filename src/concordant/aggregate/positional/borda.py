@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 class Borda(Method):
     """Sum of points over ballots: one for each candidate ranked below, half for each tie."""
 
+    usual_name = "Borda count"
     apart = True
     aliases = {"borda-count": {}}
     waives = {"condorcet_consistency": "many second places can outweigh a majority of first places"}

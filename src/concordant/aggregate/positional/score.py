@@ -32,6 +32,7 @@ from concordant.types import Floats
 class Score(Method):
     """Sum or mean of the ratings."""
 
+    usual_name = "Score voting"
     silence = "they get 0 from the ballot, or if total is mean, the ballot does not count for them"
     needs = frozenset({"values"})
     waives = {"condorcet_consistency": "a few strong opinions can outweigh a majority"}

@@ -46,6 +46,7 @@ PRECISION = 1e-15  # of the steps, relative to the first residual
 class HodgeRank(ExplainsPreferences):
     """Least-squares scores on the comparison graph, with the cyclic share of the preferences."""
 
+    usual_name = "HodgeRank"
     residual = "cyclic_residual"
     aliases = {"massey": {"margin": "points"}}
 

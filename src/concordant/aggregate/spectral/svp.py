@@ -34,6 +34,7 @@ SAME_PLANE = 1e-15  # from which on another multiplication changes nothing
 class SVP(ExplainsPreferences):
     """Row means of the preference matrix completed at rank two by singular value projection."""
 
+    usual_name = "Singular value projection"
     counts: str = options.counts()
     steps: int = param(1, "maximum number of steps of the matrix completion", low=1, high=1e5)
 

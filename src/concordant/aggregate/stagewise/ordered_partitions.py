@@ -61,6 +61,7 @@ TIE_OF_MEANS = 1e-5  # scores this close, relative to the largest, are equal
 class OrderedPartitions(ChoiceModel):
     """Maximum a posteriori scores for rankings with ties, as successive choices of the best remaining tier."""
 
+    usual_name = "Ordered partitions model"
     likelihood_of = "rankings of the items each ballot names, including ties"
     waives = {"condorcet_consistency": "top positions count more than pairwise majorities"}
     aliases = {"pmop": {}, **{f"ordered-partitions-{mean}": {"mean": mean} for mean in MEANS[1:]}}

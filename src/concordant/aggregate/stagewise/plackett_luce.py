@@ -51,6 +51,8 @@ from concordant.ranking import Notice
 class PlackettLuce(ChoiceModel):
     """Maximum a posteriori scores for rankings as successive choices of the best remaining item."""
 
+    usual_name = "Plackett-Luce"
+    usual_aliases = {"plackett-luce-topk": "Plackett-Luce (top-k)"}
     likelihood_of = "rankings of the items each ballot names"
     waives = {
         "neutrality": "tied items are put in a random order",

@@ -57,6 +57,7 @@ from concordant.types import Floats
 class CRF(SupervisedMethod):
     """Conditional random field over rankings, trained to maximise expected NDCG."""
 
+    usual_name = "Conditional random field"
     silence = "each agent has a learnt weight for candidates that it does not rank"
     learns = {**SupervisedMethod.learns, **dict.fromkeys(KINDS, ByLabel(of="agents"))}
 

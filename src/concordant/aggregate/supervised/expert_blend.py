@@ -52,6 +52,7 @@ TIE = 1e-10  # scores this close, relative to the largest, are one score
 class ExpertBlend(SupervisedMethod):
     """Mean of a linear ranker and boosted trees, trained on each expert's ranks."""
 
+    usual_name = "Blend of expert rankers"
     silence = "each expert has a learnt weight for documents that it does not list"
     aliases = {"best": {}}
     learns = {

@@ -58,6 +58,7 @@ SENTENCES = ("first", "last", "unranked")
 class ExpertRanker(SupervisedMethod):
     """Learning to rank on features of each expert's preferences, trained on labelled queries."""
 
+    usual_name = "Expert ranker"
     silence = "each expert has a learnt weight for documents that it does not list"
     aliases = {
         "lr-i": {"counts": "binary"},

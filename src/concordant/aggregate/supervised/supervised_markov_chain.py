@@ -56,6 +56,7 @@ TOLERANCE = 1e-5
 class SupervisedMarkovChain(SupervisedMethod):
     """Stationary distribution of a Markov chain over agents' lists, with agent weights learnt from labels."""
 
+    usual_name = "Supervised Markov chain"
     matrices = 14
     waives = {"anonymity": TRUST, "condorcet_consistency": TRUST}
     learns = {**SupervisedMethod.learns, "weight": ByLabel(of="agents", low=0, high=1)}

@@ -38,6 +38,7 @@ from concordant.types import Int64s
 class Condorcet(Method):
     """Iterated Smith sets: each tier is the smallest set that beats all candidates below it."""
 
+    usual_name = "Condorcet (Smith sets)"
     matrices = 5
     by_parts = True
     renamed = {"output": "result"}

@@ -35,6 +35,7 @@ from concordant.types import Floats
 class CondorcetFuse(Method):
     """Hamiltonian path of the majority graph: no candidate is beaten by the next one."""
 
+    usual_name = "Condorcet-fuse"
     matrices = 4
     by_parts = True
     waives = {"neutrality": "a cycle of candidates with equal Borda points is broken by input order"}

@@ -50,6 +50,7 @@ MAX_TIED = 50  # optimal committees that are looked for
 class PAV(CommitteeRule):
     """Committee that maximises the sum of 1 + 1/2 + … + 1/k over ballots with k approved members, proven optimal."""
 
+    usual_name = "Proportional approval voting"
     aliases = {"proportional-approval-voting": {}}
     title = "PAV"
 

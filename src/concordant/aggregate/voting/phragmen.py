@@ -31,6 +31,7 @@ EQUAL = 1e-10  # loads this close, relative to the lightest, are one
 class Phragmen(CommitteeRule):
     """Committee built sequentially by the candidate with the smallest maximum load on its supporters."""
 
+    usual_name = "Sequential Phragmén"
     aliases = {"sequential-phragmen": {}, "seqphragmen": {}}
     title = "Phragmén's rule"
     principle = (

@@ -26,6 +26,7 @@ from concordant.types import Bools
 class SequentialPAV(CommitteeRule):
     """Committee built sequentially by approvals, with less weight for ballots already represented."""
 
+    usual_name = "Sequential proportional approval voting"
     aliases = {"seqpav": {}, "thiele": {}}
     title = "sequential PAV"
     principle = "Each seat goes to the candidate with the most votes; a ballot with k approved members counts 1/(k+1)."

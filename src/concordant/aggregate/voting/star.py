@@ -38,6 +38,7 @@ from concordant.types import Bools, Floats
 class Star(Method):
     """The two candidates with the highest total ratings, then a majority runoff between them."""
 
+    usual_name = "STAR voting"
     silence = "they get 0 from the ballot"
     needs = frozenset({"values"})
     waives = {"condorcet_consistency": "only the two candidates with the highest sums take part in the runoff"}

@@ -65,6 +65,7 @@ MAX_VOTES = 2**62 // VALUE  # whose values fit into 64 bits
 class STV(Method):
     """Multi-seat election by quota; surpluses and votes of excluded candidates transfer to next preferences."""
 
+    usual_name = "Single transferable vote"
     needs = frozenset({"whole weights"})
     silence = "the ballot is exhausted once all candidates it names are elected or excluded"
     waives = {"condorcet_consistency": "a candidate that everyone ranks second is excluded first"}

@@ -30,6 +30,7 @@ def table(content: ReportTable) -> Markup:
         classes = [
             "first" if number == 0 and _is_rank(0, content) else "",
             "marked" if number in content.marked else "",
+            "chosen" if number in content.chosen else "",
         ]
         rows.append(element("tr", *cells, class_=" ".join(filter(None, classes)) or None))
     drawn = element(
@@ -82,7 +83,9 @@ def _cell(cell: Cell, column: int, content: ReportTable, row: int) -> Markup:
         drawn = pictures.track(cell, content.scale) if isinstance(cell, Track) else pictures.versus(cell, content.scale)
         return element("td", drawn, class_="drawn")
     if isinstance(cell, Tag):
-        return element("td", element("span", cell.text, class_=f"chip tiny {cell.tone}"), class_=_class(column, content))
+        return element(
+            "td", element("span", cell.text, class_=f"chip tiny {cell.tone}"), class_=_class(column, content)
+        )
     if isinstance(cell, Named):
         shown: Markup | str = element("bdi", cell.text) if column in content.labels else cell.text
         inner: Markup | str = joined([shown, " ", element("span", cell.id, class_="id")])

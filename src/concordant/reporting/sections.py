@@ -122,7 +122,7 @@ class ReportTable:
 
     ``marked`` rows are highlighted; ``links`` gives, for every row, the anchor or the HTML file that its first label
     leads to (an address that starts with "?" or "#" is used as it is). ``is_sortable`` is False for tables whose rows
-    belong together. Columns in ``minor`` are left out on small screens.
+    belong together. Columns in ``minor`` are left out on small screens. ``chosen`` rows are those of the result itself.
     """
 
     title: str
@@ -135,6 +135,7 @@ class ReportTable:
     links: tuple[str, ...] = ()
     is_sortable: bool = True
     minor: frozenset[int] = frozenset()
+    chosen: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -193,20 +193,32 @@ class Study:
 
     def system_of_run(self, agent: str) -> str:
         """Return the name of an agent's run among ``evaluations``, where a method may have the same name."""
-        return f"{agent} (run)" if agent in self.rankings else agent
+        try:
+            registry.resolve(agent)
+        except ConcordantError:
+            return agent
+        return f"{agent} (run)"
+
+    @cached_property
+    def run_evaluations(self) -> Mapping[str, Evaluation]:
+        """The evaluation of the ranking and of each agent's own run against the labels; empty without labels."""
+        runs = {self.system_of_run(agent): run for agent, run in self.runs.items()} if self.labels is not None else {}
+        return self._evaluated({self.own_name: self.ranking, **runs})
 
     @cached_property
     def evaluations(self) -> Mapping[str, Evaluation]:
-        """The evaluation of each ranking against the labels, and of each agent's own ranking if there are few
-        agents.
-        """
+        """``run_evaluations`` and the evaluation of each compared method."""
         if self.labels is None:
             return {}
-        systems: dict[str, Ranking] = dict(self.rankings)
-        for agent, run in self.runs.items():
-            systems[self.system_of_run(agent)] = run
-        evaluations = {name: evaluate(ranking, self.labels, self.metrics) for name, ranking in systems.items()}
-        return on_shared_instances(evaluations)
+        methods = {name: ranking for name, ranking in self.rankings.items() if name != self.own_name}
+        return on_shared_instances({**self.run_evaluations, **self._evaluated(methods)})
+
+    def _evaluated(self, systems: Mapping[str, Ranking]) -> dict[str, Evaluation]:
+        if self.labels is None:
+            return {}
+        return on_shared_instances(
+            {name: evaluate(ranking, self.labels, self.metrics) for name, ranking in systems.items()}
+        )
 
 
 def some(labels: Sequence[str], max_names: int = 4) -> str:

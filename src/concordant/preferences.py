@@ -241,12 +241,13 @@ class Preferences(Frozen):
         if parts.get("form") != "pairs" or "indptr" in parts:
             return cls(**parts)
         item = parts["item"]
-        if parts.keys() - {"items", "item", "tier", "shown", "form", "notes"} or (item[0::2] == item[1::2]).any():
+        if parts.keys() - {"items", "item", "tier", "shown", "form", "notes", "meta"} or (item[0::2] == item[1::2]).any():
             return cls(indptr=_bounds_of_pairs(len(item)), **parts)
         self = cls.__new__(cls)
         vars(self).update({name: part for name, part in _NOTHING.items() if name not in ("indptr", "weight")})
         vars(self).update(items=parts["items"], item=item, tier=parts["tier"], said_form="pairs", has_unit_weights=True)
         vars(self).update(shown=parts.get("shown"), notes=tuple(parts.get("notes", ())))
+        vars(self).update(meta=MappingProxyType(parts.get("meta", {})))
         freeze(item, parts["tier"])
         return self
 
@@ -929,6 +930,23 @@ class Preferences(Frozen):
         """
         copy = Preferences.__new__(Preferences)
         vars(copy).update(vars(self), notes=tuple(notes))
+        return copy
+
+    def with_facts(self, facts: Mapping[str, object]) -> Preferences:
+        """Return a copy with further facts in ``meta``.
+
+        Parameters
+        ----------
+        facts : mapping
+            The facts to add.
+
+        Returns
+        -------
+        Preferences
+            The copy, which shares its arrays.
+        """
+        copy = Preferences.__new__(Preferences)
+        vars(copy).update(vars(self), meta=MappingProxyType({**self.meta, **facts}))
         return copy
 
     def _from_library(self, *given: object) -> Preferences:

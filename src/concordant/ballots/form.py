@@ -13,6 +13,9 @@ from concordant.errors import NeedError, action, arg, phrase
 if TYPE_CHECKING:
     from concordant.preferences import Preferences
 
+READ_AS = "read as"
+"""Key of ``Preferences.meta`` for the format, or the layout and the columns, that the preferences were read from."""
+
 
 def form_of(prefs: Preferences) -> str:
     """Return the declared form, or the one that follows from the ballots."""

@@ -16,6 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
+from concordant.ballots.form import READ_AS
 from concordant.errors import ConcordantError, FormatError, InputError, action, arg, clause
 from concordant.io._formats import DATABASES, FUNCTIONS, JUDGED, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._source import PathLike, Source
@@ -474,6 +475,8 @@ def _read_as(what: str, kind: Format, sources: Sequence[Source], options: Option
     elif drops_duplicates(options):
         raise sources[0].error(arg("drop_duplicates") + f" only applies to tables, not to {kind.name}: leave it out.")
     result = kind.function(FUNCTIONS[what])(sources, options)
+    if what == PREFERENCES and not kind.is_table and kind.name != "preflib":  # whose header tells
+        result = result.with_facts({READ_AS: {**result.meta.get(READ_AS, {}), "format": kind.name}})
     if options.where is not None and not kind.is_table:
         from concordant.tables import entries
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from concordant.ballots.form import refuse_nominal
+from concordant.ballots.form import READ_AS, refuse_nominal
 from concordant.ballots.merging import dense_tiers
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import shorten
@@ -328,8 +328,9 @@ def left_behind(prefs: Preferences, layout: str) -> list[str]:
     for name, what in NOT_WRITTEN.items():
         if getattr(prefs, name) is not None and name not in CARRIED.get(layout, ()):
             notes.append(f"{what} not written")
-    if prefs.meta:
-        notes.append(f"the header fields {', '.join(prefs.meta)} are not written")
+    header = [key for key in prefs.meta if key != READ_AS]
+    if header:
+        notes.append(f"the header fields {', '.join(header)} are not written")
     return notes
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
+from concordant.ballots.form import READ_AS
 from concordant.engine.executors import Executor, Processes, Serial, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import GrowingTally, Tally, merge_all
@@ -284,4 +285,5 @@ def preferences_of(counted: Counted) -> Preferences:
     read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
     chosen = counted.choice.notes() if counted.choice is not None else []
     notes = (read, *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
-    return preferences_of_pairs(counted.tally, notes)
+    prefs = preferences_of_pairs(counted.tally, notes)
+    return prefs.with_facts({READ_AS: {"columns": dict(counted.columns)}})

@@ -16,6 +16,7 @@ import numpy as np
 from concordant import kernels
 from concordant.ballots import build
 from concordant.ballots.build import Parts
+from concordant.ballots.form import READ_AS
 from concordant.ballots.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
 from concordant.errors import InputError, Sentence, arg
 from concordant.support.dates import read_times
@@ -60,8 +61,9 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
     read = f"{table.name}: {count}; {plan.describe()}"
     unread = [f"not read: {', '.join(_heading(table, name) for name in plan.unread[:12])}"] if plan.unread else []
     known_facts: dict[str, str] = getattr(table, "meta", {})
-    if plan.is_grouped or known_facts:
-        parts["meta"] = known_facts | ({"by": plan.column["instance"]} if plan.is_grouped else {})
+    is_form = bool(plan.labels) or getattr(table, "is_form", False)
+    grouped = {"by": plan.column["instance"]} if plan.is_grouped else {}
+    parts["meta"] = {**known_facts, **grouped, READ_AS: plan.facts(is_form=is_form)}
     parts["notes"] = [Sentence("; ").join([read, *plan.notes, *unread]), *table.notes, *rows.notes()]
     return parts
 

@@ -74,6 +74,11 @@ class Plan:
         names = [normalise(self.column.get(role, "")) for role in ("instance", "item", "rating")]
         return names[0] in QUERIES and names[1] in DOCUMENTS and names[2] == "score"
 
+    def facts(self, *, is_form: bool = False) -> dict[str, object]:
+        """Return what the columns say about the field of the data; ``is_form`` for answers to the questions of a form."""
+        facts = {"columns": dict(self.column), "unread": self.unread, "is_run": self.is_run, "is_form": is_form}
+        return {key: value for key, value in facts.items() if value}
+
     def describe(self) -> str:
         """Return a note on the role of each column."""
         unit, places = self.one_of_many, tuple(dict.fromkeys(self.labels)) or self.places

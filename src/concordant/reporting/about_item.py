@@ -16,8 +16,7 @@ import numpy as np
 from concordant import registry, views
 from concordant.ballots.segments import spans, sum_by
 from concordant.ballots.vocabulary import shorten
-from concordant.narrative import fields
-from concordant.narrative.fields import Field
+from concordant.narrative.fields import Field, field_of_preferences
 from concordant.narrative.sentences import ordinal
 from concordant.preferences import Preferences
 from concordant.reporting.sections import (
@@ -59,7 +58,7 @@ def item_card(study: Study, item: str) -> Section | None:
     slots = np.flatnonzero(prefs.slot_item == prefs.items.code(item))
     if not len(slots):
         return None
-    slot, field = int(slots[0]), _words(prefs)
+    slot, field = int(slots[0]), field_of_preferences(prefs)
     results = results_of(prefs, slot)
     parts: list[Part] = [*_facts(study, item, results, field), *_curve(study, item)]
     if prefs.classes is None:
@@ -157,7 +156,8 @@ def _facts(study: Study, item: str, results: Results, field: Field) -> list[Part
         [] if ranking.low is None or ranking.high is None else [float(ranking.low[place]), float(ranking.high[place])]
     )
     plain = number_format([score, *ends])
-    rows = [(field.score.capitalize(), _number(score, plain, is_elo=ranking.converted is not None))]
+    name = "Rating" if ranking.converted is not None else field.score.capitalize()
+    rows = [(name, _number(score, plain, is_elo=ranking.converted is not None))]
     if ends and not np.isnan(ends).any():
         texts = [_number(end, plain, is_elo=ranking.converted is not None) for end in ends]
         rows.append((interval_column(ranking), (" to " if ends[0] < 0 else "–").join(texts)))
@@ -263,7 +263,7 @@ def _distribution(prefs: Preferences, results: Results, field: Field) -> list[Pa
         pairs.append(("lower", float(sums[BARS:].sum())))
     absent = float(prefs.weight.sum() - weight[is_named].sum())
     pairs += [("not ranked", absent)] if absent > 1e-9 else []
-    return [_bars(f"Positions on {field.ballot[1]}", "Position", pairs, field)] if top > 1 else []
+    return [_bars("Positions on the ballots", "Position", pairs, field)] if top > 1 else []
 
 
 def _rating_counts(values: Floats, weight: Floats) -> list[tuple[str, float]]:
@@ -343,7 +343,3 @@ def _by_group(study: Study, item: str) -> list[Part]:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.0f}%"
-
-
-def _words(prefs: Preferences) -> Field:  # TEMPORARY until w-verdict is merged
-    return getattr(fields, "field_of_preferences", lambda _: fields.OTHER)(prefs)

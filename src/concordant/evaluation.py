@@ -270,7 +270,7 @@ def evaluate(
         joined=True,
         level=ranking.rank_in_order if ties == "average" else None,
     )
-    notices = _without_judgements(ranking, labels, ranked_label)
+    notices = _without_judgements(labels, ranked_label)
     notices += [] if ties == "average" else _tied(ranking, ranked_label)
     if ranking.instances is None or labels.instances is None:
         return Evaluation(values, ranking.instances, warnings=tuple(notices), library=ranking.library)
@@ -500,15 +500,14 @@ def _gaps(missing: Sequence[str], without_labels: Sequence[str], n_judged: int, 
     return notices
 
 
-def _without_judgements(ranking: Ranking, labels: Labels, ranked_label: Floats) -> list[Notice]:
+def _without_judgements(labels: Labels, ranked_label: Floats) -> list[Notice]:
     """Return a warning if no ranked item is judged, because the names of ranked and judged items differ."""
     if not len(ranked_label) or not len(labels) or not np.isnan(ranked_label).all():
         return []
-    ranked = shorten(ranking.vocabulary[int(ranking.ranked_item[0])], 30)
     judged = shorten(labels.items[int(labels.item[0])], 30)
     text = (
-        f"no ranked item is judged, so the metrics say nothing (for example, {ranked!r} is ranked and {judged!r} is "
-        "judged): use the same item names in the ranking and in the relevance judgements."
+        "no ranked item is judged, so the metrics say nothing: use the same item names in the ranking and in the "
+        f"relevance judgements (which contain, for example, {judged!r})."
     )
     return [Notice("unjudged-items", text)]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -10,7 +12,7 @@ from tests.conftest import Run
 from tests.reporting.test_reporting import EXAMPLES, HOSTILE, RUNS, Tree
 
 import concordant as cc
-from concordant.evaluation import on_shared_instances, paired_tests, rankings_of_runs
+from concordant.evaluation import on_shared_instances, paired_tests, ranking_of_run, rankings_of_runs
 from concordant.reporting.about_labels import favoured, labels_section, queries_section, query_section
 from concordant.reporting.pages import page, rendered
 from concordant.reporting.sections import Control, Fold, Messages, ReportTable, Section, Tag, Text, Versus
@@ -36,7 +38,7 @@ def results(study: Study) -> dict[str, cc.Evaluation]:
     return on_shared_instances({"rrf": cc.evaluate(cc.rank(cc.read(RUNS), "rrf"), labels, METRICS), **runs})
 
 
-def parts_of(section: Section | None, kind: type) -> list:
+def parts_of(section: Section | None, kind: type) -> list[Any]:
     assert section is not None
     inner = [part for fold in section.parts if isinstance(fold, Fold) for part in fold.parts]
     return [part for part in [*section.parts, *inner] if isinstance(part, kind)]
@@ -126,7 +128,14 @@ def runs_of(rows: list[tuple[str, str, str, float]]) -> cc.Preferences:
     return cc.Preferences.from_ratings(run, document, score, instance=query)
 
 
-def test_documents_that_are_not_judged_at_all_give_a_warning(run: Run, tmp_path: object) -> None:
+def test_the_command_warns_if_no_document_is_judged(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("1 0 x1 1\n2 0 x2 1\n", encoding="utf-8")
+    code, _, err = run("evaluate", *RUNS, "--labels", tmp_path / "qrels")
+    assert code == 0
+    assert err.count("no ranked item is judged") == 1
+
+
+def test_documents_that_are_not_judged_at_all_give_a_warning() -> None:
     rows = [("one", "q1", "d1", 2), ("one", "q2", "d2", 1), ("two", "q1", "d2", 2), ("two", "q2", "d1", 1)]
     labels = cc.Labels(["q1", "q2"], ["x1", "x2"], [1, 1])
     study = study_of(runs_of(rows), labels)
@@ -165,8 +174,6 @@ def test_runs_are_sorted_together_as_each_alone() -> None:
         for r in range(4) for q in range(5) for d in rng.permutation(8)[:5].tolist() if (r, q) != (2, 3)
     ]  # fmt: skip
     prefs = runs_of(rows)
-    from concordant.evaluation import ranking_of_run
-
     for agent, ranking in rankings_of_runs(prefs).items():
         alone = ranking_of_run(prefs.select(agents=agent))
         assert ranking.instances == alone.instances

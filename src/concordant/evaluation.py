@@ -17,7 +17,7 @@ import numpy as np
 from concordant import kernels
 from concordant import metrics as measures
 from concordant.ballots.form import refuse_nominal
-from concordant.ballots.segments import pointer
+from concordant.ballots.segments import pointer, spans
 from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import InputError, action, arg, clause
 from concordant.labels import Labels
@@ -270,9 +270,10 @@ def evaluate(
         joined=True,
         level=ranking.rank_in_order if ties == "average" else None,
     )
-    tie_notices = [] if ties == "average" else _tied(ranking, ranked_label)
+    notices = _without_judgements(labels, ranked_label)
+    notices += [] if ties == "average" else _tied(ranking, ranked_label)
     if ranking.instances is None or labels.instances is None:
-        return Evaluation(values, ranking.instances, warnings=tuple(tie_notices), library=ranking.library)
+        return Evaluation(values, ranking.instances, warnings=tuple(notices), library=ranking.library)
     if len(unranked_instances) == labels.n_instances:
         raise InputError(
             "The ranking and the labels have no instance in common (for example, "
@@ -288,7 +289,7 @@ def evaluate(
         Vocabulary(names.tolist()),
         tuple(missing),
         tuple(without_labels),
-        (*_gaps(missing, without_labels, labels.n_instances, queries), *tie_notices),
+        (*_gaps(missing, without_labels, labels.n_instances, queries), *notices),
         ranking.library,
     )
 
@@ -370,24 +371,52 @@ def ranking_of_run(prefs: Preferences, ties: str = "order") -> Ranking:
             + action("one_agent", "select one with prefs.select(agents=…)")
             + ", or aggregate them first."
         )
+    return _ranking_of_ballots(prefs, np.arange(prefs.n_ballots), _places(prefs, ties), ties)
+
+
+def rankings_of_runs(prefs: Preferences) -> dict[str, Ranking]:
+    """Sort the search run of every agent as ``ranking_of_run`` does; all share one vocabulary of documents."""
+    if prefs.agents is None or prefs.agent is None:
+        return {}
+    place = _places(prefs, "order")
+    return {
+        agent: _ranking_of_ballots(prefs, np.flatnonzero(prefs.agent == k), place, "order")
+        for k, agent in enumerate(prefs.agents)
+    }
+
+
+def _places(prefs: Preferences, ties: str) -> Int64s:
+    """Return the place of every item among tied ones: by label, descending; equal if ties keep the input order."""
+    place = np.zeros(len(prefs.items), np.int64)
+    if ties != "input":
+        labels = prefs.items.labels
+        place[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
+    return place
+
+
+def _ranking_of_ballots(prefs: Preferences, ballots: Int64s, place_of_item: Int64s, ties: str) -> Ranking:
+    """Return the ranking of a run that consists of these ballots."""
     refuse_nominal(prefs, "A run")
     if prefs.value is None:
         raise InputError("A run needs scores or ranks: give a TREC run or a table with a rank or score column.")
-    if prefs.n_ballots > len(np.unique(prefs.instance_of_ballot)):
+    instance = prefs.instance_of_ballot[ballots]
+    if len(ballots) > len(np.unique(instance)):
         raise InputError("A run has one list per instance, but here an instance has several: aggregate them first.")
-    score = prefs.value if prefs.scale == "rating" else -prefs.value
-    instance = np.repeat(prefs.instance_of_ballot, np.diff(prefs.indptr))
-    labels = prefs.items.labels
-    place_of_item = np.empty(len(labels), np.int64)
-    place_of_item[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
-    order = np.lexsort((np.arange(len(instance)) if ties == "input" else place_of_item[prefs.item], instance))
-    instances, size = np.unique(instance, return_counts=True)
+    entry = spans(prefs.indptr[ballots], prefs.indptr[ballots + 1])
+    instance_of_entry = np.repeat(instance, np.diff(prefs.indptr)[ballots])
+    instances, size = np.unique(instance_of_entry, return_counts=True)
+    order = np.lexsort((place_of_item[prefs.item[entry]], instance_of_entry))
+    entry = entry[order]
+    score = prefs.value[entry] if prefs.scale == "rating" else -prefs.value[entry]
+    names = prefs.instances
+    if names is not None and len(instances) < len(names):
+        names = Vocabulary(names.take(instances))
     return Ranking(
         vocabulary=prefs.items,
         slot_ptr=pointer(size),
-        slot_item=prefs.item[order],
-        score=score[order] if ties == "input" else score[order].astype(np.float32).astype(np.float64),
-        instances=None if prefs.instances is None else Vocabulary(prefs.instances.take(instances)),
+        slot_item=prefs.item[entry],
+        score=score if ties == "input" else score.astype(np.float32).astype(np.float64),
+        instances=names,
         method="run",
         library=prefs.library,
     )
@@ -469,6 +498,18 @@ def _gaps(missing: Sequence[str], without_labels: Sequence[str], n_judged: int, 
         text = f"{len(without_labels)} {are} no labels ({_some(without_labels)}): left out."
         notices.append(Notice("unjudged-instances", text, tuple(without_labels)))
     return notices
+
+
+def _without_judgements(labels: Labels, ranked_label: Floats) -> list[Notice]:
+    """Return a warning if no ranked item is judged, because the names of ranked and judged items differ."""
+    if not len(ranked_label) or not len(labels) or not np.isnan(ranked_label).all():
+        return []
+    judged = shorten(labels.items[int(labels.item[0])], 30)
+    text = (
+        "no ranked item is judged, so the metrics say nothing: use the same item names in the ranking and in the "
+        f"relevance judgements (which contain, for example, {judged!r})."
+    )
+    return [Notice("unjudged-items", text)]
 
 
 def _tied(ranking: Ranking, ranked_label: Floats) -> list[Notice]:

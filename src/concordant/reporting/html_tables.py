@@ -5,8 +5,10 @@ The script of the page sorts, filters and pages through tables; all rows are in 
 
 from __future__ import annotations
 
+import numpy as np
+
 from concordant.reporting import pictures
-from concordant.reporting.sections import Cell, GroupMap, HeatMap, Named, ReportTable, Track
+from concordant.reporting.sections import Cell, GroupMap, HeatMap, Named, ReportTable, Split, Tag, Track, Versus
 from concordant.support.markup import Markup, element, joined
 from concordant.support.text import short_number
 
@@ -28,6 +30,7 @@ def table(content: ReportTable) -> Markup:
         classes = [
             "first" if number == 0 and _is_rank(0, content) else "",
             "marked" if number in content.marked else "",
+            "chosen" if number in content.chosen else "",
         ]
         rows.append(element("tr", *cells, class_=" ".join(filter(None, classes)) or None))
     drawn = element(
@@ -43,6 +46,9 @@ def table(content: ReportTable) -> Markup:
 
 
 def _is_drawn(column: int, content: ReportTable) -> bool:
+    """Return whether a column holds inline plots."""
+    if content.rows and isinstance(content.rows[0][column], Split):
+        return True
     return content.scale is not None and content.header[column] == content.scale.title
 
 
@@ -61,7 +67,7 @@ def _class(column: int, content: ReportTable) -> str | None:
 def _head(column: int, content: ReportTable) -> Markup | str:
     """Return the name of a column; above inline plots, the numbers of their axis."""
     name = content.header[column]
-    if content.scale is not None and _is_drawn(column, content):
+    if content.scale is not None and name == content.scale.title:
         return joined([element("span", name, class_="spoken"), pictures.axis(content.scale)])
     if _is_rank(column, content):
         return joined([element("span", name, class_="spoken"), element("span", "#", aria_hidden="true")])
@@ -70,9 +76,16 @@ def _head(column: int, content: ReportTable) -> Markup | str:
 
 def _cell(cell: Cell, column: int, content: ReportTable, row: int) -> Markup:
     """Return a cell; the first label of a row is its heading, and a link if the row has a target."""
-    if isinstance(cell, Track):
+    if isinstance(cell, Split):
+        return element("td", pictures.split(cell), class_="drawn")
+    if isinstance(cell, Track | Versus):
         assert content.scale is not None
-        return element("td", pictures.track(cell, content.scale), class_="drawn")
+        drawn = pictures.track(cell, content.scale) if isinstance(cell, Track) else pictures.versus(cell, content.scale)
+        return element("td", drawn, class_="drawn")
+    if isinstance(cell, Tag):
+        return element(
+            "td", element("span", cell.text, class_=f"chip tiny {cell.tone}"), class_=_class(column, content)
+        )
     if isinstance(cell, Named):
         shown: Markup | str = element("bdi", cell.text) if column in content.labels else cell.text
         inner: Markup | str = joined([shown, " ", element("span", cell.id, class_="id")])
@@ -139,6 +152,13 @@ def _duel(drawn: HeatMap, i: int, j: int, is_counts: bool) -> Markup:
     said = f"{pair}: {short_number(won)} to {short_number(lost)} {drawn.noun}{ties}"
     shown = short_number(won) if is_counts else f"{100 * share:.0f}"
     return element("td", shown, class_=f"d{pictures.shade_of(share)}", title=said if tooltips else None)
+
+
+def has_gaps(drawn: HeatMap) -> bool:
+    """Return whether some pairs were never compared."""
+    wins, ties = np.array(drawn.wins), np.array(drawn.ties)
+    never = (wins + wins.T + ties) == 0
+    return bool((never & ~np.eye(len(wins), dtype=bool)).any())
 
 
 def group_matrix(drawn: GroupMap) -> Markup:

@@ -15,6 +15,7 @@ from concordant.narrative.verdict import Verdict
 from concordant.reporting import html_tables, pictures
 from concordant.reporting.sections import (
     BumpChart,
+    Chips,
     Code,
     Control,
     Download,
@@ -27,6 +28,7 @@ from concordant.reporting.sections import (
     Picture,
     ReportTable,
     Section,
+    Sparkline,
     Text,
     without_controls,
 )
@@ -105,7 +107,12 @@ def part(content: Part) -> Markup:
             return element("p", content.text, class_=kind)
         case Facts():
             pairs = [joined([element("dt", what), element("dd", how)]) for what, how in content.rows]
+            if content.is_tiled:
+                return element("dl", *(element("div", pair) for pair in pairs), class_="facts")
             return element("dl", *pairs, class_="about")
+        case Chips():
+            chips = [element("li", element("bdi", name), " ", value, class_="chip") for name, value in content.rows]
+            return element("div", element("h3", content.title), element("ul", *chips, class_="chips"))
         case Messages():
             return _messages(content)
         case ReportTable():
@@ -116,6 +123,8 @@ def part(content: Part) -> Markup:
             return html_tables.group_matrix(content)
         case BumpChart():
             return _figure(pictures.bump_chart(content), content.title)
+        case Sparkline():
+            return _figure(pictures.sparkline(content), content.title)
         case Picture():
             # As an image it runs nothing and loads nothing, whatever is in it.
             data = base64.b64encode(content.svg.encode("utf-8")).decode()
@@ -177,7 +186,8 @@ def _heat_map(content: HeatMap) -> Markup:
     if len(content.labels) <= html_tables.MAX_MATRIX:
         return html_tables.matrix(content)
     hover_text = element("p", class_="told", aria_live="polite", hidden=True)
-    key = html_tables.legend("row loses", "row wins", "never compared")
+    never = "never compared" if html_tables.has_gaps(content) else ""
+    key = html_tables.legend("row loses", "row wins", never)
     return _figure(pictures.heat_map(content), content.title, joined([key, hover_text]))
 
 

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 from concordant.ballots.vocabulary import shorten
 from concordant.narrative.sentences import ordinal
-from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Track
+from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Sparkline, Split, Track, Versus
 from concordant.support.markup import NOTHING, Markup, element, joined, verbatim
+from concordant.support.text import short_number
 
 LETTER = 6.8  # pixels of a letter of a label
 CELLS = ((40, 18), (60, 13), (1000, 9))  # up to so many items: pixels of a cell
@@ -48,6 +49,39 @@ def track(drawn: Track, scale: Scale) -> Markup:
     if drawn.other is not None:
         parts.append(element("circle", class_="hollow", cx=percent(drawn.other, scale), cy=middle, r="3.5"))
     return element("svg", *parts, height=ROW, aria_hidden="true")
+
+
+def versus(drawn: Versus, scale: Scale) -> Markup:
+    """Draw a value (blue if it is better, orange if worse) joined with a baseline (hollow); others are grey dots."""
+    middle = ROW / 2
+    colour = 1 if drawn.value >= drawn.baseline else 2
+    ends = percent(drawn.baseline, scale), percent(drawn.value, scale)
+    others = (element("circle", class_="f0", cx=percent(other, scale), cy=middle, r=3) for other in drawn.others)
+    parts = [
+        element("use", href=f"#{grid_name(scale)}"),
+        *others,
+        element("line", class_=f"line c{colour}", x1=ends[0], x2=ends[1], y1=middle, y2=middle),
+        element("circle", class_="hollow", cx=ends[0], cy=middle, r="4.5"),
+        element("circle", class_=f"f{colour}", cx=ends[1], cy=middle, r="5.5"),
+    ]
+    return element("svg", *parts, height=ROW, aria_hidden="true")
+
+
+def split(drawn: Split) -> Markup:
+    """Draw wins, ties and losses as one bar of three colours."""
+    total = drawn.won + drawn.tied + drawn.lost
+    shares = [100 * part / total for part in (drawn.won, drawn.tied, drawn.lost)] if total else []
+    parts, start = [], 0.0
+    for colour, share in zip((1, 0, 2), shares, strict=False):
+        if share:
+            width = max(share - 0.6 * (start + share < 99.9), 0.4)  # a gap before the next colour
+            parts.append(
+                element("rect", class_=f"f{colour}", x=f"{start:.1f}%", width=f"{width:.1f}%", y=5, height=12, rx=2)
+            )
+        start += share
+    counts = ((drawn.won, "win", "wins"), (drawn.tied, "tie", "ties"), (drawn.lost, "loss", "losses"))
+    said = ", ".join(f"{short_number(count)} {one if count == 1 else many}" for count, one, many in counts)
+    return element("svg", element("title", said), *parts, height=22, role="img", aria_label=said)
 
 
 def axis(scale: Scale) -> Markup:
@@ -155,6 +189,30 @@ def counts_of(drawn: HeatMap, size: int = 0, left: float = 0.0, top: float = 0.0
     place = {"size": size, "left": round(left), "top": round(top)}
     data = {**place, "wins": wins, "ties": ties_kept, "labels": drawn.labels}
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+
+
+# ---- the curve of one item ----
+def sparkline(drawn: Sparkline) -> Markup:
+    """Draw a small curve with its lowest and highest value, and its first and last time."""
+    width, top, bottom = NARROW, 16.0, 84.0
+    start, span = drawn.times[0], drawn.times[-1] - drawn.times[0] or 1.0
+    low, high = min(drawn.values), max(drawn.values)
+    x = [6 + (width - 60) * (time - start) / span for time in drawn.times]
+    y = [bottom - (bottom - top) * (value - low) / (high - low or 1.0) for value in drawn.values]
+    points = "L".join(f"{a:.1f} {b:.1f}" for a, b in zip(x, y, strict=True))
+    peak = drawn.values.index(high)
+    parts = [
+        element("path", class_="line c1", d=f"M{points}"),
+        element("circle", class_="point", cx=x[-1], cy=y[-1], r="5"),
+        _text(short_number(drawn.values[-1]), x[-1] + 9, y[-1] + 4, "b"),
+        _text(drawn.first, 0, bottom + 20, "q t"),
+        _text(drawn.last, x[-1], bottom + 20, "q t end"),
+    ]
+    if x[peak] < width - 120:
+        parts.append(_text(short_number(high), x[peak], top - 4, "q t mid" if x[peak] > 24 else "q t"))
+    said = f"{drawn.title}: {short_number(drawn.values[0])} at first, {short_number(drawn.values[-1])} at last, "
+    said += f"between {short_number(low)} and {short_number(high)}"
+    return _picture(said, width, bottom + 26, parts)
 
 
 # ---- short names ----

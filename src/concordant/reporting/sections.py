@@ -22,8 +22,17 @@ class Text:
 
 @dataclass(frozen=True)
 class Facts:
-    """Pairs of (name, value)."""
+    """Pairs of (name, value); ``is_tiled`` shows them as boxes next to each other."""
 
+    rows: tuple[tuple[str, str], ...]
+    is_tiled: bool = False
+
+
+@dataclass(frozen=True)
+class Chips:
+    """Short facts in a row under a title: pairs of a label from the data and its value, such as ranks by method."""
+
+    title: str
     rows: tuple[tuple[str, str], ...]
 
 
@@ -78,7 +87,33 @@ class Named:
     id: str
 
 
-Cell = str | Track | Named
+@dataclass(frozen=True)
+class Split:
+    """A cell with a stacked bar: the weights of wins, ties and losses."""
+
+    won: float
+    tied: float
+    lost: float
+
+
+@dataclass(frozen=True)
+class Versus:
+    """A cell that compares a value with that of a baseline: two joined dots, and small grey dots for ``others``."""
+
+    value: float
+    baseline: float
+    others: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Tag:
+    """A cell with a word as a chip; ``tone`` is plain, good, warn or bad."""
+
+    text: str
+    tone: str = "plain"
+
+
+Cell = str | Track | Named | Split | Versus | Tag
 
 
 @dataclass(frozen=True)
@@ -87,7 +122,7 @@ class ReportTable:
 
     ``marked`` rows are highlighted; ``links`` gives, for every row, the anchor or the HTML file that its first label
     leads to (an address that starts with "?" or "#" is used as it is). ``is_sortable`` is False for tables whose rows
-    belong together. Columns in ``minor`` are left out on small screens.
+    belong together. Columns in ``minor`` are left out on small screens. ``chosen`` rows are those of the result itself.
     """
 
     title: str
@@ -100,6 +135,7 @@ class ReportTable:
     links: tuple[str, ...] = ()
     is_sortable: bool = True
     minor: frozenset[int] = frozenset()
+    chosen: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -162,6 +198,17 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Sparkline:
+    """A small curve of one item: values at ascending times, and what the first and the last time are called."""
+
+    title: str
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+    first: str
+    last: str
+
+
+@dataclass(frozen=True)
 class Code:
     """Code that reproduces the result."""
 
@@ -206,7 +253,20 @@ class Control:
 
 
 Part = (
-    Text | Facts | Messages | ReportTable | HeatMap | GroupMap | BumpChart | Picture | Code | Download | Fold | Control
+    Text
+    | Facts
+    | Chips
+    | Messages
+    | ReportTable
+    | HeatMap
+    | GroupMap
+    | BumpChart
+    | Sparkline
+    | Picture
+    | Code
+    | Download
+    | Fold
+    | Control
 )
 
 
@@ -233,9 +293,11 @@ def spoken(value: Any, words: Words) -> Any:
 
 
 def without_controls(value: Any) -> Any:
-    """Return sections, or their parts, without the controls of the web app."""
+    """Return sections, or their parts, without the controls of the web app and links to its settings."""
     if isinstance(value, tuple):
         return tuple(without_controls(element) for element in value if not isinstance(element, Control))
+    if isinstance(value, ReportTable):
+        return dataclasses.replace(value, links=tuple("" if link[:1] == "?" else link for link in value.links))
     if isinstance(value, Section | Fold):
         return dataclasses.replace(value, parts=without_controls(value.parts))
     return value

@@ -20,7 +20,7 @@ from concordant.analysis.describing import Description, describe
 from concordant.analysis.findings import Agreement
 from concordant.analysis.groups.comparison import GroupComparison
 from concordant.errors import ConcordantError, arg
-from concordant.evaluation import Evaluation, evaluate, on_shared_instances, ranking_of_run
+from concordant.evaluation import Evaluation, evaluate, on_shared_instances, rankings_of_runs
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -178,28 +178,51 @@ class Study:
         """The ranking of the report and those it is compared with, by method."""
         compared = self.compared[0]
         by_method = {} if compared is None else dict(zip(compared.names, compared.rankings, strict=True))
-        return {self.ranking.method or "ranking": self.ranking} | {
+        return {self.own_name: self.ranking} | {
             name: ranking for name, ranking in by_method.items() if name != self.ranking.method
         }
 
     @cached_property
+    def runs(self) -> Mapping[str, Ranking]:
+        """The own ranking of each agent (a search run), if there are few agents with scores or ranks."""
+        prefs = self.prefs
+        if prefs.agents is None or prefs.value is None or len(prefs.agents) > RUNS:
+            return {}
+        return rankings_of_runs(prefs)
+
+    @property
+    def own_name(self) -> str:
+        """The name of the ranking of the report among ``rankings`` and ``evaluations``."""
+        return self.ranking.method or "ranking"
+
+    def system_of_run(self, agent: str) -> str:
+        """Return the name of an agent's run among ``evaluations``, where a method may have the same name."""
+        try:
+            registry.resolve(agent)
+        except ConcordantError:
+            return agent
+        return f"{agent} (run)"
+
+    @cached_property
+    def run_evaluations(self) -> Mapping[str, Evaluation]:
+        """The evaluation of the ranking and of each agent's own run against the labels; empty without labels."""
+        runs = {self.system_of_run(agent): run for agent, run in self.runs.items()} if self.labels is not None else {}
+        return self._evaluated({self.own_name: self.ranking, **runs})
+
+    @cached_property
     def evaluations(self) -> Mapping[str, Evaluation]:
-        """The evaluation of each ranking against the labels, and of each agent's own ranking if there are few
-        agents.
-        """
+        """``run_evaluations`` and the evaluation of each compared method."""
         if self.labels is None:
             return {}
-        systems: dict[str, Ranking] = dict(self.rankings)
-        prefs = self.prefs
-        if prefs.agents is not None and prefs.value is not None and len(prefs.agents) <= RUNS:
-            for agent in prefs.agents:
-                systems.setdefault(agent, _run(prefs, agent))
-        evaluations = {name: evaluate(ranking, self.labels, self.metrics) for name, ranking in systems.items()}
-        return on_shared_instances(evaluations)
+        methods = {name: ranking for name, ranking in self.rankings.items() if name != self.own_name}
+        return on_shared_instances({**self.run_evaluations, **self._evaluated(methods)})
 
-
-def _run(prefs: Preferences, agent: str) -> Ranking:
-    return ranking_of_run(prefs.select(agents=agent))
+    def _evaluated(self, systems: Mapping[str, Ranking]) -> dict[str, Evaluation]:
+        if self.labels is None:
+            return {}
+        return on_shared_instances(
+            {name: evaluate(ranking, self.labels, self.metrics) for name, ranking in systems.items()}
+        )
 
 
 def some(labels: Sequence[str], max_names: int = 4) -> str:

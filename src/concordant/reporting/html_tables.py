@@ -144,7 +144,11 @@ def _duel(drawn: HeatMap, i: int, j: int, is_counts: bool) -> Markup:
 def group_matrix(drawn: GroupMap) -> Markup:
     """Return differences from the other groups as a table, items x groups; a star marks significant differences."""
     largest = max((abs(value) for row in drawn.apart for value in row if value is not None), default=0.0) or 1.0
-    heads = [element("th", element("bdi", name), scope="col") for name in drawn.groups]
+    sizes = drawn.sizes or ("",) * len(drawn.groups)
+    heads = [
+        element("th", element("bdi", name), element("small", size) if size else None, scope="col")
+        for name, size in zip(drawn.groups, sizes, strict=True)
+    ]
     rows = []
     for i, label in enumerate(drawn.labels):
         cells = [

@@ -38,6 +38,7 @@ from concordant.reporting.study import Study
 from concordant.results.histories import History
 from concordant.results.rendering import interval_column
 from concordant.results.scales import line_of
+from concordant.results.uncertain import independent_errors
 from concordant.support.dates import as_moment
 from concordant.support.text import interval_cells, number_format
 from concordant.types import Floats, Int64s
@@ -48,6 +49,7 @@ COARSE = 80  # points of a curve outside the period shown, and of those that are
 PEAKS = 10  # rows
 ROWS = 60  # periods of the tables
 OPTIONS = 1_000  # items that a list of suggestions has
+FEW_ERRORS = 2_000  # items up to which the joint standard errors of all scores are computed for a match
 FEW = 200  # items up to which a match is chosen from a list
 ABSENT = 365.0  # days without a result, after which a forecast has a note
 DATED = ("year", "quarter", "month", "week", "day")
@@ -268,9 +270,9 @@ class _Past:
             inside = np.flatnonzero((time >= shown[0]) & (time <= shown[1]))
             kept = np.union1d(kept, inside[_thinned(time[inside], score[inside], shown, POINTS)])
         rows = rows[kept]
-        ends = [() if end is None else tuple(end[rows].tolist()) for end in (history.low, history.high)]
-        lasts = item in self._current
-        return Curve(item, tuple(history.time[rows].tolist()), tuple(score[kept].tolist()), *ends, lasts=lasts)
+        low, high = (() if end is None else tuple(end[rows].tolist()) for end in (history.low, history.high))
+        times, values = tuple(history.time[rows].tolist()), tuple(score[kept].tolist())
+        return Curve(item, times, values, low, high, lasts=item in self._current)
 
     @cached_property
     def _current(self) -> set[str]:
@@ -279,7 +281,7 @@ class _Past:
     def adding(self) -> Control:
         """Return the control that adds an item to the curves."""
         options = tuple((item, item) for item in self.ranked[:OPTIONS])
-        return Control("curve", f"Add a {self.field.item[0]} to the curves", "", "text", options)
+        return Control("curve", f"Add another {self.field.item[0]} to the curves", "", "text", options)
 
     # ---- tables ----
     @cached_property
@@ -301,11 +303,11 @@ class _Past:
         """Return the best item at the end of each period."""
         columns = self.history.best(self.periods).columns
         period = next(iter(columns)) if "instance" not in columns else list(columns)[1]
-        rows = slice(-ROWS, None)
+        rows = slice(None, -ROWS - 1, -1)
         cells = self._score_cells({name: column[rows] for name, column in columns.items()})
         name = self._period_name
         header = (name, self.field.item[0], self.field.score, cells.scale.title)
-        title = f"Highest {self.field.score} at the end of each {name}, of {self.field.item[1]} with a result in it"
+        title = f"Highest {self.field.score} at the end of each {name}; most recent first"
         left_out = len(columns["item"]) - ROWS
         labels = [shorten(item, LABEL) for item in columns["item"][rows]]
         table = ReportTable(
@@ -330,7 +332,14 @@ class _Past:
             rows.append(cells.intervals)
         what = f"lower end of the {interval_column(self.ranking)}" if self.by == "low" else self.field.score
         title = f"Time of the highest {what} of each {self.field.item[0]}"
-        table = ReportTable(title, tuple(header), tuple(zip(*rows, strict=True)), frozenset([2, 3]), frozenset([0]))
+        table = ReportTable(
+            title,
+            tuple(header),
+            tuple(zip(*rows, strict=True)),
+            frozenset([1, 2, 3]),
+            frozenset([0]),
+            minor=frozenset([3]),
+        )
         return (Text("Highest peaks", "heading"), table)
 
     def _score_cells(self, columns: dict[str, Any]) -> _Cells:
@@ -366,7 +375,7 @@ class _Past:
     # ---- the next match ----
     def match(self, first: str, second: str) -> tuple[Part, ...]:
         """Return the probability that one item beats another in the next match."""
-        model = self.ranking.model
+        model: Any = self.ranking.model
         if not hasattr(model, "p_beats") or len(self.ranked) < 2:
             return ()
         texts = [self.unknown(name) for name in (first, second) if name and self.item(name) is None]
@@ -378,7 +387,7 @@ class _Past:
         if one == two:
             return (*parts, Text(f"Choose two different {self.field.item[1]}."))
         try:
-            win, tie = (float(ask(one, two, self._instance)) for ask in (model.p_beats, model.p_tie))
+            win, tie = (float(ask(one, two, self.ranking.instance)) for ask in (model.p_beats, model.p_tie))
         except ConcordantError as problem:
             return (*parts, Text("The next match cannot be predicted: " + str(problem)))
         said = f"{shorten(one, 60)} beats {shorten(two, 60)} with a probability of {_percent(win)}"
@@ -390,10 +399,6 @@ class _Past:
             parts.append(Text(f"{shorten(item, 60)} has no result since {last}, so this is uncertain.", "left-out"))
         return tuple(parts)
 
-    @property
-    def _instance(self) -> str | None:
-        return self.ranking.instance
-
     def _opponent(self, setting: str, which: str, value: str) -> Control:
         is_short = len(self.ranked) <= FEW
         options = tuple((item, shorten(item)) for item in self.ranked[: FEW if is_short else OPTIONS])
@@ -404,18 +409,36 @@ class _Past:
 
     def _interval(self, model: Any, one: str, two: str) -> str:
         """Return the confidence interval of a probability, if score differences are log odds with standard errors."""
-        unit = self.ranking.log_odds
-        if unit is None:
+        known = None if self.ranking.log_odds is None else self._lead(model, one, two)
+        if known is None:
             return ""
-        try:
-            lead, stderr = model.difference(one, two, self._instance)
-        except ConcordantError:
-            return ""
-        level = self.ranking.params.get("level", 0.95)
-        half = NormalDist().inv_cdf((1 + (level if isinstance(level, float) else 0.95)) / 2) * stderr
-        own_unit = unit / line_of(self.ranking)[0]
-        low, high = (1 / (1 + math.exp(-end / own_unit)) for end in (lead - half, lead + half))
+        lead, stderr = known
+        half = NormalDist().inv_cdf((1 + _level(self.ranking)) / 2) * stderr
+        low, high = (1 / (1 + math.exp(-end)) for end in (lead - half, lead + half))
         return f" ({interval_column(self.ranking)} {_percent(low)} to {_percent(high)})"
+
+    def _lead(self, model: Any, one: str, two: str) -> tuple[float, float] | None:
+        """Return the difference of two scores in log odds and its standard error; None if there is no error."""
+        ranking, unit = self.ranking, self.ranking.log_odds
+        assert unit is not None
+        if len(self.ranked) <= FEW_ERRORS:
+            try:
+                lead, stderr = model.difference(one, two, ranking.instance)
+            except ConcordantError:
+                return None
+            own_unit = unit / line_of(ranking)[0]
+            return lead / own_unit, stderr / own_unit
+        if not {one, two} <= self._current:
+            return None
+        places = {item: k for k, item in enumerate(ranking.vocabulary.take(ranking.slot_item))}
+        first, second = places[one], places[two]
+        uncertainty = ranking.uncertainty.known()
+        errors = None if uncertainty.apart is None else uncertainty.apart(first)
+        if errors is None:
+            errors = independent_errors(uncertainty, slice(0, len(ranking.score)), first, _level(ranking))
+        if errors is None or not np.isfinite(errors[second]):
+            return None
+        return float(ranking.score[first] - ranking.score[second]) / unit, float(errors[second]) / unit
 
 
 @dataclass(frozen=True)
@@ -426,6 +449,12 @@ class _Cells:
     tracks: list[Track]
     intervals: list[str]
     scale: Scale
+
+
+def _level(ranking: Ranking) -> float:
+    """Return the confidence level of the intervals of a ranking."""
+    level = ranking.params.get("level")
+    return level if isinstance(level, float) and 0 < level < 1 else 0.95
 
 
 def _percent(share: float) -> str:

@@ -296,10 +296,16 @@ def time_ticks(begin: float, end: float, is_dated: bool, most: int) -> list[tupl
     for unit, steps, name in unit_steps:
         low, high = (int(time.astype(f"datetime64[{unit}]").astype(np.int64)) for time in (first, last))
         for step in steps:
+            if (high - low) // step > most:
+                continue
             shift = 1970 % step if unit == "Y" else 0
             numbers = range(-(-(low + shift) // step) * step - shift, high + 1, step)
-            at = [float(np.datetime64(number, unit).astype("datetime64[D]").astype(np.int64)) for number in numbers]
-            inside = [(time, name(number)) for time, number in zip(at, numbers, strict=True) if begin <= time <= end]
+            days = np.array(numbers, f"datetime64[{unit}]").astype("datetime64[D]").astype(np.float64)
+            inside = [
+                (time, name(number))
+                for time, number in zip(days.tolist(), numbers, strict=True)
+                if begin <= time <= end
+            ]
             if len(inside) <= most and (inside or unit == "Y"):
                 return _with_year(inside) if unit == "M" else inside
     return []

@@ -29,7 +29,7 @@ const isApp = () => Boolean(document.documentElement.dataset.app);
 
 // ---- times and numbers ----
 const iso = (time) => new Date(Math.floor(time) * DAY).toISOString().slice(0, 10);
-const written = (value) => value.toLocaleString("en", { maximumSignificantDigits: 4 }).replace("-", MINUS);
+const written = (value) => value.toLocaleString("en", { maximumSignificantDigits: Math.abs(value) < 1000 ? 3 : 4 }).replace("-", MINUS);
 
 function moment(time, dated) {
   if (!dated) return String(Math.round(time * 1e6) / 1e6);
@@ -90,6 +90,8 @@ function lively(figure) {
   state.plot.setAttribute("aria-label", "Curves: the left and right arrow keys read the values");
   state.strip = html("div", { className: "strip" });
   state.told = figure.querySelector(".told");
+  state.told.hidden = false;
+  state.told.textContent = "Point at the chart, or use the left and right arrow keys in it, to read the values.";
   figure.querySelector("figcaption").after(picker(state), state.plot, state.strip, zoom(state), state.told);
   reading(state);
   dragging(state);
@@ -223,10 +225,11 @@ function draw(state) {
   const chosen = chosenOf(state);
   const range = valueRange(state, chosen);
   const values = ticks(...range, isNarrow ? 6 : 8);
-  const labels = values.map(written);
+  const labels = values.map((value) => value.toLocaleString("en", { maximumSignificantDigits: 6 }).replace("-", MINUS));
   const longest = (all) => Math.max(0, ...all.map((one) => one.length));
   const left = 10 + LETTER * longest(labels);
-  const right = 14 + LETTER * longest(chosen.map(([curve]) => nameOf(curve, isNarrow)));
+  const visible = chosen.filter(([curve]) => curve.times[0] <= shown[1] && (curve.lasts || curve.times.at(-1) >= shown[0]));
+  const right = 14 + LETTER * longest(visible.map(([curve]) => nameOf(curve, isNarrow)));
   const box = { left, top: 14, right: width - right, bottom: height - 28 };
   const at = scaled(box, shown, range);
   const axes = values.flatMap((value, k) => [
@@ -379,7 +382,6 @@ function read(state, time) {
     const interval = curve.low.length ? ` (${written(curve.low[k])} to ${written(curve.high[k])})` : "";
     pieces.push(number ? "; " : "", html("bdi", { textContent: curve.shown }), ` ${written(curve.values[k])}${interval}`);
   });
-  state.told.hidden = false;
   state.told.replaceChildren(...pieces);
   point(state);
 }
@@ -427,7 +429,7 @@ function picker(state) {
       if (!button.hidden) free -= 1;
     }
   };
-  const say = (said) => { state.told.hidden = false; state.told.textContent = said; };
+  const say = (said) => { state.told.textContent = said; };
   const toggle = (number) => {
     const [slot, free] = [slots.indexOf(number), slots.indexOf(null)];
     if (slot < 0 && free < 0) {
@@ -469,7 +471,7 @@ function finder(figure, data, one) {
   const list = html("datalist", { id: "curves-known" }, ...data.curves.map((curve) => html("option", { value: curve.label })));
   const input = html("input", { type: "search", id: "curves-find", autocomplete: "off" });
   input.setAttribute("list", list.id);
-  html("div", { className: "field screen" }, html("label", { htmlFor: input.id, textContent: `Add a ${one} to the curves` }), input, list);
+  html("div", { className: "field screen" }, html("label", { htmlFor: input.id, textContent: `Add another ${one} to the curves` }), input, list);
   return input;
 }
 

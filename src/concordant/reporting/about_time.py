@@ -80,7 +80,7 @@ def time_section(
         q = int(np.argmax(np.bincount(study.prefs.instance_of_ballot, minlength=study.prefs.n_instances)))
         name = study.prefs.instances[q] if study.prefs.instances is not None else ranking.instances[0]
         name = name if name in ranking.instances else ranking.instances[0]
-        noun = _field(study).instance
+        noun = study.field.instance
         notes.append(Text(f"The curves are those of {shorten(name, 60)}, one of {ranking.n_instances:,} {noun[1]}."))
         ranking = ranking[name]
     if not len(ranking.history):
@@ -109,8 +109,8 @@ def time_section(
 
 def _without_curves(study: Study) -> Section:
     """Return the section of a method without scores over time: what shows them."""
-    item = _field(study).item[0]
-    text = f"{_title(study.ranking.method)} has one {_field(study).score} per {item} for the whole time. "
+    item = study.field.item[0]
+    text = f"{_title(study.ranking.method)} has one {study.field.score} per {item} for the whole time. "
     text += f"{_title(SUGGESTED)} follows each {item} over time."
     button = Control("method", f"Show curves by {_title(SUGGESTED)}", SUGGESTED, "button")
     return Section("time", "Over time", (Text(text), button))
@@ -119,12 +119,6 @@ def _without_curves(study: Study) -> Section:
 def _title(method: str) -> str:
     """Return the usual name of a method."""
     return str(getattr(registry, "title_of", str)(method))
-
-
-def _field(study: Study) -> fields.Field:
-    """Return the words of the field of the preferences."""
-    known = getattr(fields, "field_of_preferences", None)
-    return fields.OTHER if known is None else known(study.prefs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +134,7 @@ class _Past:
 
     @cached_property
     def field(self) -> fields.Field:
-        return _field(self.study)
+        return self.study.field
 
     @cached_property
     def whole(self) -> tuple[float, float]:

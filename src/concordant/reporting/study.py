@@ -22,6 +22,7 @@ from concordant.analysis.groups.comparison import GroupComparison
 from concordant.errors import ConcordantError, arg
 from concordant.evaluation import Evaluation, evaluate, on_shared_instances, ranking_of_run
 from concordant.labels import Labels
+from concordant.narrative import fields
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.request import Request
@@ -89,6 +90,12 @@ class Study:
     def prefs(self) -> Preferences:
         """The preferences."""
         return self.data.prefs
+
+    @cached_property
+    def field(self) -> fields.Field:
+        """The words of the field of the preferences."""
+        known = getattr(fields, "field_of_preferences", None)
+        return fields.OTHER if known is None else known(self.prefs)
 
     @cached_property
     def groups(self) -> GroupComparison | None:

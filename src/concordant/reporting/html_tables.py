@@ -5,6 +5,8 @@ The script of the page sorts, filters and pages through tables; all rows are in 
 
 from __future__ import annotations
 
+import math
+
 from concordant.reporting import pictures
 from concordant.reporting.sections import Cell, GroupMap, HeatMap, Named, ReportTable, Track
 from concordant.support.markup import Markup, element, joined
@@ -175,7 +177,8 @@ def _difference(value: float | None, largest: float, is_sure: bool, where: str) 
     if value is None:
         return element("td", element("span", "unknown", class_="spoken"), class_="none", title=f"{where}: unknown")
     shade = pictures.shade_of((value / largest + 1) / 2)
-    text = f"{value:+.2g}" if abs(value) < 100 else f"{value:+,.0f}"
+    decimals = max(1 - math.floor(math.log10(largest)), 0)
+    text = f"{round(value, decimals) + 0.0:+,.{decimals}f}"
     star = joined([element("span", "★", aria_hidden="true"), element("span", " significant", class_="spoken")])
     return element(
         "td",

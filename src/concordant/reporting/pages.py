@@ -201,10 +201,10 @@ def _messages(messages: Messages) -> Markup:
 
 def _chips(content: Chips) -> Markup:
     """Return findings as chips; every second piece of a chip is a label."""
-    chips = [
-        element("li", *(element("bdi", piece) if k % 2 else piece for k, piece in enumerate(chip)), class_="chip")
-        for chip in content.chips
-    ]
+    chips = []
+    for chip in content.chips:
+        pieces = (element("bdi", piece) if k % 2 else piece for k, piece in enumerate(chip))
+        chips.append(element("li", element("span", *pieces), class_="chip"))
     return element("ul", *chips, class_="chips", aria_label=content.title)
 
 

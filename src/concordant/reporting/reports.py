@@ -23,6 +23,8 @@ from concordant.reporting.about_instances import instances_section
 from concordant.reporting.about_labels import labels_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import matrix_section, ranking_section
+from concordant.reporting.about_style import style_section, uncontrolled, with_other
+from concordant.reporting.about_time import time_section
 from concordant.reporting.about_why import why_section
 from concordant.reporting.sections import Code, Facts, Part, Section, spoken
 from concordant.reporting.study import METRICS, Data, Study
@@ -159,9 +161,12 @@ def report(
 
 def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
     """Return all sections that have content."""
+    ranked, without = ranking_section(study, top), uncontrolled(study)
     sections = (
-        ranking_section(study, top),
+        ranked if ranked is None or without is None else with_other(ranked, without),
         why_section(study),
+        time_section(study),
+        style_section(study, without),
         groups_section(study, top),
         instances_section(study, top),
         labels_section(study),

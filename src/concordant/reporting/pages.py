@@ -140,7 +140,7 @@ def part(content: Part) -> Markup:
         case Chips():
             return _chips(content)
         case Columns():
-            halves = [element("div", *map(part, column), class_="column") for column in content.columns]
+            halves = [element("div", *map(part, column), class_="half") for column in content.columns]
             return element("div", *halves, class_="two")
         case Picture():
             # As an image it runs nothing and loads nothing, whatever is in it.

@@ -461,7 +461,7 @@ function picker(state) {
   });
   show();
   const field = search?.closest(".field");
-  return field ? html("div", { className: "column" }, chips, field) : chips;
+  return field ? html("div", { className: "half" }, chips, field) : chips;
 }
 
 // The text field that finds an item: that of the web app, or else a new one where there are many items.

@@ -154,8 +154,9 @@ def test_ranks_by_method_are_shown_only_if_methods_were_compared() -> None:
     assert compared is not None
     (chips,) = parts_of(card_of(study, item), Chips)
     code = study.prefs.items.code(item)
-    assert [rank for _, rank in chips.rows] == [str(one.rank_by_slot[code]) for one in compared.rankings]
-    assert ("Borda count", "1") in chips.rows
+    ranks = [chip[0].rpartition(" ")[2] for chip in chips.chips]
+    assert ranks == [str(one.rank_by_slot[code]) for one in compared.rankings]
+    assert ("Borda count 1",) in chips.chips
 
 
 def test_ranks_by_group_are_shown_if_groups_were_compared() -> None:
@@ -168,7 +169,7 @@ def test_ranks_by_group_are_shown_if_groups_were_compared() -> None:
     _ = study.groups
     (chips,) = parts_of(card_of(study, item), Chips)
     assert chips.title == "Rank by language"
-    assert [name for name, _ in chips.rows] == comparison.names
+    assert [name for _, name, _ in chips.chips] == comparison.names
 
 
 def test_the_curve_ends_at_the_score() -> None:

@@ -37,7 +37,7 @@ def _said(coefficient: Coefficient, model: object, unit: float) -> str:
     name = shorten(coefficient.name)
     if coefficient.spread == 0:
         return f"{name} never differs within a ballot, so it has no effect."
-    up, down, _ = _between_equals(coefficient.per_deviation / unit, model)
+    up, down, _ = between_equals(coefficient.per_deviation / unit, model)
     share = 100 * up / (up + down)
     more = f"one standard deviation ({coefficient.spread:.4g}) more of {name}"
     sentence = f"Between otherwise equal items, {more} wins {share:.0f}% of "
@@ -47,7 +47,7 @@ def _said(coefficient: Coefficient, model: object, unit: float) -> str:
     return sentence + "."
 
 
-def _between_equals(lead: float, model: object) -> tuple[float, float, float]:
+def between_equals(lead: float, model: object) -> tuple[float, float, float]:
     """Return win, loss and tie probabilities at this score difference, by the model's link or Bradley-Terry."""
     link, tie = (model.link, model.tie[:1]) if isinstance(model, PairModel) else (BRADLEY_TERRY, np.zeros(1))
     up, down, even = chances(link, np.array([lead]), tie)

@@ -322,11 +322,11 @@ def _by_method(study: Study, slot: int) -> list[Part]:
     compared = vars(study)["compared"][0] if "compared" in vars(study) else None
     if compared is None or len(compared.names) < 2:
         return []
-    rows = tuple(
-        (registry.title_of(name), f"{ranking.rank_by_slot[slot]:,}")
+    chips = tuple(
+        (f"{registry.title_of(name)} {ranking.rank_by_slot[slot]:,}",)
         for name, ranking in zip(compared.names, compared.rankings, strict=True)
     )
-    return [Chips("Rank by method", rows)]
+    return _titled_chips("Rank by method", chips)
 
 
 def _by_group(study: Study, item: str) -> list[Part]:
@@ -335,10 +335,16 @@ def _by_group(study: Study, item: str) -> list[Part]:
     if groups is None:
         return []
     cells = [(name, groups.cells.get((name, item))) for name in groups.names[:MOST]]
-    rows = tuple(
-        (shorten(name, 30), f"{cell.rank:,}{' ★' if cell.holds else ''}") for name, cell in cells if cell is not None
+    chips = tuple(
+        ("", shorten(name, 30), f" {cell.rank:,}{' ★' if cell.holds else ''}")
+        for name, cell in cells
+        if cell is not None
     )
-    return [Chips(f"Rank by {shorten(groups.by, 30)}", rows)] if rows else []
+    return _titled_chips(f"Rank by {shorten(groups.by, 30)}", chips) if chips else []
+
+
+def _titled_chips(title: str, chips: tuple[tuple[str, ...], ...]) -> list[Part]:
+    return [Text(title, "heading"), Chips(title, chips)]
 
 
 def _percent(share: float) -> str:

@@ -5,6 +5,8 @@ The script of the page sorts, filters and pages through tables; all rows are in 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from concordant.reporting import pictures
@@ -164,7 +166,11 @@ def has_gaps(drawn: HeatMap) -> bool:
 def group_matrix(drawn: GroupMap) -> Markup:
     """Return differences from the other groups as a table, items x groups; a star marks significant differences."""
     largest = max((abs(value) for row in drawn.apart for value in row if value is not None), default=0.0) or 1.0
-    heads = [element("th", element("bdi", name), scope="col") for name in drawn.groups]
+    sizes = drawn.sizes or ("",) * len(drawn.groups)
+    heads = [
+        element("th", element("bdi", name), element("small", size) if size else None, scope="col")
+        for name, size in zip(drawn.groups, sizes, strict=True)
+    ]
     rows = []
     for i, label in enumerate(drawn.labels):
         cells = [
@@ -191,7 +197,8 @@ def _difference(value: float | None, largest: float, is_sure: bool, where: str) 
     if value is None:
         return element("td", element("span", "unknown", class_="spoken"), class_="none", title=f"{where}: unknown")
     shade = pictures.shade_of((value / largest + 1) / 2)
-    text = f"{value:+.2g}" if abs(value) < 100 else f"{value:+,.0f}"
+    decimals = max(1 - math.floor(math.log10(largest)), 0)
+    text = f"{round(value, decimals) + 0.0:+,.{decimals}f}"
     star = joined([element("span", "★", aria_hidden="true"), element("span", " significant", class_="spoken")])
     return element(
         "td",

@@ -12,11 +12,13 @@ from functools import cache
 from importlib.resources import files
 
 from concordant.narrative.verdict import Verdict
-from concordant.reporting import html_tables, pictures
+from concordant.reporting import curves, html_tables, pictures
 from concordant.reporting.sections import (
     BumpChart,
+    Chance,
     Chips,
     Code,
+    Columns,
     Control,
     Download,
     Facts,
@@ -30,6 +32,7 @@ from concordant.reporting.sections import (
     Section,
     Sparkline,
     Text,
+    TimeCurve,
     without_controls,
 )
 from concordant.reporting.verdict_card import BRAND, icon, verdict_card
@@ -47,8 +50,9 @@ def static(name: str) -> str:
 
 def page(title: str, sections: Sequence[Section], *, about: str = "", verdict: Verdict | None = None) -> str:
     """Return a self-contained page; ``about`` is the line under the title."""
-    style, script = static("report.css"), static("report.js")
-    allowed = f"style-src {_source(style)}; script-src {_source(script)}"
+    style, scripts = static("report.css"), [static("report.js")]
+    scripts += [static("curves.js")] if has_curves(tuple(sections)) else []
+    allowed = f"style-src {_source(style)}; script-src {' '.join(map(_source, scripts))}"
     policy = f"default-src 'none'; img-src data:; {allowed}; base-uri 'none'; form-action 'none'"
     head = element(
         "head",
@@ -72,8 +76,18 @@ def page(title: str, sections: Sequence[Section], *, about: str = "", verdict: V
     made = element("footer", BRAND, element("span", "Made with concordant"))
     main = element("main", masthead, card, shown, made, id="main", class_="report")
     skip = element("a", "Skip to the result", href="#main", class_="skip")
-    body = element("body", skip, main, element("script", verbatim(script, within="script"), type="module"))
+    run = [element("script", verbatim(script, within="script"), type="module") for script in scripts]
+    body = element("body", skip, main, *run)
     return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"
+
+
+def has_curves(value: Section | Part | tuple[Section | Part, ...]) -> bool:
+    """Return whether sections or parts contain curves over time, which have their own script."""
+    if isinstance(value, Section | Fold):
+        return has_curves(value.parts)
+    if isinstance(value, Columns):
+        return any(map(has_curves, value.columns))
+    return any(map(has_curves, value)) if isinstance(value, tuple) else isinstance(value, TimeCurve)
 
 
 def _source(text: str) -> str:
@@ -102,6 +116,8 @@ def _section(section: Section) -> Markup:
 def part(content: Part) -> Markup:
     """Return one part of a section as HTML."""
     match content:
+        case Text(text, "heading"):
+            return element("h3", text)
         case Text():
             kind = {"plain": None, "left-out": "note"}.get(content.kind, content.kind)
             return element("p", content.text, class_=kind)
@@ -110,9 +126,6 @@ def part(content: Part) -> Markup:
             if content.is_tiled:
                 return element("dl", *(element("div", pair) for pair in pairs), class_="facts")
             return element("dl", *pairs, class_="about")
-        case Chips():
-            chips = [element("li", element("bdi", name), " ", value, class_="chip") for name, value in content.rows]
-            return element("div", element("h3", content.title), element("ul", *chips, class_="chips"))
         case Messages():
             return _messages(content)
         case ReportTable():
@@ -125,6 +138,15 @@ def part(content: Part) -> Markup:
             return _figure(pictures.bump_chart(content), content.title)
         case Sparkline():
             return _figure(pictures.sparkline(content), content.title)
+        case TimeCurve():
+            return curves.figure(content)
+        case Chance():
+            return curves.chance_bar(content)
+        case Chips():
+            return _chips(content)
+        case Columns():
+            halves = [element("div", *map(part, column), class_="half") for column in content.columns]
+            return element("div", *halves, class_="two")
         case Picture():
             # As an image it runs nothing and loads nothing, whatever is in it.
             data = base64.b64encode(content.svg.encode("utf-8")).decode()
@@ -180,6 +202,15 @@ def _messages(messages: Messages) -> Markup:
         text = element("p", spoken, element("strong", f"{name}."), " ", message.text)
         rows.append(element("div", icon(tone, 18), text, class_=f"message {tone}".strip()))
     return element("div", *rows, class_="messages")
+
+
+def _chips(content: Chips) -> Markup:
+    """Return findings as chips; every second piece of a chip is a label."""
+    chips = []
+    for chip in content.chips:
+        pieces = (element("bdi", piece) if k % 2 else piece for k, piece in enumerate(chip))
+        chips.append(element("li", element("span", *pieces), class_="chip"))
+    return element("ul", *chips, class_="chips", aria_label=content.title)
 
 
 def _heat_map(content: HeatMap) -> Markup:

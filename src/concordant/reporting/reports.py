@@ -26,6 +26,8 @@ from concordant.reporting.about_instances import instances_section
 from concordant.reporting.about_labels import labels_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import matrix_section, ranking_section
+from concordant.reporting.about_style import style_section, uncontrolled, with_other
+from concordant.reporting.about_time import time_section
 from concordant.reporting.about_verdict import method_name, verdict_of
 from concordant.reporting.about_why import why_section
 from concordant.reporting.sections import Code, Facts, Part, Section, spoken
@@ -228,13 +230,15 @@ def _shown_date(date: str) -> str:
 
 def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
     """Return all sections that have content; for several queries, the metrics come first."""
-    metrics = labels_section(study)
+    metrics, ranked, without = labels_section(study), ranking_section(study, top), uncontrolled(study)
     sections = (
         metrics if study.ranking.n_instances != 1 else None,
-        ranking_section(study, top),
+        ranked if ranked is None or without is None else with_other(ranked, without),
         metrics if study.ranking.n_instances == 1 else None,
-        instances_section(study, top),
+        time_section(study),
+        style_section(study, without),
         groups_section(study, top),
+        instances_section(study, top),
         methods_section(study),
         why_section(study),
         matrix_section(study),

@@ -14,7 +14,7 @@ from concordant.errors import Sentence, Words
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph. ``kind`` is plain, lead (the main result) or left-out (a note on omitted content)."""
+    """A paragraph. ``kind`` is plain, lead (the main result), heading, or left-out (a note on omitted content)."""
 
     text: str
     kind: str = "plain"
@@ -26,14 +26,6 @@ class Facts:
 
     rows: tuple[tuple[str, str], ...]
     is_tiled: bool = False
-
-
-@dataclass(frozen=True)
-class Chips:
-    """Short facts in a row under a title: pairs of a label from the data and its value, such as ranks by method."""
-
-    title: str
-    rows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -157,7 +149,7 @@ class GroupMap:
     """Differences of the scores of items (rows) in each group from the other groups: ``apart[item][group]``, None if
     unknown.
 
-    ``sure`` marks significant differences.
+    ``sure`` marks significant differences; ``sizes`` are texts under the names of the groups.
     """
 
     title: str
@@ -165,6 +157,7 @@ class GroupMap:
     groups: tuple[str, ...]
     apart: tuple[tuple[float | None, ...], ...]
     sure: tuple[tuple[bool, ...], ...]
+    sizes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -177,6 +170,60 @@ class BumpChart:
     methods: tuple[str, ...]
     labels: tuple[str, ...]
     ranks: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The scores of an item over time; ``low`` and ``high`` are empty if the method has no intervals.
+
+    A line that ``lasts`` is continued to the end of the period with its last value.
+    """
+
+    label: str
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+    low: tuple[float, ...] = ()
+    high: tuple[float, ...] = ()
+    lasts: bool = False
+
+
+@dataclass(frozen=True)
+class TimeCurve:
+    """Scores over time: ``chosen`` curves (by number, at most six) are coloured, the others are grey.
+
+    ``whole`` is the time span of the data and ``shown`` the part that is drawn; times are days since 1970 if
+    ``is_dated``. Lines are dashed across longer times than ``gap``. ``peak`` is the number of a curve, a time and a
+    value to mark; ``noun`` is what an item is called, in the singular and in the plural.
+    """
+
+    title: str
+    curves: tuple[Curve, ...]
+    chosen: tuple[int, ...]
+    whole: tuple[float, float]
+    shown: tuple[float, float]
+    is_dated: bool
+    gap: float
+    interval: str = "95% CI"
+    peak: tuple[int, float, float] | None = None
+    noun: tuple[str, str] = ("item", "items")
+
+
+@dataclass(frozen=True)
+class Chance:
+    """The probabilities that the first of two items beats the second and that they tie."""
+
+    first: str
+    second: str
+    win: float
+    tie: float = 0.0
+
+
+@dataclass(frozen=True)
+class Chips:
+    """Short findings next to each other; every second piece of a chip is a label from the data."""
+
+    title: str
+    chips: tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -252,20 +299,30 @@ class Control:
     hint: str = ""
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Parts next to each other; on small screens they are below each other."""
+
+    columns: tuple[tuple[Part, ...], ...]
+
+
 Part = (
     Text
     | Facts
-    | Chips
     | Messages
     | ReportTable
     | HeatMap
     | GroupMap
     | BumpChart
     | Sparkline
+    | TimeCurve
+    | Chance
+    | Chips
     | Picture
     | Code
     | Download
     | Fold
+    | Columns
     | Control
 )
 
@@ -286,7 +343,7 @@ def spoken(value: Any, words: Words) -> Any:
         return value.rendered(words)
     if isinstance(value, tuple):
         return tuple(spoken(element, words) for element in value)
-    if isinstance(value, Section | Text | Facts | Messages | Message | ReportTable | Named | Fold | Control):
+    if isinstance(value, Section | Text | Facts | Messages | Message | ReportTable | Named | Fold | Columns | Control):
         changed = {field.name: spoken(getattr(value, field.name), words) for field in dataclasses.fields(value)}
         return dataclasses.replace(value, **changed)
     return value
@@ -300,4 +357,6 @@ def without_controls(value: Any) -> Any:
         return dataclasses.replace(value, links=tuple("" if link[:1] == "?" else link for link in value.links))
     if isinstance(value, Section | Fold):
         return dataclasses.replace(value, parts=without_controls(value.parts))
+    if isinstance(value, Columns):
+        return Columns(tuple(filter(None, without_controls(value.columns))))
     return value

@@ -22,6 +22,7 @@ from concordant.analysis.groups.comparison import GroupComparison
 from concordant.errors import ConcordantError, arg
 from concordant.evaluation import Evaluation, evaluate, on_shared_instances, rankings_of_runs
 from concordant.labels import Labels
+from concordant.narrative import fields
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.request import Request
@@ -34,6 +35,7 @@ METHODS = 6  # compared unasked
 SLOW = {"kemeny": 12, "mallows": 60, "ordered-partitions": 60}  # candidates up to which they are compared unasked
 RUNS = 20  # agents up to which each one's own order is a system to evaluate
 METRICS = ("ndcg@10", "map")
+SMOOTHED = 50_000  # matches up to which curves are computed by whole-history, which takes seconds for more
 _TOO_MANY = (
     "Methods were not compared: there are too many candidates. " + arg("methods", shown="A,B") + " selects some."
 )
@@ -91,6 +93,12 @@ class Study:
         return self.data.prefs
 
     @cached_property
+    def field(self) -> fields.Field:
+        """The words of the field of the preferences."""
+        known = getattr(fields, "field_of_preferences", None)
+        return fields.OTHER if known is None else known(self.prefs)
+
+    @cached_property
     def groups(self) -> GroupComparison | None:
         """The comparison of groups; None without groups."""
         return None if self.grouping is None else self.grouping()
@@ -132,6 +140,25 @@ class Study:
             return self.ranking
         params = dict(self.ranking.params) | {"since": None} if is_own else {}
         return Request(self.prefs, name, params, all_items=True).run().ranking
+
+    @cached_property
+    def over_time(self) -> Ranking | None:
+        """A ranking with scores over time: this one, or else one of dated matches by a method that follows them.
+
+        None if the preferences are not matches, or have no times.
+        """
+        prefs, scale = self.prefs, self.ranking.converted
+        if self.ranking.past is not None or prefs.time is None:
+            return self.ranking if prefs.time is not None else None
+        if prefs.form not in ("pairs", "teams"):
+            return None
+        fast = "trueskill" if prefs.form == "teams" else "glicko2"
+        method = "whole-history" if prefs.form == "pairs" and prefs.n_ballots <= SMOOTHED else fast
+        try:
+            followed = Request(prefs, method).run().ranking
+        except ConcordantError:
+            return None
+        return followed if scale is None or followed.log_odds is None else followed.on_scale(scale.scale)
 
     @cached_property
     def order(self) -> Int64s:

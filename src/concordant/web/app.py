@@ -41,6 +41,7 @@ from concordant.web.words import control_words
 STATIC = {
     "report.css": ("concordant.reporting", "text/css"),
     "report.js": ("concordant.reporting", "text/javascript"),
+    "curves.js": ("concordant.reporting", "text/javascript"),
     "app.css": ("concordant.web", "text/css"),
     "app.js": ("concordant.web", "text/javascript"),
     "theme.js": ("concordant.web", "text/javascript"),

@@ -1,7 +1,8 @@
 // The pages of the web app. The server renders. This script opens data, keeps the settings in the address, asks for the
 // view of an address and inserts its parts as they arrive: one JSON object per line.
 
-import { enliven } from "./report.js";
+import { curves } from "./curves.js";
+import { enliven as enlivenTables } from "./report.js";
 
 const root = document.documentElement;
 const at = (id) => document.getElementById(id);
@@ -131,7 +132,7 @@ function startPage() {
 
 // ---- the address ----
 // Settings of one part of the page: a change of these asks for this part only.
-const PART_OF = { item: "item", query: "query", first: "time", second: "time", user: "recommend", rated: "newcomer", baseline: "labels" };
+const PART_OF = { item: "item", query: "query", first: "time", second: "time", curve: "time", span: "time", user: "recommend", rated: "newcomer", baseline: "labels" };
 const key = document.querySelector("[data-key]")?.dataset.key;
 const settings = () => new URLSearchParams(location.search);
 const PATIENCE = 600; // milliseconds after which work on a ranking is shown above the previous one
@@ -178,6 +179,11 @@ function toast(text) {
 // ---- the parts of a view ----
 let working = null; // the request at work, its number and what it has not brought yet
 const last = {};
+
+function enliven(root) {
+  enlivenTables(root);
+  curves(root);
+}
 
 function put(region, html) {
   if (last[region.id] === html) return;

@@ -15,8 +15,8 @@ pytest.importorskip("sklearn", reason="the learn extra is not installed")
 
 import concordant as cc
 from concordant import learn
-from concordant.cli import _learners as learners
-from concordant.cli.train import DEFAULT
+from concordant.analysis import training
+from concordant.analysis.training import DEFAULT
 
 LETOR = ROOT / "examples" / "letor"
 HOTELS = ROOT / "examples" / "hotels.csv"
@@ -85,7 +85,7 @@ def test_every_ranker_can_be_trained_and_used_again(name: str, run: Run, tmp_pat
 def test_no_option_of_a_learner_is_hidden_by_the_command(run: Run) -> None:
     for name in (one for one in learn.modules() if issubclass(learn.load(one), learn.Ranker)):
         text = run("train", "--method", name, "--help")[1]
-        for declared in learners.params_of(learn.load(name)):
+        for declared in training.params_of(learn.load(name)):
             assert declared.option in text
             assert f"[{declared.name}; default" in " ".join(text.split()), (name, declared.name)
 

@@ -9,12 +9,13 @@ The module is light to import, because the help of commands needs it: NumPy and 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from concordant import params
-from concordant.errors import InputError, arg
+from concordant.errors import ConcordantError, InputError, arg
 from concordant.params import Param
 from concordant.support import progress
 
@@ -64,6 +65,24 @@ def refuse_other_tasks(cls: type) -> None:
             f"{name_of(cls)} does not learn from labelled rows of queries: use it from Python "
             f"(concordant.learn.{cls.__name__})."
         )
+
+
+@contextmanager
+def explained(said: Callable[[Warning | str], str]) -> Iterator[list[str]]:
+    """Convert errors of scikit-learn to short messages, and collect its warnings in the words of an interface."""
+    import warnings
+
+    messages: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            yield messages
+        except ConcordantError:
+            raise
+        except ValueError as error:
+            first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+            raise InputError(first if first.endswith(".") else f"{first}.") from error
+        messages += dict.fromkeys(said(warning.message) for warning in caught)
 
 
 # ---- training ----

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from concordant.analysis.training import params_of
+from concordant.analysis import training
 from concordant.cli import _shared as shared
 from concordant.params import Param
 
@@ -29,7 +29,7 @@ class LearnerCommand(shared.MethodCommand):
 
     def params_of(self, name: str) -> tuple[Param, ...]:
         """Return the hyper-parameters of a learner by its name in any spelling."""
-        return params_of(find(name))
+        return training.params_of(find(name))
 
 
 def find(name: str) -> type:
@@ -100,24 +100,9 @@ def conventions(metrics: Iterable[str]) -> dict[str, str]:
 
 
 # ---- manners ----
-@contextmanager
-def explained() -> Iterator[list[str]]:
-    """Convert errors of scikit-learn to short messages, and collect its warnings."""
-    import warnings
-
-    from concordant.errors import ConcordantError, InputError
-
-    messages: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            yield messages
-        except ConcordantError:
-            raise
-        except ValueError as error:
-            first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise InputError(first if first.endswith(".") else f"{first}.") from error
-        messages += dict.fromkeys(_in_cli_words(warning.message) for warning in caught)
+def explained() -> AbstractContextManager[list[str]]:
+    """Convert errors of scikit-learn to short messages, and collect its warnings in the words of the command line."""
+    return training.explained(_in_cli_words)
 
 
 def _in_cli_words(message: Warning | str) -> str:

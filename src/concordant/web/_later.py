@@ -1,8 +1,8 @@
 """Temporary."""
 from concordant import registry
-from concordant.narrative.fields import OTHER, Field
+from concordant.narrative.fields import OTHER
 from concordant.narrative.verdict import Verdict
-from concordant.reporting.sections import Section
+
 if not hasattr(registry, "title_of"):
     registry.title_of = lambda name: name.replace("-", " ").title()
 try:
@@ -35,8 +35,11 @@ try:
 except ImportError:
     time_section = none
 from concordant.reporting import about_labels
+
 queries_section = getattr(about_labels, "queries_section", none)
 query_section = getattr(about_labels, "query_section", none)
 import concordant.reporting.about_labels as L
+
+
 def labels_section(study, baseline=""):
     return L.labels_section(study)

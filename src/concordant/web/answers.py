@@ -1,7 +1,8 @@
 """Answers of a worker: which task the files are for, its sections one by one, or a file to download.
 
-A task (``ranked``, ``other_tasks``) declares its sections; each is computed, rendered and sent separately, so that the
-ranking is on the screen before slower sections are ready, and a section can be cancelled without losing the others.
+A task (``ranked``, ``recommended``, ``crowd``, ``trained``) declares its sections; each is computed, rendered and sent
+separately, so that the ranking is on the screen before slower sections are ready, and a section can be cancelled
+without losing the others.
 Data and results are cached, so that a changed option recomputes only what depends on it.
 """
 
@@ -22,7 +23,7 @@ from concordant.tables.options import Options
 from concordant.web import troubles
 from concordant.web.messages import Answer, Job, Question, Update
 from concordant.web.reading import MAX_BYTES, Source, source_of
-from concordant.web.tasks import Task, task_of
+from concordant.web.tasks import Maker, Task, task_of
 from concordant.web.words import control_words
 
 TOO_MUCH = "Not enough memory for a worker process: use less data, or a method without pairwise matrices."
@@ -123,7 +124,7 @@ class Answerer:
         self._tasks = {key: kind(source, settings, question, tuple(notes), self._progress, before)}
         return self._tasks[key]
 
-    def _section(self, question: Question, name: str, title: str, make: Callable[[], Section | None]) -> None:
+    def _section(self, question: Question, name: str, title: str, make: Maker) -> None:
         """Compute and send a section; an error or a cancellation concerns only this section."""
         try:
             self.interrupts.begin(question["id"], name)

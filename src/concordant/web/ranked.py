@@ -40,6 +40,7 @@ from concordant.results.scales import EloScale, anchor_of, scale_of
 from concordant.support.markup import Markup
 from concordant.web import commands, drawer
 from concordant.web._later import *
+from concordant.web.offers import Offer, offers_of
 from concordant.web.reading import MAX_BYTES, asked, listed
 from concordant.web.tasks import Maker, Regions, Task
 from concordant.web.words import control_words
@@ -255,9 +256,9 @@ class RankTask(Task):
             return Markup("")
         return drawer.card(item_card(self.study, item), self.field.item[0], self.words)
 
-    def offers(self) -> tuple[Any, ...]:
+    def offers(self) -> tuple[Offer, ...]:
         """Return what else can be done with these data."""
-        return ()
+        return offers_of(self)
 
     # ---- files ----
     def _kinds(self) -> list[tuple[str, str]]:

@@ -18,7 +18,7 @@ from concordant.web.messages import Question
 from concordant.web.reading import Settings, Source
 from concordant.web.words import control_words
 
-Maker = Callable[[], Section | None]
+Maker = Callable[[], Section | Markup | None]
 Outline = Mapping[str, tuple[str, Maker]]
 Regions = Mapping[str, Section | Markup | None]
 
@@ -90,8 +90,10 @@ class Task(ABC):
 
 def task_of(source: Source, settings: Settings) -> type[Task]:
     """Return the task that the settings name, or else the one that the files are for."""
-    from concordant.web.other_tasks import CrowdTask, RecommendTask, TrainTask, holds_classes, holds_features
+    from concordant.web.crowd import CrowdTask, holds_classes
     from concordant.web.ranked import RankTask
+    from concordant.web.recommended import RecommendTask
+    from concordant.web.trained import TrainTask, holds_features
 
     named: dict[str, type[Task]] = {
         "rank": RankTask, "recommend": RecommendTask, "crowd": CrowdTask, "train": TrainTask,

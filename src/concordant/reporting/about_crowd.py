@@ -108,7 +108,7 @@ def labels_section(of: CrowdAnswers) -> Section:
         "Label and probability by Dawid-Skene, which weights annotators by their estimated reliability; next to it, "
         "the majority vote and its share of the answers."
     )
-    return Section("labels", "Labels", tuple(parts), note)
+    return Section("classes", "Labels", tuple(parts), note)
 
 
 def disagreement_section(of: CrowdAnswers) -> Section:

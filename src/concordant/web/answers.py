@@ -18,7 +18,7 @@ from concordant.io.judgements import notes_on, set_aside
 from concordant.reporting.pages import rendered
 from concordant.reporting.sections import Section, spoken
 from concordant.support import progress
-from concordant.support.markup import Markup
+from concordant.support.markup import Markup, joined
 from concordant.tables.options import Options
 from concordant.web import troubles
 from concordant.web.messages import Answer, Job, Question, Update
@@ -90,6 +90,7 @@ class Answerer:
     # ---- the page ----
     def _view(self, question: Question, notes: list[str]) -> Answer:
         """Send the sections of a view, or the one that is wanted."""
+        task: Task | None = None
         try:
             source = source_of(question["files"], question["settings"])
             task = self._task(question, source, notes)
@@ -97,7 +98,7 @@ class Answerer:
             with self._watched(""):
                 task.open()
         except ConcordantError as problem:
-            return self._unread(question, problem)
+            return self._unread(question, problem, task)
         self._words = task.words
         wanted = question["part"]
         if wanted == "item":
@@ -158,13 +159,15 @@ class Answerer:
     def _regions(self, regions: Mapping[str, Section | Markup | None]) -> dict[str, str]:
         return {name: self._html(content) for name, content in regions.items()}
 
-    def _unread(self, question: Question, problem: ConcordantError) -> Answer:
+    def _unread(self, question: Question, problem: ConcordantError, task: Task | None) -> Answer:
         """Show what is wrong with a file or a setting, and what to do about it."""
         settings = question["settings"]
         panel = troubles.panel(problem, question["files"], settings, self._words)
         regions: dict[str, str] = {"problem": panel}
         try:
-            regions["controls"] = troubles.controls(source_of(question["files"], {**settings, "where": ""}), settings)
+            own = None if task is None else task.reading_controls()
+            shown = troubles.controls(source_of(question["files"], {**settings, "where": ""}), settings)
+            regions["controls"] = shown if own is None else joined([own, shown])
         except ConcordantError:
             regions["controls"] = troubles.controls(None, settings)
         self.tell({"regions": regions})
@@ -203,4 +206,3 @@ def _with_judgements(question: Question) -> tuple[Question, list[str]]:
     if len(judged) != 1:
         return question, []
     return {**question, "files": runs, "labels": judged[0]}, notes_on(judged)
-

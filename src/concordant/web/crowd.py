@@ -52,7 +52,7 @@ class CrowdTask(SectionedTask):
     """Aggregate answers of annotators, and check the annotators."""
 
     name = "crowd"
-    first = "labels"
+    first = "classes"
 
     # ---- data ----
     def open(self) -> None:
@@ -110,7 +110,7 @@ class CrowdTask(SectionedTask):
     def sections(self) -> Sections:
         """Return the sections of the page and of the report."""
         return {
-            "labels": ("Labels", partial(labels_section, self.of)),
+            "classes": ("Labels", partial(labels_section, self.of)),
             "annotators": ("Annotators", partial(annotators_section, self.of)),
             "disagreement": ("Disagreement", partial(disagreement_section, self.of)),
             "data": ("Data", self._data_section),

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 OVER_TIME = "glicko2"  # ratings that follow the form of players
 MIN_SHARED = 2.0  # answers per item from which annotators can be compared
-MAX_VALUES = 7  # distinct ratings up to which they may be answers of annotators
+MAX_VALUES, MAX_GRADES = 3, 10  # distinct ratings, or labels, up to which they may be answers of annotators
 MIN_RATINGS = 4  # of a user, so that some can be held out
 MAX_NAME = 40  # characters of a column on a button
 DATE = re.compile(r"\s*\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([ T]\d{1,2}:\d{2}.*)?\s*|\s*\d{1,2}[-/.]\d{1,2}[-/.]\d{4}\s*")
@@ -44,7 +44,7 @@ def offers_of(task: RankTask) -> tuple[Offer, ...]:
         found.append(Offer("Show Elo ratings", {"scale": "elo"}, "The scores are log odds of winning."))
     if has_users(prefs):
         found.append(Offer("Recommend items for a user", {"task": "recommend"}, "Users are known by name."))
-    if has_annotators(prefs):
+    if has_annotators(prefs, source):
         found.append(Offer("Check annotators", {"task": "crowd"}, "Several of them judged the same items."))
     return tuple(offer for offer in found if offer is not None)
 
@@ -69,13 +69,14 @@ def has_users(prefs: Preferences) -> bool:
     return len(prefs.agents) > 1 and len(prefs.items) > MIN_RATINGS and bool((entries >= MIN_RATINGS).any())
 
 
-def has_annotators(prefs: Preferences) -> bool:
+def has_annotators(prefs: Preferences, source: Source) -> bool:
     """Return whether several agents gave the same items one of a few values."""
     if prefs.agents is None or len(prefs.agents) < 2 or prefs.value is None or prefs.form not in ("ratings", "answers"):
         return False
-    n_judged = len(np.unique(np.asarray(prefs.item, np.int64)))
-    is_shared = len(prefs.item) >= MIN_SHARED * max(n_judged, 1)
-    return is_shared and 2 <= len(np.unique(prefs.value)) <= MAX_VALUES
+    plan = source.preview.plan
+    most = MAX_GRADES if plan is not None and plan.layout == "answers" else MAX_VALUES
+    is_shared = len(prefs.item) >= MIN_SHARED * max(prefs.n_slots, 1)
+    return is_shared and 2 <= len(np.unique(prefs.value)) <= most
 
 
 def _over_time(task: RankTask) -> Offer | None:
@@ -130,8 +131,15 @@ def _style(source: Source) -> Offer | None:
 def _split(source: Source) -> Offer | None:
     """Offer to split by a column whose values repeat."""
     columns = [] if source.by else forms.group_columns(source.preview, source.roles)
-    column = next((name for name in columns if name != _date_column(source)), None)
+    column = next((name for name in columns if name != _date_column(source) and _repeats(source, name)), None)
     if column is None:
         return None
     shown = shorten(column, MAX_NAME)
     return Offer(f"Split by {shown}", {"by": column}, f"The values of {shown} repeat.")
+
+
+def _repeats(source: Source, column: str) -> bool:
+    """Return whether most of the first rows have a value in a column, some of them the same."""
+    cells = [row[source.preview.columns.index(column)] for row in source.preview.rows]
+    known = [cell for cell in cells if cell]
+    return len(known) > len(cells) / 2 and len(set(known)) < len(known)

@@ -83,6 +83,10 @@ class Task(ABC):
         """Return the card of the chosen item, if there is one."""
         return None
 
+    def reading_controls(self) -> Markup | None:
+        """Return further settings on how the files are read, for files that cannot be read as they are."""
+        return None
+
     def file(self, kind: str) -> bytes:
         """Return a file to download."""
         raise InputError("There is no such file for these data: choose another kind of file.")

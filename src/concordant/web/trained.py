@@ -14,7 +14,7 @@ from concordant import registry
 from concordant.analysis import training
 from concordant.analysis.training import HeldOut, Trained
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import InputError, Reference, Words, in_words
+from concordant.errors import ConcordantError, InputError, Reference, Words, in_words
 from concordant.io import read_features
 from concordant.io.formats.features import Features
 from concordant.narrative.verdict import Verdict
@@ -88,6 +88,13 @@ def query_column(source: Source) -> str | None:
     return None
 
 
+def own_words(reference: Reference) -> str | None:
+    """Return how the page names a parameter that only feature rows have; None for others."""
+    known = {"label": "“Column of labels”", "query": "“Column of queries”", "missing": "“Missing values”"}
+    said = known.get(reference.name) if not reference.of else None
+    return f"{said} {reference.value}".strip() if said else None
+
+
 class TrainTask(SectionedTask):
     """Train a ranker on some queries and evaluate it on the others."""
 
@@ -99,9 +106,13 @@ class TrainTask(SectionedTask):
     def open(self) -> None:
         """Read the rows, train the ranker, and evaluate it."""
         self.tell("Reading")
-        _ = self.rows
-        self.tell(f"Training: {title_of(self.learner)}")
-        _ = self.of
+        try:
+            _ = self.rows
+            self.tell(f"Training: {title_of(self.learner)}")
+            _ = self.of
+        except ConcordantError as problem:
+            problem.args = (in_words(problem, own_words),)  # which know the columns of feature rows
+            raise
 
     @cached_property
     def columns(self) -> dict[str, str]:
@@ -209,12 +220,7 @@ class TrainTask(SectionedTask):
     def words(self) -> Words:
         """How messages name the controls of the page."""
         known = control_words([one.name for one in self.declared], self.learner)
-        own = {"label": "“Column of labels”", "query": "“Column of queries”", "missing": "“Missing values”"}
-
-        def words(reference: Reference) -> str | None:
-            return own[reference.name] if reference.name in own and not reference.of else known(reference)
-
-        return words
+        return lambda reference: known(reference) if own_words(reference) is None else own_words(reference)
 
     @property
     def reading_notes(self) -> tuple[str, ...]:
@@ -268,23 +274,27 @@ class TrainTask(SectionedTask):
         groups = [
             drawer.group("", menu, more if fields else None),
             drawer.group("Evaluation", metric_choice(self, METRIC_CHOICES, "Metric of the verdict.")),
-            self._columns(),
+            self._columns(self.rows),
             drawer.reading(self.source, self.settings),
         ]
         return joined(one for one in groups if one is not None)
 
-    def _columns(self) -> Markup:
-        """Return the columns of labels and queries, and what replaces missing values."""
+    def reading_controls(self) -> Markup:
+        """Return the columns of labels and queries."""
+        return self._columns(None)
+
+    def _columns(self, rows: Features | None) -> Markup:
+        """Return the columns of labels and queries, and what replaces missing values in these rows."""
         known = self.source.preview.columns
         shown = [(name, shorten(name, 40)) for name in known]
-        label = self.columns.get("label") or self.rows.columns.get("label", "")
-        query = self.columns.get("query") or self.rows.columns.get("query", NOT_READ)
+        label = self.columns.get("label") or _column(self.source, "label") or ""
+        query = self.columns.get("query") or _column(self.source, "query") or NOT_READ
         menus = []
         if known:
             menus.append(choice("label_column", "Column of labels", shown, label, "", "Relevance; higher is better."))
             options = [(NOT_READ, "none: all rows are one query"), *shown]
             menus.append(choice("query_column", "Column of queries", options, query, "", "Rows of a query are ranked."))
-        if np.isnan(self.rows.X).any():
+        if rows is not None and np.isnan(rows.X).any():
             options = [("", "as the ranker does")] * (self.missing == "") + list(MISSING)
             hint = "What replaces empty cells."
             menus.append(choice("missing", "Missing values", options, self.missing, "", hint))

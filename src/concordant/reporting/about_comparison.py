@@ -10,7 +10,7 @@ import numpy as np
 
 from concordant import metrics as measures
 from concordant.narrative.verdict import Dots
-from concordant.reporting.sections import Cell, Named, Part, ReportTable, Scale, Text, Track
+from concordant.reporting.sections import Cell, Part, ReportTable, Scale, Text, Track
 from concordant.support.text import format_p, p_value
 from concordant.types import Floats
 
@@ -95,19 +95,20 @@ def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list
     for name in order:
         test = tests.get(name)
         told = ("", "") if test is None else (f"{test.difference:+.4f}", format_p(test.p_holm))
-        label = titles.get(name, name)
-        named: Cell = label if " " in name or label == name else Named(label, name)
-        cells = (f"{means[name][metric]:.4f}" for metric in metrics)
-        rows.append((named, *cells, Track(float(means[name][metrics[0]])), *told))
+        cells = [f"{means[name][metric]:.4f}" for metric in metrics]
+        rows.append((titles.get(name, name), cells[0], Track(float(means[name][metrics[0]])), *told, *cells[1:]))
     n = len(metrics)
-    header = ("system", *headings, plot, "difference from the model", "p (Holm)")
-    right = frozenset([*range(1, n + 1), n + 2, n + 3])
+    header = ("system", headings[0], plot, "difference", "p (Holm)", *headings[1:])
+    right = frozenset([1, *range(3, n + 4)])
     marked = frozenset([order.index(names[0])])
     table = ReportTable(
         title, header, tuple(rows), right, frozenset([0]), Scale(0.0, 1.0, plot, is_bar=True), marked,
-        minor=frozenset([n + 2]),
+        minor=frozenset(range(3, n + 4)),
     )  # fmt: skip
-    parts: list[Part] = [table, Text(f"The differences are in {headings[0]}; paired t test, Holm's correction.")]
+    parts: list[Part] = [
+        table,
+        Text(f"Differences from {titles.get(names[0], names[0])} in {headings[0]}; paired t test, Holm's correction."),
+    ]
     told_conventions = measures.conventions(metrics)
     return [*parts, *(Text(f"{heading}: {text}.") for heading, text in _by_heading(told_conventions, metrics))]
 

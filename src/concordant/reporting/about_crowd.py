@@ -151,7 +151,7 @@ def _items_table(of: CrowdAnswers, rows: Any, title: str) -> ReportTable:
     return ReportTable(
         title, header, tuple(cells), frozenset([n + 2, n + 5, n + 6]), frozenset([*range(n + 2), n + 4]),
         Scale(0.0, 1.0, plot, is_bar=True), frozenset(i for i, k in enumerate(rows.tolist()) if of.differs[k]),
-        minor=frozenset([n + 6]),
+        minor=frozenset([n + 2, n + 4, n + 5, n + 6]),
     )  # fmt: skip
 
 
@@ -190,7 +190,7 @@ def annotators_section(of: CrowdAnswers) -> Section:
     right = frozenset(k for k, name in enumerate(header) if k and name != plot)
     table = ReportTable(
         "Annotators, least reliable first", header, tuple(rows), right, frozenset([0]),
-        Scale(0.0, 1.0, plot, is_bar=not has_gold),
+        Scale(0.0, 1.0, plot, is_bar=not has_gold), minor=frozenset([1, 2, 3] if has_gold else [1, 2]),
     )  # fmt: skip
     parts: list[Part] = [table, *_left_out(len(value), "annotators", "in the download")]
     if has_gold:

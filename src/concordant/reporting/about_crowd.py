@@ -122,29 +122,22 @@ def disagreement_section(of: CrowdAnswers) -> Section:
     verb = "has" if n == 1 else "have"
     said = f"{n:,} of {of.n_items:,} items {verb} different labels by majority vote and by Dawid-Skene; "
     said += f"annotators disagree on {len(order):,} items."
-    table = _items_table(of, order[:TOP], "Items on which annotators disagree, smallest majority first")
+    title = "Items on which annotators disagree, smallest majority first"
+    table = _items_table(of, order[:TOP], title, "share")
     return Section("disagreement", "Disagreement", (Text(said, "lead"), table, *_left_out(len(order), "items")))
 
 
-def _items_table(of: CrowdAnswers, rows: Any, title: str) -> ReportTable:
-    columns, plot = of.columns, "probability (plot)"
+def _items_table(of: CrowdAnswers, rows: Any, title: str, drawn: str = "probability") -> ReportTable:
+    """Return the labels of some items; the column ``drawn`` (probability or share) is a plot."""
+    columns, plot = of.columns, f"{drawn} (plot)"
     has_instances = "instance" in columns
     cells: list[tuple[Cell, ...]] = []
     for k in rows.tolist():
-        probability = float(columns["probability"][k])
-        first = (shorten(columns["instance"][k], 30),) if has_instances else ()
-        cells.append(
-            (
-                *first,
-                shorten(columns["item"][k], 60),
-                _label(columns["dawid_skene"][k]),
-                f"{probability:.2f}",
-                Track(probability),
-                _label(columns["majority_vote"][k]),
-                f"{columns['share'][k]:.0%}",
-                f"{columns['judged'][k]:,g}",
-            )
-        )
+        chance, share = float(columns["probability"][k]), float(columns["share"][k])
+        row: list[Cell] = [shorten(columns["instance"][k], 30)] if has_instances else []
+        row += [shorten(columns["item"][k], 60), _label(columns["dawid_skene"][k]), f"{chance:.2f}"]
+        row += [Track(chance if drawn == "probability" else share), _label(columns["majority_vote"][k])]
+        cells.append((*row, f"{share:.0%}", f"{columns['judged'][k]:,g}"))
     n = int(has_instances)
     first_name = ("topic",) if has_instances else ()
     header = (*first_name, "item", "label", "probability", plot, "majority vote", "share", "answers")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 
-from concordant.errors import Words
+from concordant.errors import Sentence, Words
 from concordant.io import read_labels
 from concordant.labels import Labels
 from concordant.narrative.verdict import Verdict
@@ -46,6 +46,11 @@ def _is_number(cell: str | None) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _names_an_order(note: str) -> bool:
+    """Return whether a note says how to order classes, which the page cannot do."""
+    return isinstance(note, Sentence) and any(reference.name == "categories" for reference in note.references)
 
 
 class CrowdTask(SectionedTask):
@@ -92,7 +97,7 @@ class CrowdTask(SectionedTask):
     @property
     def reading_notes(self) -> tuple[str, ...]:
         """How the files were understood."""
-        return tuple(self.prefs.notes)
+        return tuple(note for note in self.prefs.notes if not _names_an_order(note))
 
     # ---- what the page says ----
     def summary(self) -> str:
@@ -121,7 +126,7 @@ class CrowdTask(SectionedTask):
         return {"data": lambda: self.data_panel(self._data_section())}
 
     def _data_section(self) -> Section:
-        return facts_section(data_rows(self.of), self.prefs.notes)
+        return facts_section(data_rows(self.of), self.reading_notes)
 
     def controls(self) -> Markup:
         """Return the file of gold labels, and how the file is read."""

@@ -15,8 +15,8 @@ pytest.importorskip("sklearn", reason="the learn extra is not installed")
 
 import concordant as cc
 from concordant import learn
-from concordant.cli import _learners as learners
-from concordant.cli.train import DEFAULT
+from concordant.analysis import training
+from concordant.analysis.training import DEFAULT
 
 LETOR = ROOT / "examples" / "letor"
 HOTELS = ROOT / "examples" / "hotels.csv"
@@ -85,7 +85,7 @@ def test_every_ranker_can_be_trained_and_used_again(name: str, run: Run, tmp_pat
 def test_no_option_of_a_learner_is_hidden_by_the_command(run: Run) -> None:
     for name in (one for one in learn.modules() if issubclass(learn.load(one), learn.Ranker)):
         text = run("train", "--method", name, "--help")[1]
-        for declared in learners.params_of(learn.load(name)):
+        for declared in training.params_of(learn.load(name)):
             assert declared.option in text
             assert f"[{declared.name}; default" in " ".join(text.split()), (name, declared.name)
 
@@ -299,3 +299,17 @@ def test_forgotten_queries_are_told_in_the_words_of_the_command_line(run: Run, t
     assert "all rows are treated as one query" in err
     assert "--query" in err
     assert "GridSearchCV" not in err
+
+
+def test_a_share_of_the_queries_is_held_out_and_the_model_trained_on_all(run: Run, tmp_path: Path) -> None:
+    path, whole = tmp_path / "model.zip", tmp_path / "whole.zip"
+    code, out, err = run("train", LETOR / "train.txt", "--hold-out", "0.25", "-o", path, "--json")
+    assert code == 0, err
+    sets = json.loads(out)["sets"]
+    assert {part: facts["queries"] for part, facts in sets.items()} == {"train": 15, "held-out": 5}
+    assert run("train", LETOR / "train.txt", "-o", whole)[0] == 0
+    X = cc.read_features(LETOR / "test.txt").X
+    assert (cc.load(path).predict(X) == cc.load(whole).predict(X)).all()
+    code, _, err = run("train", LETOR / "train.txt", "--hold-out", "0.25", "--test", LETOR / "test.txt")
+    assert code == 2
+    assert "--hold-out and --test cannot be combined" in err

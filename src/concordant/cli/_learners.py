@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from concordant.analysis import training
 from concordant.cli import _shared as shared
 from concordant.params import Param
 
 if TYPE_CHECKING:
     from concordant.io.formats.features import Features
-    from concordant.types import Floats
 
 
 class LearnerCommand(shared.MethodCommand):
@@ -29,7 +29,7 @@ class LearnerCommand(shared.MethodCommand):
 
     def params_of(self, name: str) -> tuple[Param, ...]:
         """Return the hyper-parameters of a learner by its name in any spelling."""
-        return params_of(find(name))
+        return training.params_of(find(name))
 
 
 def find(name: str) -> type:
@@ -39,23 +39,6 @@ def find(name: str) -> type:
 
     with lean_scikit_learn():
         return LEARNERS.find(name)
-
-
-def params_of(cls: type) -> tuple[Param, ...]:
-    """Return the hyper-parameters of a learner for the command line: the declared ones, and the names of losses."""
-    import dataclasses
-
-    from concordant import losses, params
-
-    named = [field.name for field in dataclasses.fields(cls) if not field.metadata and isinstance(field.default, str)]
-    texts = {"loss": f"loss to minimise ({', '.join(losses.names())})"}
-    loss_params = [Param(name, str, getattr(cls, name), texts.get(name, "a name")) for name in named]
-    return (*loss_params, *params.params_of(cls))
-
-
-def name_of(cls: type) -> str:
-    """Return a learner's name on the command line."""
-    return cls.__module__.rpartition(".")[2].replace("_", "-")
 
 
 # ---- reading ----
@@ -101,34 +84,7 @@ def _widened(features: Features, like: Sequence[str], path: str, *, says_columns
     return Features(X, features.y, features.query, names=like, **attributes)
 
 
-# ---- scores ----
-def steps_of(model: Any) -> list[tuple[str, Any]]:
-    """Return the named steps of a pipeline; a ranker alone is one step."""
-    from sklearn.pipeline import Pipeline
-
-    return list(model.steps) if isinstance(model, Pipeline) else [(name_of(type(model)), model)]
-
-
-def predict(model: Any, X: Any, query: Any) -> Floats:
-    """Return the score of each row; learners that rank whole queries also get the queries."""
-    import inspect
-
-    last = steps_of(model)[-1][1]
-    more = {"qid": query} if "qid" in inspect.signature(last.predict).parameters else {}
-    scores: Floats = model.predict(X, **more)
-    return scores
-
-
-def evaluate(scores: Floats, features: Features, wanted: Sequence[str]) -> dict[str, float]:
-    """Return the mean of each metric over the queries; the order of tied rows does not matter."""
-    from concordant import metrics
-
-    needs_order = any(isinstance(metrics.parse(metric), metrics.ListMetric) for metric in wanted)
-    ties = "order" if needs_order else "average"
-    values = metrics.evaluate_arrays(scores, features.y, features.query, list(wanted), ties=ties)
-    return {name: float(metrics.mean(by_query)) for name, by_query in values.items()}
-
-
+# ---- metrics ----
 def headings(metrics: Iterable[str]) -> list[str]:
     """Return the headings of metrics, which include the gain of ndcg."""
     from concordant.metrics import headings
@@ -144,24 +100,9 @@ def conventions(metrics: Iterable[str]) -> dict[str, str]:
 
 
 # ---- manners ----
-@contextmanager
-def explained() -> Iterator[list[str]]:
-    """Convert errors of scikit-learn to short messages, and collect its warnings."""
-    import warnings
-
-    from concordant.errors import ConcordantError, InputError
-
-    messages: list[str] = []
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            yield messages
-        except ConcordantError:
-            raise
-        except ValueError as error:
-            first = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-            raise InputError(first if first.endswith(".") else f"{first}.") from error
-        messages += dict.fromkeys(_in_cli_words(warning.message) for warning in caught)
+def explained() -> AbstractContextManager[list[str]]:
+    """Convert errors of scikit-learn to short messages, and collect its warnings in the words of the command line."""
+    return training.explained(_in_cli_words)
 
 
 def _in_cli_words(message: Warning | str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from concordant.cli import _learners as learners
+from concordant.analysis import training
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command
 from concordant.params import Param, params_of, written_doc
@@ -175,7 +175,7 @@ class Learners(ListCommand):
             super().show(name, as_json)
 
     def _declared(self, entry: Any) -> tuple[Param, ...]:
-        return learners.params_of(entry)  # names of losses among them
+        return training.params_of(entry)  # names of losses among them
 
     def _own_facts(self, entry: Any) -> dict[str, object]:
         return {"class": entry.__name__, "aliases": sorted(getattr(entry, "aliases", ()))}

@@ -53,6 +53,7 @@ def command(
     json, jsonl, parquet or run.
     """
     from concordant import saving
+    from concordant.analysis import training
 
     ranker, about = _loaded(model), saving.read_about(model)
     columns, features = _saved_columns(about, ranker.n_features_in_, model)
@@ -61,9 +62,9 @@ def command(
     features_read = learners.read(file, how, features)
     shared.tell([] if as_json else features_read.notes, "note: ")
     with learners.explained() as messages:
-        scores = learners.predict(ranker, features_read.X, features_read.query)
+        scores = training.predict(ranker, features_read.X, features_read.query)
     values = (
-        learners.evaluate(scores, features_read, metrics) if features_read.has_labels and features_read.y.any() else {}
+        training.evaluate(scores, features_read, metrics) if features_read.has_labels and features_read.y.any() else {}
     )
     shared.tell(messages, "warning: ")
     if evaluate:

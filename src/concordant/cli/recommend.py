@@ -15,10 +15,9 @@ from concordant.tables.options import UNRATED
 if TYPE_CHECKING:
     from concordant.params import Param
     from concordant.preferences import Preferences
-    from concordant.recommend import Recommender
+    from concordant.recommend import Sweep
 
-DEFAULT, FOR_CLICKS = "ordered-partition-mf", "bpr"
-BASELINES = ("popular", "consensus-recommender")
+DEFAULT = "ordered-partition-mf"  # as in analysis.recommending, which takes long to import
 
 EPILOG = """\b
 Examples:
@@ -98,7 +97,7 @@ def train(
     baselines on them. The model is then trained on all ratings and can be used with "concordant recommend for".
     """
     from concordant import saving
-    from concordant.recommend import split
+    from concordant.analysis.recommending import are_clicks, default_recommender, train_recommender
     from concordant.registry import RECOMMENDERS
 
     params = shared.pop_params(options)
@@ -107,26 +106,24 @@ def train(
         RECOMMENDERS.make(method, **params)  # a wrong parameter is reported before the file is read
     start = None if resume is None else _loaded(resume)
     prefs = shared.read_preferences(file, options)
-    are_clicks = prefs.form == "approvals" and prefs.value is None
-    method = method or (FOR_CLICKS if are_clicks else DEFAULT)
-    recommender: Recommender = RECOMMENDERS.make(method, **params)
-    table: dict[str, dict[str, float]] = {}
-    sweeps: Any = None
-    states: list[Any] = []
-    if validation:
-        train_part, held_out = split(prefs, validation, seed=getattr(recommender, "seed", 0))
-        model = _fit(recommender, train_part, held_out, start, states, metrics[0])
-        sweeps = max(states, key=lambda state: state.quality, default=None)
-        baselines = [RECOMMENDERS.make(name).fit(train_part) for name in BASELINES if name != recommender.name]
-        table = {fitted.name: _means(fitted, held_out, metrics) for fitted in (model, *baselines)}
-    limit = {name: sweeps.number for name in ("sweeps", "passes") if sweeps and hasattr(recommender, name)}
-    model = _fit(RECOMMENDERS.make(method, **{**params, **limit}), prefs, None, start, [], metrics[0])
-    about = {"recommender": model.name, "agents": len(model.agents), "items": len(model.items), "metrics": table}
-    about |= {"conventions": learners.conventions(metrics)}
+    method = method or default_recommender(prefs)
+    name = RECOMMENDERS.make(method, **params).name
+    with shared.progress(f"training {name}") as say:
+
+        def report(sweep: Sweep) -> None:
+            quality = "" if sweep.quality is None else f", {metrics[0]} {sweep.quality:.4f}"
+            say(f"{name}: sweep {sweep.number} of {sweep.of}, objective {sweep.objective:,.1f}{quality}")
+
+        trained = train_recommender(
+            prefs, method, params, held_out=validation, metrics=metrics, start=start, report=report
+        )
+    model, table, best = trained.model, trained.means, trained.best
+    about = {**trained.about(), "conventions": learners.conventions(metrics)}
     if output is not None:
         saving.save(model, output, about=about)
     if as_json:
-        facts = {**about, "params": model.to_dict()["params"], "sweeps": [state._asdict() for state in states]}
+        sweeps = [sweep._asdict() for sweep in trained.sweeps]
+        facts = {**about, "params": model.to_dict()["params"], "sweeps": sweeps}
         shared.write_text(shared.to_json({**facts, "model": output}), "-")
         return
     shared.tell(prefs.notes, "note: ")
@@ -134,14 +131,14 @@ def train(
         rows = [[name, *(f"{value:.4f}" for value in values.values())] for name, values in table.items()]
         shared.write_text(
             shared.table(
-                [f"held-out {'clicks' if are_clicks else 'ratings'}", *learners.headings(metrics)],
+                [f"held-out {'clicks' if are_clicks(prefs) else 'ratings'}", *learners.headings(metrics)],
                 rows,
                 set(range(1, 1 + len(metrics))),
             ),
             "-",
         )
     known = f"{model.name}: {len(model.agents):,} agents and {len(model.items):,} items"
-    shared.tell([f"{known}, after {sweeps.number} of {len(states)} sweeps" if sweeps else known], "")
+    shared.tell([f"{known}, after {best.number} of {len(trained.sweeps)} sweeps" if best else known], "")
     shared.tell([output] if output else [], "wrote ")
 
 
@@ -227,8 +224,10 @@ def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: boo
 
     Metrics are averaged over agents. Unknown agents and items get average scores.
     """
+    from concordant.analysis.recommending import means_of
+
     fitted, prefs = _loaded(model), shared.read_preferences(file, options)
-    means = _means(fitted, prefs, metrics)
+    means = means_of(fitted.by_agent(prefs, metrics))
     strangers = sum(label not in fitted.agents for label in (prefs.agents or ()))
     facts = {"recommender": fitted.name, "agents": prefs.n_agents, "unknown_agents": strangers, "metrics": means}
     facts |= {"conventions": learners.conventions(metrics)}
@@ -240,31 +239,6 @@ def evaluate(model: str, file: tuple[str, ...], metrics: list[str], as_json: boo
     shared.write_text(shared.table(["model", *learners.headings(metrics)], rows, set(range(1, 1 + len(metrics)))), "-")
     if strangers:
         shared.tell([f"{strangers:,} of {prefs.n_agents:,} agents are not in the model"], "note: ")
-
-
-def _fit(
-    recommender: Recommender,
-    prefs: Preferences,
-    held_out: Preferences | None,
-    start: Any,
-    states: list[Any],
-    metric: str,
-) -> Any:
-    """Fit a recommender, show its progress and collect the states of its sweeps."""
-    with shared.progress(f"training {recommender.name}") as say:
-
-        def report(state: Any) -> None:
-            states.append(state)
-            quality = "" if state.quality is None else f", {metric} {state.quality:.4f}"
-            say(f"{recommender.name}: sweep {state.number} of {state.of}, objective {state.objective:,.1f}{quality}")
-
-        return recommender.fit(prefs, validation=held_out, metric=metric, start=start, progress=report)
-
-
-def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, float]:
-    from concordant import metrics as measures
-
-    return {name: float(measures.mean(values)) for name, values in model.by_agent(prefs, metrics).items()}
 
 
 def _new_users(path: str, options: dict[str, Any]) -> Preferences:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from concordant.analysis import training
+from concordant.analysis.training import DEFAULT, Trained
 from concordant.cli import _learners as learners
 from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import option
+from concordant.cli._postponed import lean_scikit_learn
 
 if TYPE_CHECKING:
     from concordant.io.formats.features import Features
@@ -22,9 +26,6 @@ Examples:
   concordant train rows.csv --label clicks --query search --method rank-svm --C 10
   concordant train train.parquet --valid valid.parquet --plot curve.svg --json
 """
-# Of the linear rankers the best on MQ2008 (LETOR 4.0, five folds, as they come), with and without a validation set:
-# MAP 48.2 and 48.0, against 47.2 (rank-svm), 47.3 (rank-net), 47.8 (ordered-partition-ranker); it takes 0.1 s a fold.
-DEFAULT = "lambda-rank"
 
 
 class TrainCommand(learners.LearnerCommand):
@@ -34,27 +35,13 @@ class TrainCommand(learners.LearnerCommand):
     hints = {"method": ('--method NAME --help adds its options, "concordant learners" lists them',)}
 
 
-@dataclass
-class Trained:
-    """A fitted model with its metrics, timing and messages."""
-
-    model: Any
-    ranker: Any
-    seconds: float
-    warnings: list[str]
-    values: dict[str, dict[str, float]] = field(default_factory=dict)
-
-    @property
-    def name(self) -> str:
-        """The learner's name on the command line."""
-        return learners.name_of(type(self.ranker))
-
-
 @click.command(cls=TrainCommand, epilog=EPILOG)
 @click.argument("train", nargs=-1, required=True, metavar="TRAIN…")
 @_options.method("learners", DEFAULT)
 @_options.valid
 @option("--test", metavar="FILE", heading="input", help="Test rows, for evaluation only.")
+@option("--hold-out", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="SHARE", heading="input",
+        help="Share of queries to hold out for evaluation; the saved model is trained on all rows.")  # fmt: skip
 @option("--scale/--no-scale", default=None, heading="method", help="Same as --standardise; no effect on trees.")
 @option("--second-order", is_flag=True, heading="method", help="Add products of features correlated with the label.")
 @option("--bag", type=click.IntRange(2), metavar="N", heading="method", help="Number of rankers to average (bagging).")
@@ -76,108 +63,55 @@ def command(
     learners.refuse_early(output, plot)
     params, how, as_json = shared.pop_params(options), shared.pop_reading_options(options), options.pop("as_json")
     sets = {"train": learners.read(train, how)}
-    names = sets["train"].names
+    if options["hold_out"] and options["test"]:
+        raise click.UsageError("--hold-out and --test cannot be combined: leave out one of them.")
     for part in ("valid", "test"):
         if path := options.pop(part):
-            sets[part] = learners.read([path], how, names)
+            sets[part] = learners.read([path], how, sets["train"].names)
     shared.tell([] if as_json else [note for features_read in sets.values() for note in features_read.notes], "note: ")
-    cls = learners.find(method)
-    _refuse_other_tasks(cls)
-    with learners.explained() as messages, shared.progress(f"training {learners.name_of(cls)}"):
-        ranker = cls(**params)
-        scale = options.pop("scale")
-        if scale is not None and "standardise" in ranker.get_params():
-            ranker.set_params(standardise=scale)
-        if bag := options.pop("bag"):
-            ranker = learners.find("bagged-ranker")(ranker=ranker, n_rankers=bag)
-        done = _fit(ranker, sets, metrics, **options)
+    cls, whole = learners.find(method), sets["train"]
+    training.refuse_other_tasks(cls)
+    with lean_scikit_learn():
+        import_module("sklearn.pipeline")
+    with learners.explained() as messages, shared.progress(f"training {training.name_of(cls)}"):
+        done = _fit(cls, sets, metrics, {**options, "params": params})
     done.warnings = messages
     if plot is not None:
         _draw(done, plot)
     if output is not None:
-        _save(done, output, names, sets)
+        training.save_ranker(done, output, whole)
     shared.write_text(shared.to_json(_facts(done, sets, output)) if as_json else _text(done, sets, metrics), "-")
     if not as_json:
         shared.tell(done.warnings, "warning: ")
         shared.tell([output] if output else [], "wrote ")
 
 
-def _fit(ranker: Any, sets: dict[str, Features], metrics: list[str], **options: Any) -> Trained:
-    """Prepare the features, fit the ranker, and evaluate it on every set."""
-    import time
+def _fit(cls: type, sets: dict[str, Features], metrics: list[str], options: dict[str, Any]) -> Trained:
+    """Fit a ranker, and evaluate it on every set.
 
-    from concordant.cli._postponed import lean_scikit_learn
-
-    train = sets["train"]
-    _refuse_missing(ranker, train, options["missing"])
-    start = time.perf_counter()
-    with lean_scikit_learn():
-        from sklearn.pipeline import Pipeline
-
-        steps = _steps(**options)
-    prepare = Pipeline(steps) if steps else None
-    X = {"train": train.X if prepare is None else prepare.fit_transform(train.X, train.y)}
-    X |= {
-        part: features.X if prepare is None else prepare.transform(features.X)
-        for part, features in sets.items()
-        if part not in X
-    }
-    fit_options: dict[str, Any] = {} if train.weight is None else {"sample_weight": train.weight}
-    if "valid" in sets and "valid" in ranker.takes:
-        fit_options["valid"] = (X["valid"], sets["valid"].y, sets["valid"].query)
-    ranker.fit(X["train"], train.y, qid=train.query, **fit_options)
-    seconds = time.perf_counter() - start
-    name = learners.name_of(type(ranker))
-    model = ranker if prepare is None else Pipeline([*prepare.steps, (name, ranker)])
-    trained = Trained(model, ranker, seconds, [])
+    If a share of the queries is held out, it is evaluated on them, and then trained on all rows.
+    """
+    share, how = options.pop("hold_out"), {name: options.pop(name) for name in ("second_order", "missing")}
+    whole, valid = sets["train"], sets.get("valid")
+    if share:
+        sets["train"], sets["held-out"] = training.held_out(whole, share)
+    done = training.fit_ranker(_ranker(cls, **options), sets["train"], valid, **how)
     for part, features in sets.items():
-        trained.values[part] = learners.evaluate(learners.predict(ranker, X[part], features.query), features, metrics)
-    return trained
-
-
-def _steps(*, second_order: bool, missing: str | None) -> list[tuple[str, Any]]:
-    """Return the preprocessing steps before the ranker."""
-    steps: list[tuple[str, Any]] = []
-    if missing is not None:
-        from sklearn.impute import SimpleImputer
-
-        options: dict[str, Any] = (
-            {"strategy": "constant", "fill_value": 0.0} if missing == "zero" else {"strategy": missing}
+        done.values[part] = training.evaluate(
+            training.predict(done.model, features.X, features.query), features, metrics
         )
-        steps.append(("missing", SimpleImputer(**options, keep_empty_features=True)))
-    if second_order:
-        steps.append(("second-order", learners.find("second-order-features")()))
-    return steps
+    if share:
+        final = training.fit_ranker(_ranker(cls, **options), whole, valid, **how)
+        done = replace(final, values=done.values, seconds=done.seconds + final.seconds)
+    return done
 
 
-# ---- refusals ----
-def _refuse_other_tasks(cls: type) -> None:
-    """Reject estimators that are not rankers of labelled rows."""
-    from concordant import learn
-    from concordant.errors import InputError
-
-    if not issubclass(cls, learn.Ranker):
-        raise InputError(
-            f"{learners.name_of(cls)} does not learn from labelled rows of queries: use it from Python "
-            f"(concordant.learn.{cls.__name__})."
-        )
-
-
-def _refuse_missing(ranker: Any, train: Features, missing: str | None) -> None:
-    """Reject missing values if the ranker does not support them and no imputation is chosen."""
-    import numpy as np
-    from sklearn.utils import get_tags
-
-    from concordant.errors import InputError
-
-    is_nan = np.isnan(train.X)
-    if missing is None and is_nan.any() and not get_tags(ranker).input_tags.allow_nan:
-        row, column = (int(k) for k in np.argwhere(is_nan)[0])
-        raise InputError(
-            f"{int(is_nan.sum()):,} values are missing (first: row {row + 1}, feature {train.names[column]!r}), which "
-            f"{learners.name_of(type(ranker))} does not support: use --missing mean, or a learner that does "
-            f"(rank-boost)."
-        )
+def _ranker(cls: type, *, params: dict[str, Any], scale: bool | None, bag: int | None) -> Any:
+    """Return an unfitted ranker."""
+    ranker = cls(**params)
+    if scale is not None and "standardise" in ranker.get_params():
+        ranker.set_params(standardise=scale)
+    return learners.find("bagged-ranker")(ranker=ranker, n_rankers=bag) if bag else ranker
 
 
 # ---- what is told ----
@@ -204,7 +138,7 @@ def _facts(trained: Trained, sets: dict[str, Features], output: str | None) -> d
     return {
         "method": trained.name,
         "params": {key: value for key, value in trained.ranker.get_params().items() if _is_plain(value)},
-        "steps": [name for name, _ in learners.steps_of(trained.model)],
+        "steps": [name for name, _ in training.steps_of(trained.model)],
         "sets": {
             part: {"queries": features.n_queries, "rows": len(features.y), "metrics": trained.values[part]}
             for part, features in sets.items()
@@ -222,15 +156,6 @@ def _facts(trained: Trained, sets: dict[str, Features], output: str | None) -> d
 
 def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
-
-
-def _save(trained: Trained, output: str, names: list[str], sets: dict[str, Features]) -> None:
-    """Save the model, with the names of its features and the metrics."""
-    from concordant import saving
-
-    trained_on = {"queries": sets["train"].n_queries, "rows": len(sets["train"].y)}
-    about = {"method": trained.name, "features": names, "columns": sets["train"].columns, **trained_on}
-    saving.save(trained.model, output, about={**about, "metrics": trained.values})
 
 
 def _draw(trained: Trained, path: str) -> None:

@@ -32,6 +32,7 @@ from concordant.learn._data import Rows, measure
 from concordant.learn._ensemble import MeanRanker, fresh_copy, refuse_places
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import param
+from concordant.support import progress
 from concordant.support.state import Kind, floats, optional
 from concordant.types import Bools, Floats, Int64s
 
@@ -87,15 +88,17 @@ class BaggedRanker(MeanRanker):
         fit_arguments = {} if valid is None else {"valid": valid}
         self.rankers_, self.scales_ = [], np.ones(self.n_rankers)
         sums, count = np.zeros((2, len(rows.label)))  # of the scores by rankers that did not see a row
-        for number in range(self.n_rankers):
-            drawn = self._draw(rng, useful)
-            fitted = _fit_sample(self._fresh(rng), rows, drawn, fit_arguments)
-            scores = np.asarray(fitted.predict(rows.X), np.float64)
-            self.rankers_.append(fitted)
-            self.scales_[number] = deviation_within(scores, rows.query)
-            is_out = drawn[rows.query] == 0
-            sums += np.where(is_out, scores / self.scales_[number], 0.0)
-            count += is_out
+        with progress.stage("", total=self.n_rankers) as step:
+            for number in range(self.n_rankers):
+                step(f"ranker {number + 1}")
+                drawn = self._draw(rng, useful)
+                fitted = _fit_sample(self._fresh(rng), rows, drawn, fit_arguments)
+                scores = np.asarray(fitted.predict(rows.X), np.float64)
+                self.rankers_.append(fitted)
+                self.scales_[number] = deviation_within(scores, rows.query)
+                is_out = drawn[rows.query] == 0
+                sums += np.where(is_out, scores / self.scales_[number], 0.0)
+                count += is_out
         if self.out_of_bag:
             has_score = count > 0
             if not has_score.any():

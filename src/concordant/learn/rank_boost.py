@@ -31,6 +31,7 @@ from concordant.learn._base import METRIC, Ranker
 from concordant.learn._boosting import Cuts, ExplicitPairs, PairWeights, QueryPairs
 from concordant.learn._data import Patience, Rows, Validation
 from concordant.params import param
+from concordant.support import progress
 from concordant.support.state import Curves, Kind, floats, whole
 from concordant.types import AnyArray, Floats
 
@@ -78,7 +79,8 @@ class RankBoost(Ranker):
         else:
             weights = ExplicitPairs(rows.pairs, len(rows.X))
             cuts = Cuts.of(rows.X, None, self.bins)
-        self._boost(cuts, weights, None if valid is None else self._validation(valid, self.metric))
+        with progress.stage("", total=self.rounds) as step:
+            self._boost(cuts, weights, None if valid is None else self._validation(valid, self.metric), step)
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row.
@@ -103,7 +105,7 @@ class RankBoost(Ranker):
             )
         return self._finite(scores)
 
-    def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None) -> None:
+    def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None, step: progress.Stage) -> None:
         """Run the rounds; store the stumps up to the best round and the history of all rounds."""
         smoothing = 0.5 / weights.total if self.smoothing is None else self.smoothing
         score = np.zeros(cuts.code.shape[1])
@@ -111,6 +113,7 @@ class RankBoost(Ranker):
         history: dict[str, list[float]] = {name: [] for name in ("right", "wrong", "neither", "z", "error")}
         patience, scores = Patience(self.patience), np.zeros(0 if watched is None else len(watched.X))
         while len(chosen) < self.rounds and weights.spread(score) < WIDEST_SPREAD:
+            step(f"round {len(chosen) + 1}")
             potential, total = weights.potentials(score)
             feature, cut, direction, gain = kernels.best_stump(cuts.code, cuts.count, potential)
             if not gain > MIN_EDGE * total > 0:

@@ -1,7 +1,8 @@
 """Answers of a worker: which task the files are for, its sections one by one, or a file to download.
 
-A task (``ranked``, ``other_tasks``) declares its sections; each is computed, rendered and sent separately, so that the
-ranking is on the screen before slower sections are ready, and a section can be cancelled without losing the others.
+A task (``ranked``, ``recommended``, ``crowd``, ``trained``) declares its sections; each is computed, rendered and sent
+separately, so that the ranking is on the screen before slower sections are ready, and a section can be cancelled
+without losing the others.
 Data and results are cached, so that a changed option recomputes only what depends on it.
 """
 
@@ -17,12 +18,12 @@ from concordant.io.judgements import notes_on, set_aside
 from concordant.reporting.pages import rendered
 from concordant.reporting.sections import Section, spoken
 from concordant.support import progress
-from concordant.support.markup import Markup
+from concordant.support.markup import Markup, joined
 from concordant.tables.options import Options
 from concordant.web import troubles
 from concordant.web.messages import Answer, Job, Question, Update
 from concordant.web.reading import MAX_BYTES, Source, source_of
-from concordant.web.tasks import Task, task_of
+from concordant.web.tasks import Maker, Task, task_of
 from concordant.web.words import control_words
 
 TOO_MUCH = "Not enough memory for a worker process: use less data, or a method without pairwise matrices."
@@ -89,6 +90,7 @@ class Answerer:
     # ---- the page ----
     def _view(self, question: Question, notes: list[str]) -> Answer:
         """Send the sections of a view, or the one that is wanted."""
+        task: Task | None = None
         try:
             source = source_of(question["files"], question["settings"])
             task = self._task(question, source, notes)
@@ -96,7 +98,7 @@ class Answerer:
             with self._watched(""):
                 task.open()
         except ConcordantError as problem:
-            return self._unread(question, problem)
+            return self._unread(question, problem, task)
         self._words = task.words
         wanted = question["part"]
         if wanted == "item":
@@ -123,7 +125,7 @@ class Answerer:
         self._tasks = {key: kind(source, settings, question, tuple(notes), self._progress, before)}
         return self._tasks[key]
 
-    def _section(self, question: Question, name: str, title: str, make: Callable[[], Section | None]) -> None:
+    def _section(self, question: Question, name: str, title: str, make: Maker) -> None:
         """Compute and send a section; an error or a cancellation concerns only this section."""
         try:
             self.interrupts.begin(question["id"], name)
@@ -157,13 +159,15 @@ class Answerer:
     def _regions(self, regions: Mapping[str, Section | Markup | None]) -> dict[str, str]:
         return {name: self._html(content) for name, content in regions.items()}
 
-    def _unread(self, question: Question, problem: ConcordantError) -> Answer:
+    def _unread(self, question: Question, problem: ConcordantError, task: Task | None) -> Answer:
         """Show what is wrong with a file or a setting, and what to do about it."""
         settings = question["settings"]
         panel = troubles.panel(problem, question["files"], settings, self._words)
         regions: dict[str, str] = {"problem": panel}
         try:
-            regions["controls"] = troubles.controls(source_of(question["files"], {**settings, "where": ""}), settings)
+            own = None if task is None else task.reading_controls()
+            shown = troubles.controls(source_of(question["files"], {**settings, "where": ""}), settings)
+            regions["controls"] = shown if own is None else joined([own, shown])
         except ConcordantError:
             regions["controls"] = troubles.controls(None, settings)
         self.tell({"regions": regions})

@@ -30,9 +30,9 @@ from starlette.routing import Route
 
 from concordant.errors import ConcordantError, in_words
 from concordant.web import pages
+from concordant.web.messages import Line, Question, Update
 from concordant.web.pool import RETRY, BusyError, Limits
 from concordant.web.safety import Gate, GatedApp
-from concordant.web.messages import Line, Question, Update
 from concordant.web.settings import settings_of
 from concordant.web.stores import DataSet, GoneError, Store, TooLargeError
 from concordant.web.uploads import PIECE, receive, safe_name
@@ -56,6 +56,10 @@ KINDS = {  # ending and media type of each kind of download
     "history": ("over-time.csv", "text/csv"),
     "groups": ("groups.csv", "text/csv"),
     "labels": ("labels.csv", "text/csv"),
+    "annotators": ("annotators.csv", "text/csv"),
+    "predictions": ("predictions.csv", "text/csv"),
+    "lists": ("recommendations.csv", "text/csv"),
+    "lists_parquet": ("recommendations.parquet", "application/vnd.apache.parquet"),
     "model": ("model.zip", "application/zip"),
     "html": ("report.html", "text/html"),
 }

@@ -12,26 +12,36 @@ from concordant.results.scales import EloScale
 from concordant.tables.options import PREFERENCES, options_of
 
 if TYPE_CHECKING:
+    from concordant.web.crowd import CrowdTask
     from concordant.web.ranked import RankTask
+    from concordant.web.recommended import RecommendTask
+    from concordant.web.sectioned import SectionedTask
+    from concordant.web.trained import TrainTask
 
 
 def shell_command(
     files: Sequence[str], reading: Mapping[str, Any], method: str, params: Mapping[str, Any], more: Sequence[str] = ()
 ) -> str:
     """Return the command that ranks these files with these settings."""
-    words = ["concordant", "rank", *files, *_reading_words(reading), "--method", method]
+    words = ["concordant", "rank", *files, *_reading_words(reading), "--method", method, *_option_words(params)]
+    return shlex.join([*words, *more])
+
+
+def _option_words(params: Mapping[str, Any]) -> list[str]:
+    """Return hyper-parameters as words of a command line."""
+    words = []
     for name, value in params.items():
         option = Param(name, str, None, "").option
         if isinstance(value, bool):
             words.append(option if value else option.replace("--", "--no-", 1))
         else:
             words += [option, str(value)]
-    return shlex.join([*words, *more])
+    return words
 
 
 def other_command(command: str, files: Sequence[str], reading: Mapping[str, Any], *more: str) -> str:
     """Return another command on the same files."""
-    return shlex.join(["concordant", command, *files, *_reading_words(reading), *more])
+    return shlex.join(["concordant", *command.split(), *files, *_reading_words(reading), *more])
 
 
 def fuse_command(files: Sequence[str], method: str, params: Mapping[str, Any]) -> str:
@@ -148,3 +158,84 @@ def lines_of(task: RankTask) -> tuple[str, str]:
         task.source.by,
     )  # fmt: skip
     return "\n".join(shell), python
+
+
+# ---- other tasks than ranking ----
+def _call(name: str, *given: object, **named: object) -> str:
+    """Return a call as Python code."""
+    return f"{name}({', '.join([*map(repr, given), *(f'{key}={value!r}' for key, value in named.items())])})"
+
+
+def _read_line(task: SectionedTask, reading: Mapping[str, Any]) -> str:
+    """Return the line that reads the preferences."""
+    return "prefs = " + _call("cc.read", task.files[0] if len(task.files) == 1 else task.files, **reading)
+
+
+def _commented(shell: Sequence[str], reading: Mapping[str, Any]) -> str:
+    return "\n".join([*shell, *(f"# {name} is available in Python only" for name in python_only_options(reading))])
+
+
+def recommend_lines(task: RecommendTask) -> tuple[str, str]:
+    """Return the lines that train the recommender and recommend items for the shown user and the new user."""
+    trained, user, reading = task.of.trained, task.user, task.source.reading
+    more = ["--method", task.recommender, *_option_words(task.params), "--metrics", ",".join(task.metrics)]
+    more += [] if trained.values else ["--validation", "0"]
+    dashes = ["--"] if user.startswith("-") else []
+    shell = [
+        other_command("recommend train", task.files, reading, *more, "-o", "model.zip"),
+        shlex.join(["concordant", "recommend", "for", "model.zip", *dashes, user]),
+    ]
+    name = type(trained.model).__name__
+    python = [
+        "import concordant as cc",
+        f"from concordant.recommend import {name}",
+        "",
+        _read_line(task, reading),
+        f"model = {_call(name, **trained.params)}.fit(prefs)",
+        f"print({_call('model.recommend', user)}.to_text())",
+    ]
+    rated = task.readable_ratings
+    if rated:
+        shell.append("# New user: concordant recommend for model.zip --ratings FILE (columns item and rating)")
+        python.append(f"print({_call('model.fold_in', rated)}.recommend().to_text())")
+    return _commented(shell, reading), "\n".join(python)
+
+
+def crowd_lines(task: CrowdTask) -> tuple[str, str]:
+    """Return the lines that estimate the reliability of annotators and the labels of items."""
+    labels, reading = task.question["labels"], task.source.reading
+    gold = None if labels is None else os.path.basename(labels)
+    more = [] if gold is None else ["--gold", gold]
+    shell = [other_command("crowd", task.files, reading, *more, *items) for items in ([], ["--items"])]
+    python = ["import concordant as cc", "", _read_line(task, reading)]
+    python += [] if gold is None else [f"gold = {_call('cc.read_labels', gold)}"]
+    python.append(f"print(cc.crowd.reliability(prefs{'' if gold is None else ', gold'}))")
+    python.append("print(cc.crowd.decide(prefs).columns())")
+    return _commented(shell, reading), "\n".join(python)
+
+
+def train_lines(task: TrainTask) -> tuple[str, str]:
+    """Return the lines that train the ranker and evaluate it on held-out queries."""
+    from concordant.analysis.training import HELD_OUT
+
+    columns, reading = task.columns, task.reading
+    words = [word for role, column in columns.items() for word in (f"--{role}", column)]
+    words += ["--method", task.learner, *_option_words(task.params), "--hold-out", f"{HELD_OUT:g}"]
+    words += ["--missing", task.missing] if task.missing else []
+    shell = other_command("train", task.files, reading, *words, "--metrics", ",".join(task.metrics), "-o", "model.zip")
+    name = type(task.tried.trained.ranker).__name__
+    ranker = _call(name, **task.params)
+    how = {"missing": task.missing} if task.missing else {}
+    first = task.files[0] if len(task.files) == 1 else task.files
+    python = [
+        "import concordant as cc",
+        "from concordant.analysis.training import fit_ranker, means_of, try_out",
+        f"from concordant.learn import {name}",
+        "",
+        f"rows = {_call('cc.read_features', first, **columns, **reading)}",
+        f"tried = try_out({ranker}, rows, {list(task.metrics)!r}{''.join(f', {k}={v!r}' for k, v in how.items())})",
+        "print({system: means_of(values) for system, values in tried.values.items()})",
+        f"model = fit_ranker({ranker}, rows{''.join(f', {k}={v!r}' for k, v in how.items())}).model",
+        "cc.save(model, 'model.zip')",
+    ]
+    return _commented([shell], reading), "\n".join(python)

@@ -25,13 +25,19 @@ from concordant.reporting.about_agents import agents_section
 from concordant.reporting.about_data import data_section, warnings_section
 from concordant.reporting.about_groups import groups_section
 from concordant.reporting.about_instances import instances_section
+from concordant.reporting.about_item import item_card
+from concordant.reporting.about_labels import labels_section, queries_section, query_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section
+from concordant.reporting.about_style import style_section, uncontrolled, with_other
+from concordant.reporting.about_time import time_section
+from concordant.reporting.about_verdict import verdict_of
 from concordant.reporting.about_why import why_section
+from concordant.reporting.card import card_svg
 from concordant.reporting.pages import static
 from concordant.reporting.pictures import dot_plot as drawn_dots
 from concordant.reporting.pictures import standalone
-from concordant.reporting.reports import Making, Report, sections_of
+from concordant.reporting.reports import Making, report_of
 from concordant.reporting.sections import Part, ReportTable, Section
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.reporting.verdict_card import verdict_card
@@ -39,7 +45,7 @@ from concordant.request import Request
 from concordant.results.scales import EloScale, anchor_of, scale_of
 from concordant.support.markup import Markup
 from concordant.web import commands, drawer
-from concordant.web._later import *
+from concordant.web.offers import Offer, offers_of
 from concordant.web.reading import MAX_BYTES, asked, listed
 from concordant.web.tasks import Maker, Regions, Task
 from concordant.web.words import control_words
@@ -156,7 +162,7 @@ class RankTask(Task):
     @cached_property
     def field(self) -> Field:
         """The words of the field of these data."""
-        return field_of_preferences(self.prefs)
+        return self.study.field
 
     @property
     def words(self) -> Words:
@@ -203,7 +209,8 @@ class RankTask(Task):
             ("why", "Why", is_single, partial(why_section, study)),
             ("time", "Over time", prefs.time is not None,
              partial(time_section, study, curve, since, until, settings.get("first", ""), settings.get("second", ""))),
-            ("style", "Style control", bool(self.ranking.coefficients), self._style),
+            ("style", "Style control", bool(self.ranking.coefficients),
+             lambda: style_section(study, self._uncontrolled)),
             ("groups", f"Groups: {self.source.by}", bool(self.source.by), partial(groups_section, study, TOP)),
             ("methods", "Methods", True, partial(methods_section, study)),
             ("duels", "Head to head", is_single, partial(matrix_section, study)),
@@ -223,11 +230,15 @@ class RankTask(Task):
             replace(part, links=links[: len(part.rows)]) if isinstance(part, ReportTable) and k == 0 else part
             for k, part in _tables_first(section.parts)
         ]
-        return replace(section, parts=tuple(parts))
+        section, without = replace(section, parts=tuple(parts)), self._uncontrolled
+        return section if without is None else with_other(section, without)
 
-    def _style(self) -> Section | None:
-        without = self.kept(f"without {self._key} {self.settings.get('scale')}", lambda: uncontrolled(self.study))
-        return style_section(self.study, without)
+    @cached_property
+    def _uncontrolled(self) -> Ranking | None:
+        """The ranking without covariates, if there are any."""
+        scale = [self.settings.get(name) for name in ("scale", "anchor", "centre")]
+        without: Ranking | None = self.kept(f"without {self._key} {scale}", lambda: uncontrolled(self.study))
+        return without
 
     def _data_section(self) -> Section | Markup | None:  # type: ignore[override]
         return drawer.data_panel(
@@ -257,9 +268,9 @@ class RankTask(Task):
             return Markup("")
         return drawer.card(item_card(self.study, item), self.field.item[0], self.words)
 
-    def offers(self) -> tuple[Any, ...]:
+    def offers(self) -> tuple[Offer, ...]:
         """Return what else can be done with these data."""
-        return ()
+        return offers_of(self)
 
     # ---- files ----
     def _kinds(self) -> list[tuple[str, str]]:
@@ -304,8 +315,8 @@ class RankTask(Task):
         question = self.question
         paths = [*question["files"], *filter(None, [question["labels"]])]
         making = Making.of_files(paths, shell, python, date=question["date"])
-        report = Report(_stem(question["title"]), sections_of(self.study, TOP, making), verdict_of(self.study))
-        return report.to_html(self.words).encode("utf-8")
+        title = os.path.splitext(question["title"])[0] or question["title"]
+        return report_of(self.study, title, TOP, making).to_html(self.words).encode("utf-8")
 
 
 def _tables_first(parts: tuple[Part, ...]) -> list[tuple[int, Part]]:
@@ -316,10 +327,6 @@ def _tables_first(parts: tuple[Part, ...]) -> list[tuple[int, Part]]:
         numbered.append((count if is_table else -1, part))
         count += is_table
     return numbered
-
-
-def _stem(name: str) -> str:
-    return os.path.splitext(name)[0] or name
 
 
 def _json(data: object) -> bytes:

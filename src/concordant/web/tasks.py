@@ -18,7 +18,7 @@ from concordant.web.messages import Question
 from concordant.web.reading import Settings, Source
 from concordant.web.words import control_words
 
-Maker = Callable[[], Section | None]
+Maker = Callable[[], Section | Markup | None]
 Outline = Mapping[str, tuple[str, Maker]]
 Regions = Mapping[str, Section | Markup | None]
 
@@ -83,6 +83,10 @@ class Task(ABC):
         """Return the card of the chosen item, if there is one."""
         return None
 
+    def reading_controls(self) -> Markup | None:
+        """Return further settings on how the files are read, for files that cannot be read as they are."""
+        return None
+
     def file(self, kind: str) -> bytes:
         """Return a file to download."""
         raise InputError("There is no such file for these data: choose another kind of file.")
@@ -90,8 +94,10 @@ class Task(ABC):
 
 def task_of(source: Source, settings: Settings) -> type[Task]:
     """Return the task that the settings name, or else the one that the files are for."""
-    from concordant.web.other_tasks import CrowdTask, RecommendTask, TrainTask, holds_classes, holds_features
+    from concordant.web.crowd import CrowdTask, holds_classes
     from concordant.web.ranked import RankTask
+    from concordant.web.recommended import RecommendTask
+    from concordant.web.trained import TrainTask, holds_features
 
     named: dict[str, type[Task]] = {
         "rank": RankTask, "recommend": RecommendTask, "crowd": CrowdTask, "train": TrainTask,

@@ -132,7 +132,7 @@ function startPage() {
 
 // ---- the address ----
 // Settings of one part of the page: a change of these asks for this part only.
-const PART_OF = { item: "item", query: "query", first: "time", second: "time", curve: "time", span: "time", user: "recommend", rated: "newcomer", baseline: "labels" };
+const PART_OF = { item: "item", query: "query", first: "time", second: "time", curve: "time", span: "time", user: "recommend", rated: "newcomer", like: "similar", baseline: "labels" };
 const key = document.querySelector("[data-key]")?.dataset.key;
 const settings = () => new URLSearchParams(location.search);
 const PATIENCE = 600; // milliseconds after which work on a ranking is shown above the previous one
@@ -140,7 +140,7 @@ let loaded = null; // the settings that the page shows
 
 function change(changes, said = "") {
   const next = settings();
-  if ("method" in changes) [...next.keys()].filter((name) => name.startsWith("o.")).forEach((name) => next.delete(name));
+  if (["method", "recommender", "learner", "task"].some((name) => name in changes)) [...next.keys()].filter((name) => name.startsWith("o.")).forEach((name) => next.delete(name));
   if ("layout" in changes) [...next.keys()].filter((name) => name.startsWith("role.")).forEach((name) => next.delete(name));
   for (const [name, value] of Object.entries(changes)) {
     if (value === "" || value === null) next.delete(name);

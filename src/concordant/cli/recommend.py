@@ -154,7 +154,7 @@ def train(
 @option("--number", "-n", type=click.IntRange(1), default=10, show_default=True, metavar="N", heading="output",
         help="Number of items per agent.")  # fmt: skip
 @option("--seen/--no-seen", default=False, heading="output", help="Include items that the agent has already rated.")
-@shared.output_options()
+@shared.output_options(all_rows="--all-rows")
 @shared.reading_options("preferences", hidden=UNRATED)
 def for_(
     model: str,

@@ -74,9 +74,9 @@ def all_rows(name: str = "--all") -> HelpOption:
     def remember(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.meta[ALL_ROWS] = wanted
 
-    text = f"Show all rows on a terminal instead of the first {ROWS}."
+    text = f"Show all rows of a table on a terminal, not only {ROWS}."
     return HelpOption(
-        [name, ALL_ROWS], is_flag=True, expose_value=False, callback=remember, heading="output", help=text
+        [name, ALL_ROWS], is_flag=True, expose_value=False, callback=remember, heading="output", rare=True, help=text
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from concordant.cli import _options as options
+from concordant.support import progress
 from concordant.support.text import visible
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ def _is_special(path: str) -> bool:
 def write_text(text: str, output: str) -> None:
     """Write to a file, or to the terminal for "-"."""
     if output == "-":
+        progress.hide()
         click.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
     else:
         from concordant.support.files import replace_file
@@ -209,8 +211,8 @@ def table(
 ) -> str:
     """Return a table: drawn with rich on a terminal, otherwise aligned plain text with one line per row.
 
-    On a terminal, a long table ends after the first rows (``options.row_limit``). If the terminal is too narrow, columns
-    of numbers (``right``) are dropped, starting with the last, and listed below the table; text wraps at words.
+    On a terminal, a long table ends after the first rows (``options.row_limit``). If the terminal is too narrow,
+    columns of numbers (``right``) are dropped, starting with the last, and listed below the table; text wraps at words.
     """
     from concordant.support.text import align, fitting_columns, text_width
 

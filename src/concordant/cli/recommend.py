@@ -250,15 +250,8 @@ def _fit(
     states: list[Any],
     metric: str,
 ) -> Any:
-    """Fit a recommender, show its progress and collect the states of its sweeps."""
-    with shared.progress(f"training {recommender.name}") as say:
-
-        def report(state: Any) -> None:
-            states.append(state)
-            quality = "" if state.quality is None else f", {metric} {state.quality:.4f}"
-            say(f"{recommender.name}: sweep {state.number} of {state.of}, objective {state.objective:,.1f}{quality}")
-
-        return recommender.fit(prefs, validation=held_out, metric=metric, start=start, progress=report)
+    """Fit a recommender and collect the states of its sweeps."""
+    return recommender.fit(prefs, validation=held_out, metric=metric, start=start, progress=states.append)
 
 
 def _means(model: Any, prefs: Preferences, metrics: list[str]) -> dict[str, float]:

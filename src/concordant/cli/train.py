@@ -11,6 +11,7 @@ from concordant.cli import _learners as learners
 from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import option
+from concordant.support import progress
 
 if TYPE_CHECKING:
     from concordant.io.formats.features import Features
@@ -83,7 +84,7 @@ def command(
     shared.tell([] if as_json else [note for features_read in sets.values() for note in features_read.notes], "note: ")
     cls = learners.find(method)
     _refuse_other_tasks(cls)
-    with learners.explained() as messages, shared.progress(f"training {learners.name_of(cls)}"):
+    with learners.explained() as messages, progress.stage(f"training {learners.name_of(cls)}"):
         ranker = cls(**params)
         scale = options.pop("scale")
         if scale is not None and "standardise" in ranker.get_params():

@@ -32,6 +32,7 @@ from concordant.learn._data import Rows, measure
 from concordant.learn._ensemble import MeanRanker, fresh_copy, refuse_places
 from concordant.learn.rank_boost import RankBoost
 from concordant.params import param
+from concordant.support import progress
 from concordant.support.state import Kind, floats, optional
 from concordant.types import Bools, Floats, Int64s
 
@@ -87,7 +88,7 @@ class BaggedRanker(MeanRanker):
         fit_arguments = {} if valid is None else {"valid": valid}
         self.rankers_, self.scales_ = [], np.ones(self.n_rankers)
         sums, count = np.zeros((2, len(rows.label)))  # of the scores by rankers that did not see a row
-        for number in range(self.n_rankers):
+        for number in progress.steps(range(self.n_rankers), "training rankers"):
             drawn = self._draw(rng, useful)
             fitted = _fit_sample(self._fresh(rng), rows, drawn, fit_arguments)
             scores = np.asarray(fitted.predict(rows.X), np.float64)

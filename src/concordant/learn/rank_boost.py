@@ -31,6 +31,7 @@ from concordant.learn._base import METRIC, Ranker
 from concordant.learn._boosting import Cuts, ExplicitPairs, PairWeights, QueryPairs
 from concordant.learn._data import Patience, Rows, Validation
 from concordant.params import param
+from concordant.support import progress
 from concordant.support.state import Curves, Kind, floats, whole
 from concordant.types import AnyArray, Floats
 
@@ -110,7 +111,9 @@ class RankBoost(Ranker):
         chosen: list[_Stump] = []
         history: dict[str, list[float]] = {name: [] for name in ("right", "wrong", "neither", "z", "error")}
         patience, scores = Patience(self.patience), np.zeros(0 if watched is None else len(watched.X))
-        while len(chosen) < self.rounds and weights.spread(score) < WIDEST_SPREAD:
+        for _ in progress.steps(range(self.rounds), "boosting"):
+            if weights.spread(score) >= WIDEST_SPREAD:
+                break
             potential, total = weights.potentials(score)
             feature, cut, direction, gain = kernels.best_stump(cuts.code, cuts.count, potential)
             if not gain > MIN_EDGE * total > 0:

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from concordant.errors import InputError, ParameterError, UnknownNameError, arg, suggest
 from concordant.metrics.evaluating import mean
-from concordant.support import special
+from concordant.support import progress, special
 from concordant.support.text import display_width, format_p, padded
 from concordant.types import Floats
 
@@ -202,7 +202,7 @@ def randomisation_test(differences: ArrayLike, seed: int | np.random.Generator =
     random = np.random.default_rng(seed)
     step = max(_CHUNK // n, 1)
     extreme = 0
-    for start in range(0, rounds, step):
+    for start in progress.steps(range(0, rounds, step), "randomisation test"):
         size = (min(step, rounds - start), n)
         extreme += int((_flipped(difference, random.integers(0, 2, size, np.int8)) >= threshold).sum())
     return (1 + extreme) / (1 + rounds)

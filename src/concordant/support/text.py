@@ -127,20 +127,19 @@ def display_width(text: str) -> int:
         return len(text)
     total, before = 0, ""
     for character in text:
-        if before == _JOINER:
-            width = 0
-        elif character == _EMOJI_STYLE:
-            width = int(bool(before) and not _is_wide(before))
-        elif character in _SKIN_TONES and before and _is_wide(before):
-            width = 0
-        elif character in _JAMO or (
-            unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") and character != _HYPHEN
-        ):
-            width = 0
-        else:
-            width = 1 + _is_wide(character)
-        total, before = total + width, character
+        if character == _EMOJI_STYLE:
+            total += bool(before) and not _is_wide(before)
+        elif not _is_drawn_into(before, character):
+            total += 1 + _is_wide(character)
+        before = character
     return total
+
+
+def _is_drawn_into(before: str, character: str) -> bool:
+    """Return whether a character takes no column, or is drawn as a part of the character before it."""
+    if before == _JOINER or character in _JAMO or (character in _SKIN_TONES and before and _is_wide(before)):
+        return True
+    return unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") and character != _HYPHEN
 
 
 def _is_wide(character: str) -> bool:

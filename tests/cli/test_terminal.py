@@ -75,10 +75,8 @@ def votes(tmp_path: Path) -> Path:
     return path
 
 
-def rank(votes: Path, *options: object, **where: bool) -> str:
-    code, shown, piped = on_terminal("-m", "concordant", "rank", votes, "--method", "borda", *options, **where)
-    assert code == 0, shown
-    return piped or shown
+def rank(votes: Path, *options: object) -> list[object]:
+    return ["-m", "concordant", "rank", votes, "--method", "borda", *options]
 
 
 def rows(text: str) -> int:
@@ -86,8 +84,7 @@ def rows(text: str) -> int:
 
 
 def test_a_long_table_on_a_terminal_ends_with_the_number_of_the_other_rows(votes: Path) -> None:
-    text = rank(votes, err=False)
-    text = on_terminal("-m", "concordant", "rank", votes, "--method", "borda", err=False)[1]
+    text = on_terminal(*rank(votes), err=False)[1]
     assert "… 10 more (--all shows them)" in text
     assert rows(text) == 50
 
@@ -96,18 +93,18 @@ def test_a_long_table_on_a_terminal_ends_with_the_number_of_the_other_rows(votes
     ("options", "n"), [(["--all"], 60), (["--top", 55], 55), (["--csv"], 60), (["--markdown"], 60)]
 )
 def test_all_rows_are_shown_where_they_are_asked_for(votes: Path, options: list[object], n: int) -> None:
-    text = on_terminal("-m", "concordant", "rank", votes, "--method", "borda", *options, err=False)[1]
+    text = on_terminal(*rank(votes, *options), err=False)[1]
     assert "more (" not in text
     assert rows(text) == n
 
 
 def test_a_pipe_and_a_file_get_all_rows(votes: Path, tmp_path: Path) -> None:
-    assert rows(on_terminal("-m", "concordant", "rank", votes, "--method", "borda", out=False)[2]) == 60
-    rank(votes, "-o", tmp_path / "ranking.txt")
+    assert rows(on_terminal(*rank(votes), out=False)[2]) == 60
+    on_terminal(*rank(votes, "-o", tmp_path / "ranking.txt"))
     assert rows((tmp_path / "ranking.txt").read_text()) == 60
 
 
-def test_long_lists_end_too_and_say_which_option_shows_them(tmp_path: Path) -> None:
+def test_long_lists_end_as_well() -> None:
     assert "more (--all shows them)" in on_terminal("-m", "concordant", "methods", err=False)[1]
     assert "more (" not in on_terminal("-m", "concordant", "methods", "--all", err=False)[1]
 

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+
 import pytest
 
 from concordant.support import progress
 from concordant.support.progress import Progress
 
 
-def told(**how: float) -> tuple[list[Progress], object]:
+def told(every: float = 0.0) -> tuple[list[Progress], AbstractContextManager[None]]:
     """Return a list that collects what a listener is told, and the context in which it listens."""
     seen: list[Progress] = []
-    return seen, progress.listen(seen.append, **how)  # type: ignore[arg-type]
+    return seen, progress.listen(seen.append, every=every)
 
 
 def test_a_stage_counts_its_steps_and_ends_with_an_empty_text() -> None:
     seen, listening = told()
-    with listening, progress.stage("comparing methods", 2) as step:  # type: ignore[attr-defined]
+    with listening, progress.stage("comparing methods", 2) as step:
         step("borda")
         step("copeland")
     assert [(now.text, now.done) for now in seen] == [
@@ -30,7 +32,7 @@ def test_a_stage_counts_its_steps_and_ends_with_an_empty_text() -> None:
 
 def test_an_inner_stage_advances_the_outer_one_by_fractions_and_never_back() -> None:
     seen, listening = told()
-    with listening, progress.stage("outer", 2) as outer:  # type: ignore[attr-defined]
+    with listening, progress.stage("outer", 2) as outer:
         outer()
         for _ in range(2):
             for _ in progress.steps(range(4), "inner"):
@@ -45,14 +47,14 @@ def test_an_inner_stage_advances_the_outer_one_by_fractions_and_never_back() -> 
 
 def test_a_single_step_shows_no_share() -> None:
     seen, listening = told()
-    with listening:  # type: ignore[attr-defined]
+    with listening:
         assert list(progress.steps(["only"], "ranking")) == ["only"]
     assert {now.total for now in seen} == {None}
 
 
 def test_iterations_are_counted_but_have_no_end() -> None:
     seen, listening = told()
-    with listening:  # type: ignore[attr-defined]
+    with listening:
         assert next(progress.iterations(range(5, 9), "optimising")) == 5
     assert seen[1].text == "optimising: iteration 1"
     assert {now.total for now in seen} == {None}
@@ -60,11 +62,14 @@ def test_iterations_are_counted_but_have_no_end() -> None:
 
 
 def test_a_loop_left_by_an_error_closes_its_stage() -> None:
+    def divide() -> None:
+        for number in progress.steps([1, 0], "dividing"):
+            1 // number
+
     seen, listening = told()
-    with listening:  # type: ignore[attr-defined]
+    with listening:
         with pytest.raises(ZeroDivisionError):
-            for number in progress.steps([1, 0], "dividing"):
-                1 // number
+            divide()
         with progress.stage("later"):
             pass
     assert "later" in {now.text for now in seen}
@@ -72,7 +77,7 @@ def test_a_loop_left_by_an_error_closes_its_stage() -> None:
 
 def test_steps_in_quick_succession_are_told_once_but_begin_and_end_always() -> None:
     seen, listening = told(every=60)
-    with listening:  # type: ignore[attr-defined]
+    with listening:
         for _ in range(2):
             for _ in progress.steps(range(100), "quick"):
                 pass
@@ -95,7 +100,7 @@ def test_output_asks_the_listener_for_room() -> None:
 
 def test_an_inner_listener_replaces_the_outer_one() -> None:
     outer, listening = told()
-    with listening, progress.listen(lambda _: None), progress.stage("unheard"):  # type: ignore[attr-defined]
+    with listening, progress.listen(lambda _: None), progress.stage("unheard"):
         pass
     assert not outer
 

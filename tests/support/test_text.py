@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import concordant as cc
 from concordant.cli import _shared as shared
 from concordant.metrics import compare_systems
-from concordant.support.text import display_width, (
+from concordant.support.text import (
+    display_width,
     format_p,
     interval_cells,
     interval_heading,

@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import sys
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
@@ -139,10 +138,14 @@ def _is_drawn_into(before: str, character: str) -> bool:
     """Return whether a character takes no column, or is drawn as a part of the character before it."""
     if before == _JOINER or character in _JAMO or (character in _SKIN_TONES and before and _is_wide(before)):
         return True
+    import unicodedata
+
     return unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") and character != _HYPHEN
 
 
 def _is_wide(character: str) -> bool:
+    import unicodedata
+
     return unicodedata.east_asian_width(character) in "WF"
 
 

@@ -25,7 +25,7 @@ from concordant.results.explanation import Explanation
 from concordant.results.explanation import Reason as Reason
 from concordant.results.histories import History
 from concordant.settings import Settings
-from concordant.support import memory
+from concordant.support import memory, progress
 from concordant.types import AnyArray, Floats
 
 if TYPE_CHECKING:
@@ -226,7 +226,8 @@ class Method(Settings):
         """
         start = time.perf_counter()
         self.check_needs(prefs)
-        return self.ranking_of(prefs, self._scores_within_memory(prefs), start)
+        with progress.stage(f"ranking by {self.name}"):
+            return self.ranking_of(prefs, self._scores_within_memory(prefs), start)
 
     def ranking_of(self, prefs: Preferences, scored: Floats | Outcome, start: float | None = None) -> Ranking:
         """Create the ranking from computed scores.
@@ -416,7 +417,7 @@ class Method(Settings):
                 bounds.append(instance)
                 bytes_in_part = amount
         parts = []
-        for start, stop in pairwise([*bounds, len(needed)]):
+        for start, stop in progress.steps(list(pairwise([*bounds, len(needed)]))):
             scored = self.scores(prefs.select(instances=prefs.instances[start:stop]))
             parts.append(scored if isinstance(scored, Outcome) else Outcome(scored))
         return _joined(parts)

@@ -19,7 +19,7 @@ from concordant.errors import InputError, ParameterError, arg
 from concordant.preferences import Preferences
 
 if TYPE_CHECKING:
-    from concordant.io.reduction import Reduced, Watch
+    from concordant.io.reduction import Reduced
     from concordant.method import Method
     from concordant.ranking import Ranking
     from concordant.results.scales import EloScale
@@ -63,8 +63,6 @@ class Request:
     """Whether the ballots are used for more than the ranking, so that sums do not suffice."""
     sets_aside: bool = True
     """Whether relevance judgements among the files are set aside with a note; otherwise they are an error."""
-    watch: Watch | None = None
-    """Called while files are counted: (parts done, parts, rows, seconds)."""
     plans: Mapping[str, Any] = field(default_factory=dict)
     """Column plans of files that were already inspected, by file."""
     scale: EloScale | None = None
@@ -203,7 +201,7 @@ class Request:
             return self.by(_fitting(Summed(form)).name, self.params).chosen_method
 
         needs = Needs(method, fitting, self.needs_ballots or self.min_ballots is not None)
-        return reduce_files(self._files[0], self._options, needs, self.watch)
+        return reduce_files(self._files[0], self._options, needs)
 
     def gather(self) -> Preferences | Summed:
         """Read the source, or reduce files to what the method needs."""

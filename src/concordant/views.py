@@ -22,7 +22,7 @@ from concordant.ballots.segments import max_by, number_inside, pointer, segment_
 from concordant.errors import InputError, ParameterError, arg
 from concordant.kernels.bundles import Ballots
 from concordant.preferences import Preferences
-from concordant.support import memory
+from concordant.support import memory, progress
 from concordant.support.brief import Brief
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
 
@@ -94,7 +94,8 @@ def ballots_by_instance(prefs: Preferences, ballots: Int64s | None = None) -> It
     instance = prefs.instance_of_ballot[chosen]
     order = np.argsort(instance, kind="stable")
     present, start = np.unique(instance[order], return_index=True)
-    yield from zip(present.tolist(), np.split(chosen[order], start[1:]) if len(chosen) else [], strict=True)
+    parts = np.split(chosen[order], start[1:]) if len(chosen) else []
+    yield from progress.steps(list(zip(present.tolist(), parts, strict=True)))
 
 
 def ballot_of_entry(prefs: Preferences) -> Int64s:

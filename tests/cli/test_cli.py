@@ -6,8 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ import concordant as cc
 from concordant import learn, registry
 from concordant.cli.__main__ import commands
 from concordant.cli.reproduce import command as reproduce
+from concordant.support import progress
 
 EXAMPLES = ROOT / "examples"
 VOTES = "winner,loser\na,b\na,b\nb,c\na,c\n"
@@ -391,27 +390,14 @@ def test_kemeny_says_whether_its_ranking_is_proven(run: Run, tmp_path: Path) -> 
     assert "--time-limit extends the search" in err
 
 
-def test_a_terminal_shows_how_far_kemeny_has_come(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[str] = []
-
-    @contextmanager
-    def waiting(label: str) -> Iterator[Callable[[str], None]]:
-        shown.append(label)
-        yield shown.append
-
+def test_kemeny_reports_how_far_it_has_come(run: Run, tmp_path: Path) -> None:
     simulated = tmp_path / "votes.csv"
     run("simulate", "mallows", "--items", 30, "--ballots", 5, "--phi", 0.99, "-o", simulated)
-    monkeypatch.setattr("concordant.cli._shared.progress", waiting)
-    monkeypatch.setattr("concordant.cli.rank.is_watched", lambda: True)
-    run("rank", simulated, "--method", "kemeny")
-    assert shown[0] == "kemeny: counting pairs"
-    assert shown[-1].endswith("within 0%")
-    shown.clear()
-    run("rank", simulated, "--method", "borda")
-    assert not shown
-    monkeypatch.setattr("concordant.cli.rank.MANY", 100)
-    run("rank", simulated, "--method", "bradley-terry")
-    assert shown == ["bradley-terry: 5 ballots, 30 candidates"]
+    shown: list[str] = []
+    with progress.listen(lambda now: shown.append(now.text)):
+        run("rank", simulated, "--method", "kemeny")
+    assert "ranking by kemeny" in shown
+    assert [text for text in shown if "within" in text][-1].endswith("within 0%")
 
 
 def test_the_command_line_says_which_prior_was_chosen_and_sorts_by_the_low_end(run: Run, tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from concordant.engine.statistics import NET_WINS
 from concordant.errors import FormatError, InputError
 from concordant.io import _many, paths
 from concordant.learn import RankNet
+from concordant.support import progress
 from concordant.tables.options import PREFERENCES, Options
 
 pytestmark = [
@@ -144,17 +145,20 @@ def test_counts_of_the_cluster_are_those_of_one_process(cluster: Cluster, machin
 def test_a_worker_killed_while_files_are_counted_loses_nothing(
     cluster: Cluster, machines: Machines, votes: Path
 ) -> None:
-    seen: list[int] = []
+    seen: list[str] = []
 
-    def watch(done: int, files: int, rows: int, seconds: float) -> None:
-        if not seen:
+    def watch(now: progress.Progress) -> None:
+        if now.done == 1:
             machines.kill_one()
-        seen.append(rows)
+        if now.done:
+            seen.append(now.text)
 
     options = Options.of(PREFERENCES, {"reduce": True})
-    counted = _many.count_files(paths.expand(votes), options, cluster, watch=watch)
+    with progress.listen(watch):
+        counted = _many.count_files(paths.expand(votes), options, cluster)
     assert len(seen) == 12
-    assert seen[-1] == counted.rows == 4800
+    assert seen[-1].startswith("counting: 4,800 rows")
+    assert counted.rows == 4800
     assert equal(_many.preferences_of(counted), cc.read(votes, reduce=True))
 
 
@@ -193,12 +197,14 @@ def test_a_worker_killed_while_ratings_are_counted_loses_nothing(
 ) -> None:
     folder, seen = write_cut(tmp_path, is_whole, files=6), []
 
-    def watch(done: int, parts: int, rows: int, seconds: float) -> None:
-        if not seen:
+    def watch(now: progress.Progress) -> None:
+        if now.done == 1 and not seen:
+            seen.append(now)
             machines.kill_one()
-        seen.append(rows)
 
-    found = sums(folder, NET_WINS, cluster, watch)
+    with progress.listen(watch):
+        found = sums(folder, NET_WINS, cluster)
+    assert seen
     assert arrays(found.tally) == arrays(sums(folder, NET_WINS, Serial()).tally)
 
 

@@ -19,6 +19,7 @@ from concordant.engine.tallies import Tally
 from concordant.errors import FormatError, InputError
 from concordant.io import _many, _rows, reduction, write_table
 from concordant.io.paths import expand
+from concordant.support import progress
 from concordant.tables.options import PREFERENCES, Options
 
 Row = tuple[str, str, float]
@@ -47,12 +48,12 @@ def write_cut(folder: Path, is_whole: bool, files: int = 4, ending: str = "parqu
 
 
 def sums(
-    path: Any, statistic: Statistic, executor: Executor, watch: _many.Watch | None = None, **reading: Any
+    path: Any, statistic: Statistic, executor: Executor, **reading: Any
 ) -> _many.Counted:
     options, paths = Options.of(PREFERENCES, reading), expand(path)
     plan = reduction._plan(paths, options)
     assert plan is not None
-    return _rows.count_files(paths, options, plan, statistic, executor, watch)
+    return _rows.count_files(paths, options, plan, statistic, executor)
 
 
 def arrays(tally: Tally | None) -> list[Any]:
@@ -166,13 +167,12 @@ def test_bad_files_are_left_out_also_where_all_rows_are_read(tmp_path: Path) -> 
 
 def test_progress_tells_of_every_file_and_part(tmp_path: Path) -> None:
     folder, seen = write_cut(tmp_path, is_whole=True, files=3), []
-
-    def watch(done: int, parts: int, rows: int, seconds: float) -> None:
-        seen.append((done, parts, rows))
-
-    counted = sums(folder, POSITIONS, Serial(), watch)
-    assert [one[:2] for one in seen] == [(1, 3), (2, 3), (3, 3)] * 2  # looked through, then counted
-    assert seen[2][2] == seen[5][2] == counted.rows == len(drawn())
+    with progress.listen(seen.append):
+        counted = sums(folder, POSITIONS, Serial())
+    ends = [now for now in seen if now.done]
+    assert [(now.done, now.total) for now in ends] == [(1, 3), (2, 3), (3, 3)] * 2  # looked through, then counted
+    assert all(now.text.startswith(f"counting: {len(drawn()):,} rows") for now in (ends[2], ends[5]))
+    assert counted.rows == len(drawn())
 
 
 @pytest.mark.parametrize("workers", [None, 2])

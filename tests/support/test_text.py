@@ -14,6 +14,7 @@ import concordant as cc
 from concordant.cli import _shared as shared
 from concordant.metrics import compare_systems
 from concordant.support.text import (
+    display_width,
     format_p,
     interval_cells,
     interval_heading,
@@ -148,3 +149,37 @@ def test_describe_respects_the_width_asked_for(monkeypatch: pytest.MonkeyPatch) 
     wide = str(prefs.describe())
     assert 100 < max(map(len, wide.splitlines())) <= 140
     assert wide.split() == narrow.split()
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("abc", 3),
+        ("日本", 4),
+        ("한국", 4),
+        ("e\u0301", 1),
+        ("\u200bx", 1),
+        ("❤\ufe0f", 2),
+        ("👍\U0001f3fd", 2),
+        ("👨\u200d👩\u200d👧", 2),
+        ("🇩🇪", 2),
+        ("Ａｂ", 4),
+        ("ｱ", 1),
+    ],
+)
+def test_wide_characters_take_two_columns_and_marks_none(text: str, width: int) -> None:
+    from rich.cells import cell_len
+
+    assert display_width(text) == width == cell_len(text)
+
+
+def test_tables_with_wide_characters_are_aligned() -> None:
+    prefs = cc.Preferences.from_rankings([["東京", "Oslo", "e\u0301", "👍🏽"]])
+    lines = cc.rank(prefs, "borda").to_text().splitlines()
+    assert len({display_width(line) for line in lines}) == 1
+    assert cc.rank(prefs, "borda").to_text() == "\n".join(lines)
+
+
+def test_a_table_of_systems_is_aligned() -> None:
+    table = str(compare_systems({"基準": [0.1, 0.3] * 10, "better": [0.2] * 20})).splitlines()[:3]
+    assert len({display_width(line.split("0.")[0]) for line in table[1:]}) == 1

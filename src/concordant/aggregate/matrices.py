@@ -13,6 +13,7 @@ from concordant.models.notices import OF_MATRICES, Standing, standing_notices
 from concordant.models.observations.preference_counts import levels
 from concordant.preferences import Preferences
 from concordant.ranking import Notice
+from concordant.support import progress
 from concordant.types import Floats, Int32s, Int64s
 
 TIE_OF_SOLVED = 1e-9  # scores this close, relative to the largest, are one score
@@ -55,12 +56,16 @@ def stacks(slot_ptr: Int64s) -> Iterator[Stack]:
     """Iterate over the instances in stacks of the same size, with at most ``CELLS_AT_ONCE`` cells each."""
     size = np.diff(slot_ptr)
     cells = pointer(size**2)
-    for m in np.unique(size[size > 0]).tolist():
-        same = np.flatnonzero(size == m)
-        step = max(1, CELLS_AT_ONCE // (m * m))
-        for start in range(0, len(same), step):
-            chunk = same[start : start + step]
-            yield Stack(slot_ptr[chunk][:, None] + np.arange(m), cells[chunk], chunk)
+    with progress.stage("", float(cells[-1])) as report:
+        done = 0
+        for m in np.unique(size[size > 0]).tolist():
+            same = np.flatnonzero(size == m)
+            step = max(1, CELLS_AT_ONCE // (m * m))
+            for start in range(0, len(same), step):
+                chunk = same[start : start + step]
+                report("", done)
+                done += len(chunk) * m * m
+                yield Stack(slot_ptr[chunk][:, None] + np.arange(m), cells[chunk], chunk)
 
 
 @dataclass(frozen=True)

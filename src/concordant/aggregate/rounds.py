@@ -17,6 +17,7 @@ from concordant.aggregate.majorities import tie_notice
 from concordant.ballots.segments import first_of, is_new, spans, sum_by
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, snap
+from concordant.support import progress
 from concordant.types import AnyArray, Bools, Bytes, Floats, Int64s
 
 
@@ -145,7 +146,7 @@ def ballot_tables(
 ) -> Iterator[tuple[slice, Int64s, AnyArray]]:
     """Iterate over instances: (slots, ballots, table of ballots x slots with the values of the kept entries)."""
     by_instance = dict(views.ballots_by_instance(prefs))
-    for q in range(prefs.n_instances):
+    for q in progress.steps(range(prefs.n_instances)):
         slots = slice(int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1]))
         ballots = by_instance.get(q, np.empty(0, np.int64))
         entry = spans(prefs.indptr[ballots], prefs.indptr[ballots + 1])

@@ -19,6 +19,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.request import Request
 from concordant.results.explanation import Explanation, Reason
+from concordant.support import progress
 from concordant.support.brief import Brief
 from concordant.support.display import Block, Displayed, DisplayTable, Passage, aligned, html
 from concordant.types import Bools, Floats
@@ -389,7 +390,7 @@ def compare(
     if unknown is not None:
         raise InputError(arg(unknown) + " is not an option for reading data: pass hyper-parameters to method objects.")
     prefs = request.read()
-    rankings = tuple(_ranked(prefs, method) for method in methods)
+    rankings = tuple(_ranked(prefs, method) for method in progress.steps(methods, "comparing methods"))
     names = tuple(m if isinstance(m, str) else m.name for m in methods)
     held_out = None if folds is None else cross_validate(prefs, methods, folds, seed)
     return replace(compare_rankings(prefs, rankings, names), held_out=held_out)
@@ -423,9 +424,9 @@ def cross_validate(prefs: Preferences, methods: Sequence[str | Method], folds: i
     fold = np.random.default_rng(seed).permutation(prefs.n_ballots) % folds
     distance, n_pairs = np.zeros((folds, len(methods))), np.zeros(folds)
     likelihood, by_pair = np.zeros((folds, len(methods))), np.zeros((folds, len(methods), 2))
-    for k in range(folds):
+    for k in progress.steps(range(folds), "cross-validation"):
         training, test = prefs.take(fold != k), prefs.take(fold == k)
-        rankings = [_ranked(training, method) for method in methods]
+        rankings = [_ranked(training, method) for method in progress.steps(methods)]
         ranks = np.stack([ranking.rank_by_slot for ranking in rankings]).astype(np.float64)
         distance[k] = distances_to_ballots(test, ranks)
         n_pairs[k] = views.win_matrices(test, "ignore").wins.sum()

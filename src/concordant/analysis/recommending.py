@@ -7,7 +7,7 @@ individual users.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,6 @@ DEFAULT, FOR_CLICKS = "ordered-partition-mf", "bpr"
 BASELINES = ("popular", "consensus-recommender")
 HELD_OUT = 0.1  # share of each user's ratings
 METRICS = ("ndcg@10", "err")
-Report = Callable[[Sweep], None]
 
 
 def are_clicks(prefs: Preferences) -> bool:
@@ -80,12 +79,11 @@ def train_recommender(
     held_out: float = HELD_OUT,
     metrics: Sequence[str] = METRICS,
     start: Any = None,
-    report: Report | None = None,
 ) -> TrainedRecommender:
     """Train a recommender, by default the one for these preferences.
 
     ``held_out`` is the share of each user's ratings on which it is evaluated first, 0 for none; ``start`` is a fitted
-    model to continue from; ``report`` is called after every sweep.
+    model to continue from.
     """
     method, params = method or default_recommender(prefs), dict(params or {})
     recommender: Recommender = RECOMMENDERS.make(method, **params)
@@ -93,34 +91,16 @@ def train_recommender(
     sweeps: list[Sweep] = []
     best: Sweep | None = None
 
-    def keep(sweep: Sweep) -> None:
-        sweeps.append(sweep)
-        if report is not None:
-            report(sweep)
-
     with progress.stage(f"Training {recommender.name}", total=2 if held_out else 1) as step:
         if held_out:
             rest, part = split(prefs, held_out, seed=getattr(recommender, "seed", 0))
             step("without the held-out part")
-            model = _fitted(recommender, rest, keep, validation=part, metric=metrics[0], start=start)
+            model = recommender.fit(rest, validation=part, metric=metrics[0], start=start, progress=sweeps.append)
             best = max(sweeps, key=lambda sweep: sweep.quality or 0.0, default=None)
             baselines = [RECOMMENDERS.make(name).fit(rest) for name in BASELINES if name != recommender.name]
             values = {fitted.name: fitted.by_agent(part, metrics) for fitted in (model, *baselines)}
         limit = {name: best.number for name in ("sweeps", "passes") if best and hasattr(recommender, name)}
         step("on all data")
         final: Recommender = RECOMMENDERS.make(method, **{**params, **limit})
-        fitted = _fitted(final, prefs, report, start=start)
+        fitted = final.fit(prefs, start=start)
     return TrainedRecommender(fitted, values, tuple(sweeps), best)
-
-
-def _fitted(recommender: Recommender, prefs: Preferences, report: Report | None, **options: Any) -> Recommender:
-    """Fit a recommender and report its sweeps."""
-    with progress.stage("") as step:
-
-        def tell(sweep: Sweep) -> None:
-            step.total = sweep.of
-            step(f"sweep {sweep.number} of {sweep.of}", done=sweep.number)
-            if report is not None:
-                report(sweep)
-
-        return recommender.fit(prefs, progress=tell, **options)

@@ -98,11 +98,13 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; errors name parameters as its options."""
+        """Run the command with a progress bar; errors name parameters as its options."""
+        from concordant.cli._progress import shown
         from concordant.errors import ConcordantError, in_words
 
         try:
-            return super().invoke(ctx)
+            with shown():
+                return super().invoke(ctx)
         except ConcordantError as error:
             from concordant.cli._words import option_words
 

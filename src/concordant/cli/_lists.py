@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from concordant.analysis import training
+from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command
 from concordant.params import Param, params_of, written_doc
@@ -39,7 +40,7 @@ class ListCommand(Command):
         super().__init__(
             self.plural,
             callback=self.show,
-            params=[name, *options, json],
+            params=[name, *options, json, _options.all_rows()],
             help=f"{self.kind.lists_them}\n\n{inspect.cleandoc(self.text)}",
             epilog=f"\b\nExamples:\n{examples}{self.more}",
         )

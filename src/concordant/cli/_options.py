@@ -8,9 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-from concordant.cli._help import option
+from concordant.cli._help import HelpOption, option
 
 F = TypeVar("F", bound=Callable[..., Any])
+ROWS = 50  # of a table on a terminal, unless more are asked for
+ALL_ROWS = "all_rows"
 _OUTPUT = 'File to write; "-" for standard output.'
 _BY_ENDING = "File to write, in the format of its extension."
 
@@ -64,6 +66,30 @@ def top(default: int | None = None) -> Callable[[F], F]:
     return option(
         "--top", type=kind, default=default, show_default=default is not None, metavar="N", heading="output", help=text
     )
+
+
+def all_rows(name: str = "--all") -> HelpOption:
+    """Return the option that shows long tables in full on a terminal; ``row_limit`` asks for it."""
+
+    def remember(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+        ctx.meta[ALL_ROWS] = wanted
+
+    text = f"Show all rows of a table on a terminal, not only {ROWS}."
+    return HelpOption(
+        [name, ALL_ROWS], is_flag=True, expose_value=False, callback=remember, heading="output", rare=True, help=text
+    )
+
+
+def row_limit() -> tuple[int | None, str]:
+    """Return the maximum number of rows of a table on a terminal, and the option that shows all of them.
+
+    It is None with that option, and for commands without it. A larger number in ``--top`` or ``--number`` replaces it.
+    """
+    context = click.get_current_context(silent=True)
+    declared = [one for one in context.command.params if one.name == ALL_ROWS] if context else []
+    if context is None or not declared or context.meta.get(ALL_ROWS):
+        return None, ""
+    return max(ROWS, *(context.params.get(name) or 0 for name in ("top", "number"))), declared[0].opts[0]
 
 
 def metrics(default: str) -> Callable[[F], F]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 import click
 
 from concordant.cli import _options as options
+from concordant.support import progress
 from concordant.support.text import visible
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ ENDINGS = {
     ".xlsx": "xlsx",
 }
 PACKED = (".csv.gz", ".csv.xz", ".csv.bz2", ".csv.zst", ".tsv.gz", ".jsonl.gz")
+TABLES = 10  # of a result on a terminal, unless more are asked for
 OPTIONS = ("json", "csv", "markdown", "latex", "html")
 
 
@@ -90,7 +92,7 @@ class Output(NamedTuple):
         from concordant.support import display
 
         if self.format == "text":
-            return display.text(blocks, self._drawn)
+            return display.text(_first_tables(blocks) if _is_terminal(self.path) else blocks, self._drawn)
         if self.format == "html" and self.path != "-":
             from concordant.reporting.displayed import display_page
 
@@ -119,9 +121,13 @@ class Output(NamedTuple):
         return table(header, rows, right, title, self.path)
 
 
-def output_options(*names: str) -> Callable[[F], F]:
-    """Add some of the options for output, by default all; the command gets them as one ``output``."""
-    declared = {name: getattr(options, name) for name in OPTIONS} | {"output": options.result_output}
+def output_options(*names: str, all_rows: str = "--all") -> Callable[[F], F]:
+    """Add some of the options for output, by default all; the command gets them as one ``output``.
+
+    With all of them, the option ``all_rows`` shows long tables in full.
+    """
+    declared = {name: getattr(options, name) for name in OPTIONS}
+    declared["output"] = options.result_output
 
     def add(command: F) -> F:
         @wraps(command)
@@ -130,6 +136,8 @@ def output_options(*names: str) -> Callable[[F], F]:
             return command(output=chosen_output(output, chosen), **options)
 
         changed: Any = run
+        if not names:
+            changed.__click_params__ = [*getattr(command, "__click_params__", ()), options.all_rows(all_rows)]
         for name in reversed(names or tuple(declared)):
             changed = declared[name](changed)
         return cast("F", changed)
@@ -165,6 +173,7 @@ def _is_special(path: str) -> bool:
 def write_text(text: str, output: str) -> None:
     """Write to a file, or to the terminal for "-"."""
     if output == "-":
+        progress.hide()
         click.echo(visible(text) if sys.stdout.isatty() else text, nl=not text.endswith("\n"))
     else:
         from concordant.support.files import replace_file
@@ -202,26 +211,44 @@ def table(
 ) -> str:
     """Return a table: drawn with rich on a terminal, otherwise aligned plain text with one line per row.
 
-    If the terminal is too narrow, columns of numbers (``right``) are dropped, starting with the last, and listed below
-    the table; text wraps at words.
+    On a terminal, a long table ends after the first rows (``options.row_limit``). If the terminal is too narrow,
+    columns of numbers (``right``) are dropped, starting with the last, and listed below the table; text wraps at words.
     """
     from concordant.support.text import align, fitting_columns, text_width
 
-    if output != "-" or not sys.stdout.isatty():
+    if not _is_terminal(output):
         return "\n".join(([title] if title else []) + align([list(header), *map(list, rows)], right))
     from rich.console import Console
     from rich.table import Table
 
+    limit, option = options.row_limit()
+    shown = rows[:limit]
     console = Console(width=text_width())
-    kept = fitting_columns(header, rows, right, console.width)
+    kept = fitting_columns(header, shown, right, console.width)
     drawn = Table(title=title or None, title_justify="left", header_style="bold")
     for c, width in kept.items():
         justify: Any = "right" if c in right else "left"
         drawn.add_column(header[c], justify=justify, width=width, overflow="ellipsis")
-    for row in rows:
+    for row in shown:
         drawn.add_row(*(visible(row[c], colours=False).replace("[", "\\[") for c in kept))
     with console.capture() as capture:
         console.print(drawn)
     omitted = [name for c, name in enumerate(header) if c not in kept]
+    more = f"… {len(rows) - len(shown):,} more ({option} shows them)\n" if len(shown) < len(rows) else ""
     note = f"columns not shown, because the terminal is too narrow: {', '.join(omitted)}\n" if omitted else ""
-    return capture.get() + note
+    return capture.get() + more + note
+
+
+def _is_terminal(output: str) -> bool:
+    return output == "-" and sys.stdout.isatty()
+
+
+def _first_tables(blocks: Sequence[Block]) -> Sequence[Block]:
+    """Return the blocks before and after the tables that are too many for a terminal, with a line on those."""
+    from concordant.support.display import DisplayTable, Passage
+
+    (limit, option), tables = options.row_limit(), [k for k, one in enumerate(blocks) if isinstance(one, DisplayTable)]
+    if limit is None or len(tables) <= TABLES:
+        return blocks
+    more = f"… {len(tables) - TABLES:,} more tables ({option} shows them)"
+    return [*blocks[: tables[TABLES]], Passage([more]), *blocks[tables[-1] + 1 :]]

@@ -1,10 +1,9 @@
-"""Code shared by commands: reading options, options of methods, messages, progress bars."""
+"""Code shared by commands: reading options, options of methods, messages."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +20,7 @@ from concordant.cli._output import to_csv as to_csv
 from concordant.cli._output import to_json as to_json
 from concordant.cli._output import write_text as write_text
 from concordant.params import Param
+from concordant.support import progress
 from concordant.support.text import visible
 from concordant.tables.options import Option, options_of
 
@@ -198,24 +198,7 @@ def tell(lines: Iterable[object], prefix: str) -> None:
     from concordant.errors import in_words
 
     named = words()
+    progress.hide()
     for line in lines:
         message = in_words(line, named)
         click.echo(f"{prefix}{visible(message, colours=False) if sys.stderr.isatty() else message}", err=True)
-
-
-@contextmanager
-def progress(label: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
-    """Show progress on standard error, if it is a terminal; without ``total``, a spinner.
-
-    Yields a function that shows a text and, with a total, advances the bar by one step.
-    """
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) if total is None else ()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda text: bar.update(task, advance=0 if total is None else 1, description=text)

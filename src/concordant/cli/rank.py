@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice, zip_longest
 from typing import Any
@@ -45,7 +42,6 @@ Examples:
 
 EXPLAINED = 5  # instances that --explain speaks of
 TESTED = 5_000  # instances up to which the first places are tested unasked
-MANY = 50_000  # entries of all ballots from which a method is watched on a terminal
 
 
 @click.command(cls=DefaultCommand, epilog=EPILOG)
@@ -126,11 +122,7 @@ def command(
         option = "--plot-groups" if plot_groups is not None else "--permutations"
         raise click.UsageError(f"{option} needs groups: name their column with --by COLUMN.")
     needs_ballots = explain or explain_picture is not None or pictures["plot_matrix"] is not None
-    with _counting(request) as watch:
-        request = replace(request, needs_ballots=needs_ballots, watch=watch)
-        prefs = request.gather()
-    with _watched(request.choice.name, prefs):
-        answer = request.run()
+    answer = replace(request, needs_ballots=needs_ballots).run()
     ranking = answer.ranking.by(sort)
     if explain_picture is not None:
         _draw_explanation(ranking, explain_picture)
@@ -198,53 +190,6 @@ def certainty(ranking: Any, is_explained: bool) -> list[str]:
         return [summary(ranking.certainties)] if len(ranking) <= TESTED else []
     sentences = ranking.certainty.sentences()
     return [] if is_explained or not sentences else [" ".join(sentences)]
-
-
-def is_watched() -> bool:
-    """Return whether standard error is a terminal."""
-    return sys.stderr.isatty()
-
-
-@contextmanager
-def _counting(request: Any) -> Iterator[Any]:
-    """Show on a terminal how many files and rows have been counted, and how fast."""
-    if not (is_watched() and request.asks_for_counts):
-        yield None
-        return
-    with shared.progress("reading") as show:
-
-        def watch(done: int, files: int, rows: int, seconds: float) -> None:
-            show(
-                f"counted {done} of {files} parts, {rows:,} rows, {rows / max(seconds, 1e-9) / 1e6:.1f} million rows/s"
-            )
-
-        yield watch
-
-
-@contextmanager
-def _watched(name: str, prefs: Any) -> Iterator[None]:
-    """Show on a terminal that a method is running on large data, and its progress if it reports any."""
-    from concordant import registry
-    from concordant.api import Summed
-
-    if isinstance(prefs, Summed) or not is_watched():
-        yield
-        return
-    watching = getattr(registry.load(registry.resolve(name)[0]), "watching", None)
-    if watching is None and len(prefs.item) < MANY:
-        yield
-        return
-    if watching is None:
-        with shared.progress(f"{name}: {prefs.n_ballots:,} ballots, {prefs.n_slots:,} candidates"):
-            yield
-        return
-    with shared.progress(f"{name}: counting pairs") as show:
-
-        def report(bound: float, total: float) -> None:
-            show(f"{name}: total distance {total:,.0f}, within {100 * (total - bound) / max(total, 1e-300):.2g}%")
-
-        with watching(report):
-            yield
 
 
 def draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:

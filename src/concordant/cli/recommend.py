@@ -15,7 +15,6 @@ from concordant.tables.options import UNRATED
 if TYPE_CHECKING:
     from concordant.params import Param
     from concordant.preferences import Preferences
-    from concordant.recommend import Sweep
 
 DEFAULT = "ordered-partition-mf"  # as in analysis.recommending, which takes long to import
 
@@ -107,16 +106,7 @@ def train(
     start = None if resume is None else _loaded(resume)
     prefs = shared.read_preferences(file, options)
     method = method or default_recommender(prefs)
-    name = RECOMMENDERS.make(method, **params).name
-    with shared.progress(f"training {name}") as say:
-
-        def report(sweep: Sweep) -> None:
-            quality = "" if sweep.quality is None else f", {metrics[0]} {sweep.quality:.4f}"
-            say(f"{name}: sweep {sweep.number} of {sweep.of}, objective {sweep.objective:,.1f}{quality}")
-
-        trained = train_recommender(
-            prefs, method, params, held_out=validation, metrics=metrics, start=start, report=report
-        )
+    trained = train_recommender(prefs, method, params, held_out=validation, metrics=metrics, start=start)
     model, table, best = trained.model, trained.means, trained.best
     about = {**trained.about(), "conventions": learners.conventions(metrics)}
     if output is not None:
@@ -151,7 +141,7 @@ def train(
 @option("--number", "-n", type=click.IntRange(1), default=10, show_default=True, metavar="N", heading="output",
         help="Number of items per agent.")  # fmt: skip
 @option("--seen/--no-seen", default=False, heading="output", help="Include items that the agent has already rated.")
-@shared.output_options()
+@shared.output_options(all_rows="--all-rows")
 @shared.reading_options("preferences", hidden=UNRATED)
 def for_(
     model: str,

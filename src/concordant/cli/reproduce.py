@@ -18,6 +18,7 @@ from click.core import ParameterSource
 from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import Group
+from concordant.support import progress
 
 EPILOG = """\b
 Examples:
@@ -99,7 +100,7 @@ def experiment(
             """Run the planned experiment with progress, and show its result."""
             module, n_steps, run = declared.planned(options, quick, _was_given)
             start = time.process_time()
-            with shared.progress(name, n_steps) as advance:
+            with progress.stage(name, n_steps) as advance:
                 result = run(advance)
             seconds = time.process_time() - start
             if html:
@@ -231,7 +232,7 @@ def _run_one(name: str, data: str | None, quick: bool) -> Any:
     try:
         module, n_steps, run = declared.planned(options, is_quick, lambda _: False)
         start = time.process_time()
-        with shared.progress(name, n_steps) as advance:
+        with progress.stage(name, n_steps) as advance:
             result = run(advance)
         seconds = time.process_time() - start
         typed = shlex.join(["concordant", "reproduce", name, *(["--quick"] if is_quick else [])])

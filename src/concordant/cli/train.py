@@ -15,6 +15,7 @@ from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import option
 from concordant.cli._postponed import lean_scikit_learn
+from concordant.support import progress
 
 if TYPE_CHECKING:
     from concordant.io.formats.features import Features
@@ -73,7 +74,7 @@ def command(
     training.refuse_other_tasks(cls)
     with lean_scikit_learn():
         import_module("sklearn.pipeline")
-    with learners.explained() as messages, shared.progress(f"training {training.name_of(cls)}"):
+    with learners.explained() as messages, progress.stage(f"training {training.name_of(cls)}"):
         done = _fit(cls, sets, metrics, {**options, "params": params})
     done.warnings = messages
     if plot is not None:

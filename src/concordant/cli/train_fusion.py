@@ -9,6 +9,7 @@ import click
 from concordant.cli import _learners as learners
 from concordant.cli import _options
 from concordant.cli import _shared as shared
+from concordant.support import progress
 from concordant.tables.options import UNRATED
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def command(
         _check_validated(unfitted)
         train, _ = _parts(prefs, known, 0.0, 0)
         held_out, _ = _parts(Request((valid,), reading=reading).read(), known, 0.0, 0)
-    with learners.explained() as messages, shared.progress(f"training {unfitted.name}"):
+    with learners.explained() as messages, progress.stage(f"training {unfitted.name}"):
         more = {} if held_out is None else {"validation": (held_out, known)}
         model = unfitted.fit(train, known, **more)
     table = {"train": _quality(model, train, known, metrics)}

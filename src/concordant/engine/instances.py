@@ -26,6 +26,7 @@ from concordant.models.solve.multinomial import Part
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertainty
+from concordant.support import progress
 from concordant.types import AnyArray, Floats
 
 CHUNKS = 2  # per worker: enough to even out, few enough that each fills the batched solvers
@@ -61,7 +62,7 @@ def rank_in_chunks(method: Method, prefs: Preferences, executor: Executor, *, in
     else:
         settled = _settled(method, prefs, chunks, executor)
         futures = [executor.submit(_ranked, settled, chunk, intervals) for chunk in chunks]
-        ranked = [executor.result(future) for future in futures]
+        ranked = [executor.result(future) for future in progress.steps(futures, "ranking chunks of instances")]
     return _joined(method, prefs, ranked, executor, time.perf_counter() - start)
 
 

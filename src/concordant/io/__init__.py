@@ -21,7 +21,7 @@ from concordant.errors import ConcordantError, FormatError, InputError, action, 
 from concordant.io._formats import DATABASES, FUNCTIONS, JUDGED, WORKBOOKS, Format, all_formats, recognise
 from concordant.io._source import PathLike, Source
 from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out, notes_on_bad
-from concordant.support import memory
+from concordant.support import memory, progress
 from concordant.support.files import without_folders
 from concordant.tables.options import FEATURES, FRAME, LABELS, PREFERENCES, Options, takes_options
 from concordant.tables.selection import drops_duplicates
@@ -371,12 +371,13 @@ def read_whole(path: Any, options: Options) -> Preferences:
 
 def read_files(what: str, paths: Sequence[Any], options: Options) -> Any:
     """Read preferences, labels or features from files in any format."""
+    names = os.path.basename(_shown(paths)) if len(paths) < 2 else f"{len(paths):,} files"
     try:
         if options.reduce:
             from concordant.io._many import read_reduced
 
             return read_reduced(paths, options)
-        with memory.limited(options.memory_limit), ExitStack() as stack:
+        with progress.stage(f"reading {names}"), memory.limited(options.memory_limit), ExitStack() as stack:
             sources = [stack.enter_context(Source(file, options)) for file in paths]
             content = _read_as(what, _common_kind(sources, options.format, options.sql is not None), sources, options)
             return _noted_by_file(content, [source.name for source in sources])

@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 from concordant.ballots.form import READ_AS
@@ -26,7 +26,7 @@ from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
 from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad, reads_together
 from concordant.preferences import Preferences
-from concordant.support import memory
+from concordant.support import memory, progress
 from concordant.tables.bad_rows import summed
 from concordant.tables.build import parts_of_table
 from concordant.tables.conditions import nothing_left
@@ -35,8 +35,6 @@ from concordant.tables.plans import Names, Plan, beyond_counts
 from concordant.tables.roles import planned
 from concordant.tables.rows import InputTable
 from concordant.tables.selection import Choice, choice_of
-
-Watch = Callable[[int, int, int, float], None]  # (parts done, parts, rows, seconds); a part is a file as a rule
 
 NO_MARGINS = "margins are not kept: only wins, losses and ties are counted"
 NOT_REDUCED = action("whole", "read the files without reduce")
@@ -198,11 +196,9 @@ def _without_agents(plan: Plan, options: Options) -> tuple[Plan, list[str]]:
     return plan.without("agent"), [note]
 
 
-def count_files(
-    paths: Sequence[Any], options: Options, executor: Executor, task: Any = count_pairs, watch: Watch | None = None
-) -> Counted:
+def count_files(paths: Sequence[Any], options: Options, executor: Executor, task: Any = count_pairs) -> Counted:
     """Count all files on an executor, whose workers also merge the counts."""
-    return count_parts(named_for(paths, executor), options, executor, task, watch)
+    return count_parts(named_for(paths, executor), options, executor, task)
 
 
 def named_for(paths: Sequence[Any], executor: Executor) -> list[Any]:
@@ -210,20 +206,32 @@ def named_for(paths: Sequence[Any], executor: Executor) -> list[Any]:
     return list(paths) if isinstance(executor, Serial) else [_absolute(path) for path in paths]
 
 
-def count_parts(
-    parts: Sequence[Any], options: Options, executor: Executor, task: Any, watch: Watch | None = None
-) -> Counted:
+def count_parts(parts: Sequence[Any], options: Options, executor: Executor, task: Any) -> Counted:
     """Count the pairs in each part of the data by calling ``task`` on it; the workers merge the counts."""
-    if isinstance(executor, Serial):
-        return _count_here(parts, options, task, watch)
-    start, rows = time.perf_counter(), 0
+    with progress.stage("counting", len(parts)) as step:
+        counted = partial(_counted, step, time.perf_counter())
+        if isinstance(executor, Serial):
+            return _count_here(parts, options, task, counted)
+        return _count_there(parts, options, executor, task, counted)
+
+
+def _counted(step: progress.Stage, start: float, done: int, rows: int) -> None:
+    """Report how many parts and rows have been counted, and how fast."""
+    speed = rows / max(time.perf_counter() - start, 1e-9) / 1e6
+    step(f"{rows:,} rows, {speed:.1f} million rows/s", done)
+
+
+def _count_there(
+    parts: Sequence[Any], options: Options, executor: Executor, task: Any, counted: Callable[[int, int], None]
+) -> Counted:
+    """Count the parts on the workers, which also merge the counts."""
+    rows = 0
     limit, plain = _share_of_limit(options.memory_limit, executor), replace(options, cluster=None)
     partial_counts = [executor.hold(task, part, plain, limit) for part in parts]
     counts = [executor.submit(_rows_of, part) for part in partial_counts]
     for done, count in enumerate(executor.completed(counts), 1):
         rows += executor.result(count)
-        if watch is not None:
-            watch(done, len(partial_counts), rows, time.perf_counter() - start)
+        counted(done, rows)
     return executor.reduce(merge_counted, partial_counts)
 
 
@@ -231,16 +239,15 @@ def _rows_of(counted: Counted) -> int:
     return counted.rows
 
 
-def _count_here(parts: Sequence[Any], options: Options, task: Any, watch: Watch | None) -> Counted:
+def _count_here(parts: Sequence[Any], options: Options, task: Any, counted: Callable[[int, int], None]) -> Counted:
     """Count the parts one after another in this process, merging each into one tally."""
-    start, rows = time.perf_counter(), 0
     total: Counted | None = None
+    rows = 0
     for done, part in enumerate(parts, 1):
-        counted = task(part, options, options.memory_limit)
-        rows += counted.rows
-        total = counted if total is None else merge_counted([total, counted])
-        if watch is not None:
-            watch(done, len(parts), rows, time.perf_counter() - start)
+        one = task(part, options, options.memory_limit)
+        rows += one.rows
+        total = one if total is None else merge_counted([total, one])
+        counted(done, rows)
     assert total is not None
     return total
 
@@ -263,7 +270,7 @@ def _share_of_limit(limit: str | None, executor: Executor) -> str | None:
         return str(memory.allowance() // executor.workers)
 
 
-def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = None) -> Preferences:
+def read_reduced(paths: Sequence[Any], options: Options) -> Preferences:
     """Read files of pairs as counts, in this process or on the workers given by the options."""
     if reads_together(options) and len(paths) > 1:
         given = arg("sql") if options.sql is not None else arg("drop_duplicates")
@@ -271,7 +278,7 @@ def read_reduced(paths: Sequence[Any], options: Options, watch: Watch | None = N
             given + " relates the rows of several files, which are counted one by one: " + NOT_REDUCED + "."
         )
     with running_on(options.workers, options.cluster) as executor:
-        return preferences_of(count_files(paths, options, executor, watch=watch))
+        return preferences_of(count_files(paths, options, executor))
 
 
 def preferences_of(counted: Counted) -> Preferences:

@@ -67,11 +67,10 @@ def count_files(
     plan: Plan,
     statistic: Statistic,
     executor: Executor,
-    watch: _many.Watch | None = None,
 ) -> Counted:
     """Count the rows of files on an executor; the result has no tally if some row cannot be used."""
     names = _many.named_for(paths, executor)
-    scanned = _many.count_parts(names, options, executor, partial(scan_file, plan=plan, alone=len(names) == 1), watch)
+    scanned = _many.count_parts(names, options, executor, partial(scan_file, plan=plan, alone=len(names) == 1))
     if scanned.tally is None or not scanned.is_usable or not scanned.rows:
         return scanned
     skipped = {path for path, _ in scanned.bad}
@@ -80,7 +79,7 @@ def count_files(
     if (scanned.tally.sums["files"].whole > 1).any():
         parts = [Part(tuple(good), share, executor.workers) for share in range(executor.workers)]
     task = partial(count_part, plan=plan, statistic=statistic)
-    counted = _many.count_parts(parts, options, executor, task, watch)
+    counted = _many.count_parts(parts, options, executor, task)
     return Counted(
         *(counted.tally if counted.is_usable else None, scanned.rows, scanned.columns, scanned.name, scanned.about),
         files=scanned.files,

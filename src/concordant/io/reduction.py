@@ -17,7 +17,6 @@ from concordant.engine.reduced import statistic_for
 from concordant.errors import InputError
 from concordant.io import _many, _rows
 from concordant.io._formats import recognise
-from concordant.io._many import Watch as Watch
 from concordant.io._source import Source, changed, state_of
 from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out, notes_on_bad
 from concordant.method import Method
@@ -47,7 +46,7 @@ class Needs(NamedTuple):
     """Whether sums do not suffice for any method."""
 
 
-def reduce_files(path: Any, options: Options, needs: Needs, watch: Watch | None = None) -> Reduced | None:
+def reduce_files(path: Any, options: Options, needs: Needs) -> Reduced | None:
     """Reduce files to the statistics that a method needs; None if it needs all ballots."""
     paths = expand(path)
     # A file is opened twice, to plan and to count.
@@ -55,16 +54,14 @@ def reduce_files(path: Any, options: Options, needs: Needs, watch: Watch | None 
         return None
     notes, before = left_out(path, options), list(map(state_of, paths))
     with memory.limited(options.memory_limit), running_on(options.workers, options.cluster) as executor:
-        reduced = _reduced(paths, options, needs, executor, watch)
+        reduced = _reduced(paths, options, needs, executor)
     for file, state in zip(paths, before, strict=True):
         if state != state_of(file):
             raise changed(str(file))
     return reduced and reduced._replace(notes=(*reduced.notes, *notes))
 
 
-def _reduced(
-    paths: list[Any], options: Options, needs: Needs, executor: Executor, watch: Watch | None
-) -> Reduced | None:
+def _reduced(paths: list[Any], options: Options, needs: Needs, executor: Executor) -> Reduced | None:
     """Reduce files to counts of pairs or sums of rows; None if the method needs all ballots."""
     plan, method = _plan(paths, options), needs.method
     if plan is None or beyond_counts(plan, options) or (method is not None and "points" in method.needed()):
@@ -73,12 +70,12 @@ def _reduced(
         roles = dict(options.roles)
         if method is not None and "agent" in plan.column and _needs_agents(method):
             roles["agent"] = plan.column["agent"]
-        counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor, watch=watch)
+        counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor)
         prefs = _many.preferences_of(counted)
         return Reduced(prefs, prefs.notes, _summary(counted, "counted", executor))
     if not _rows.is_countable(plan):
         return None
-    return _ballots(paths, options) if needs.ballots else _sums(paths, options, needs, plan, executor, watch)
+    return _ballots(paths, options) if needs.ballots else _sums(paths, options, needs, plan, executor)
 
 
 def _ballots(paths: list[Any], options: Options) -> Reduced:
@@ -121,9 +118,7 @@ def _plan(paths: list[Any], options: Options) -> Plan | None:
     raise InputError("No file could be read. First error: " + str(problem))
 
 
-def _sums(
-    paths: list[Any], options: Options, needs: Needs, plan: Plan, executor: Executor, watch: Watch | None
-) -> Reduced | None:
+def _sums(paths: list[Any], options: Options, needs: Needs, plan: Plan, executor: Executor) -> Reduced | None:
     """Reduce ratings or ranks to the sums that the method needs; None if it needs more."""
     form = "ratings" if "rating" in plan.column else "rankings"
     if needs.method is None and "instance" in plan.column:
@@ -131,7 +126,7 @@ def _sums(
     statistic = statistic_for(needs.method or needs.fitting(form))
     if statistic is None:
         return None
-    counted = _rows.count_files(paths, options, plan, statistic, executor, watch)
+    counted = _rows.count_files(paths, options, plan, statistic, executor)
     if counted.tally is None or not counted.is_usable or not counted.rows:
         return None
     if needs.method is None and form == "ratings" and not counted.tally.sums["total"].value.any():

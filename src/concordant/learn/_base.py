@@ -20,7 +20,6 @@ from concordant.learn._data import Rows, Validation
 from concordant.params import check_params, document, params_of
 from concordant.scorers.base import Matrix
 from concordant.solvers.lbfgs import Function, Minimum, minimise
-from concordant.support import progress
 from concordant.support.limits import NUMBERS, has_beyond
 from concordant.support.state import Kind, labels, optional, whole
 from concordant.types import Floats
@@ -91,13 +90,9 @@ class Learner(BaseEstimator):  # type: ignore[misc]
 
     def _minimised(self, problem: Function, start: Floats, tolerance: float, max_iterations: int) -> Minimum:
         """Minimise a smooth function by L-BFGS, store the iteration count and loss, and warn if it did not converge."""
-        with progress.stage("", total=max_iterations) as step:
-
-            def watch(iteration: int, _point: Floats, _value: float) -> bool:
-                step(f"iteration {iteration}", done=iteration)
-                return True
-
-            minimum = minimise(problem, start, tolerance=tolerance, max_iterations=max_iterations, watch=watch)
+        minimum = minimise(
+            problem, start, tolerance=tolerance, max_iterations=max_iterations, watch=lambda _k, _point, _value: True
+        )
         self.n_iter_, self.loss_ = minimum.iterations, minimum.value
         if not minimum.is_converged:
             self._warn_of_early_end(minimum.iterations, "raise alpha")

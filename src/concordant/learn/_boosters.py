@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,6 +16,7 @@ from concordant.learn._base import METRIC, Ranker
 from concordant.learn._data import Rows, measure
 from concordant.params import param
 from concordant.scorers.base import Matrix
+from concordant.support import progress
 from concordant.support.state import Curves, Kind, Text, whole
 from concordant.types import Floats, Int64s
 
@@ -112,7 +113,8 @@ class BoostedTrees(Ranker):
         if valid is not None:
             validation = self._validation(valid, self.metric)
             watched = Grouped.of(Rows(validation.X, validation.label, validation.query))
-        trained = self._train(Grouped.of(rows), watched)
+        with progress.stage("training trees", self.trees) as step:
+            trained = self._train(Grouped.of(rows), watched, step)
         self.booster_text_, self.n_iter_ = trained.text, trained.trees
         self.history_: dict[str, list[float]] = {} if watched is None else {"valid": trained.curve}
 
@@ -148,7 +150,7 @@ class BoostedTrees(Ranker):
         """Return the total gain of the splits on each feature."""
         raise NotImplementedError
 
-    def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
+    def _train(self, train: Grouped, valid: Grouped | None, step: Callable[[], None]) -> Trained:
         raise NotImplementedError
 
     def _scores(self, X: Matrix) -> Floats:

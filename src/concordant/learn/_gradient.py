@@ -22,7 +22,6 @@ from concordant.scorers.base import Matrix, Scorer
 from concordant.scorers.linear import Linear
 from concordant.solvers.lbfgs import Minimum, Watch, minimise
 from concordant.solvers.objective import Objective
-from concordant.support import progress
 from concordant.support.state import Curves, Held, Kind, floats, optional, whole
 from concordant.types import Floats
 
@@ -120,10 +119,7 @@ class GradientRanker(Ranker):
     def _descend(self, objective: Any, rng: np.random.Generator, valid: tuple[Any, ...] | None) -> None:
         """Minimise an objective and store the result."""
         watch = self._watch(objective.scorer, valid)
-        with (
-            progress.stage("", total=self.max_iter) as watch.step,
-            np.errstate(over="ignore", invalid="ignore"),  # steps too far are taken back, or refused below
-        ):
+        with np.errstate(over="ignore", invalid="ignore"):  # steps too far are taken back, or refused below
             start = objective.start(rng)
             minimum = self._minimise(objective, start.copy(), watch, rng)
         self._keep(objective.scorer, minimum, watch)
@@ -422,7 +418,6 @@ class LearningCurve:
         self.measure, self.patience = measure, Patience(patience)
         self.best: Floats | None = None
         self.losses: list[float] = []
-        self.step = progress.stage("")
 
     @property
     def history(self) -> dict[str, list[float]]:
@@ -432,7 +427,6 @@ class LearningCurve:
     def __call__(self, iteration: int, point: Floats, value: float) -> bool:
         """Record the state after an iteration and return whether to continue."""
         self.losses.append(value)
-        self.step(f"iteration {iteration}", done=iteration)
         if self.measure is None:
             return True
         goes_on = self.patience.add(self.measure(point))

@@ -88,17 +88,15 @@ class BaggedRanker(MeanRanker):
         fit_arguments = {} if valid is None else {"valid": valid}
         self.rankers_, self.scales_ = [], np.ones(self.n_rankers)
         sums, count = np.zeros((2, len(rows.label)))  # of the scores by rankers that did not see a row
-        with progress.stage("", total=self.n_rankers) as step:
-            for number in range(self.n_rankers):
-                step(f"ranker {number + 1}")
-                drawn = self._draw(rng, useful)
-                fitted = _fit_sample(self._fresh(rng), rows, drawn, fit_arguments)
-                scores = np.asarray(fitted.predict(rows.X), np.float64)
-                self.rankers_.append(fitted)
-                self.scales_[number] = deviation_within(scores, rows.query)
-                is_out = drawn[rows.query] == 0
-                sums += np.where(is_out, scores / self.scales_[number], 0.0)
-                count += is_out
+        for number in progress.steps(range(self.n_rankers), "training rankers"):
+            drawn = self._draw(rng, useful)
+            fitted = _fit_sample(self._fresh(rng), rows, drawn, fit_arguments)
+            scores = np.asarray(fitted.predict(rows.X), np.float64)
+            self.rankers_.append(fitted)
+            self.scales_[number] = deviation_within(scores, rows.query)
+            is_out = drawn[rows.query] == 0
+            sums += np.where(is_out, scores / self.scales_[number], 0.0)
+            count += is_out
         if self.out_of_bag:
             has_score = count > 0
             if not has_score.any():

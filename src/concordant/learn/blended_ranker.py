@@ -38,6 +38,7 @@ from concordant.learn.ordered_partition_ranker import OrderedPartitionRanker
 from concordant.learn.query_ranks import QueryRanks
 from concordant.learn.rank_net import RankNet
 from concordant.params import param
+from concordant.support import progress
 from concordant.support.state import Kind, maybe, part
 from concordant.types import AnyArray, Floats
 
@@ -151,7 +152,7 @@ class BlendedRanker(MeanRanker):
         if valid is None or not self.alphas or "alpha" not in ranker.get_params():
             return ranker.fit(rows.X, rows.label, **fit_arguments, **watching(ranker, valid))
         best, highest = ranker, -np.inf
-        for alpha in ALPHAS:
+        for alpha in progress.steps(ALPHAS, "trying penalties"):
             candidate = clone(ranker).set_params(alpha=alpha)
             candidate.fit(
                 rows.X, rows.label, **fit_arguments, **watching(candidate, valid if _is_watched(candidate) else None)

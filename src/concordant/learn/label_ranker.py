@@ -39,6 +39,7 @@ from concordant.losses.ordered_partitions import MeanPartitionLoss
 from concordant.losses.queries import Queries
 from concordant.params import param
 from concordant.scorers.base import Matrix
+from concordant.support import progress
 from concordant.support.state import Kind, ListOf, floats, labels, optional, part, whole
 from concordant.types import Floats, Int64s
 
@@ -203,7 +204,7 @@ class LabelRanker(Learner):
         k = rank.shape[1]
         self.chances_ = np.zeros((k, k))  # of the pairs without a classifier
         pairs, self.classifiers_ = [], []
-        for a, b in combinations(range(k), 2):
+        for a, b in progress.steps(list(combinations(range(k), 2)), "training classifiers"):
             rows = np.flatnonzero((rank[:, a] < rank[:, b]) | (rank[:, a] > rank[:, b]))
             if weight is not None:
                 rows = rows[weight[rows] > 0]

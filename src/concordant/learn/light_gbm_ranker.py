@@ -17,6 +17,7 @@ WWW 2021.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -44,7 +45,7 @@ class LightGBMRanker(BoostedTrees):
         None, "minimum number of rows per leaf; by default 1% of all rows, between 5 and 100", low=1
     )
 
-    def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
+    def _train(self, train: Grouped, valid: Grouped | None, step: Callable[[], None]) -> Trained:
         """Train LightGBM on rows sorted by query; with a validation set, stop early on the metric."""
         lightgbm = _library()
         if train.size.max() > LARGEST_QUERY:
@@ -60,7 +61,7 @@ class LightGBMRanker(BoostedTrees):
         data = lightgbm.Dataset(_readable(train.X), grades.grade, weight=by_row, group=train.size, params=settings)
         interruptible(data.construct)
         if valid is None:
-            booster = lightgbm.train(settings, data, self.trees)
+            booster = lightgbm.train(settings, data, self.trees, callbacks=[lambda _: step()])
             return Trained(booster.model_to_string(num_iteration=-1), booster.current_iteration(), [])
         watched = lightgbm.Dataset(
             _readable(valid.X), np.zeros(len(valid.label)), group=valid.size, reference=data, params=settings
@@ -74,6 +75,7 @@ class LightGBMRanker(BoostedTrees):
             valid_names=["valid"],
             feval=lambda scores, _data: (self.metric, self._measure(scores, valid), True),
             callbacks=[
+                lambda _: step(),
                 lightgbm.early_stopping(self.patience, verbose=False),
                 lightgbm.record_evaluation(evaluations),
             ],

@@ -79,8 +79,7 @@ class RankBoost(Ranker):
         else:
             weights = ExplicitPairs(rows.pairs, len(rows.X))
             cuts = Cuts.of(rows.X, None, self.bins)
-        with progress.stage("", total=self.rounds) as step:
-            self._boost(cuts, weights, None if valid is None else self._validation(valid, self.metric), step)
+        self._boost(cuts, weights, None if valid is None else self._validation(valid, self.metric))
 
     def predict(self, X: Any) -> Floats:
         """Return a score per row.
@@ -105,15 +104,16 @@ class RankBoost(Ranker):
             )
         return self._finite(scores)
 
-    def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None, step: progress.Stage) -> None:
+    def _boost(self, cuts: Cuts, weights: PairWeights, watched: Validation | None) -> None:
         """Run the rounds; store the stumps up to the best round and the history of all rounds."""
         smoothing = 0.5 / weights.total if self.smoothing is None else self.smoothing
         score = np.zeros(cuts.code.shape[1])
         chosen: list[_Stump] = []
         history: dict[str, list[float]] = {name: [] for name in ("right", "wrong", "neither", "z", "error")}
         patience, scores = Patience(self.patience), np.zeros(0 if watched is None else len(watched.X))
-        while len(chosen) < self.rounds and weights.spread(score) < WIDEST_SPREAD:
-            step(f"round {len(chosen) + 1}")
+        for _ in progress.steps(range(self.rounds), "boosting"):
+            if weights.spread(score) >= WIDEST_SPREAD:
+                break
             potential, total = weights.potentials(score)
             feature, cut, direction, gain = kernels.best_stump(cuts.code, cuts.count, potential)
             if not gain > MIN_EDGE * total > 0:

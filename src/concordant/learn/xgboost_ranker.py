@@ -12,6 +12,7 @@ KDD 2016; C. Burges, From RankNet to LambdaRank to LambdaMART, Microsoft Researc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -34,7 +35,7 @@ class XGBoostRanker(BoostedTrees):
     depth: int = param(4, "maximum depth of a tree", low=1)
     min_weight: float = param(1.0, "minimum sum of the Hessian in a leaf", low=0)
 
-    def _train(self, train: Grouped, valid: Grouped | None) -> Trained:
+    def _train(self, train: Grouped, valid: Grouped | None, step: Callable[[], None]) -> Trained:
         """Train XGBoost on rows sorted by query; with a validation set, stop early on the metric."""
         xgboost = _library()
         grades = Grades.of(train.label)
@@ -46,7 +47,7 @@ class XGBoostRanker(BoostedTrees):
             data.set_weight(train.weight)
         settings = self._settings(grades)
         if valid is None:
-            booster = xgboost.train(settings, data, self.trees)
+            booster = xgboost.train(settings, data, self.trees, callbacks=[_reporting(xgboost, step)])
             return Trained(_text(booster), booster.num_boosted_rounds(), [])
         watched = xgboost.DMatrix(valid.X, np.zeros(len(valid.label)))
         watched.set_group(valid.size)
@@ -61,6 +62,7 @@ class XGBoostRanker(BoostedTrees):
             early_stopping_rounds=self.patience,
             evals_result=evaluations,
             verbose_eval=False,
+            callbacks=[_reporting(xgboost, step)],
         )
         kept = booster[: booster.best_iteration + 1]
         return Trained(_text(kept), booster.best_iteration + 1, list(evaluations["valid"]["metric"]))
@@ -95,6 +97,17 @@ class XGBoostRanker(BoostedTrees):
     def check_learnt(self) -> None:
         """Raise ValueError if the text is not a valid XGBoost model with this number of features."""
         xgboost_text(self.booster_text_, self.n_features_in_)
+
+
+def _reporting(xgboost: Any, step: Callable[[], None]) -> Any:
+    """Return a callback that reports every tree."""
+
+    class Reporting(xgboost.callback.TrainingCallback):  # type: ignore[misc]
+        def after_iteration(self, *_: Any) -> bool:
+            step()
+            return False
+
+    return Reporting()
 
 
 def _text(booster: Any) -> str:

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from concordant.errors import InputError, ParameterError, UnknownNameError, arg, suggest
 from concordant.metrics.evaluating import mean
-from concordant.support import special
-from concordant.support.text import format_p
+from concordant.support import progress, special
+from concordant.support.text import display_width, format_p, padded
 from concordant.types import Floats
 
 _EXACT_QUERIES = 12
@@ -67,12 +67,12 @@ class SystemComparison(Sequence[SystemRow]):
 
     def __str__(self) -> str:
         """Return a table with a row per system; * marks significant differences."""
-        width = max(len("system"), *(len(row.system) for row in self.rows))
+        width = max(len("system"), *(display_width(row.system) for row in self.rows))
         lines = [f"{'system':<{width}}  {'mean':>8}  {'diff':>8}  {'p':>8}  {'p Holm':>8}"]
         for row in self.rows:
             mark = " *" if row.significant else ""
             numbers = f"{row.mean:8.4f}  {row.difference:+8.4f}  {format_p(row.p):>8}  {format_p(row.p_holm):>8}"
-            lines.append(f"{row.system:<{width}}  {numbers}{mark}")
+            lines.append(f"{padded(row.system, width)}  {numbers}{mark}")
         return "\n".join([*lines, f"* differs from {self.baseline} ({self.test} test, Holm, level {self.alpha:g})"])
 
 
@@ -202,7 +202,7 @@ def randomisation_test(differences: ArrayLike, seed: int | np.random.Generator =
     random = np.random.default_rng(seed)
     step = max(_CHUNK // n, 1)
     extreme = 0
-    for start in range(0, rounds, step):
+    for start in progress.steps(range(0, rounds, step), "randomisation test"):
         size = (min(step, rounds - start), n)
         extreme += int((_flipped(difference, random.integers(0, 2, size, np.int8)) >= threshold).sum())
     return (1 + extreme) / (1 + rounds)

@@ -27,6 +27,7 @@ import numpy as np
 
 from concordant.ballots.segments import sum_by
 from concordant.models.observations.preference_counts import Corpus
+from concordant.support import progress
 from concordant.types import AnyArray, Bools, Floats, Int64s
 
 MAX_STEPS = 1000
@@ -59,7 +60,7 @@ def adherence_of(corpus: Corpus, start: Floats) -> Adherence:
     """Estimate the adherence of every agent by expectation-maximisation, starting from ``known``."""
     levels = _Levels.of(corpus, len(start))
     beliefs = levels.start(start)
-    for _ in range(MAX_STEPS):
+    for _ in progress.iterations(range(MAX_STEPS), "expectation-maximisation"):
         previous, beliefs = beliefs, levels.step(beliefs)
         if np.abs(beliefs.loading - previous.loading).max(initial=0.0) < CONVERGED:
             return levels.adherence(beliefs, True)

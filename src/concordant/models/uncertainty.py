@@ -24,7 +24,7 @@ from concordant.models.solve.strategies import fit, with_errors
 from concordant.models.tied import corrected, has_half_wins, tie_corrections
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Uncertainty
-from concordant.support import memory
+from concordant.support import memory, progress
 from concordant.support.brief import Brief
 from concordant.support.lazy import LazyMapping
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -457,7 +457,7 @@ def _refitted_together(part: Fit, replicates: int, rng: np.random.Generator) -> 
     duels, link, n = part.observed.duels, part.observed.link, len(part.instances)
     refits = Refits.empty(replicates, part)
     together = max(1, min(replicates, STACKED // max(len(duels.first), 1)))
-    for start in range(0, replicates, together):
+    for start in progress.steps(range(0, replicates, together), "bootstrap"):
         rows = slice(start, min(start + together, replicates))
         copies = [resample(duels, rng) for _ in range(rows.stop - rows.start)]
         stack = stacked(copies)
@@ -479,7 +479,7 @@ def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -
     observed, refits, warm_start = part.observed, Refits.empty(replicates, part), _alone(part)
     assert isinstance(observed, Designed)
     assert isinstance(observed.inner, ObservedDuels)
-    for k in range(replicates):
+    for k in progress.steps(range(replicates), "bootstrap"):
         inner = replace(observed.inner, duels=resample(observed.inner.duels, rng))
         refits.put(k, fit(replace(observed, inner=inner), part.prior, [warm_start]))
     return refits
@@ -488,7 +488,7 @@ def _refitted_one_by_one(part: Fit, replicates: int, rng: np.random.Generator) -
 def _refitted_by_agents(parts: list[Fit], replicates: int, rng: np.random.Generator, agents: Agents) -> list[Refits]:
     """Return refits to resampled agents, each with a warm start from the fit."""
     refits_of_parts, warm_starts = [Refits.empty(replicates, part) for part in parts], [_alone(part) for part in parts]
-    for k in range(replicates):
+    for k in progress.steps(range(replicates), "bootstrap"):
         duels = agents.redrawn(rng)
         for part, warm_start, refits in zip(parts, warm_starts, refits_of_parts, strict=True):
             plain = part.observed.plain

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -27,6 +27,7 @@ from concordant.recommend._alternating import Sweep
 from concordant.recommend._observed import Observed
 from concordant.recommend._unseen import among_unseen, is_implicit, parts_of
 from concordant.settings import Settings
+from concordant.support.progress import Stage, stage
 from concordant.support.state import Kind, Pointer, labels, whole
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
@@ -92,7 +93,10 @@ class Recommender(Settings):
         observed = Observed.of(prefs)
         fitted = self._of(observed)
         quality = None if validation is None else Watched(fitted, Observed.of(validation), (metric,))
-        return fitted.with_learnt(**fitted._learn(observed, quality, start, progress))
+        with stage(f"training {self.name}") as step:
+            return fitted.with_learnt(
+                **fitted._learn(observed, quality, start, partial(_report, step, metric, progress))
+            )
 
     def _of(self, observed: Observed) -> Self:
         """Return a copy that stores the agents, the items and what each agent has rated."""
@@ -414,3 +418,12 @@ def cosines(rows: AnyArray, chosen: int) -> Floats:
     product = rows @ rows[chosen]
     scale = length * length[chosen]
     return np.asarray(np.divide(product, scale, out=np.zeros(len(rows)), where=scale > 0), np.float64)
+
+
+def _report(step: Stage, metric: str, progress: Progress | None, sweep: Sweep) -> None:
+    """Report a finished sweep as a step of the training, and to the function that ``fit`` was given."""
+    quality = "" if sweep.quality is None else f", {metric} {sweep.quality:.4f}"
+    step.total = sweep.of
+    step(f"sweep {sweep.number} of {sweep.of}, objective {sweep.objective:,.1f}{quality}", sweep.number)
+    if progress is not None:
+        progress(sweep)

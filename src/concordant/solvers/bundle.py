@@ -30,6 +30,7 @@ import numpy as np
 from concordant.errors import InputError, NeedError
 from concordant.solvers import lbfgs
 from concordant.solvers.objective import Objective
+from concordant.support import progress
 from concordant.types import Floats
 
 STALLED = 1e-7  # improvement per step, against a value of 1, at which descent gives way to proximal steps
@@ -62,16 +63,18 @@ def minimise_bundle(
     descent = lbfgs.minimise(
         search.evaluate, start, tolerance=STALLED, max_iterations=max_iterations, watch=search.should_continue
     )
-    iteration, rho = descent.iterations, objective.alpha
-    while not search.is_over and iteration < max_iterations:
-        iteration += 1
+    done, rho = descent.iterations, objective.alpha
+    for iteration in progress.iterations(range(done + 1, max_iterations + 1), "optimising"):
+        if search.is_over:
+            break
         point, lower = search.planes.near(search.best, rho)
         promised = search.value - lower
         search.evaluate(point)
         rho *= 1 / 3 if promised < PROMISE[0] * search.gap else 3 if promised > PROMISE[1] * search.gap else 1
         rho = min(max(rho, objective.alpha / WIDEST), objective.alpha * WIDEST)
         search.should_continue(iteration, search.best, search.value)
-    return Bounded(search.best, search.value, iteration, search.is_over, max(search.gap, 0.0))
+        done = iteration
+    return Bounded(search.best, search.value, done, search.is_over, max(search.gap, 0.0))
 
 
 class _Search:

@@ -29,6 +29,7 @@ from concordant.losses.queries import Pairs
 from concordant.scorers.base import Matrix
 from concordant.solvers.bundle import Bounded
 from concordant.solvers.lbfgs import Watch
+from concordant.support import progress
 from concordant.types import AnyArray, Floats, Int64s
 
 SWEEPS = 10  # most visits of every moving pair between two looks at the gap,
@@ -54,7 +55,7 @@ def minimise_dual(
     total = float(pairs.weight.sum()) or 1.0
     cap = pairs.weight / (alpha * total)
     multiplier = np.zeros(len(pairs))
-    for iteration in range(max_iterations + 1):
+    for iteration in progress.iterations(range(max_iterations + 1), "optimising"):
         point, scores, square = space.at(pairs.by_row(multiplier, space.n_rows))
         slack = 1 - (scores[pairs.better] - scores[pairs.worse])
         primal = square / 2 + float(cap @ np.maximum(slack, 0))

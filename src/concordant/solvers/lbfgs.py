@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from concordant.support import progress
 from concordant.types import Floats
 
 FIRST_STEPS = (1.0, 1e-3, 1e-6, 1e-9)
@@ -39,12 +40,23 @@ def minimise(function: Function, start: Floats, *, tolerance: float, max_iterati
 
     If the line search cannot lower the value at all, it is repeated with a shorter first step.
     """
-    for length in FIRST_STEPS:
-        search = _Search(function, length, watch)
-        minimum = search.run(start, tolerance, max_iterations)
-        if minimum.iterations or search.began_flat:
-            break
+    with progress.stage("optimising") as step:
+        for length in FIRST_STEPS:
+            search = _Search(function, length, reported(watch, step))
+            minimum = search.run(start, tolerance, max_iterations)
+            if minimum.iterations or search.began_flat:
+                break
     return minimum
+
+
+def reported(watch: Watch, step: progress.Stage) -> Watch:
+    """Return a function that reports each iteration as progress, and then calls ``watch``."""
+
+    def report(iteration: int, point: Floats, value: float) -> bool:
+        step(f"iteration {iteration}")
+        return watch(iteration, point, value)
+
+    return report
 
 
 class _Search:

@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from concordant.solvers.lbfgs import Minimum, Watch
+from concordant.support import progress
 from concordant.types import Floats
 
 ROUNDING = 1e-14  # of a value, about what a sum of many terms is off
@@ -42,7 +43,7 @@ def minimise_newton(
     point = start.copy()
     value, gradient = objective(point)
     first_slope = float(np.linalg.norm(gradient))
-    for iteration in range(1, max_iterations + 1):
+    for iteration in progress.iterations(range(1, max_iterations + 1), "optimising"):
         slope = float(np.linalg.norm(gradient))
         if not np.isfinite(slope):
             return Minimum(point, value, iteration - 1, False)

@@ -19,6 +19,7 @@ import numpy as np
 from concordant.losses.base import Step
 from concordant.solvers.lbfgs import Minimum, Watch
 from concordant.solvers.objective import Objective
+from concordant.support import progress
 from concordant.types import Floats
 
 FORGET, FORGET_SQUARES, SMALL = 0.9, 0.999, 1e-8  # Adam's, as published
@@ -47,7 +48,7 @@ def minimise_stochastic(
     move = _adam(theta, learning_rate) if method == "adam" else _plain(theta, learning_rate)
     value = np.inf
     step = Step(learning_rate * scale, learning_rate * objective.alpha) if method == "sgd" and not average else None
-    for pass_number in range(passes):
+    for pass_number in progress.steps(range(passes), "passes over the data"):
         visits, loss_met, total = rng.permutation(len(blocks)), 0.0, np.zeros_like(theta)
         descended = None if step is None else objective.descend(theta, visits, step)
         if descended is not None:

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
+T = TypeVar("T")
 MIN_SHARE = 0.01  # of the work, before the remaining time is estimated
 
 
@@ -46,10 +47,10 @@ class _Reporter:
         self.stages: list[Stage] = []
         self.last = -math.inf
 
-    def report(self) -> None:
-        """Tell the state, but not more often than wanted; the end is always told."""
+    def report(self, *, is_due: bool = False) -> None:
+        """Tell the state, but not more often than wanted; the begin and the end of the work are always told."""
         now = self.clock()
-        if now - self.last >= self.every or not self.stages:
+        if is_due or now - self.last >= self.every or not self.stages:
             self.last = now
             self.tell(self.state(now))
 
@@ -61,7 +62,8 @@ class _Reporter:
         ends = dict.fromkeys(texts[:1] + texts[-1:])
         inner, shown = 0.0, Progress(seconds=now - self.stages[0].start)
         for stage in reversed(self.stages):
-            if stage.total:
+            if stage.total and stage.total > 1:  # a single step shows nothing
+                stage.inner = inner = max(inner, stage.inner)  # a step with several stages does not go back
                 done = min(stage.done + inner, stage.total)
                 inner, shown = done / stage.total, Progress("", done, stage.total, now - stage.start)
         return shown._replace(text=" – ".join(ends))
@@ -73,12 +75,13 @@ _reporter: ContextVar[_Reporter | None] = ContextVar("reporter", default=None)
 class Stage:
     """A piece of work with an optional number of steps; ``stage`` creates it."""
 
-    __slots__ = ("_begun", "_reporter", "_step", "done", "start", "title", "total")
+    __slots__ = ("_begun", "_reporter", "_step", "done", "inner", "start", "title", "total")
 
     def __init__(self, title: str, total: float | None = None) -> None:
         """Create a stage that reports to the current listener, if there is one."""
         self.title, self.total = title, total
         self.done, self._begun, self._step = 0.0, 0, ""
+        self.inner = 0.0
         self._reporter = _reporter.get()
 
     @property
@@ -90,7 +93,7 @@ class Stage:
         if self._reporter is not None:
             self.start = self._reporter.clock()
             self._reporter.stages.append(self)
-            self._reporter.report()
+            self._reporter.report(is_due=len(self._reporter.stages) == 1)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -103,12 +106,32 @@ class Stage:
         if self._reporter is None:
             return
         self.done = self._begun if done is None else done
+        self.inner = 0.0
         self._begun += 1
         self._step = step
         self._reporter.report()
 
 
 stage = Stage
+
+
+def steps(items: Collection[T], title: str = "") -> Iterator[T]:
+    """Iterate over items; each is a step of a stage."""
+    with Stage(title, len(items)) as step:
+        for item in items:
+            step()
+            yield item
+
+
+def iterations(items: Iterable[T], title: str) -> Iterator[T]:
+    """Iterate over items of a loop that ends as soon as it has converged, so that nobody knows after how many."""
+    with Stage(title) as step:
+        if not is_heard():
+            yield from items
+            return
+        for number, item in enumerate(items, 1):
+            step(f"iteration {number}")
+            yield item
 
 
 def is_heard() -> bool:

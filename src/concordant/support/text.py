@@ -15,6 +15,9 @@ _MAX_DIGITS = 6  # … where neighbours would otherwise look equal
 _MAX_DECIMALS = 12
 _SMALLEST_P = 0.0001
 _CONTROLS = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_JOINER, _EMOJI_STYLE, _HYPHEN = "\u200d", "\ufe0f", "\xad"
+_SKIN_TONES = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
+_JAMO = frozenset(map(chr, range(0x1160, 0x1200)))  # vowels and final consonants, drawn into the syllable before them
 _TEXT = 24  # a column of text should not be narrower, where columns of numbers could go
 
 
@@ -113,13 +116,52 @@ def visible(text: str, *, colours: bool = True) -> str:
     return _CONTROLS.sub(lambda found: found[0] if colours and found[1] else ascii(found[0])[1:-1], text)
 
 
+def display_width(text: str) -> int:
+    """Return the number of columns that text takes on a terminal.
+
+    Chinese, Japanese and Korean characters and emoji take two columns; combining marks, joiners and the parts of an
+    emoji after its first character take none.
+    """
+    if text.isascii():
+        return len(text)
+    total, before = 0, ""
+    for character in text:
+        if character == _EMOJI_STYLE:
+            total += bool(before) and not _is_wide(before)
+        elif not _is_drawn_into(before, character):
+            total += 1 + _is_wide(character)
+        before = character
+    return total
+
+
+def _is_drawn_into(before: str, character: str) -> bool:
+    """Return whether a character takes no column, or is drawn as a part of the character before it."""
+    if before == _JOINER or character in _JAMO or (character in _SKIN_TONES and before and _is_wide(before)):
+        return True
+    import unicodedata
+
+    return unicodedata.category(character) in ("Mn", "Mc", "Me", "Cf") and character != _HYPHEN
+
+
+def _is_wide(character: str) -> bool:
+    import unicodedata
+
+    return unicodedata.east_asian_width(character) in "WF"
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """Return text filled with blanks to this number of columns of a terminal; right-aligned if ``right``."""
+    blanks = " " * (width - display_width(text))
+    return blanks + text if right else text + blanks
+
+
 def align(rows: Sequence[Sequence[str]], right: set[int]) -> list[str]:
     """Return rows of cells as lines with aligned columns; the columns in ``right`` are right-aligned."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    widths = [max(display_width(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = []
     for row in rows:
         cells = [
-            cell.rjust(width) if column in right else cell.ljust(width)
+            padded(cell, width, right=column in right)
             for column, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
@@ -135,9 +177,9 @@ def fitting_columns(
     the table is still too wide, numeric columns are dropped, starting with the last; the first one is kept.
     """
     columns = [[header[c], *(row[c] for row in rows)] for c in range(len(header))]
-    natural = [max(map(len, cells)) for cells in columns]
+    natural = [max(map(display_width, cells)) for cells in columns]
     narrowest = [
-        max([_longest_word(cells), *map(len, cells[1:])]) if c in right else min(natural[c], _TEXT)
+        max([_longest_word(cells), *map(display_width, cells[1:])]) if c in right else min(natural[c], _TEXT)
         for c, cells in enumerate(columns)
     ]
     kept = list(range(len(header)))
@@ -157,4 +199,4 @@ def fitting_columns(
 
 
 def _longest_word(cells: Sequence[str]) -> int:
-    return max((len(word) for cell in cells for word in cell.split()), default=0)
+    return max((display_width(word) for cell in cells for word in cell.split()), default=0)

@@ -358,9 +358,16 @@ def downloads(kinds: Sequence[tuple[str, str]], shell: str, python: str) -> Mark
         element(
             "div",
             element(
-                "h3", title,
-                element("button", "Copy", type="button", class_="button small", data_copy=name,
-                        aria_label=f"Copy: {title.lower()}"),
+                "h3",
+                title,
+                element(
+                    "button",
+                    "Copy",
+                    type="button",
+                    class_="button small",
+                    data_copy=name,
+                    aria_label=f"Copy: {title.lower()}",
+                ),
             ),
             element("pre", text, class_="code", tabindex="0", id=name),
         )

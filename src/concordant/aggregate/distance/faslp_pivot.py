@@ -32,6 +32,7 @@ from concordant.solvers.ordering.blocks import split
 from concordant.solvers.ordering.costs import pair_costs
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, min_cost
+from concordant.support import progress
 from concordant.types import Floats, Int64s
 
 MAX_DRAWS = 10_000_000  # numbers drawn at once
@@ -58,7 +59,7 @@ class FaslpPivot(WeighsMajorities):
         blocks = split(costs, allow_ties=False)
         tier = np.zeros(len(blocks.slot), np.int64)
         bound = np.zeros(len(blocks.size))
-        for block in np.flatnonzero(blocks.size > 1).tolist():
+        for block in progress.steps(np.flatnonzero(blocks.size > 1).tolist(), "solving linear programmes"):
             before, _ = blocks.matrices(block)
             x = (1 + np.sign(before.T - before)) / 2  # without a solution of the programme, as FAS-Pivot has it
             bound[block] = min_cost(before, None)

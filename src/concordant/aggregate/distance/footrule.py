@@ -27,6 +27,7 @@ from concordant.ballots.segments import pointer, sum_by
 from concordant.method import Outcome
 from concordant.preferences import Preferences
 from concordant.solvers.ordering.costs import pair_costs
+from concordant.support import progress
 from concordant.support.interrupts import interruptible
 from concordant.types import Floats
 
@@ -57,7 +58,7 @@ class Footrule(WeighsMajorities):
         by_start = costs.start + costs.first_slot
         matrix = position_costs(prefs, missing)
         tier, total = np.zeros(prefs.n_slots, np.int64), 0.0
-        for q in np.flatnonzero(np.diff(prefs.slot_ptr)).tolist():
+        for q in progress.steps(np.flatnonzero(np.diff(prefs.slot_ptr)).tolist()):
             first, stop = int(prefs.slot_ptr[q]), int(prefs.slot_ptr[q + 1])
             start, m = int(costs.matrix_start[q]), stop - first
             slots = by_start[first:stop]

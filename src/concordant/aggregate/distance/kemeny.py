@@ -50,26 +50,27 @@ from concordant.solvers.ordering.costs import pair_costs
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.exact import PRECISION, BlockProgress, solve_blocks
 from concordant.solvers.ordering.optima import Optima
+from concordant.support import progress
 from concordant.support.brief import Brief
 from concordant.types import Bools, Floats, Int64s
 
-Progress = Callable[[float, float], None]
+Watch = Callable[[float, float], None]
 """Called with the lower bound on the total distance and the smallest known total whenever they change."""
 
-_progress: ContextVar[Progress | None] = ContextVar("progress", default=None)
+_watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
 @contextmanager
-def watching(progress: Progress) -> Iterator[None]:
-    """Call ``progress(bound, total)`` while large blocks are being solved, for rankings computed inside this context.
+def watching(watch: Watch) -> Iterator[None]:
+    """Call ``watch(bound, total)`` while large blocks are being solved, for rankings computed inside this context.
 
     The bound and the total are sums over all instances; when they are equal, the ranking is proven optimal.
     """
-    token = _progress.set(progress)
+    token = _watch.set(watch)
     try:
         yield
     finally:
-        _progress.reset(token)
+        _watch.reset(token)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,6 @@ class Kemeny(WeighsMajorities):
     apart = True
     matrices = 8
     waives = {"neutrality": "it returns one of several optimal rankings, preferring the order of net wins"}
-    watching = staticmethod(watching)
 
     result: str = options.result()
     time_limit: float | None = param(30.0, "time limit in seconds; then the best ranking found is returned", low=0)
@@ -96,7 +96,8 @@ class Kemeny(WeighsMajorities):
         deadline = Deadline(self.time_limit)
         costs = pair_costs(prefs, self.missing)
         blocks = split(costs, self.result == "weak")
-        solved = solve_blocks(blocks, deadline, self.seed, _reporter(blocks))
+        with progress.stage("") as step:
+            solved = solve_blocks(blocks, deadline, self.seed, _reporter(blocks, step))
         model = _consensus(prefs, Optima(blocks, solved, deadline), self.optima)
         return finish(prefs, costs, model.tier, fit=model.fit(), warnings=model.notices(prefs), model=model)
 
@@ -198,10 +199,10 @@ def _consensus(prefs: Preferences, optima: Optima, limit: int) -> Consensus:
     return Consensus(prefs, tier, total * costs.unit, bound * costs.unit, is_proven, is_unique, listed_optima)
 
 
-def _reporter(blocks: Blocks) -> BlockProgress:
+def _reporter(blocks: Blocks, step: progress.Stage) -> BlockProgress:
     """Return a function of (block, bound, cost) that reports the sums over all blocks as progress."""
-    progress = _progress.get()
-    if progress is None:
+    watch = _watch.get()
+    if watch is None and not progress.is_heard():
         return lambda _block, _bound, _cost: None
     cost, unit = blocks.totals(blocks.start)[0], blocks.unit
     cheaper_way = np.minimum(
@@ -212,6 +213,9 @@ def _reporter(blocks: Blocks) -> BlockProgress:
 
     def report(block: int, new_bound: float, new_cost: float) -> None:
         bound[block], cost[block] = new_bound, new_cost
-        progress(float(bound @ unit) + between, float(cost @ unit) + between)
+        low, total = float(bound @ unit) + between, float(cost @ unit) + between
+        step(f"total distance {total:,.0f}, within {100 * (total - low) / max(total, 1e-300):.2g}%")
+        if watch is not None:
+            watch(low, total)
 
     return report

@@ -44,7 +44,7 @@ from concordant.models.notices import named
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
-from concordant.support import memory
+from concordant.support import memory, progress
 from concordant.types import Bools, Floats, Int64s
 
 if TYPE_CHECKING:
@@ -291,7 +291,7 @@ class _Answers:
         shares = votes.sum(axis=0) / max(votes.sum(), 1e-300)
         chance = np.where(n_answers[:, None] > 0, votes / np.where(n_answers > 0, n_answers, 1.0)[:, None], shares)
         estimates = self.fit(chance, n_answers > 0, confusion, smoothing)
-        for _ in range(MAX_STEPS):
+        for _ in progress.iterations(range(MAX_STEPS), "expectation-maximisation"):
             previous = chance
             chance, log_likelihood = self.expect(*estimates)
             estimates = self.fit(chance, n_answers > 0, confusion, smoothing)

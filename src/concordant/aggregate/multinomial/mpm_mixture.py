@@ -37,6 +37,7 @@ from concordant.models.solve.multinomial import MIN_PRIOR, TOLERANCE
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import TIE_TOLERANCE, Notice, Ranking
+from concordant.support import progress
 from concordant.types import Floats, Int64s
 
 NAME = "mpm-mixture"
@@ -293,7 +294,7 @@ class _Data:
         shares = np.full(len(scores), 1.0 / len(scores))
         state = self.expect(shares, *self.fit_scores(responsibility, scores, ROUGH))
         is_settled = False
-        for step in range(MAX_STEPS + 1):
+        for step in progress.iterations(range(MAX_STEPS + 1), "expectation-maximisation"):
             previous, is_last = state, is_settled or step == MAX_STEPS
             shares = self.times @ state.responsibility / self.times.sum()
             fitted = self.fit_scores(state.responsibility, state.scores, TOLERANCE if is_last else ROUGH)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from concordant.ballots.segments import pointer, sum_by
+from concordant.support import progress
 from concordant.types import Floats, Int64s
 
 NEVER = -(2**60)  # the period in which an item that never played was last seen
@@ -51,7 +52,7 @@ def walk(games: Games, period: Int64s, start: State, tau: float) -> GlickoRun:
     present, size = np.unique(period, return_counts=True)
     ptr, chance = pointer(size).tolist(), np.empty(len(period))
     rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(last_period[:0], last_period[:0], mean[:0], mean[:0])]
-    for k, period_now in enumerate(present.tolist()):
+    for k, period_now in enumerate(progress.steps(present.tolist(), "rating periods")):
         span = slice(ptr[k], ptr[k + 1])
         slot, place = np.unique(np.concatenate([games.first[span], games.second[span]]), return_inverse=True)
         games_now = Games(place[: size[k]], place[size[k] :], games.result[span], games.weight[span])

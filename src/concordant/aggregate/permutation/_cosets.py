@@ -13,6 +13,7 @@ from concordant.aggregate.matrices import stacks
 from concordant.ballots.segments import max_by, sum_by
 from concordant.labels import Labels
 from concordant.preferences import Preferences
+from concordant.support import progress
 from concordant.types import AnyArray, Floats, Int64s
 
 DISTANCES = ("kendall", "footrule", "spearman")
@@ -48,7 +49,7 @@ def _pick_all(lost: Floats, is_fixed: bool) -> Floats:
     scale = np.maximum(np.abs(lost).sum(axis=(1, 2)), 1e-300)
     score = np.zeros((k, m))
     remains = np.ones((k, m), bool)
-    for _ in range(m):
+    for _ in progress.steps(range(m)):
         best = np.where(remains, cost, np.inf).min(axis=1)
         placed = remains & (cost <= (best + ROUNDING * scale)[:, None])
         n_left = remains.sum(axis=1) - placed.sum(axis=1)
@@ -145,7 +146,7 @@ def learn_phi(
     chosen = rng.permutation(chosen)[:max_candidates]
     by_instance, position_of_entry = dict(views.ballots_by_instance(prefs)), views.positions(prefs)
     rows, steps = [], []
-    for q in chosen.tolist():
+    for q in progress.steps(chosen.tolist(), "sampling orders"):
         ballots = by_instance.get(q, chosen[:0])
         label_of_instance = label[prefs.slot_ptr[q] : prefs.slot_ptr[q + 1]]
         for _ in range(draws):

@@ -20,6 +20,7 @@ import numpy as np
 
 from concordant.aggregate.matrices import stacks
 from concordant.ballots.segments import first_of, number_inside, pointer, segment_index
+from concordant.support import progress
 from concordant.types import Floats, Int64s
 
 EXACT = 8  # items up to which all orders are summed over
@@ -100,7 +101,7 @@ def _sampled_ranks(ptr: Int64s, cells: Int64s, cost: Floats, sweeps: int, rng: n
     order = np.tile(_start(ptr, cells, cost), (CHAINS, 1))
     lefts = [np.flatnonzero((inside % 2 == parity) & (inside + 1 < width)) for parity in (0, 1)]
     total, n_counted = np.zeros(len(inside)), 0
-    for sweep in range(sweeps):
+    for sweep in progress.steps(range(sweeps), "Gibbs sampling"):
         for left in lefts:
             a, b = order[:, left], order[:, left + 1]
             rise = cost[corner[left] + a * width[left] + b] - cost[corner[left] + b * width[left] + a]

@@ -23,6 +23,7 @@ import numpy as np
 from concordant.aggregate import options
 from concordant.aggregate.spectral._least_squares import Explained, ExplainsPreferences
 from concordant.params import param
+from concordant.support import progress
 from concordant.types import Bools, Floats, Int32s
 
 TOLERANCE = 1e-12
@@ -63,7 +64,7 @@ def _complete(mean: Floats, is_known: Bools, steps: int) -> Floats:
     share_known = is_known[active].sum(axis=(1, 2)) / max(m * (m - 1), 1)
     stride = 1 / np.maximum(share_known, 1e-300)
     error = np.full(len(active), np.inf)
-    for step in range(steps):
+    for step in progress.iterations(range(steps), "completing preferences"):
         if not len(active):
             break
         if step == 0 and len(active) == len(mean):

@@ -20,6 +20,7 @@ from concordant.method import Outcome
 from concordant.models.observations.stages import CHOSEN, Stages
 from concordant.preferences import Preferences
 from concordant.ranking import Uncertainty
+from concordant.support import progress
 from concordant.types import Floats
 
 BURN_IN = 0.2  # of the draws, in addition to them
@@ -65,7 +66,7 @@ def sample_scores(
     worth = np.exp(score)
     samples = np.empty((draws, prefs.n_slots))
     burn_in = int(BURN_IN * draws)
-    for k in range(-burn_in, draws):
+    for k in progress.steps(range(-burn_in, draws), "Gibbs sampling"):
         draw[is_stage] = rng.standard_gamma(weight)
         rate = shape + kernels.stage_rates(stages.indptr, stages.slot, draw, worth)
         worth = np.maximum(rng.standard_gamma(shape + wins) / rate, 1e-140)

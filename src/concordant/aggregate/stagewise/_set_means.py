@@ -24,6 +24,7 @@ from concordant.ranking import Uncertainty
 from concordant.scorers.table import Table
 from concordant.solvers.lbfgs import minimise
 from concordant.solvers.objective import Objective
+from concordant.support import progress
 from concordant.support.brief import Brief
 from concordant.types import Floats, Int64s
 
@@ -156,7 +157,7 @@ class Posterior(Brief):
         size = np.diff(self.slot_ptr)
         weight = np.bincount(self.slot, np.repeat(self.queries.weight, np.diff(self.queries.ptr)), len(start))
         scale = np.maximum(weight + np.repeat(self.prior.ridge, size), 1e-300)
-        for step in range(STOCHASTIC_STEPS):
+        for step in progress.steps(range(STOCHASTIC_STEPS), "optimising"):
             score = self.centred(score - self(score)[1] / scale / (1 + step / SLOWER))
             total += score * (2 * step >= STOCHASTIC_STEPS)
         return np.asarray(total / (STOCHASTIC_STEPS - STOCHASTIC_STEPS // 2))

@@ -40,6 +40,7 @@ from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
 from concordant.results.explanation import Reason
+from concordant.support import progress
 from concordant.support.interrupts import interruptible
 from concordant.types import AnyArray, Bools, Bytes, Floats
 
@@ -167,7 +168,9 @@ def _optimal(ballots: Approvals, seats: int, time_limit: float | None) -> tuple[
     totals: list[Fraction | float] = []
     slack = max(1e-6 * float(ballots.weight.sum()), 1e-12)
     gap = 0.0
-    while len(committees) < MAX_TIED and not gap:
+    for _ in progress.iterations(range(MAX_TIED), "searching for optimal committees"):
+        if gap:
+            break
         members, gap = programme.solve(time_limit)
         if members is None:
             break

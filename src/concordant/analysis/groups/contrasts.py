@@ -34,6 +34,7 @@ from concordant.method import Method
 from concordant.metrics.significance import holm
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
+from concordant.support import progress
 from concordant.types import AnyArray, Floats, Int64s
 
 PERMUTATIONS = 999
@@ -267,7 +268,7 @@ class Deal:
     def draws(self, n: int, rng: np.random.Generator) -> Iterator[Floats]:
         """Yield the differences of random permutations in batches."""
         step = max(1, int(TOGETHER // max(self.shape[0] * (len(self.grouped.item) + self.shape[1]), 1)))
-        for start in range(0, n, step):
+        for start in progress.steps(range(0, n, step), "permutation test"):
             yield self._differences(np.stack([rng.permutation(self.label) for _ in range(min(step, n - start))]))
 
     def _differences(self, labels: Int64s) -> Floats:

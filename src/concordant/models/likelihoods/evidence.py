@@ -27,6 +27,7 @@ from concordant.models.solve import strategies
 from concordant.models.solve.costs import Strategies, costs_of, strategies_of
 from concordant.models.solve.objectives import Fit
 from concordant.models.tied import dispersion, has_half_wins
+from concordant.support import progress
 from concordant.types import Floats, Int64s
 
 M = TypeVar("M")
@@ -147,7 +148,8 @@ class PriorSearch:
         """
         centre = times / unit
         evidence_of = evidence or (lambda strength: log_evidence(self.fitted(strength), times))
-        return choose_prior(evidence_of, centre, self._guess(times, centre))
+        with progress.stage("choosing the prior"):
+            return choose_prior(evidence_of, centre, self._guess(times, centre))
 
     def _guess(self, times: float, centre: float) -> int | None:
         """Return the grid point where the evidence of a normal prior should be highest; None if no cheap guess exists.

@@ -23,6 +23,7 @@ from concordant import kernels
 from concordant.ballots.segments import sum_by
 from concordant.kernels.bundles import Adherences, MPMFit, MPMWarmStart
 from concordant.models.observations.preference_counts import Corpus, Groups
+from concordant.support import progress
 from concordant.support.brief import Brief
 from concordant.types import Floats, Int32s, Int64s
 
@@ -255,6 +256,7 @@ def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
 
     def profile(theta: Floats) -> tuple[float, Floats]:
         size = _size(theta, share)
+        step()
         answers = ask(Part.profile, theta / size)
         slope = np.sum([slope for _, slope in answers], axis=0) / scale
         return sum(value for value, _ in answers) / scale, (slope - (slope @ theta) / size**2 * share * theta) / size
@@ -266,8 +268,9 @@ def learn_adherence(ask: Ask, known: Floats) -> tuple[Floats, bool]:
 
     steps = _affordable_steps(np.sum(ask(Part.cost), axis=0))
     starts = [known, *_agreements(ask, share, SEEDS if steps > 2 * MIN_STEPS else 0)]
-    attempts = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
-    best = descend(min(attempts, key=lambda result: round(float(result.fun), 9)).x, steps)
+    with progress.stage("learning adherences", FIRST_STEPS * len(starts) + steps) as step:
+        attempts = [descend(start, FIRST_STEPS) for start in starts if share @ start > 0] or [descend(known + 1.0, 1)]
+        best = descend(min(attempts, key=lambda result: round(float(result.fun), 9)).x, steps)
     return best.x / _size(best.x, share), bool(best.nfev < steps)
 
 

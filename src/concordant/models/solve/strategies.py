@@ -18,6 +18,7 @@ from concordant.models.likelihoods.observed import Observed
 from concordant.models.likelihoods.priors import Prior
 from concordant.models.solve.costs import STRATEGIES, Strategies, same_strategy, strategies_of
 from concordant.models.solve.objectives import LARGE, Fit, Large, Products
+from concordant.support import progress
 from concordant.types import Floats, Int64s
 
 SMALL_STEP = 1e-7  # after a full step this small the error is far smaller
@@ -48,7 +49,7 @@ def fit(
     is_small = strategies.fit == STRATEGIES.index("batch")
     groups = [np.flatnonzero(is_small)] if is_small.any() else []
     fits = []
-    for instances in [*groups, *(np.array([q]) for q in np.flatnonzero(~is_small).tolist())]:
+    for instances in progress.steps([*groups, *(np.array([q]) for q in np.flatnonzero(~is_small).tolist())]):
         is_all = len(instances) == n
         part, slots = (observed, np.arange(int(observed.slot_ptr[-1]))) if is_all else observed.restrict(instances)
         part_prior, part_start = prior if is_all else prior.of(instances, slots), WarmStart()

@@ -34,6 +34,7 @@ import numpy as np
 
 from concordant import kernels
 from concordant.ballots.segments import is_new
+from concordant.support import progress
 from concordant.support.brief import Brief
 from concordant.types import Bools, Floats, Int32s, Int64s
 
@@ -182,7 +183,7 @@ class Walk:
         if not len(self.nodes):
             self.is_settled, self.pivot = True, np.empty(0)
             return self
-        for self.steps in range(1, MAX_STEPS):
+        for self.steps in progress.iterations(range(1, MAX_STEPS), "maximising the likelihood"):
             self.factorise()
             gradient = self.gradient()
             rough_step = float(np.abs(self.precondition(gradient)).max(initial=0.0))
@@ -286,7 +287,7 @@ def fitted(nodes: Nodes, drift: float | None, prior: float | None, start: Floats
     free = np.array([drift is None, prior is None])
     logs = np.where(free, centre, 0.0)
     inverse, previous = np.eye(2), None
-    for _ in range(MAX_TRIALS):
+    for _ in progress.iterations(range(MAX_TRIALS), "choosing drift and prior"):
         tried = _strengths(logs, drift, prior)
         walk = Walk(nodes, *tried).maximise(start, ROUGH_STEP)
         start, residual = walk.score, free * _slopes(walk, logs - centre)

@@ -20,6 +20,7 @@ from concordant.solvers.ordering.branching import BranchAndCut
 from concordant.solvers.ordering.costs import PairCosts
 from concordant.solvers.ordering.deadline import Deadline
 from concordant.solvers.ordering.relaxation import Relaxation, is_too_large, min_cost
+from concordant.support.progress import steps
 from concordant.types import Floats, Int64s
 
 LARGEST_TABLE = 18  # items of a block ordered by dynamic programming over sets, 2^18 of them
@@ -58,8 +59,8 @@ def solve_blocks(blocks: Blocks, deadline: Deadline, seed: int | None, progress:
     by_size = np.argsort(size, kind="stable")
     is_small = size[by_size] <= (LARGEST_WEAK_TABLE if allow_ties else LARGEST_TABLE)
     small, large = by_size[is_small], by_size[~is_small].tolist()
-    steps = np.cumsum((3.0 if allow_ties else 2.0) ** size[small] * size[small]) // STEPS_AT_ONCE
-    parts = np.split(small, np.flatnonzero(np.diff(steps)) + 1)
+    work = np.cumsum((3.0 if allow_ties else 2.0) ** size[small] * size[small]) // STEPS_AT_ONCE
+    parts = np.split(small, np.flatnonzero(np.diff(work)) + 1)
     for k, part in enumerate(parts):
         if k and deadline.is_over():
             large = [*np.concatenate(parts[k:]).tolist(), *large]
@@ -68,7 +69,7 @@ def solve_blocks(blocks: Blocks, deadline: Deadline, seed: int | None, progress:
         chosen = np.repeat(np.isin(np.arange(n), part), size)
         tier[chosen], cost[part], ways[part] = _solve_tables(blocks, part)
         bound[part] = cost[part]
-    for k, block in enumerate(large):
+    for k, block in enumerate(steps(large)):
         share = deadline.share(len(large) - k)
         done = solve_block(*blocks.matrices(block), allow_ties, share, seed, partial(progress, block))
         tier[blocks.ptr[block] : blocks.ptr[block + 1]] = done.tier

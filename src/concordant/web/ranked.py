@@ -234,7 +234,8 @@ class RankTask(Task):
 
     def regions(self, *, is_complete: bool) -> Regions:
         """Return the verdict, the offers, the settings and the downloads."""
-        verdict = self.verdict(is_complete=is_complete)
+        is_compared = "compared" in vars(self.study)  # unless that section was cancelled
+        verdict = self.verdict(is_complete=is_complete and is_compared)
         notes = [*self.prefs.notes, *self.notes]
         reason = self.request.choice.reason
         notes += [reason[0].upper() + reason[1:]] if reason else []

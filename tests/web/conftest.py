@@ -99,6 +99,10 @@ class Server:
         """Ask for the view of some settings, and wait for all of it."""
         return self.open_view(key, **settings).wait()
 
+    def keys(self) -> list[str]:
+        """Return the keys of the open data sets, as the start page lists them."""
+        return list(dict.fromkeys(re.findall(r'href="/d/(\w+)"', self.ask("GET", "/")[2].decode())))
+
     def cancel(self, key: str, number: int, section: str = "") -> None:
         """Cancel a section of a view, or all of it."""
         self.json("POST", f"/api/data/{key}/cancel?id={number}&section={quote(section)}")
@@ -148,7 +152,7 @@ class View:
         while (line := self.read()) is not None:
             if {*words} & {*line, line.get("job", {}).get("section")}:
                 return line
-        raise AssertionError(f"{words} did not come: {self.lines[-3:]}")
+        raise AssertionError(f"{words} did not come, but {self.state}: {str(self.lines[-1:])[:300]}")
 
     def wait(self) -> View:
         """Read to the end."""

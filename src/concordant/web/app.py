@@ -34,7 +34,7 @@ from concordant.web.messages import Answer, Question, Update
 from concordant.web.pool import RETRY, BusyError, Limits
 from concordant.web.safety import Gate, GatedApp
 from concordant.web.settings import settings_of
-from concordant.web.stores import DataSet, GoneError, Store, TooLargeError
+from concordant.web.stores import WAITING, DataSet, GoneError, Store, TooLargeError
 from concordant.web.uploads import PIECE, receive, safe_name
 from concordant.web.words import control_words
 
@@ -59,6 +59,8 @@ KINDS = {  # ending and media type of each kind of download
     "html": ("report.html", "text/html"),
 }
 MAX_FILES = 50  # of one data set
+PATIENCE = 1.0  # seconds without any news
+COMPUTING = "Computing"
 
 
 class Json(JSONResponse):
@@ -314,6 +316,7 @@ class View(StreamingResponse):
     def __init__(self, store: Store, data: DataSet, question: Question, held: contextlib.ExitStack) -> None:
         self.store, self.data, self.question, self.held = store, data, question, held
         self.updates: asyncio.Queue[Update | None] = asyncio.Queue()
+        self.jobs: set[str] = set()  # the sections whose progress was told
         super().__init__(self._lines(), media_type="application/x-ndjson")
 
     async def __call__(self, *connection: Any) -> None:
@@ -330,14 +333,24 @@ class View(StreamingResponse):
         self.updates.put_nowait(None)
 
     async def _lines(self) -> AsyncIterator[bytes]:
-        yield _line({"id": self.question["id"], "progress": "Waiting for other work"})
-        while (update := await self.updates.get()) is not None:
+        yield _line({"id": self.question["id"], "progress": WAITING})
+        while (update := await self._next()) is not None:
+            self.jobs |= {update["job"]["section"]} if "job" in update else set()
             yield _line(update)
         answer = self.work.answer()
         if answer is not None:
             state = "failed" if answer.get("error") else "cancelled" if answer.get("is_cancelled") else "done"
             yield _line({**answer, "state": state})
             self.data.is_seen = True
+
+    async def _next(self) -> Update | None:
+        """Return the next update; if none comes for a while, say what is at work, so that it can be cancelled."""
+        section = self.work.section
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if section in self.jobs else PATIENCE):
+                return await self.updates.get()
+        text = COMPUTING if section else self.work.activity
+        return {"job": {"section": section, "text": text, "share": None, "left": ""}}
 
 
 def _line(content: Mapping[str, Any]) -> bytes:

@@ -27,6 +27,7 @@ from concordant.web.pool import BusyError, Limits, Pool
 from concordant.web.uploads import Folder
 from concordant.web.workers import Worker
 
+WAITING = "Waiting for other work"
 FULL = "The server has reached its limit of {what}, and all are in use: try again in a few seconds."
 
 
@@ -76,13 +77,29 @@ class DataSet:
 
 @dataclass(eq=False)
 class Work:
-    """A question at work, the sections that its answer announced, and the task that waits for it."""
+    """A question at work: the task that waits for its answer, and what its updates said so far."""
 
     data: DataSet
     question: Question
-    sections: set[str]
     task: asyncio.Task[Answer] = field(init=False)
+    activity: str = WAITING
+    """What is being done, before there are sections."""
+    sections: list[str] = field(default_factory=list)
+    """The sections that have not arrived yet."""
     is_unwanted: bool = False
+
+    @property
+    def section(self) -> str:
+        """The section that is being computed; empty before the first."""
+        return self.sections[0] if self.sections else ""
+
+    def note(self, update: Update) -> None:
+        """Take in an update."""
+        self.data.summary = update.get("summary", self.data.summary)
+        self.activity = update.get("progress", self.activity)
+        self.sections += [name for name, _ in update.get("sections", ())]
+        arrived = update.get("section") or update.get("gone") or update.get("cancelled")
+        self.sections = [name for name in self.sections if name != arrived]
 
     def cancel(self) -> None:
         """Give up the whole question, because somebody said so."""
@@ -207,11 +224,10 @@ class Store:
 
     def begin(self, data: DataSet, question: Question, tell: Callable[[Update], None]) -> Work:
         """Begin work on an admitted question; updates before its answer go to ``tell``."""
-        work = Work(data, question, {question["part"]})
+        work = Work(data, question, sections=[question["part"]] if question["part"] else [])
 
         def forward(update: Update) -> None:
-            work.sections.update(name for name, _ in update.get("sections", ()))
-            data.summary = update.get("summary", data.summary)
+            work.note(update)
             tell(update)
 
         number, data.is_seen = question["id"], False

@@ -63,10 +63,8 @@ def serve(page: Any) -> None:
         assert server.stdout is not None
         try:
             page.goto(server.stdout.readline().split()[-1])
-            page.click("[data-example='election.csv']")
-            page.wait_for_selector("html[data-state=done]")
-            page.click("[data-view=compare]")
-            page.locator("svg.bump").wait_for()
+            page.click("[data-example='leaderboard']")
+            page.wait_for_url("**/d/*")
             page.wait_for_selector("html[data-state=done]")
             save(page, "web.png")
         finally:

@@ -40,7 +40,7 @@ from concordant.web.server import serve
 limits = Limits(**json.loads(sys.argv[1]))
 serve((), "127.0.0.1", 0, needs_token=True, limits=limits, say=lambda link: print(link, flush=True))
 """
-TIMEOUT = 300.0  # seconds to wait for what should be there at once, on a busy machine
+TIMEOUT = 20.0  # seconds to wait for what should be there at once, on a busy machine
 
 
 @dataclass

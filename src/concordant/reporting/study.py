@@ -25,6 +25,7 @@ from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.request import Request
+from concordant.support import progress
 from concordant.types import Int64s
 
 MAX_COMPARED = 1_000  # candidates of one instance up to which methods are compared unasked
@@ -112,13 +113,16 @@ class Study:
             if slow
             else []
         )
-        for name in self.methods or suitable:
-            try:
-                rankings[name] = self._ranked_by(name)
-            except ConcordantError as problem:
-                if self.methods is not None:
-                    raise
-                notes.append(f"{name} was left out: " + str(problem))
+        wanted = self.methods or suitable
+        with progress.stage("Comparing methods", total=len(wanted)) as begin:
+            for name in wanted:
+                begin(registry.title_of(name))
+                try:
+                    rankings[name] = self._ranked_by(name)
+                except ConcordantError as problem:
+                    if self.methods is not None:
+                        raise
+                    notes.append(f"{name} was left out: " + str(problem))
         return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
 
     def _ranked_by(self, name: str) -> Ranking:

@@ -220,8 +220,8 @@ def _evaluation(task: RankTask) -> Markup | None:
         return None
     choose = element(
         "p",
-        element("input", type="file", id="labels", class_="spoken"),
-        element("label", "Choose relevance judgements", for_="labels", class_="button small"),
+        element("input", type="file", id="judgements", class_="spoken"),
+        element("label", "Choose relevance judgements", for_="judgements", class_="button small"),
     )
     if task.labels is None:
         return group("Evaluation", choose)
@@ -355,7 +355,15 @@ def downloads(kinds: Sequence[tuple[str, str]], shell: str, python: str) -> Mark
         ),
     ]  # fmt: skip
     lines = [
-        element("div", element("h3", title), element("pre", text, class_="code", tabindex="0", id=name))
+        element(
+            "div",
+            element(
+                "h3", title,
+                element("button", "Copy", type="button", class_="button small", data_copy=name,
+                        aria_label=f"Copy: {title.lower()}"),
+            ),
+            element("pre", text, class_="code", tabindex="0", id=name),
+        )
         for title, text, name in (("On the command line", shell, "shell"), ("In Python", python, "python"))
         if text
     ]

@@ -179,7 +179,7 @@ def data_page(key: str, name: str) -> str:
     """Return the page of a data set, with empty regions for the parts of the result."""
     main = element(
         "main",
-        element("div", element("p", "Opening …", id="progress", class_="quiet"), element("progress"), id="opening"),
+        _opening(),
         element("div", id="problem", role="alert"),
         element("div", id="at-verdict"),
         element("div", id="offers"),
@@ -215,6 +215,18 @@ def data_page(key: str, name: str) -> str:
     )
     toast = element("div", class_="toast", role="status", id="toast", hidden=True)
     return _page(f"{name} – concordant", _top(name), joined([frame, dock, toast]), "data")
+
+
+def _opening() -> Markup:
+    """Return the progress of work on the ranking itself, with a button to cancel it."""
+    return element(
+        "div",
+        element("p", element("strong", "Opening …", id="progress"), " ", element("span", class_="quiet")),
+        element("progress", aria_labelledby="progress"),
+        element("button", "Cancel", type="button", class_="button small", id="cancel"),
+        class_="job panel",
+        id="opening",
+    )
 
 
 def problem_page(title: str, message: str) -> str:

@@ -227,7 +227,7 @@ def grouped_preferences(request: Request, by: By) -> Preferences:
     if request.has_columns:
         if not isinstance(by, (str, int)):
             raise InputError("No group column was given: name one, for example " + arg("by", "language") + ".")
-        return _checked(replace(request, reading={**request.reading, "by": by}, min_ballots=None).read())
+        return _checked(replace(request, reading={**request.reading, "by": by}, plans={}, min_ballots=None).read())
     prefs: Preferences = replace(request, min_ballots=None).read()
     if by is None or (isinstance(by, str) and by == "instance"):
         if prefs.instances is None:

@@ -134,6 +134,7 @@ function startPage() {
 const PART_OF = { item: "item", query: "query", first: "time", second: "time", user: "recommend", rated: "newcomer", baseline: "labels" };
 const key = document.querySelector("[data-key]")?.dataset.key;
 const settings = () => new URLSearchParams(location.search);
+const PATIENCE = 600; // milliseconds after which work on a ranking is shown above the previous one
 let loaded = null; // the settings that the page shows
 
 function change(changes, said = "") {
@@ -146,7 +147,7 @@ function change(changes, said = "") {
   }
   const text = next.toString();
   if (text === settings().toString()) return;
-  history.pushState({ inside: true }, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
+  history.pushState(null, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
   if (said) toast(said);
   show();
 }
@@ -158,10 +159,10 @@ function show() {
   const names = [...new Set([...now.keys(), ...before.keys()])].filter((name) => now.get(name) !== before.get(name));
   if (loaded && !names.length) return;
   const parts = new Set(names.map((name) => PART_OF[name] || ""));
-  const part = loaded && !working && parts.size === 1 ? [...parts][0] : "";
+  const part = loaded && parts.size === 1 ? [...parts][0] : "";
   loaded = now;
   if (part === "item" && !now.has("item")) closeItem();
-  else view(part);
+  else view(working ? "" : part);
 }
 
 function toast(text) {
@@ -183,10 +184,18 @@ function put(region, html) {
   last[region.id] = html;
   const focused = region.contains(document.activeElement) ? document.activeElement.id : "";
   const opened = [...region.querySelectorAll("details[open] > summary")].map((one) => one.textContent);
+  const sought = [...region.querySelectorAll("[data-search]")].map((one) => [one.id, one.value]);
   region.innerHTML = html;
   region.querySelectorAll("details > summary").forEach((one) => { if (opened.includes(one.textContent)) one.parentElement.open = true; });
+  sought.forEach(([id, value]) => { if (at(id)) search(Object.assign(at(id), { value })); });
   enliven(region);
   if (focused) at(focused)?.focus({ preventScroll: true });
+}
+
+// Show only what matches the words of a search field.
+function search(field) {
+  const wanted = field.value.toLowerCase();
+  [...at(field.dataset.search).children].forEach((one) => { one.hidden = !one.textContent.toLowerCase().includes(wanted); });
 }
 
 const REGIONS = { verdict: "at-verdict", where: "where", offers: "offers", controls: "controls", download: "download", problem: "problem", item: "item" };
@@ -216,7 +225,18 @@ function layOut(sections) {
   at("opening").hidden = true;
   working.missing = wanted;
   working.total = wanted.size;
+  expect(working);
   follow();
+}
+
+// A section that takes its time gets a progress bar and a button to cancel it, also if it does not report its progress.
+function expect(own) {
+  clearTimeout(own.slow);
+  own.slow = setTimeout(() => {
+    const [next] = own.missing || [];
+    const section = next && [...at("sections").children].find((one) => one.id === next);
+    if (working === own && section && !section.querySelector(".job")) tellJob({ section: next, text: "Computing …", share: null, left: "" });
+  }, PATIENCE);
 }
 
 function waitingSection(name, title) {
@@ -232,7 +252,10 @@ function waitingSection(name, title) {
 function arrived(name) {
   working?.missing?.delete(name);
   const bar = at("loading");
-  if (working?.total) bar.value = 1 - working.missing.size / working.total;
+  if (working?.total) {
+    bar.value = 1 - working.missing.size / working.total;
+    expect(working);
+  }
   document.querySelector(`#tabs a[href="#${name}"]`)?.classList.remove("busy");
 }
 
@@ -273,7 +296,8 @@ function cancelledAgain(section) {
 
 // Show how far a section is, with a button that cancels it.
 function tellJob({ section, text, share, left }) {
-  const place = section ? [...at("sections").children].find((one) => one.id === section) : at("opening");
+  if (!section) tellOpening(text, share, left);
+  const place = section && [...at("sections").children].find((one) => one.id === section);
   if (!place || !text) return;
   let job = place.querySelector(".job");
   if (!job) {
@@ -283,15 +307,21 @@ function tellJob({ section, text, share, left }) {
     const bar = made("progress");
     bar.setAttribute("aria-labelledby", `${section}-job`);
     job = made("div", { className: "job" }, said, bar, cancel);
-    if (section) place.querySelector("header").after(job);
-    else place.append(job);
+    place.querySelector("header").after(job);
   }
+  fill(job, text, share, left);
+}
+
+function fill(job, text, share, left) {
   job.querySelector("strong").textContent = text;
   job.querySelector("span").textContent = left;
   const bar = job.querySelector("progress");
   if (share === null) bar.removeAttribute("value");
   else bar.value = share;
 }
+
+// Show how far the ranking itself is, before there are sections.
+const tellOpening = (text, share = null, left = "") => { if (text) fill(at("opening"), text, share, left); };
 
 async function cancelWork(section) {
   if (!working) return;
@@ -305,7 +335,7 @@ async function cancelWork(section) {
 function update(line) {
   if (line.id) working.id = line.id;
   if (line.progress) {
-    at("progress").textContent = `${line.progress} …`;
+    tellOpening(`${line.progress} …`);
     at("status").textContent = line.progress;
   }
   if (line.title) document.title = line.title;
@@ -339,8 +369,10 @@ async function view(part) {
   const bar = at("loading");
   bar.removeAttribute("value");
   bar.hidden = false;
-  at("opening").querySelector(".job")?.remove();
-  if (!at("sections").children.length) at("opening").hidden = false;
+  const isFirst = !at("sections").children.length;
+  at("opening").hidden = !isFirst;
+  // A new ranking that takes its time says so above the previous result, and can be cancelled.
+  own.slow = setTimeout(() => { if (working === own && !own.missing) at("opening").hidden = false; }, PATIENCE);
   try {
     const query = settings();
     if (part) query.set("part", part);
@@ -352,6 +384,7 @@ async function view(part) {
     problem(explain(error), ...(error.status === 410 ? [home] : []));
     root.dataset.state = "failed";
   }
+  clearTimeout(own.slow);
   if (working === own) {
     working = null;
     bar.hidden = true;
@@ -374,19 +407,28 @@ async function read(stream, own) {
   if (root.dataset.state === "running") throw new TypeError("The connection was lost.");
 }
 
-// ---- the card of an item ----
-let opener = null;
+// ---- the card of an item, and the settings as a sheet ----
+let opener = null; // the link that opened the card or the sheet; it gets the focus back
 
 function openItem(isOpen) {
-  const card = at("item");
-  card.hidden = !isOpen;
+  at("item").hidden = !isOpen;
   if (isOpen) at("item-h").focus();
 }
 
 function closeItem() {
   put(at("item"), "");
   at("item").hidden = true;
-  opener?.focus();
+  giveBack();
+}
+
+function closeSheet() {
+  location.hash = "#main";
+  giveBack();
+}
+
+function giveBack() {
+  const link = opener?.isConnected ? opener : opener?.id && at(opener.id);
+  link?.focus();
   opener = null;
 }
 
@@ -411,13 +453,11 @@ function shownValue(control) {
 document.addEventListener("change", ({ target }) => {
   const name = target.dataset?.setting;
   if (name && target.type !== "button") change({ [name]: valueOf(target) }, PART_OF[name] ? "" : `${labelOf(target).trim()}: ${shownValue(target)}`);
-  if (target.id === "more" || target.id === "labels") addFiles(target.files, target.id === "labels" ? "labels" : "more");
+  if (target.id === "more" || target.id === "judgements") addFiles(target.files, target.id === "judgements" ? "labels" : "more");
 });
 
 document.addEventListener("input", ({ target }) => {
-  if (!target.dataset?.search) return;
-  const wanted = target.value.toLowerCase();
-  [...at(target.dataset.search).children].forEach((one) => { one.hidden = !one.textContent.toLowerCase().includes(wanted); });
+  if (target.dataset?.search) search(target);
 });
 
 document.addEventListener("concordant:state", ({ detail }) => {
@@ -427,7 +467,7 @@ document.addEventListener("concordant:state", ({ detail }) => {
   else next.delete(detail.name);
   loaded = next;
   const text = next.toString();
-  history.replaceState(history.state, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
+  history.replaceState(null, "", `${location.pathname}${text ? `?${text}` : ""}${location.hash}`);
 });
 
 document.addEventListener("click", (event) => {
@@ -435,8 +475,10 @@ document.addEventListener("click", (event) => {
   const link = pick('a[href^="?"]');
   if (link && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
     event.preventDefault();
-    opener = link;
-    change(Object.fromEntries(new URLSearchParams(link.getAttribute("href"))));
+    const changes = Object.fromEntries(new URLSearchParams(link.getAttribute("href")));
+    if ("item" in changes) opener = link;
+    change(changes);
+    at(PART_OF[Object.keys(changes)[0]])?.scrollIntoView();
   }
   const set = pick("[data-set]");
   if (set) change(JSON.parse(set.dataset.set), set.textContent.replace("✕", "").trim());
@@ -444,21 +486,39 @@ document.addEventListener("click", (event) => {
   if (press && press.dataset.setting !== "rate-add") change({ [press.dataset.setting]: press.value }, PART_OF[press.dataset.setting] ? "" : press.textContent);
   if (press?.dataset.setting === "rate-add") addRating();
   if (pick("#add-pair")) addPair();
-  if (pick("[data-close-item]")) { event.preventDefault(); leaveItem(); }
-  if (pick('[data-opens="settings"]')) setTimeout(() => at("controls").querySelector("select, input, summary")?.focus(), 0);
+  const isCard = settings().has("item");
+  if (pick("[data-close-item]") || (isCard && pick(".scrim"))) { event.preventDefault(); change({ item: "" }); }
+  if (pick("[data-dismiss]")) { event.preventDefault(); closeSheet(); }
+  const opens = pick("[data-opens]");
+  if (opens) openSettings(opens);
+  const copied = pick("[data-copy]");
+  if (copied) copy(copied.dataset.copy);
   const wanted = pick("[data-download]");
   if (wanted) download(wanted.dataset.download);
 });
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
-  if (location.hash === "#settings") location.hash = "#main";
-  else if (key && settings().has("item")) leaveItem();
+  if (location.hash === "#settings") closeSheet();
+  else if (key && settings().has("item")) change({ item: "" });
 });
 
-function leaveItem() {
-  if (history.state?.inside) history.back();
-  else change({ item: "" });
+// Go to a control of the settings, by default the first one; on small screens the link has opened the sheet.
+function openSettings(link) {
+  opener = link;
+  if (settings().has("item")) change({ item: "" });
+  setTimeout(() => {
+    const wanted = link.dataset.opens === "settings" ? null : at(link.dataset.opens);
+    const control = wanted || at("controls").querySelector("select, input, summary");
+    control?.closest("details:not([open])")?.setAttribute("open", "");
+    control?.focus();
+  }, 0);
+}
+
+async function copy(name) {
+  if (navigator.clipboard) await navigator.clipboard.writeText(at(name).textContent);
+  else getSelection().selectAllChildren(at(name)); // the page of another machine may only select
+  at("status").textContent = navigator.clipboard ? "Copied." : "Selected: copy it with the keyboard.";
 }
 
 function addPair() {
@@ -532,6 +592,7 @@ function follow() {
 
 function dataPage() {
   addEventListener("popstate", show);
+  at("cancel").addEventListener("click", () => cancelWork(""));
   receive((files) => addFiles(files, "more"));
   show();
 }

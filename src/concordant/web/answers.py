@@ -8,6 +8,7 @@ Data and results are cached, so that a changed option recomputes only what depen
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -74,17 +75,17 @@ class Answerer:
             task = self._task(question, source, notes)
             with self._watched(""):
                 task.open()
+            self._words = task.words
+            sections = task.outline()
+            if not question["part"]:
+                self.tell({"title": task.title(), "summary": task.summary()})
+                self.tell({"regions": self._regions(task.regions(is_complete=False)), "sections": _titles(sections)})
         except ConcordantError as problem:
             return self._unread(question, problem)
-        self._words = task.words
         wanted = question["part"]
         if wanted == "item":
             self.tell({"regions": {"item": self._html(task.item())}})
             return {"error": None}
-        sections = task.outline()
-        if not wanted:
-            self.tell({"title": task.title(), "summary": task.summary()})
-            self.tell({"regions": self._regions(task.regions(is_complete=False)), "sections": _titles(sections)})
         for name, (title, make) in sections.items():
             if wanted in ("", name):
                 self._section(question, name, title, make)
@@ -137,14 +138,10 @@ class Answerer:
 
     def _unread(self, question: Question, problem: ConcordantError) -> Answer:
         """Show what is wrong with a file or a setting, and what to do about it."""
-        settings = question["settings"]
-        panel = troubles.panel(problem, question["files"], settings, self._words)
-        regions: dict[str, str] = {"problem": panel}
-        try:
-            regions["controls"] = troubles.controls(source_of(question["files"], {**settings, "where": ""}), settings)
-        except ConcordantError:
-            regions["controls"] = troubles.controls(None, settings)
-        self.tell({"regions": regions})
+        settings, files = question["settings"], question["files"]
+        problem = troubles.diagnosed(problem, files)
+        controls = troubles.controls(problem, _source_without(files, settings), settings)
+        self.tell({"regions": {"problem": troubles.panel(problem, files, settings, self._words), "controls": controls}})
         return {"error": in_words(problem, self._words)}
 
     # ---- files ----
@@ -155,6 +152,15 @@ class Answerer:
         self._words = task.words
         content = task.file(question["kind"])
         return {"error": None, "content": base64.b64encode(content).decode()}
+
+
+def _source_without(files: list[str], settings: Mapping[str, Any]) -> Source | None:
+    """Look at the first rows of files that cannot be used with these settings: without some, or without any."""
+    kept: dict[str, Any]
+    for kept in ({**settings, "where": ""}, {**settings, "where": "", "roles": {}}, {"roles": {}}):
+        with contextlib.suppress(ConcordantError):
+            return source_of(files, kept)
+    return None
 
 
 def _titles(sections: Mapping[str, tuple[str, Any]]) -> list[tuple[str, str]]:

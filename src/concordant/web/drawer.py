@@ -21,17 +21,18 @@ from concordant.reporting.sections import Control, Section, spoken
 from concordant.support.markup import Markup, element, joined
 from concordant.web import forms
 from concordant.web.drawings import icon
+from concordant.web.reading import OPTIONS, Settings, Source
 from concordant.web.settings import OTHER_SIDE, ROLE
-from concordant.web.words import LABELS, control_words
+from concordant.web.words import LABELS, LAYOUT_WORDS, VALUES, control_words
 
 if TYPE_CHECKING:
     from concordant.web.ranked import RankTask
-    from concordant.web.reading import Settings, Source
 
 ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "shift_jis", "gb18030", "big5", "euc-kr", "windows-1251")
-DELIMITERS = ((",", "Comma"), (";", "Semicolon"), ("\t", "Tab"), ("|", "Vertical bar"), (" ", "Space"))
+DELIMITERS = ((",", "Comma"), (";", "Semicolon"), ("tab", "Tab"), ("|", "Vertical bar"), ("space", "Space"))
 METRICS = ("ndcg@10", "map", "p@5", "mrr", "recall@100", "err@10")
 COMMON = ("missing", "seats", "ties", "prior", "k", "period", "since", "half_life", "window", "rules", "norm")
+RARE = ("table", "transpose", "date_order", "categories", "repeated")  # settings on how files are read
 SHOWN = 2  # options of the method that are always visible
 
 
@@ -97,9 +98,7 @@ def _scale(task: RankTask) -> Markup | None:
     ]
     segments = element("div", *buttons, class_="segments", role="radiogroup", aria_label=LABELS["scale"])
     anchor = [_field("anchor", task, "item or item=1000"), _field("centre", task, "1000", "number")] if chosen else []
-    return joined(
-        [element("div", element("span", LABELS["scale"], class_="label"), segments, class_="field"), *anchor]
-    )
+    return joined([element("div", element("span", LABELS["scale"], class_="label"), segments, class_="field"), *anchor])
 
 
 def _methods(task: RankTask) -> Markup:
@@ -146,7 +145,9 @@ def _compared(task: RankTask, *, is_complete: bool) -> Markup | None:
     boxes = [
         element(
             "label",
-            element("input", type="checkbox", value=name, checked=name in chosen, data_setting="methods", data_list=True),
+            element(
+                "input", type="checkbox", value=name, checked=name in chosen, data_setting="methods", data_list=True
+            ),
             registry.title_of(name),
             class_="check",
         )
@@ -165,9 +166,7 @@ def _style(task: RankTask) -> Markup | None:
     if source.preview.plan is None or source.preview.plan.layout != "pairs":
         return None
     pairs = [
-        (role.removeprefix(OTHER_SIDE), column)
-        for column, role in source.roles.items()
-        if role.startswith(OTHER_SIDE)
+        (role.removeprefix(OTHER_SIDE), column) for column, role in source.roles.items() if role.startswith(OTHER_SIDE)
     ]
     single = [
         column
@@ -230,7 +229,9 @@ def _evaluation(task: RankTask) -> Markup | None:
     boxes = [
         element(
             "label",
-            element("input", type="checkbox", value=name, checked=name in chosen, data_setting="metrics", data_list=True),
+            element(
+                "input", type="checkbox", value=name, checked=name in chosen, data_setting="metrics", data_list=True
+            ),
             heading,
             class_="check",
         )
@@ -277,19 +278,31 @@ def reading(source: Source | None, settings: Settings, *, is_open: bool = False)
     is_text = name in ("", "csv", "tsv", "text", "txt") or not is_table
     fields: list[Markup] = []
     if is_table:
-        fields.append(_choice("layout", settings, [(value, forms.LAYOUT_WORDS[value]) for value in forms.LAYOUT_WORDS]))
+        fields.append(_choice("layout", settings, LAYOUT_WORDS.items()))
     if is_text:
-        fields.append(_choice("encoding", settings, [(value, value.upper()) for value in ENCODINGS]))
+        encodings = dict.fromkeys([*ENCODINGS, *filter(None, [settings.get("encoding")])])
+        fields.append(_choice("encoding", settings, [(value, value.upper()) for value in encodings]))
         fields.append(_choice("delimiter", settings, list(DELIMITERS)))
     if forms.is_workbook(source):
         hint = "Name or number; by default the first sheet with data."
         fields.append(control(Control("sheet", LABELS["sheet"], settings.get("sheet", ""), "text", hint=hint)))
     if is_table:
         fields.append(control(Control("where", LABELS["where"], settings.get("where", ""), "text")))
+    fields += [rare(name, settings) for name in RARE if settings.get(name)]
     skip = Control("skip_bad_rows", LABELS["skip_bad_rows"], str(bool(settings.get("skip_bad_rows"))).lower(), "check")
     fields.append(control(skip))
-    is_set = any(settings.get(one) for one in ("layout", "encoding", "delimiter", "sheet", "where", "skip_bad_rows"))
+    is_set = any(settings.get(one) for one in OPTIONS)
     return group("How the file is read", *fields, folded=True, is_open=is_open or is_set)
+
+
+def rare(name: str, settings: Settings) -> Markup:
+    """Return a setting on how files are read that is shown only where it is set or a message names it."""
+    if name == "transpose":
+        return control(Control(name, LABELS[name], str(bool(settings.get(name))).lower(), "check"))
+    if name in ("date_order", "repeated"):
+        choices = VALUES.get(name) or {word: word for word in ("last", "first", "majority")}
+        return _choice(name, settings, choices.items())
+    return control(Control(name, LABELS[name], settings.get(name, ""), "text"))
 
 
 def _choice(name: str, settings: Settings, options: Iterable[tuple[str, str]]) -> Markup:
@@ -358,9 +371,16 @@ def downloads(kinds: Sequence[tuple[str, str]], shell: str, python: str) -> Mark
         element(
             "div",
             element(
-                "h3", title,
-                element("button", "Copy", type="button", class_="button small", data_copy=name,
-                        aria_label=f"Copy: {title.lower()}"),
+                "h3",
+                title,
+                element(
+                    "button",
+                    "Copy",
+                    type="button",
+                    class_="button small",
+                    data_copy=name,
+                    aria_label=f"Copy: {title.lower()}",
+                ),
             ),
             element("pre", text, class_="code", tabindex="0", id=name),
         )
@@ -370,7 +390,9 @@ def downloads(kinds: Sequence[tuple[str, str]], shell: str, python: str) -> Mark
     head = element(
         "header",
         element("h2", "Download and share", id="download-title"),
-        element("p", "Reports and cards contain file names, never folders. The address of this page keeps all settings."),
+        element(
+            "p", "Reports and cards contain file names, never folders. The address of this page keeps all settings."
+        ),
     )
     return element(
         "section", head, element("div", *links, class_="row"), element("div", *lines, class_="two reproduce"),

@@ -99,7 +99,7 @@ class Server:
         """Ask for the view of some settings, and wait for all of it."""
         return self.open_view(key, **settings).wait()
 
-    def keys(self) -> list[str]:
+    def data_sets(self) -> list[str]:
         """Return the keys of the open data sets, as the start page lists them."""
         return list(dict.fromkeys(re.findall(r'href="/d/(\w+)"', self.ask("GET", "/")[2].decode())))
 

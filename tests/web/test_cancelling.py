@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.web import virtual
+from tests.web.asking import question
 from tests.web.conftest import Server, View
 from tests.web.test_load import SLOW, is_busy, until
 from tests.web.test_safety import VOTES, hard_election, workers_of
@@ -25,8 +26,6 @@ pytest.importorskip("starlette")
 from concordant.web import cancelling
 from concordant.web.answers import Answerer
 from concordant.web.cancelling import CancelledError, Interrupter
-from concordant.web.messages import Question
-from concordant.web.settings import settings_of
 from concordant.web.workers import Worker
 
 pytestmark = [
@@ -91,7 +90,7 @@ def test_a_late_cancellation_does_not_reach_the_next_question(interrupter: Inter
 
 
 def test_a_section_is_cancelled_and_its_question_goes_on(interrupter: Interrupter) -> None:
-    def question() -> list[str]:
+    def work() -> list[str]:
         done = [interrupter.run(1, "first", lambda: "first")]
         threading.Timer(0.05, cancelled, (interrupter, 1, "second")).start()
         with pytest.raises(CancelledError):
@@ -99,17 +98,17 @@ def test_a_section_is_cancelled_and_its_question_goes_on(interrupter: Interrupte
         cancelled(interrupter, 1, "first")  # which is over
         return [*done, interrupter.run(1, "third", lambda: "third")]
 
-    assert interrupter.run(1, "", question) == ["first", "third"]
+    assert interrupter.run(1, "", work) == ["first", "third"]
 
 
 def test_a_question_that_is_cancelled_within_a_section_is_given_up(interrupter: Interrupter) -> None:
-    def question() -> None:
+    def work() -> None:
         threading.Timer(0.05, cancelled, (interrupter, 1)).start()
         interrupter.run(1, "first", busy)
         pytest.fail("it went on")
 
     with pytest.raises(CancelledError):
-        interrupter.run(1, "", question)
+        interrupter.run(1, "", work)
 
 
 def test_an_interrupt_that_a_library_swallows_takes_effect_at_the_end(interrupter: Interrupter) -> None:
@@ -184,7 +183,7 @@ def test_wherever_an_interrupt_comes_it_has_one_effect(interrupter: Interrupter)
                     cancelled(interrupter, number, section)
             return trace
 
-        def question() -> str:
+        def work() -> str:
             for name in ("a", "b"):
                 try:
                     done.append(interrupter.run(number, name, lambda: name))  # noqa: B023
@@ -196,7 +195,7 @@ def test_wherever_an_interrupt_comes_it_has_one_effect(interrupter: Interrupter)
 
         sys.settrace(trace)
         try:
-            done.append(interrupter.run(number, "", question))
+            done.append(interrupter.run(number, "", work))
         except CancelledError:
             done.append("given up")
         finally:
@@ -226,13 +225,6 @@ def test_wherever_an_interrupt_comes_it_has_one_effect(interrupter: Interrupter)
 
 
 # ---- an answerer ----
-def asked(number: int, path: Path, **settings: str) -> Question:
-    return {
-        "id": number, "do": "view", "kind": "", "part": "", "title": "x", "date": "", "files": [str(path)],
-        "labels": None, "settings": settings_of(list(settings.items())),
-    }  # fmt: skip
-
-
 class AtCall:
     """Does something at the n-th call of a Python function, and counts the calls."""
 
@@ -269,7 +261,7 @@ def test_cancelled_at_any_moment_the_next_question_is_answered_in_full(
         told.clear()
         changing = {"min_ballots": str(number / 1000), "method": ("borda", "elo", "copeland")[number % 3]}
         with AtCall(step, lambda: cancelled(interrupter, number, section)) as calls:
-            return dict(answerer.answer(asked(number, path, **changing))), calls.count
+            return dict(answerer.answer(question(number, path, **changing))), calls.count
 
     answerer, draw = Answerer(tell, interrupter), random.Random(4)
     ask(1, 0)
@@ -283,7 +275,7 @@ def test_cancelled_at_any_moment_the_next_question_is_answered_in_full(
         ends.append(bool(gone or answer.get("is_cancelled")))
     assert any(ends)
     told.clear()
-    assert answerer.answer(asked(100, path)) == {"error": None}
+    assert answerer.answer(question(100, path)) == {"error": None}
     assert {one["section"] for one in told if "section" in one} == {"ranking", "why", "methods", "duels", "data"}
 
 
@@ -295,11 +287,11 @@ def test_a_cancelled_reading_leaves_no_half_read_data(interrupter: Interrupter, 
     for number in range(1, 12):
         timer = threading.Timer(number / 20, cancelled, (interrupter, number))
         timer.start()
-        given_up += "is_cancelled" in answerer.answer(asked(number, path, min_ballots=str(number / 100)))
+        given_up += "is_cancelled" in answerer.answer(question(number, path, min_ballots=str(number / 100)))
         timer.join()
     assert given_up
     told.clear()
-    assert answerer.answer(asked(100, path, method="borda"))["error"] is None
+    assert answerer.answer(question(100, path, method="borda"))["error"] is None
     assert "200,000" in next(update["summary"] for update in told if "summary" in update)
 
 
@@ -312,7 +304,7 @@ def test_a_question_is_given_up_and_the_process_keeps_its_data(tmp_path: Path) -
         updates: list[Any] = []
         for number in range(1, 6):
             asking = asyncio.create_task(
-                worker.ask(asked(number, Path("votes.csv"), min_ballots=str(number)), updates.append)
+                worker.ask(question(number, Path("votes.csv"), min_ballots=str(number)), updates.append)
             )
             await asyncio.sleep(0.3 * number)
             pid = worker.pid
@@ -320,7 +312,7 @@ def test_a_question_is_given_up_and_the_process_keeps_its_data(tmp_path: Path) -
             await asyncio.wait([asking])
             assert worker.pid == pid, "the process lives on"
         before = len(updates)
-        assert (await worker.ask(asked(9, Path("votes.csv")), updates.append))["error"] is None
+        assert (await worker.ask(question(9, Path("votes.csv")), updates.append))["error"] is None
         assert worker.pid == pid
         assert {"title", "summary"} <= {name for update in updates[before:] for name in update}
         await worker.end()
@@ -333,11 +325,11 @@ def test_cancelling_again_and_again_keeps_the_frames_whole(tmp_path: Path) -> No
 
     async def run() -> None:
         worker, draw = Worker(str(tmp_path), 1 << 32, 100.0), random.Random(8)
-        assert (await worker.ask(asked(1, Path("votes.csv")), lambda _: None))["error"] is None
+        assert (await worker.ask(question(1, Path("votes.csv")), lambda _: None))["error"] is None
         pid, ends = worker.pid, []
         for number in range(2, 60):
             updates: list[Any] = []
-            asking = asyncio.create_task(worker.ask(asked(number, Path("votes.csv")), updates.append))
+            asking = asyncio.create_task(worker.ask(question(number, Path("votes.csv")), updates.append))
             for _ in range(draw.randrange(8)):
                 worker.cancel(number, draw.choice(["", "ranking", "why", "methods", "duels", "data", "nothing"]))
                 await asyncio.sleep(draw.uniform(0, 0.05))
@@ -350,7 +342,7 @@ def test_cancelling_again_and_again_keeps_the_frames_whole(tmp_path: Path) -> No
             assert ends[-1] or sections == ["ranking", "why", "methods", "duels", "data"]
         assert worker.pid == pid
         assert {*ends} == {True, False}
-        assert (await worker.ask(asked(100, Path("votes.csv")), lambda _: None)) == {"id": 100, "error": None}
+        assert (await worker.ask(question(100, Path("votes.csv")), lambda _: None)) == {"id": 100, "error": None}
         await worker.end()
 
     virtual.run(run(), asyncio.new_event_loop)
@@ -364,13 +356,13 @@ def test_work_that_does_not_heed_is_ended_with_its_process(tmp_path: Path, monke
         worker = Worker(str(tmp_path), 1 << 32, 100.0)
         process = await worker.start()
         os.kill(process.pid, signal.SIGSTOP)  # as deaf as a library that never returns
-        asking = asyncio.create_task(worker.ask(asked(1, Path("votes.csv")), lambda _: None))
+        asking = asyncio.create_task(worker.ask(question(1, Path("votes.csv")), lambda _: None))
         await asyncio.sleep(0.1)
         asking.cancel()
         await asyncio.wait([asking])
         assert asking.cancelled()
         assert worker.pid is None
-        assert (await worker.ask(asked(2, Path("votes.csv")), lambda _: None))["error"] is None
+        assert (await worker.ask(question(2, Path("votes.csv")), lambda _: None))["error"] is None
         await worker.end()
 
     virtual.run(run(), asyncio.new_event_loop)
@@ -424,7 +416,8 @@ def test_a_view_that_still_waits_is_cancelled(start_server: Callable[..., Server
 def test_cancelling_what_is_not_at_work_has_no_effect(server: Server) -> None:
     key, other = server.upload(hard_election(), "hard.csv"), server.upload(VOTES)
     view = server.open_view(key, **LONG)
-    view.until("job")
+    while not (section := view.until("job")["job"]["section"]):
+        pass
     server.cancel(other, view.id)  # another data set
     server.cancel(key, view.id + 1)
     server.cancel(key, 10**14)
@@ -435,7 +428,7 @@ def test_cancelling_what_is_not_at_work_has_no_effect(server: Server) -> None:
         assert status == 400, query
         assert json.loads(content)["error"]
     assert server.ask("POST", f"/api/data/0123456789abcdef/cancel?id={view.id}")[0] == 410
-    server.cancel(key, view.id, view.lines[-1]["job"]["section"])
+    server.cancel(key, view.id, section)
     cancel_sections(server, key, view)
     assert view.state == "done"
     assert "data" in view.cancelled, "before it began"

@@ -184,7 +184,7 @@ def test_a_file_whose_name_is_no_text_is_shown(start_server: Callable[..., Serve
     path = os.fsdecode(os.fsencode(tmp_path) + b"/v\xff<b>.csv")
     Path(path).write_bytes(VOTES)
     server = start_server(path)
-    ((key, page),) = [(key, server.ask("GET", f"/d/{key}")) for key in server.keys()]
+    ((key, page),) = [(key, server.ask("GET", f"/d/{key}")) for key in server.data_sets()]
     assert page[0] == 200
     assert b"v\\udcff&lt;b&gt;.csv" in page[2]
     assert server.work(key).state == "done"

@@ -7,14 +7,12 @@ import re
 from collections.abc import Mapping
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.reporting.test_reporting import Tree
+from tests.web.asking import Page
 from tests.web.bad_files import FILES, SETTINGS
-from tests.web.test_settings import asked
 
-from concordant.web.answers import Answerer
 from concordant.web.settings import settings_of
 from concordant.web.words import LABELS
 
@@ -30,16 +28,8 @@ UNREADABLE = [  # what no remedy on the page can mend
 
 def shown(path: Path, settings: Mapping[str, str]) -> tuple[str | None, str, str]:
     """Return the error for a file, the panel on it, and the controls."""
-    told: list[dict[str, Any]] = []
-    question = {
-        "id": 1, "do": "view", "kind": "", "part": "", "title": path.name, "date": "", "files": [path.name],
-        "labels": None, "settings": settings_of(list(settings.items())),
-    }  # fmt: skip
-    answer = Answerer(told.append).answer(question)  # type: ignore[arg-type]
-    regions: dict[str, str] = {}
-    for update in told:
-        regions |= update.get("regions", {})
-    return answer.get("error"), regions.get("problem", ""), regions.get("controls", "")
+    page = Page(path.name, **settings)
+    return page.answer.get("error"), page.regions.get("problem", ""), page.regions.get("controls", "")
 
 
 def remedies(panel: str) -> list[dict[str, str]]:
@@ -174,6 +164,6 @@ def test_tabs_and_spaces_can_be_chosen_as_delimiters(tmp_path: Path, monkeypatch
 
 def test_every_label_of_a_control_is_on_some_page(tmp_path: Path) -> None:
     (tmp_path / "dates.csv").write_bytes(SETTINGS[0][1])
-    _, page = asked([str(tmp_path / "dates.csv")], scale="elo", date_order="day", transpose="false")
+    page = Page(tmp_path / "dates.csv", scale="elo", date_order="day", transpose="false").html
     for name in ("layout", "encoding", "delimiter", "where", "skip_bad_rows", "method", "date_order"):
         assert LABELS[name] in page, name

@@ -13,8 +13,10 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from concordant import registry
 from concordant.errors import ConcordantError, Words, in_words
 from concordant.io.judgements import notes_on, set_aside
+from concordant.params import params_of
 from concordant.reporting.pages import rendered
 from concordant.reporting.sections import Section, spoken
 from concordant.support import progress
@@ -49,7 +51,7 @@ class Answerer:
 
     def _answer(self, question: Question) -> Answer:
         """Answer a question; errors become messages."""
-        self._words = control_words()
+        self._words = _words_of(question["settings"].get("method"))
         try:
             question, notes = _with_judgements(question)
             if question["do"] == "file":
@@ -161,6 +163,15 @@ def _source_without(files: list[str], settings: Mapping[str, Any]) -> Source | N
         with contextlib.suppress(ConcordantError):
             return source_of(files, kept)
     return None
+
+
+def _words_of(method: str | None) -> Words:
+    """Return how messages name the controls of a page with this method."""
+    with contextlib.suppress(ConcordantError):
+        if method:
+            known = registry.resolve(method)[0]
+            return control_words([declared.name for declared in params_of(registry.load(known))], known)
+    return control_words()
 
 
 def _titles(sections: Mapping[str, tuple[str, Any]]) -> list[tuple[str, str]]:

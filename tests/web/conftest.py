@@ -13,15 +13,18 @@ import socket
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, get_type_hints
+from urllib.parse import quote, urlencode
 
 import pytest
 from tests.conftest import ROOT
+
+from concordant.web.messages import Line
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
@@ -49,6 +52,8 @@ class Server:
     port: int
     cookie: str
     temporary: Path
+    statuses: Counter[int] = field(default_factory=Counter)
+    """How often it answered with each status."""
 
     def ask(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None, *, plain: bool = False
@@ -59,6 +64,7 @@ class Server:
         try:
             connection.request(method, path, body, {**own, **(headers or {})})
             answer = connection.getresponse()
+            self.statuses[answer.status] += 1
             return answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read()
         finally:
             connection.close()
@@ -76,20 +82,93 @@ class Server:
         """Upload a file; return the key of its data set."""
         return str(self.json("POST", "/api/data", content, {"X-File-Name": quote(name)})["key"])
 
-    def work(self, key: str, **settings: Any) -> dict[str, Any]:
-        """Ask for something and wait for it."""
-        version = self.json("GET", f"/api/data/{key}/news?after=-1")["version"]
-        self.json("POST", f"/api/data/{key}/work", json.dumps(settings))
-        return self.wait(key, version)
+    def open_view(self, key: str, **settings: Any) -> View:
+        """Ask for the view of some settings, until the server is not too busy, and read it later."""
+        while True:
+            connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=TIMEOUT)
+            connection.request("GET", f"/api/data/{key}/view?{address(settings)}", headers={"Cookie": self.cookie})
+            answer = connection.getresponse()
+            self.statuses[answer.status] += 1
+            if answer.status != 503:
+                return View(connection, answer)
+            answer.read()
+            connection.close()
+            time.sleep(float(answer.headers["retry-after"]) * (0.5 + random.random()))
 
-    def wait(self, key: str, version: int, *states: str) -> dict[str, Any]:
-        """Wait until the work is over, or in another of these states."""
-        for _ in range(1000):  # the server holds a question for news until there are some
-            news: dict[str, Any] = self.json("GET", f"/api/data/{key}/news?after={version}")
-            version = news["version"]
-            if news["state"] in (states or ("done", "failed", "cancelled")):
-                return news
-        raise AssertionError(f"nothing came: {news}")
+    def work(self, key: str, **settings: Any) -> View:
+        """Ask for the view of some settings, and wait for all of it."""
+        return self.open_view(key, **settings).wait()
+
+    def data_sets(self) -> list[str]:
+        """Return the keys of the open data sets, as the start page lists them."""
+        return list(dict.fromkeys(re.findall(r'href="/d/(\w+)"', self.ask("GET", "/")[2].decode())))
+
+    def cancel(self, key: str, number: int, section: str = "") -> None:
+        """Cancel a section of a view, or all of it."""
+        self.json("POST", f"/api/data/{key}/cancel?id={number}&section={quote(section)}")
+
+
+def address(settings: dict[str, Any]) -> str:
+    """Return settings as the parameters of an address; ``params`` and ``roles`` have parameters of their own."""
+    pairs = [(name, value) for name, value in settings.items() if name not in ("params", "roles")]
+    pairs += [(f"o.{name}", value) for name, value in settings.get("params", {}).items()]
+    pairs += [(f"role.{name}", value) for name, value in settings.get("roles", {}).items()]
+    return urlencode(pairs)
+
+
+class View:
+    """A view that is being read: the page as its parts have made it so far."""
+
+    def __init__(self, connection: http.client.HTTPConnection, answer: http.client.HTTPResponse) -> None:
+        self.connection, self.answer = connection, answer
+        self.status, self.lines = answer.status, list[dict[str, Any]]()
+        self.regions: dict[str, str] = {}
+        self.sections: dict[str, str] = {}
+        self.cancelled: list[str] = []
+        self.state, self.error, self.id = "", None, 0
+
+    def read(self) -> dict[str, Any] | None:
+        """Take in the next line; None at the end."""
+        text = self.answer.readline()
+        if not text:
+            self.connection.close()
+            return None
+        line: dict[str, Any] = json.loads(text)
+        if self.status != 200:
+            self.error = line["error"]
+            return line
+        assert line.keys() <= get_type_hints(Line).keys()
+        self.lines.append(line)
+        self.id = line.get("id", self.id)
+        self.regions |= line.get("regions", {})
+        if "html" in line:
+            self.sections[line["section"]] = line["html"]
+        self.cancelled += [line["cancelled"]] if "cancelled" in line else []
+        self.state, self.error = line.get("state", self.state), line.get("error", self.error)
+        return line
+
+    def until(self, *words: str) -> dict[str, Any]:
+        """Read until a line has one of these fields, or tells of a job with such a name."""
+        while (line := self.read()) is not None:
+            if {*words} & {*line, line.get("job", {}).get("section")}:
+                return line
+        raise AssertionError(f"{words} did not come, but {self.state}: {str(self.lines[-1:])[:300]}")
+
+    def wait(self) -> View:
+        """Read to the end."""
+        while self.read() is not None:
+            pass
+        return self
+
+    def leave(self) -> None:
+        """Close the connection, as a page does that is closed or goes on to something else."""
+        self.answer.close()
+        self.connection.close()
+
+    @property
+    def html(self) -> str:
+        """All that the page shows."""
+        return "\n".join([*self.regions.values(), *self.sections.values()])
 
 
 def heed_signals() -> None:

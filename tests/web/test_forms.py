@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 from tests.conftest import ROOT
 from tests.reporting.test_reporting import HOSTILE, Tree
+from tests.web.asking import Page
 
 from concordant import registry
 from concordant.errors import ParameterError
-from concordant.io import preview
+from concordant.io import Preview, preview
 from concordant.params import Param, params_of
+from concordant.support.markup import joined
 from concordant.web import commands, forms
+from concordant.web.reading import Source
 from concordant.web.settings import typed
 
 pytestmark = pytest.mark.once
@@ -25,17 +28,25 @@ def declared(name: str) -> tuple[Param, ...]:
     return params_of(registry.load(name))
 
 
+def source(looked: Preview, roles: dict[str, str]) -> Source:
+    """Return a file with these first rows, and these roles of its columns."""
+    return Source(("votes.csv",), looked, roles, {}, "")
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_every_hyper_parameter_of_every_method_has_a_field_with_its_sentence(name: str) -> None:
-    tree = Tree(forms.option_form(declared(name)))
-    fields = {attributes["data-param"] for _, attributes in tree.tags if "data-param" in attributes}
-    assert fields == {one.name for one in declared(name)}
+    tree = Tree(joined(forms.option_field(one) for one in declared(name)))
+    fields = {attributes["data-setting"]: attributes for _, attributes in tree.tags if "data-setting" in attributes}
+    assert fields.keys() == {f"o.{one.name}" for one in declared(name)}
     text = " ".join(tree.texts)
-    assert all(one.doc[1:] in text for one in declared(name))
     for one in declared(name):
-        for _, attributes in tree.tags:
-            if attributes.get("data-param") == one.name and attributes.get("type") == "number" and one.low is not None:
-                assert float(attributes["min"] or "nan") == one.low
+        attributes = fields[f"o.{one.name}"]
+        assert one.doc[1:] in text
+        assert {"for": attributes["id"]}.items() <= {
+            key: value for _, label in tree.tags for key, value in label.items() if value == attributes["id"]
+        }.items()
+        if attributes.get("type") == "number" and one.low is not None:
+            assert float(attributes["min"] or "nan") == one.low
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -93,11 +104,11 @@ def test_the_roles_that_were_guessed_stand_above_their_columns() -> None:
     roles = forms.role_by_column(looked)
     assert roles["count"] == "weight"
     assert roles["first"] == roles["fifth"] == forms.PLACE
-    tree = Tree(forms.preview_table(looked, roles))
-    columns = [attributes["data-column"] for attributes in tree.attributes("select")]
-    assert columns == list(looked.columns)
+    tree = Tree(forms.preview_table(source(looked, roles)))
+    columns = [attributes["data-setting"] for attributes in tree.attributes("select")]
+    assert columns == [f"role.{name}" for name in looked.columns]
     chosen = [attributes["value"] for attributes in tree.attributes("option") if "selected" in attributes]
-    assert chosen == [roles[column] for column in columns]
+    assert chosen == [roles[column] for column in looked.columns]
 
 
 def test_roles_that_nobody_plays_any_more_are_switched_off() -> None:
@@ -116,7 +127,7 @@ def test_hostile_columns_and_cells_are_text(tmp_path: Any) -> None:
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([labels, labels])
     looked = preview(path, header=True)
-    tree = Tree(forms.preview_table(looked, {}))
+    tree = Tree(forms.preview_table(source(looked, {})))
     assert not {tag for tag, _ in tree.tags} & {"script", "img", "style"}
     assert looked.problem
 
@@ -152,16 +163,13 @@ ARENA = {"model_a": "left", "model_b": "right", "winner": "outcome"}
 
 def test_two_covariates_of_the_sides_are_one_difference_as_on_the_command_line() -> None:
     import concordant as cc
-    from concordant.web.answers import Answerer
 
     file = str(ROOT / "examples" / "arena-style.csv")
     chosen = {**ARENA, "length_a": "covariate", "length_b": "covariate"}
-    told: dict[str, Any] = {}
-    question = {"do": "show", "files": [file], "labels": None, "settings": {"roles": chosen}}
-    answered = Answerer(told.update).answer(question)
-    assert answered["error"] is None
-    assert "--covariate length_a,length_b" in answered["shell"]
-    assert "covariate=['length_a,length_b']" in answered["python"]
+    page = Page(file, **{f"role.{column}": role for column, role in chosen.items()})
+    assert page.error == ""
+    assert "--covariate length_a,length_b" in page.regions["download"]
+    assert "covariate=[&#x27;length_a,length_b&#x27;]" in page.regions["download"]
     same = cc.rank(cc.read(file, covariate="length_a,length_b"), "bradley-terry")
     assert [one.name for one in same.coefficients] == ["length"]
     assert forms.roles_of(forms.paired(chosen), [])["covariate"] == ["length_a,length_b"]
@@ -170,7 +178,7 @@ def test_two_covariates_of_the_sides_are_one_difference_as_on_the_command_line()
 def test_the_other_side_of_a_covariate_can_be_picked() -> None:
     looked = preview(ROOT / "examples" / "arena-style.csv")
     chosen = {**ARENA, "length_a": "covariate", "length_b": ""}
-    tree = Tree(forms.preview_table(looked, chosen))
+    tree = Tree(forms.preview_table(source(looked, chosen)))
     offered = [attributes["value"] for attributes in tree.attributes("option")]
     assert offered.count(f"{forms.OTHER_SIDE}length_a") == len(looked.columns) - 1
     chosen["length_b"] = f"{forms.OTHER_SIDE}length_a"

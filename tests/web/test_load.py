@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import socket
 import tempfile
@@ -13,14 +14,13 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.web import virtual
-from tests.web.conftest import TIMEOUT, Server, half_sent, stop
-from tests.web.malformed import malformed_settings
+from tests.web.conftest import TIMEOUT, Server, address, half_sent, stop
 from tests.web.test_safety import VOTES, hard_election, workers_of
 
 pytest.importorskip("starlette")
@@ -31,7 +31,6 @@ from starlette.exceptions import HTTPException
 from concordant.errors import ConcordantError
 from concordant.web import connections, uploads
 from concordant.web.pool import BusyError, Limits, Pool
-from concordant.web.settings import settings_of
 from concordant.web.stores import DataSet, GoneError, Store
 from concordant.web.workers import Worker
 
@@ -48,6 +47,15 @@ def until(holds: Callable[[], bool]) -> None:
             return
         pause.wait(0.05)
     raise AssertionError("it did not come")
+
+
+def is_busy(server: Server) -> bool:
+    """Return whether a worker is at work: it has further threads than those that read and listen."""
+    threads = 0
+    for worker in workers_of(server):
+        with suppress(OSError):
+            threads = max(threads, len(os.listdir(f"/proc/{worker}/task")))
+    return threads > 2
 
 
 @contextmanager
@@ -72,23 +80,14 @@ def peak_workers(server: Server) -> Iterator[list[int]]:
 # ---- a server ----
 def test_uploads_at_once_are_all_ranked_and_workers_stay_within_the_limit(start_server: Callable[..., Server]) -> None:
     server = start_server(workers=2, at_once=2, data_sets=3, transfers=4, line=2)
-    seen: Counter[int] = Counter()
-    plain = server.ask
-
-    def counting(*args: Any, **more: Any) -> tuple[int, dict[str, str], bytes]:
-        found = plain(*args, **more)
-        seen[found[0]] += 1
-        return found
-
-    server.ask = counting  # type: ignore[method-assign]
 
     def one(number: int) -> str:
         key = server.upload(VOTES + f"w{number},cy\n".encode())
-        return str(server.work(key)["state"])
+        return server.work(key).state
 
     with peak_workers(server) as counts, ThreadPoolExecutor(10) as pool:
         assert set(pool.map(one, range(10))) == {"done"}
-    assert set(seen) == {200, 503}, "there were too many for all at once"
+    assert set(server.statuses) == {200, 503}, "there were too many for all at once"
     assert 0 < counts[-1] <= 2
 
 
@@ -105,7 +104,7 @@ def test_slow_uploads_are_bounded_and_pages_are_served(start_server: Callable[..
     assert server.ask("GET", "/")[0] == 200
     for line in lines:
         line.close()
-    assert server.work(server.upload(VOTES))["state"] == "done", "the places of those who left are free"
+    assert server.work(server.upload(VOTES)).state == "done", "the places of those who left are free"
 
 
 def test_an_upload_that_stands_still_is_refused_and_leaves_nothing(start_server: Callable[..., Server]) -> None:
@@ -120,15 +119,16 @@ def test_a_data_set_in_use_is_not_evicted(start_server: Callable[..., Server]) -
     server = start_server(data_sets=1)
     key = server.upload(hard_election())
     assert server.ask("POST", "/api/data", VOTES)[0] == 503, "nobody has looked at the first one yet"
-    server.json("POST", f"/api/data/{key}/work", json.dumps(SLOW))
+    view = server.open_view(key, **SLOW)
+    view.until("job")
     status, headers, content = server.ask("POST", "/api/data", VOTES)
     assert status == 503
     assert int(headers["retry-after"]) > 0
     assert "all are in use" in json.loads(content)["error"]
-    server.json("POST", f"/api/data/{key}/cancel")
-    assert server.json("GET", f"/api/data/{key}/news")["state"] == "cancelled"
+    server.cancel(key, view.id)
+    assert view.wait().state == "cancelled"
     assert server.upload(VOTES), "its result was seen"
-    assert server.ask("GET", f"/api/data/{key}/news")[0] == 410
+    assert server.ask("GET", f"/api/data/{key}/view")[0] == 410
 
 
 def test_too_many_connections_are_answered(start_server: Callable[..., Server]) -> None:
@@ -147,28 +147,24 @@ def test_a_download_whose_client_leaves_or_whose_worker_is_killed_is_given_up(
 ) -> None:
     server = start_server()
     key = server.upload(hard_election())
-    server.json("POST", f"/api/data/{key}/work", json.dumps(SLOW))
-    server.json("POST", f"/api/data/{key}/cancel")
-    until(lambda: not workers_of(server))
-    path = f"/api/data/{key}/download/csv"
+    path = f"/api/data/{key}/download/csv?{address(SLOW)}"
     with socket.create_connection(("127.0.0.1", server.port)) as leaving:
         head = f"Host: 127.0.0.1:{server.port}\r\nCookie: {server.cookie}\r\n\r\n"
         leaving.sendall(f"GET {path} HTTP/1.1\r\n{head}".encode())
-        until(lambda: bool(workers_of(server)))
-    until(lambda: not workers_of(server))
+        until(lambda: is_busy(server))
+    until(lambda: not is_busy(server))
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(server.ask, "GET", path)
-        until(lambda: bool(workers_of(server)))
+        until(lambda: is_busy(server))
         os.kill(workers_of(server)[0], signal.SIGKILL)
         status, _, content = waiting.result()
     assert status == 400
     assert b"signal 9" in content
-    assert server.work(key, method="borda")["state"] == "done"
+    assert server.work(key, method="borda").state == "done"
 
 
 def test_two_downloads_of_one_data_set_at_once_are_both_whole(server: Server) -> None:
     key = server.upload(VOTES)
-    server.work(key)
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda kind: server.ask("GET", f"/api/data/{key}/download/{kind}"), ["csv", "json"] * 2))
     assert [status for status, _, _ in found] == [200] * 4
@@ -176,66 +172,39 @@ def test_two_downloads_of_one_data_set_at_once_are_both_whole(server: Server) ->
     assert json.loads(found[1][2])["method"]
 
 
-def test_labels_that_are_no_text_are_shown(server: Server) -> None:
+def test_labels_that_are_no_text_are_a_sentence(server: Server) -> None:
     rows = b'{"winner": "\\ud800", "loser": "bob"}\n{"winner": "bob", "loser": "cy"}\n'
-    key = server.upload(rows, "votes.jsonl")
-    assert server.work(key)["state"] == "done"
-    assert server.ask("GET", f"/api/data/{key}/news?after=-1")[0] == 200
+    view = server.work(server.upload(rows, "votes.jsonl"))
+    assert view.state == "failed"
+    assert "votes.jsonl" in view.error
 
 
-# ---- settings ----
-def refusal(body: bytes) -> str:
-    """Return why settings are refused; those that are kept are plain JSON."""
-    try:
-        json.dumps(settings_of(body), allow_nan=False, ensure_ascii=False).encode()
-    except ConcordantError as problem:
-        return str(problem)
-    return ""
-
-
-def test_malformed_settings_are_refused_in_a_sentence_or_kept_as_plain_json() -> None:
-    refused = [why for why in map(refusal, malformed_settings(1000)) if why]
-    assert len(refused) > 200
-    for why in refused:
-        assert len(why) < 400
-        assert why.isprintable()
-
-
-def test_a_refused_setting_changes_nothing(server: Server) -> None:
-    key = server.upload(VOTES)
-    server.work(key, method="borda", min_ballots="1")
-    before = server.json("GET", f"/api/data/{key}/news")
-    for body in (b'{"min_ballots": 1e999}', b'{"method": "\\ud800"}', b'{"what": 1}', b'{"min_ballots": "-1"}'):
-        status, _, content = server.ask("POST", f"/api/data/{key}/work", body)
-        assert status == 400, body
-        assert json.loads(content)["error"].endswith("."), body
-        assert server.json("GET", f"/api/data/{key}/news") == before
-    assert before["settings"] == {"method": "borda", "min_ballots": 1.0, "params": {}}
-    assert server.ask("POST", f"/api/data/{key}/work", b" " * 3_000_000)[0] == 413
-
-
-def test_all_that_the_page_sends_is_taken() -> None:
-    page = {
-        "params": {"prior": "3", "tie": True}, "min_ballots": "", "skip_bad_rows": False, "methods": "a, b",
-        "metrics": "", "view": "compare", "layout": "", "method": "elo",
-        "roles": {"who": "winner", "x": "place", "y": ""},
-    }  # fmt: skip
-    kept = settings_of(json.dumps(page).encode())
-    assert kept.pop("min_ballots") is None
-    assert kept == {**{k: v for k, v in page.items() if k != "min_ballots"}, "params": {"prior": "3", "tie": "True"}}
-    assert settings_of(b'{"roles": null, "params": null}') == {"params": {}}
+@POSIX
+def test_a_file_whose_name_is_no_text_is_shown(start_server: Callable[..., Server], tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/v\xff<b>.csv")
+    Path(path).write_bytes(VOTES)
+    server = start_server(path)
+    ((key, page),) = [(key, server.ask("GET", f"/d/{key}")) for key in server.data_sets()]
+    assert page[0] == 200
+    assert b"v\\udcff&lt;b&gt;.csv" in page[2]
+    assert server.work(key).state == "done"
+    for kind in ("csv", "xlsx", "card"):
+        status, headers, _ = server.ask("GET", f"/api/data/{key}/download/{kind}")
+        assert status == 200
+        assert re.fullmatch(r"attachment; filename\*=UTF-8''v__b_-[a-z.-]+", headers["content-disposition"])
 
 
 # ---- requests that are none ----
 def test_unknown_paths_and_methods_are_refused(server: Server) -> None:
     for path in ("/nowhere", "/api", "/api/data/x/y", "/static/../app.py", "/static/x", "/d/a/b", "//"):
         assert server.ask("GET", path)[0] == 404, path
-    for path in ("/api/data", "/api/data/x/work", "/api/example/x"):
+    for path in ("/api/data", "/api/data/x/cancel", "/api/data/x/close", "/api/example/x"):
         assert server.ask("GET", path)[0] == 405, path
     assert server.ask("POST", "/")[0] == 405
     assert server.ask("GET", f"/?{'a' * 100_000}")[0] == 414
     assert server.ask("GET", "/", headers={"X-Long": "a" * 100_000})[0] == 431
-    assert server.ask("GET", "/api/data/x/news?after=" + "9" * 1000)[0] == 410
+    assert server.ask("GET", "/api/data/x/view?centre=" + "9" * 1000)[0] == 400
+    assert server.ask("GET", "/api/data/x/view?centre=9")[0] == 410
 
 
 # ---- the end ----
@@ -267,7 +236,7 @@ def test_what_a_killed_server_left_goes_when_another_starts(
     dead.process.wait()
     third = start_server(temporary=tmp_path)
     assert [path.name for path in tmp_path.rglob("*.csv")] == ["living.csv"]
-    assert living.work(key)["state"] == "done"
+    assert living.work(key).state == "done"
     assert {stop(living), stop(third)} == {0}
 
 
@@ -410,41 +379,6 @@ async def opened(store: Store, seconds: float = 1.0) -> DataSet:
     return data
 
 
-def test_work_that_nobody_waits_for_is_stopped() -> None:
-    async def main() -> None:
-        store = Store(Limits(abandoned=60))
-        data = await opened(store, 1e9)
-        store.work(data, {})
-        for _ in range(10):  # a page that asks again and again
-            assert (await store.news(data, data.version, 20))["state"] == "running"
-        await asyncio.sleep(59)
-        assert data.is_running
-        await asyncio.sleep(5)
-        assert data.state == "cancelled"
-        assert "no page was waiting" in data.shown["error"]
-        assert not data.worker.has_process  # type: ignore[attr-defined]
-
-    virtual.run(main())
-
-
-def test_newer_settings_replace_slow_work_and_only_the_last_are_worked_on() -> None:
-    async def main() -> None:
-        store = Store(Limits())
-        data = await opened(store, 1e9)
-        store.work(data, {"method": "a"})
-        await asyncio.sleep(5)
-        data.worker.takes = 1.0  # type: ignore[attr-defined]
-        for name in "bcdefg":
-            store.work(data, {"method": name})
-        assert data.task is not None
-        await data.task
-        assert data.state == "done"
-        assert data.settings == {"method": "g"}
-        assert store.pool.admitted == 0
-
-    virtual.run(main())
-
-
 def test_room_is_made_of_what_is_not_in_use() -> None:
     async def main() -> None:
         store = Store(Limits(data_sets=2, grace=30, body=100))
@@ -458,7 +392,7 @@ def test_room_is_made_of_what_is_not_in_use() -> None:
             await store.add("y", "/nowhere")
             assert second.is_gone
         with pytest.raises(GoneError):
-            await store.news(second, 5, 1)
+            await store.reserve(second, 1)
 
     virtual.run(main())
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import signal
 import socket
@@ -36,9 +35,9 @@ ROUTES = [
     ("POST", "/api/data"),
     ("POST", "/api/example/election.csv"),
     ("POST", "/api/data/0123456789abcdef/file"),
-    ("POST", "/api/data/0123456789abcdef/work"),
-    ("GET", "/api/data/0123456789abcdef/news"),
+    ("GET", "/api/data/0123456789abcdef/view"),
     ("POST", "/api/data/0123456789abcdef/cancel"),
+    ("POST", "/api/data/0123456789abcdef/close"),
     ("GET", "/api/data/0123456789abcdef/download/csv"),
     ("GET", "/nowhere"),
 ]
@@ -184,9 +183,9 @@ def test_an_uploaded_module_is_never_imported(server: Server, tmp_path: Path) ->
         key = server.upload(content, name)
         for module in ("numpy", "json", "scipy", "resource", "python_calamine", "runpy", "concordant", "sitecustomize"):
             server.json("POST", f"/api/data/{key}/file?as=labels", planted, {"X-File-Name": f"{module}.py"})
-        news = server.work(key)
-        assert news["state"] == "done"
-        assert "ann is first" in news["results"]
+        view = server.work(key)
+        assert view.state == "done"
+        assert "ann is first" in view.html
     assert not mark.exists()
 
 
@@ -194,9 +193,9 @@ def test_an_uploaded_module_is_never_imported(server: Server, tmp_path: Path) ->
 def test_workbooks_are_read_within_the_limits_of_a_worker(server: Server, name: str) -> None:
     pytest.importorskip("python_calamine")
     content = xls(PAIRS) if name.endswith("xls") else with_parts(xlsx({"S": PAIRS}), PRINTER)
-    news = server.work(server.upload(content, name))
-    assert news["error"] is None
-    assert "ann is first" in news["results"]
+    view = server.work(server.upload(content, name))
+    assert view.error is None
+    assert "ann is first" in view.html
 
 
 def test_an_upload_over_the_limit_is_refused_and_leaves_nothing(start_server: Callable[..., Server]) -> None:
@@ -223,7 +222,7 @@ def test_an_upload_that_breaks_off_leaves_nothing(start_server: Callable[..., Se
     half_sent(server).close()
     server.ask("GET", "/")
     key = server.upload(VOTES)
-    assert server.work(key)["state"] == "done"
+    assert server.work(key).state == "done"
     assert {path.name for path in server.temporary.rglob("*.csv")} == {"votes.csv"}
 
 
@@ -239,57 +238,34 @@ def packed(kind: str, line: bytes = b"a,b\n", head: bytes = b"winner,loser\n") -
 
 @pytest.mark.parametrize("kind", ["zip", "gz"])
 def test_a_bomb_is_refused_by_the_readers_own_limits(server: Server, kind: str) -> None:
-    news = server.work(server.upload(packed(kind), f"votes.{kind}"))
-    assert news["state"] == "done"
-    assert "times" in news["error"]
-    assert "ratio" in news["error"] or "unpack" in news["error"]
+    view = server.work(server.upload(packed(kind), f"votes.{kind}"))
+    assert view.state == "failed"
+    assert "times" in view.error
+    assert "ratio" in view.error or "unpack" in view.error
+    assert "Not read" in view.regions["problem"]
 
 
 def test_a_bomb_among_labels_is_refused_and_the_ranking_stays(server: Server) -> None:
     key = server.upload(VOTES)
     labels = packed("zip", b"a,1\n", b"item,label\n")
     server.json("POST", f"/api/data/{key}/file?as=labels", labels, {"X-File-Name": "labels.csv.zip"})
-    assert "times" in server.work(key, view="evaluate")["error"]
-    assert "ann is first" in server.work(key)["results"]
+    view = server.work(key)
+    assert view.state == "done"
+    assert "times" in view.sections["labels"]
+    assert "ann is first" in view.html
 
 
 def test_the_least_recently_used_data_sets_go(start_server: Callable[..., Server]) -> None:
     server = start_server("--data-sets", "2")
     first, second = (server.upload(VOTES) for _ in range(2))
-    assert {server.work(key)["state"] for key in (first, second)} == {"done"}
+    assert {server.work(key).state for key in (first, second)} == {"done"}
     third = server.upload(VOTES)
-    status, _, content = server.ask("GET", f"/api/data/{first}/news")
+    status, _, content = server.ask("GET", f"/api/data/{first}/view")
     assert status == 410
     assert b"no longer open" in content
     for key in (second, third):
-        assert server.work(key)["state"] == "done"
+        assert server.work(key).state == "done"
     assert len(list(server.temporary.rglob("*.csv"))) == 2
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"[" * 100_000, b'"x"', b"\xff"])
-def test_settings_that_are_none_are_refused(server: Server, body: bytes) -> None:
-    key = server.upload(VOTES)
-    assert server.ask("POST", f"/api/data/{key}/work", body)[0] == 400
-
-
-@pytest.mark.parametrize(
-    ("settings", "why"),
-    [
-        ({"method": "no such"}, "no method"),
-        ({"params": {"prior": "-1"}, "method": "bradley-terry"}, "out of range"),
-        ({"params": {"prior": "x"}, "method": "bradley-terry"}, "not a number"),
-        ({"params": {"priro": "1"}, "method": "bradley-terry"}, "Did you mean prior"),
-        ({"methods": "a,b", "view": "compare"}, "no method"),
-    ],
-)
-def test_settings_that_do_not_fit_are_a_sentence_and_the_page_goes_on(
-    server: Server, settings: dict[str, Any], why: str
-) -> None:
-    key = server.upload(VOTES)
-    news = server.work(key, **settings)
-    assert news["state"] == "done"
-    assert why in f"{news['error']} {news.get('results')}"
-    assert server.work(key)["error"] is None
 
 
 # ---- workers ----
@@ -304,55 +280,43 @@ def workers_of(server: Server) -> list[int]:
 def test_a_killed_worker_is_said_and_the_page_goes_on(start_server: Callable[..., Server]) -> None:
     server = start_server()
     key = server.upload(b"a,b\n".join([b"winner,loser\n", b""]))
-    assert server.work(key)["state"] == "done"
+    assert server.work(key).state == "done"
     (worker,) = workers_of(server)
     os.kill(worker, signal.SIGKILL)
-    assert server.work(key, method="borda")["state"] == "done", "another one is started"
+    assert server.work(key, method="borda").state == "done", "another one is started"
     slow = server.upload(hard_election(), "hard.csv")
-    version = server.json("GET", f"/api/data/{slow}/news")["version"]
-    server.json("POST", f"/api/data/{slow}/work", json.dumps({"method": "kemeny"}))
-    while "kemeny" not in (news := server.wait(slow, version, "running"))["progress"]:
-        version = news["version"]
+    view = server.open_view(slow, method="kemeny")
+    while "Kemeny" not in str(view.read()):
+        pass
     os.kill(workers_of(server)[-1], signal.SIGKILL)
-    news = server.wait(slow, news["version"])
-    assert news["state"] == "failed"
-    assert "signal 9" in news["error"]
-    assert server.work(slow, method="borda")["error"] is None
-
-
-def test_work_is_cancelled_and_the_page_goes_on(server: Server) -> None:
-    key = server.upload(hard_election(), "hard.csv")
-    version = server.json("GET", f"/api/data/{key}/news")["version"]
-    server.json("POST", f"/api/data/{key}/work", json.dumps({"method": "kemeny", "params": {"time_limit": "500"}}))
-    while "kemeny" not in (news := server.wait(key, version, "running"))["progress"]:
-        version = news["version"]
-    server.json("POST", f"/api/data/{key}/cancel")
-    assert server.wait(key, news["version"])["state"] == "cancelled"
-    assert server.work(key, method="borda")["state"] == "done"
+    view.wait()
+    assert view.state == "failed"
+    assert "signal 9" in view.error
+    assert server.work(slow, method="borda").error is None
 
 
 def test_work_that_takes_too_long_is_stopped(start_server: Callable[..., Server]) -> None:
     server = start_server("--time-limit", "4")
     key = server.upload(hard_election(), "hard.csv")
-    news = server.work(key, method="kemeny", params={"time_limit": "500"})
-    assert news["state"] == "failed"
-    assert "time limit of 4 seconds" in news["error"]
-    status, _, content = server.ask("GET", f"/api/data/{key}/download/csv")
+    view = server.work(key, method="kemeny", params={"time_limit": "500"})
+    assert view.state == "failed"
+    assert "time limit of 4 seconds" in view.error
+    status, _, content = server.ask("GET", f"/api/data/{key}/download/csv?method=kemeny&o.time_limit=500")
     assert status == 400
     assert b"time limit of 4 seconds" in content
-    assert server.work(key, method="borda")["state"] == "done"
+    assert server.work(key, method="borda").state == "done"
 
 
 def test_a_worker_cannot_take_more_memory_than_it_may(start_server: Callable[..., Server]) -> None:
     server = start_server("--memory", "0.5")
     rows = "".join(f"i{k},i{(k * 7919) % 9001}\n" for k in range(9000) if k != (k * 7919) % 9001)
-    news = server.work(server.upload(b"winner,loser\n" + rows.encode()), method="copeland")
-    assert "memory" in news["error"]
+    view = server.work(server.upload(b"winner,loser\n" + rows.encode()), method="copeland")
+    assert "memory" in view.error
 
 
 def test_workers_end_with_the_server(start_server: Callable[..., Server]) -> None:
     server = start_server()
-    server.work(server.upload(VOTES))
+    assert server.work(server.upload(VOTES)).state == "done"
     (worker,) = workers_of(server)
     server.process.kill()
     server.process.wait()

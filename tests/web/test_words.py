@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from tests.conftest import ROOT
+from tests.web.asking import Page
+from tests.workbooks import xlsx
 
 from concordant import registry
 from concordant.errors import Sentence, action, arg, clause, in_words
 from concordant.params import params_of
-from concordant.web import pages
-from concordant.web.answers import Answerer
-from concordant.web.settings import offered_roles
+from concordant.web.settings import PageSettings, offered_roles
 from concordant.web.words import LABELS, control_words
 
 PARAMS = [one.name for one in params_of(registry.load("bradley-terry"))]
@@ -25,11 +25,14 @@ PARAMS = [one.name for one in params_of(registry.load("bradley-terry"))]
     [
         (arg("winner"), "the role “winner”"),
         (arg("winner", shown="…"), "the role “winner”"),
-        (arg("left_won", "A wins?"), "the role “left won” for A wins?"),
+        (arg("left_won", "A wins?"), "the role “first side won” for A wins?"),
         (arg("places", "x,y"), "the role “place” for x,y"),
-        (arg("instance", "none"), "“not read” for the instance"),
-        (arg("layout", "rank-matrix"), "“Layout” rank-matrix"),
-        (arg("skip_bad_rows", True), "“Skip rows that cannot be read”"),
+        (arg("instance", "none"), "“not read” for the query or contest"),
+        (arg("layout", "rank-matrix"), "“Kind of data: Matrix of ranks (1 is best)”"),
+        (arg("transpose", True), "“Every row is a person”"),
+        (arg("date_order", "day"), "“Dates begin with: the day”"),
+        (arg("max_ratio"), "the limit on the command line"),
+        (arg("skip_bad_rows", True), "“Skip unreadable rows”"),
         (arg("min_ballots"), "“Minimum number of ballots per item”"),
         (arg("prior", -1), "“prior” -1"),
         (arg("reduce", True), "reduce"),
@@ -44,41 +47,46 @@ def test_a_parameter_is_the_control_to_use_where_there_is_one(sentence: Sentence
     assert in_words(sentence, control_words(PARAMS, "bradley-terry")) == words
 
 
-def test_the_labels_are_those_of_the_page() -> None:
-    page = pages.page({})
-    assert all(f">{label}" in page for label in LABELS.values())
+def test_every_setting_that_a_message_can_name_is_a_control_of_some_page(tmp_path: Path) -> None:
+    path = tmp_path / "games.csv"
+    path.write_text("winner,loser,day,kind\na,b,2020-01-01,x\nb,c,2023-01-02,y\nc,a,2023-01-03,x\na,c,2023-01-04,y\n")
+    (tmp_path / "book.xlsx").write_bytes(xlsx({"S": [["winner", "loser"], ["a", "b"], ["b", "a"]]}))
+    further = {"table": "x", "transpose": "true", "date_order": "day", "categories": "a,b", "repeated": "last"}
+    runs = ("qrels.txt", "runs/engine1.run", "runs/engine2.run")
+    pages = [
+        Page(path, scale="elo", min_ballots="1", by="kind"),
+        Page(path, **further),
+        Page(tmp_path / "book.xlsx"),
+        Page(*(ROOT / "examples" / name for name in runs)),
+    ]
+    offered = {name for page in pages for name in re.findall(r'data-setting="([a-z_]+)"', page.html)}
+    assert set(LABELS) - {"question"} <= offered
+    assert offered <= {one.name for one in params_of(PageSettings)}
     assert {"winner", "agent", "place"} <= set(offered_roles())
-
-
-def asked(path: Path, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    told: dict[str, Any] = {}
-    question = {"do": "show", "files": [str(path)], "labels": None, "title": "", "settings": settings}
-    return Answerer(told.update).answer(question), told
 
 
 def test_an_error_names_the_control_that_mends_it(tmp_path: Path) -> None:
     path = tmp_path / "votes.csv"
     path.write_text("winner,loser\na,b\n,b\n")
-    answer, _ = asked(path)
-    wanted = "correct the row, or use “Skip rows that cannot be read” to leave such rows out."
-    assert answer["error"].endswith(wanted)
+    page = Page(path)
+    wanted = "correct the row, or use “Skip unreadable rows” to leave such rows out."
+    assert page.error.endswith(wanted)
     path.write_text("winner,loser\na,b\nb,a\n")
-    answer, _ = asked(path, method="bradley-terry", params={"prior": "-1"})
-    assert answer["error"].startswith("“prior” -1.0 is out of range")
+    page = Page(path, **{"method": "bradley-terry", "o.prior": "-1"})
+    assert page.error.startswith("“prior” -1.0 is out of range")
     path.write_text("x,y\nfoo,1\nbar,2\n")
-    answer, _ = asked(path)
-    assert "for example the role “winner” and the role “loser”" in answer["error"]
-    assert "“Layout” rank-matrix" in answer["error"]
+    page = Page(path)
+    assert "for example the role “winner” and the role “loser”" in page.error
+    assert "“Kind of data: Matrix of ranks (1 is best)”" in page.error
 
 
 def test_notes_and_results_name_controls(tmp_path: Path) -> None:
     path = tmp_path / "games.csv"
     path.write_text("winner,loser,day\na,b,2020-01-01\nb,c,2023-01-02\n")
-    roles = {"winner": "winner", "loser": "loser", "day": "time"}
-    answer, told = asked(path, method="whole-history", roles=roles)
-    assert answer["error"] is None
-    assert "(“since” changes the limit, “all items” True ranks every item)" in told["results"]
-    assert "since=" not in told["results"]
+    page = Page(path, **{"method": "whole-history", "role.day": "time"})
+    assert page.error == ""
+    assert "(“since” changes the limit, “all items” True ranks every item)" in page.html
+    assert "since=" not in "".join(page.sections.values())
 
 
 @pytest.mark.parametrize(
@@ -90,20 +98,20 @@ def test_notes_and_results_name_controls(tmp_path: Path) -> None:
     ],
 )
 def test_an_error_names_neither_functions_nor_commands(file: str, settings: dict[str, Any], error: str) -> None:
-    answer, _ = asked(ROOT / "examples" / file, **settings)
-    assert answer["error"].endswith(error)
+    assert Page(ROOT / "examples" / file, **settings).error.endswith(error)
 
 
 @pytest.mark.parametrize(
     ("file", "settings"),
     [
-        ("league.csv", {"method": "davidson", "min_ballots": 2}),
+        ("league.csv", {"method": "davidson", "min_ballots": "2"}),
         ("ratings.csv", {"method": "mpm"}),
-        ("election.csv", {"view": "compare"}),
+        ("election.csv", {}),
     ],
 )
 def test_the_page_has_no_words_of_python(file: str, settings: dict[str, Any]) -> None:
-    answer, told = asked(ROOT / "examples" / file, **settings)
-    assert answer["error"] is None
-    shown = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", " ".join([told["results"], told["understood"], answer["methods"]]))
+    page = Page(ROOT / "examples" / file, **settings)
+    assert page.error == ""
+    regions = [html for name, html in page.regions.items() if name != "download"]  # which shows both lines
+    shown = re.sub(r"<svg.*?</svg>|<[^>]*>", " ", " ".join([*regions, *page.sections.values()]))
     assert re.findall(r"[a-z_]+=\S*|`concordant [a-z]+`|--[a-z]\S+", shown) == []

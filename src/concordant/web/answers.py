@@ -9,18 +9,22 @@ Data and results are cached, so that a changed option recomputes only what depen
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
+from concordant import registry
 from concordant.errors import ConcordantError, Words, in_words
 from concordant.io.judgements import notes_on, set_aside
+from concordant.params import params_of
 from concordant.reporting.pages import rendered
 from concordant.reporting.sections import Section, spoken
 from concordant.support import progress
 from concordant.support.markup import Markup, joined
 from concordant.tables.options import Options
 from concordant.web import troubles
+from concordant.web.cancelling import CancelledError, Interrupts, Uninterrupted
 from concordant.web.messages import Answer, Job, Question, Update
 from concordant.web.reading import MAX_BYTES, Source, source_of
 from concordant.web.tasks import Maker, Task, task_of
@@ -29,33 +33,6 @@ from concordant.web.words import control_words
 TOO_MUCH = "Not enough memory for a worker process: use less data, or a method without pairwise matrices."
 TOLD = 0.2  # seconds between two updates on progress
 Tell = Callable[[Update], None]
-
-
-class Interrupts(Protocol):
-    """What can interrupt the work: see ``worker.Interrupter``."""
-
-    def begin(self, question: int, section: str) -> None:
-        """Note what is being worked on."""
-
-    def end(self) -> None:
-        """Note that nothing is being worked on."""
-
-    def is_unwanted(self, question: int) -> bool:
-        """Return whether the whole question was cancelled."""
-
-
-class Uninterrupted:
-    """No interrupts, for a question that is asked without a server."""
-
-    def begin(self, question: int, section: str) -> None:
-        """Do nothing."""
-
-    def end(self) -> None:
-        """Do nothing."""
-
-    def is_unwanted(self, question: int) -> bool:
-        """Return False."""
-        return False
 
 
 class Answerer:
@@ -68,24 +45,30 @@ class Answerer:
 
     def answer(self, question: Question) -> Answer:
         """Answer a question on the page or with a file; errors become messages, and interrupted work is given up."""
-        number = question["id"]
         try:
-            self.interrupts.begin(number, "")
+            return self.interrupts.run(question["id"], "", lambda: self._answer(question))
+        except CancelledError:
+            return {"error": None, "is_cancelled": True}
+
+    def _answer(self, question: Question) -> Answer:
+        """Answer a question; errors become messages."""
+        self._words = _words_of(question["settings"].get("method"))
+        try:
             question, notes = _with_judgements(question)
             if question["do"] == "file":
                 return self._file(question, notes)
             return self._view(question, notes)
-        except KeyboardInterrupt:
-            return {"error": None, "is_cancelled": True}
-        except ConcordantError as problem:
-            return {"error": in_words(problem, self._words)}
-        except MemoryError:
-            self._tasks.clear()
-            return {"error": TOO_MUCH}
         except Exception as problem:  # a page must never be left without an answer
-            return {"error": f"Unexpected error ({type(problem).__name__}: {problem}): please report it."}
-        finally:
-            self.interrupts.end()
+            return {"error": self._explained(problem)}
+
+    def _explained(self, problem: Exception) -> str:
+        """Return an error as a message."""
+        if isinstance(problem, ConcordantError):
+            return in_words(problem, self._words)
+        if isinstance(problem, MemoryError):
+            self._tasks.clear()
+            return TOO_MUCH
+        return f"Unexpected error ({type(problem).__name__}: {problem}): please report it."
 
     # ---- the page ----
     def _view(self, question: Question, notes: list[str]) -> Answer:
@@ -94,26 +77,24 @@ class Answerer:
         try:
             source = source_of(question["files"], question["settings"])
             task = self._task(question, source, notes)
-            self._words = control_words()
             with self._watched(""):
                 task.open()
+            self._words = task.words
+            sections = task.outline()
+            if not question["part"]:
+                self.tell({"title": task.title(), "summary": task.summary()})
+                self.tell({"regions": self._regions(task.regions(is_complete=False)), "sections": _titles(sections)})
         except ConcordantError as problem:
             return self._unread(question, problem, task)
-        self._words = task.words
         wanted = question["part"]
         if wanted == "item":
             self.tell({"regions": {"item": self._html(task.item())}})
             return {"error": None}
-        sections = task.outline()
-        if not wanted:
-            self.tell({"title": task.title(), "summary": task.summary()})
-            self.tell({"regions": self._regions(task.regions(is_complete=False)), "sections": _titles(sections)})
         for name, (title, make) in sections.items():
             if wanted in ("", name):
                 self._section(question, name, title, make)
                 if not wanted and name == task.first:
                     self.tell({"regions": {"item": self._html(task.item())}})
-        self.interrupts.begin(question["id"], "")
         self.tell({"regions": self._regions(task.regions(is_complete=True))})
         return {"error": None}
 
@@ -128,20 +109,20 @@ class Answerer:
     def _section(self, question: Question, name: str, title: str, make: Maker) -> None:
         """Compute and send a section; an error or a cancellation concerns only this section."""
         try:
-            self.interrupts.begin(question["id"], name)
+            html = self.interrupts.run(question["id"], name, lambda: self._made(name, title, make))
+        except CancelledError:
+            self.tell({"cancelled": name})
+        else:
+            self.tell({"gone": name} if html is None else {"section": name, "html": html})
+
+    def _made(self, name: str, title: str, make: Callable[[], Section | None]) -> str | None:
+        """Return a section as HTML, or what is wrong with it; None if there is none for these data."""
+        try:
             with self._watched(name):
                 section = make()
-            html = None if section is None else self._html(section)
-        except KeyboardInterrupt:
-            if self.interrupts.is_unwanted(question["id"]):
-                raise
-            self.tell({"cancelled": name})
-            return
-        except ConcordantError as problem:
-            html = troubles.section(name, title, in_words(problem, self._words))
-        finally:
-            self.interrupts.end()
-        self.tell({"gone": name} if html is None else {"section": name, "html": html})
+            return None if section is None else self._html(section)
+        except Exception as problem:
+            return troubles.section(name, title, self._explained(problem))
 
     def _watched(self, section: str) -> Any:
         """Report the progress of a section, not more often than people can read."""
@@ -161,30 +142,40 @@ class Answerer:
 
     def _unread(self, question: Question, problem: ConcordantError, task: Task | None) -> Answer:
         """Show what is wrong with a file or a setting, and what to do about it."""
-        settings = question["settings"]
-        panel = troubles.panel(problem, question["files"], settings, self._words)
-        regions: dict[str, str] = {"problem": panel}
-        try:
-            own = None if task is None else task.reading_controls()
-            shown = troubles.controls(source_of(question["files"], {**settings, "where": ""}), settings)
-            regions["controls"] = shown if own is None else joined([own, shown])
-        except ConcordantError:
-            regions["controls"] = troubles.controls(None, settings)
-        self.tell({"regions": regions})
+        settings, files = question["settings"], question["files"]
+        problem = troubles.diagnosed(problem, files)
+        own = None if task is None else task.reading_controls()
+        controls = troubles.controls(problem, _source_without(files, settings), settings)
+        regions = {"problem": troubles.panel(problem, files, settings, self._words)}
+        self.tell({"regions": {**regions, "controls": controls if own is None else joined([own, controls])}})
         return {"error": in_words(problem, self._words)}
 
     # ---- files ----
     def _file(self, question: Question, notes: list[str]) -> Answer:
         """Return the current view as a file."""
-        tell, self.tell = self.tell, lambda _: None
-        try:
-            task = self._task(question, source_of(question["files"], question["settings"]), notes)
-            task.open()
-        finally:
-            self.tell = tell
+        task = self._task(question, source_of(question["files"], question["settings"]), notes)
+        task.open()
         self._words = task.words
         content = task.file(question["kind"])
         return {"error": None, "content": base64.b64encode(content).decode()}
+
+
+def _source_without(files: list[str], settings: Mapping[str, Any]) -> Source | None:
+    """Look at the first rows of files that cannot be used with these settings: without some, or without any."""
+    kept: dict[str, Any]
+    for kept in ({**settings, "where": ""}, {**settings, "where": "", "roles": {}}, {"roles": {}}):
+        with contextlib.suppress(ConcordantError):
+            return source_of(files, kept)
+    return None
+
+
+def _words_of(method: str | None) -> Words:
+    """Return how messages name the controls of a page with this method."""
+    with contextlib.suppress(ConcordantError):
+        if method:
+            known = registry.resolve(method)[0]
+            return control_words([declared.name for declared in params_of(registry.load(known))], known)
+    return control_words()
 
 
 def _titles(sections: Mapping[str, tuple[str, Any]]) -> list[tuple[str, str]]:

@@ -9,10 +9,10 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import quote, unquote
 
 from starlette.applications import Starlette
@@ -30,11 +30,11 @@ from starlette.routing import Route
 
 from concordant.errors import ConcordantError, in_words
 from concordant.web import pages
-from concordant.web.messages import Line, Question, Update
+from concordant.web.messages import Answer, Question, Update
 from concordant.web.pool import RETRY, BusyError, Limits
 from concordant.web.safety import Gate, GatedApp
 from concordant.web.settings import settings_of
-from concordant.web.stores import DataSet, GoneError, Store, TooLargeError
+from concordant.web.stores import WAITING, DataSet, GoneError, Store, TooLargeError
 from concordant.web.uploads import PIECE, receive, safe_name
 from concordant.web.words import control_words
 
@@ -64,7 +64,8 @@ KINDS = {  # ending and media type of each kind of download
     "html": ("report.html", "text/html"),
 }
 MAX_FILES = 50  # of one data set
-T = TypeVar("T")
+PATIENCE = 1.0  # seconds without any news
+COMPUTING = "Computing"
 
 
 class Json(JSONResponse):
@@ -139,8 +140,8 @@ class App:
 
     def stop(self) -> None:
         """End all work, because the server is stopping."""
-        for working in list(self.store.working):
-            working.cancel()
+        for work in list(self.store.working.values()):
+            work.task.cancel()
 
     def remove_uploads(self) -> None:
         """Remove all uploads immediately, even if the server could not shut down normally."""
@@ -256,6 +257,8 @@ class App:
                 await receive(request, self.limits, take)
             if not size:
                 raise HTTPException(400, "The file is empty: there is nothing to read.")
+            if data.is_gone:
+                raise GoneError
         except BaseException:
             path.unlink(missing_ok=True)
             self.store.unreserve(data, size)
@@ -288,7 +291,7 @@ class App:
         number, section = request.query_params.get("id", ""), request.query_params.get("section", "")
         if not re.fullmatch(r"\d{1,15}", number) or len(section) > 100:
             raise HTTPException(400, "There is no such work.")
-        data.worker.cancel(int(number), section)
+        self.store.cancel(data, int(number), section)
         return Json({})
 
     async def download(self, request: Request) -> Response:
@@ -299,9 +302,14 @@ class App:
         _, settings = _asked(request)
         with self.store.lease(request.path_params["key"]) as data, self.store.pool.admission():
             question = self.store.question(data, settings, kind=kind)
-            answer = await _while_connected(request, self.store.ask(data, question, lambda _: None))
-        if answer.get("error"):
-            raise HTTPException(400, answer["error"])
+            work = self.store.begin(data, question, lambda _: None)
+            await _while_connected(request, work.task)
+        answer = work.answer()
+        if answer is None:
+            raise HTTPException(503, "The server is stopping.")
+        if "content" not in answer:
+            raise HTTPException(400, answer.get("error") or "The work was cancelled.")
+        data.is_seen = True
         with contextlib.ExitStack() as stack:
             stack.enter_context(self._transfer("download"))
             return Download(base64.b64decode(answer["content"]), data.name, kind, stack.pop_all())
@@ -312,39 +320,46 @@ class View(StreamingResponse):
 
     def __init__(self, store: Store, data: DataSet, question: Question, held: contextlib.ExitStack) -> None:
         self.store, self.data, self.question, self.held = store, data, question, held
+        self.updates: asyncio.Queue[Update | None] = asyncio.Queue()
+        self.jobs: set[str] = set()  # the sections whose progress was told
         super().__init__(self._lines(), media_type="application/x-ndjson")
 
     async def __call__(self, *connection: Any) -> None:
-        """Send the lines."""
-        with self.held:
+        """Send the lines; what the work holds is released when the work is over, even if the client left before."""
+        self.work = self.store.begin(self.data, self.question, self.updates.put_nowait)
+        self.work.task.add_done_callback(self._over)
+        try:
             await super().__call__(*connection)
+        finally:
+            self.work.task.cancel()
+
+    def _over(self, _: asyncio.Task[Answer]) -> None:
+        self.held.close()
+        self.updates.put_nowait(None)
 
     async def _lines(self) -> AsyncIterator[bytes]:
-        updates: asyncio.Queue[Line | None] = asyncio.Queue()
-
-        def tell(update: Update) -> None:
-            self.data.summary = update.get("summary", self.data.summary)
-            updates.put_nowait(Line(**update))
-
-        working = asyncio.create_task(self.store.ask(self.data, self.question, tell))
-        self.store.working.add(working)
-        working.add_done_callback(lambda _: updates.put_nowait(None))
-        try:
-            yield _line({"id": self.question["id"], "progress": "Waiting for other work"})
-            while (update := await updates.get()) is not None:
-                yield _line(update)
-            if working.cancelled():  # the server is stopping
-                return
-            answer = working.result()
+        yield _line({"id": self.question["id"], "progress": WAITING})
+        while (update := await self._next()) is not None:
+            self.jobs |= {update["job"]["section"]} if "job" in update else set()
+            yield _line(update)
+        answer = self.work.answer()
+        if answer is not None:
             state = "failed" if answer.get("error") else "cancelled" if answer.get("is_cancelled") else "done"
-            yield _line(Line(**answer, state=state))  # type: ignore[arg-type]
-        finally:
-            working.cancel()
-            await asyncio.wait([working])
-            self.store.working.discard(working)
+            yield _line({**answer, "state": state})
+            self.data.is_seen = True
+
+    async def _next(self) -> Update | None:
+        """Return the next update; if none comes for a while, say what is at work, so that it can be cancelled."""
+        section = self.work.section
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None if section in self.jobs else PATIENCE):
+                return await self.updates.get()
+        text = COMPUTING if section else self.work.activity
+        return {"job": {"section": section, "text": text, "share": None, "left": ""}}
 
 
-def _line(content: Line) -> bytes:
+def _line(content: Mapping[str, Any]) -> bytes:
+    """Return a ``Line`` of the response to the page."""
     return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii") + b"\n"
 
 
@@ -355,14 +370,13 @@ def _asked(request: Request) -> tuple[str, dict[str, Any]]:
     return part[:100], settings_of([(name, value) for name, value in pairs if name != "part"])
 
 
-async def _while_connected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of some work; cancel it if the client disconnects."""
-    working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request))
+async def _while_connected(request: Request, working: asyncio.Task[Answer]) -> None:
+    """Wait for some work; cancel it if the client disconnects."""
+    leaving = asyncio.create_task(_left(request))
     try:
         await asyncio.wait([working, leaving], return_when=asyncio.FIRST_COMPLETED)
         if not working.done():
             raise HTTPException(400, "The client disconnected.")
-        return working.result()
     finally:
         working.cancel()
         leaving.cancel()

@@ -21,17 +21,18 @@ from concordant.reporting.sections import Control, Section, spoken
 from concordant.support.markup import Markup, element, joined
 from concordant.web import forms
 from concordant.web.drawings import icon
+from concordant.web.reading import OPTIONS, Settings, Source
 from concordant.web.settings import OTHER_SIDE, ROLE
-from concordant.web.words import LABELS, control_words
+from concordant.web.words import LABELS, LAYOUT_WORDS, VALUES, control_words
 
 if TYPE_CHECKING:
     from concordant.web.ranked import RankTask
-    from concordant.web.reading import Settings, Source
 
 ENCODINGS = ("utf-8", "windows-1252", "latin-1", "utf-16", "shift_jis", "gb18030", "big5", "euc-kr", "windows-1251")
-DELIMITERS = ((",", "Comma"), (";", "Semicolon"), ("\t", "Tab"), ("|", "Vertical bar"), (" ", "Space"))
+DELIMITERS = ((",", "Comma"), (";", "Semicolon"), ("tab", "Tab"), ("|", "Vertical bar"), ("space", "Space"))
 METRICS = ("ndcg@10", "map", "p@5", "mrr", "recall@100", "err@10")
 COMMON = ("missing", "seats", "ties", "prior", "k", "period", "since", "half_life", "window", "rules", "norm")
+RARE = ("table", "transpose", "date_order", "categories", "repeated")  # settings on how files are read
 SHOWN = 2  # options of the method that are always visible
 
 
@@ -277,19 +278,31 @@ def reading(source: Source | None, settings: Settings, *, is_open: bool = False)
     is_text = name in ("", "csv", "tsv", "text", "txt") or not is_table
     fields: list[Markup] = []
     if is_table:
-        fields.append(_choice("layout", settings, [(value, forms.LAYOUT_WORDS[value]) for value in forms.LAYOUT_WORDS]))
+        fields.append(_choice("layout", settings, LAYOUT_WORDS.items()))
     if is_text:
-        fields.append(_choice("encoding", settings, [(value, value.upper()) for value in ENCODINGS]))
+        encodings = dict.fromkeys([*ENCODINGS, *filter(None, [settings.get("encoding")])])
+        fields.append(_choice("encoding", settings, [(value, value.upper()) for value in encodings]))
         fields.append(_choice("delimiter", settings, list(DELIMITERS)))
     if forms.is_workbook(source):
         hint = "Name or number; by default the first sheet with data."
         fields.append(control(Control("sheet", LABELS["sheet"], settings.get("sheet", ""), "text", hint=hint)))
     if is_table:
         fields.append(control(Control("where", LABELS["where"], settings.get("where", ""), "text")))
+    fields += [rare(name, settings) for name in RARE if settings.get(name)]
     skip = Control("skip_bad_rows", LABELS["skip_bad_rows"], str(bool(settings.get("skip_bad_rows"))).lower(), "check")
     fields.append(control(skip))
-    is_set = any(settings.get(one) for one in ("layout", "encoding", "delimiter", "sheet", "where", "skip_bad_rows"))
+    is_set = any(settings.get(one) for one in OPTIONS)
     return group("How the file is read", *fields, folded=True, is_open=is_open or is_set)
+
+
+def rare(name: str, settings: Settings) -> Markup:
+    """Return a setting on how files are read that is shown only where it is set or a message names it."""
+    if name == "transpose":
+        return control(Control(name, LABELS[name], str(bool(settings.get(name))).lower(), "check"))
+    if name in ("date_order", "repeated"):
+        choices = VALUES.get(name) or {word: word for word in ("last", "first", "majority")}
+        return _choice(name, settings, choices.items())
+    return control(Control(name, LABELS[name], settings.get(name, ""), "text"))
 
 
 def _choice(name: str, settings: Settings, options: Iterable[tuple[str, str]]) -> Markup:

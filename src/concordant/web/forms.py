@@ -25,17 +25,6 @@ if TYPE_CHECKING:
 COVARIATE = "covariate"
 MANY = {PLACE: "places", COVARIATE: "covariate"}  # what several columns may be, and the role for the reader
 SIDE_WORDS = (("a", "b"), ("1", "2"), ("left", "right"), ("winner", "loser"), ("home", "away"), ("first", "second"))
-LAYOUT_WORDS = {
-    "pairs": "Pairwise votes or matches",
-    "ranks": "Ranks, one per row",
-    "ratings": "Ratings, one per row",
-    "places": "Ballots, one column per place",
-    "rankings": "Ballots, one ranking per cell",
-    "answers": "Answers of annotators",
-    "rank-matrix": "Matrix of ranks (1 is best)",
-    "rating-matrix": "Matrix of ratings (higher is better)",
-    "clicks": "Clicks or purchases",
-}
 CELL = 40  # characters of a cell of the preview
 MAX_GROUPS = 0.5  # distinct values per row of the preview up to which a column may hold groups
 

@@ -57,6 +57,8 @@ class RankTask(Task):
     """Rank preferences."""
 
     name = "rank"
+    unread_labels: ConcordantError | None = None
+    """Why the relevance judgements cannot be read."""
 
     # ---- data and ranking ----
     def open(self) -> None:
@@ -108,11 +110,15 @@ class RankTask(Task):
 
     @cached_property
     def labels(self) -> Labels | None:
-        """The relevance judgements."""
+        """The relevance judgements; None if there are none, or if their file cannot be read."""
         path = self.question["labels"]
         if path is None:
             return None
-        labels: Labels = self.kept(f"labels {path}", lambda: read_labels(path, max_bytes=MAX_BYTES), 1)
+        try:
+            labels: Labels = self.kept(f"labels {path}", lambda: read_labels(path, max_bytes=MAX_BYTES), 1)
+        except ConcordantError as problem:
+            self.unread_labels = problem
+            return None
         return labels
 
     @cached_property
@@ -200,8 +206,7 @@ class RankTask(Task):
         since, _, until = settings.get("span", "").partition("..")
         declared: list[tuple[str, str, bool, Callable[[], Section | None]]] = [
             ("ranking", "Ranking", is_single, self._ranking_section),
-            ("labels", "Evaluation", self.labels is not None,
-             partial(labels_section, study, settings.get("baseline", ""))),
+            ("labels", "Evaluation", self.question["labels"] is not None, self._labels_section),
             ("queries", "Queries", self.labels is not None and not is_single, partial(queries_section, study, TOP)),
             ("query", "One query", not is_single and self.labels is not None,
              partial(query_section, study, settings.get("query", ""))),
@@ -240,6 +245,12 @@ class RankTask(Task):
         without: Ranking | None = self.kept(f"without {self._key} {scale}", lambda: uncontrolled(self.study))
         return without
 
+    def _labels_section(self) -> Section | None:
+        if self.unread_labels is not None:
+            raise self.unread_labels
+        section: Section | None = labels_section(self.study, self.settings.get("baseline", ""))
+        return section
+
     def _data_section(self) -> Section | Markup | None:  # type: ignore[override]
         return drawer.data_panel(
             self.source, data_section(self.study), warnings_section(self.study), self.question, self.words
@@ -247,7 +258,8 @@ class RankTask(Task):
 
     def regions(self, *, is_complete: bool) -> Regions:
         """Return the verdict, the offers, the settings and the downloads."""
-        verdict = self.verdict(is_complete=is_complete)
+        is_compared = "compared" in vars(self.study)  # unless that section was cancelled
+        verdict = self.verdict(is_complete=is_complete and is_compared)
         notes = [*self.prefs.notes, *self.notes]
         reason = self.request.choice.reason
         notes += [reason[0].upper() + reason[1:]] if reason else []
@@ -307,7 +319,8 @@ class RankTask(Task):
 
     def _card(self) -> bytes:
         verdict = self.verdict(is_complete=True)
-        assert verdict is not None
+        if verdict is None:
+            return super().file("card")
         return card_svg(verdict, self.question["title"]).encode("utf-8")
 
     def _report(self) -> bytes:

@@ -18,7 +18,22 @@ from concordant.web.settings import NOT_READ, typed
 
 MAX_BYTES = 2_000_000_000  # a compressed upload may unpack into
 GROUP = "by"  # the role of the column of groups
-OPTIONS = ("layout", "encoding", "delimiter", "sheet", "question", "where")
+OPTIONS = (
+    *(
+        "layout",
+        "encoding",
+        "delimiter",
+        "sheet",
+        "question",
+        "table",
+        "where",
+        "transpose",
+        "date_order",
+        "categories",
+    ),
+    *("repeated", "skip_bad_rows"),
+)
+DELIMITERS = {"tab": "\t", "space": " "}  # which a menu or an address cannot show
 Settings = Mapping[str, Any]
 
 
@@ -50,8 +65,8 @@ class Source:
 def source_of(files: list[str], settings: Settings) -> Source:
     """Look at the first rows of some files, with the roles of columns that the settings change."""
     reading: dict[str, Any] = {name: settings[name] for name in OPTIONS if settings.get(name)}
-    if settings.get("skip_bad_rows"):
-        reading["skip_bad_rows"] = True
+    if "delimiter" in reading:
+        reading["delimiter"] = DELIMITERS.get(reading["delimiter"], reading["delimiter"])
     limits = {"max_bytes": MAX_BYTES}
     guessed = preview(files[0], **reading, **limits)
     changed = {column: role for column, role in settings["roles"].items() if column in guessed.columns}

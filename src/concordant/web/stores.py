@@ -27,6 +27,7 @@ from concordant.web.pool import BusyError, Limits, Pool
 from concordant.web.uploads import Folder
 from concordant.web.workers import Worker
 
+WAITING = "Waiting for other work"
 FULL = "The server has reached its limit of {what}, and all are in use: try again in a few seconds."
 
 
@@ -74,6 +75,46 @@ class DataSet:
         return sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
 
 
+@dataclass(eq=False)
+class Work:
+    """A question at work: the task that waits for its answer, and what its updates said so far."""
+
+    data: DataSet
+    question: Question
+    task: asyncio.Task[Answer] = field(init=False)
+    activity: str = WAITING
+    """What is being done, before there are sections."""
+    sections: list[str] = field(default_factory=list)
+    """The sections that have not arrived yet."""
+    is_unwanted: bool = False
+
+    @property
+    def section(self) -> str:
+        """The section that is being computed; empty before the first."""
+        return self.sections[0] if self.sections else ""
+
+    def note(self, update: Update) -> None:
+        """Take in an update."""
+        self.data.summary = update.get("summary", self.data.summary)
+        self.activity = update.get("progress", self.activity)
+        self.sections += [name for name, _ in update.get("sections", ())]
+        arrived = update.get("section") or update.get("gone") or update.get("cancelled")
+        self.sections = [name for name in self.sections if name != arrived]
+
+    def cancel(self) -> None:
+        """Give up the whole question, because somebody said so."""
+        self.is_unwanted = True
+        self.task.cancel()
+
+    def answer(self) -> Answer | None:
+        """Return the answer once the task is over; None if the server is stopping."""
+        if not self.task.cancelled():
+            return self.task.result()
+        if self.data.is_gone:
+            return {"error": str(GoneError())}
+        return {"error": None, "is_cancelled": True} if self.is_unwanted else None
+
+
 class Store:
     """All open data sets of a server, most recently used last."""
 
@@ -84,7 +125,7 @@ class Store:
         self.data_sets: OrderedDict[str, DataSet] = OrderedDict()
         self.size = 0  # bytes of all uploads
         self._now = asyncio.get_running_loop().time
-        self.working: set[asyncio.Task[Answer]] = set()
+        self.working: dict[int, Work] = {}  # by the number of the question
         self._asked = 0
 
     # ---- which there are ----
@@ -129,6 +170,8 @@ class Store:
 
     async def reserve(self, data: DataSet, count: int) -> None:
         """Reserve bytes that are about to be stored, and remove other data sets if necessary."""
+        if data.is_gone:
+            raise GoneError
         if data.size + count > self.limits.stored:
             raise TooLargeError(f"A data set can have at most {self.limits.stored / 1e6:,.0f} MB: use fewer files.")
         while self.size + count > self.limits.stored:
@@ -136,10 +179,13 @@ class Store:
             if evicted is None:
                 raise BusyError(FULL.format(what="bytes"))
             await self.drop(evicted)
+            if data.is_gone:
+                raise GoneError
         data.size, self.size = data.size + count, self.size + count
 
     def unreserve(self, data: DataSet, count: int) -> None:
-        """Release reserved bytes."""
+        """Release reserved bytes; those of a data set that was closed are released already."""
+        count = min(count, data.size)
         data.size, self.size = data.size - count, self.size - count
 
     async def drop(self, key: str) -> None:
@@ -148,15 +194,19 @@ class Store:
         if data is None:
             return
         data.is_gone = True
+        for work in self._on(data):
+            work.cancel()
         await self.pool.release(data.worker)
         if data.owns_folder:
             await asyncio.to_thread(shutil.rmtree, data.folder, ignore_errors=True)
         self.unreserve(data, data.size)
 
     async def own(self, data: DataSet) -> None:
-        """Give a data set opened in place its own folder for added files."""
+        """Give a data set opened in place its own folder for added files; work on it is given up."""
         if data.owns_folder:
             return
+        for work in self._on(data):
+            work.cancel()
         new_folder, data.owns_folder = self.folder.new(), True
         data.files = [os.path.join(data.folder, path) for path in data.files]
         data.folder = data.worker.folder = new_folder
@@ -169,17 +219,45 @@ class Store:
         return {
             "id": self._asked, "do": "file" if kind else "view", "kind": kind, "part": part,
             "title": data.name, "date": datetime.date.today().isoformat(),
-            "files": data.files, "labels": data.labels, "settings": settings,
+            "files": list(data.files), "labels": data.labels, "settings": settings,
         }  # fmt: skip
 
-    async def ask(self, data: DataSet, question: Question, tell: Callable[[Update], None]) -> Answer:
-        """Return the answer to an admitted question; failures become messages."""
+    def begin(self, data: DataSet, question: Question, tell: Callable[[Update], None]) -> Work:
+        """Begin work on an admitted question; updates before its answer go to ``tell``."""
+        work = Work(data, question, sections=[question["part"]] if question["part"] else [])
+
+        def forward(update: Update) -> None:
+            work.note(update)
+            tell(update)
+
+        number, data.is_seen = question["id"], False
+        self.working[number] = work
+        work.task = asyncio.create_task(self._answer(work, forward))
+        work.task.add_done_callback(lambda _: self.working.pop(number, None))
+        return work
+
+    async def _answer(self, work: Work, tell: Callable[[Update], None]) -> Answer:
+        """Return the answer to a question; failures become messages."""
         try:
-            answer = await self.pool.ask(data.worker, question, tell)
+            return await self.pool.ask(work.data.worker, work.question, tell)
         except ConcordantError as problem:
             return {"error": str(problem)}
-        data.is_seen = True
-        return answer
+        except Exception as problem:  # a page must never be left without an answer
+            return {"error": f"Unexpected server error ({type(problem).__name__}): please report it."}
+
+    def cancel(self, data: DataSet, number: int, section: str) -> None:
+        """Cancel a section of a question, or all of it if the name is empty; what is not at work is left alone."""
+        work = self.working.get(number)
+        if work is None or work.data is not data:
+            return
+        if not section:
+            work.cancel()
+        elif section in work.sections:
+            data.worker.cancel(number, section)
+
+    def _on(self, data: DataSet) -> list[Work]:
+        """Return the work on a data set."""
+        return [work for work in self.working.values() if work.data is data]
 
     # ---- the end ----
     async def close(self) -> None:

@@ -1,29 +1,63 @@
 """What the page shows when a file or a setting cannot be used: the problem, the lines around it, and remedies.
 
 Remedies come from the message itself: it records the parameters it names, and each that has a value and a control on
-the page becomes a button.
+the page becomes a button. The encodings that can be meant are tried on the line that cannot be read.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from concordant.errors import ConcordantError, Reference, Words, in_words
+from concordant.errors import ConcordantError, FormatError, Reference, Words, in_words
 from concordant.support.markup import Markup, element, joined
 from concordant.tables.options import PREFERENCES, columns_of
 from concordant.web import drawer
 from concordant.web.drawings import icon
-from concordant.web.forms import LAYOUT_WORDS
-from concordant.web.reading import Settings, Source
-from concordant.web.settings import ROLE
-from concordant.web.words import role_label
+from concordant.web.reading import Settings, Source, source_of
+from concordant.web.settings import OPTION, ROLE, settings_of
+from concordant.web.words import LAYOUT_WORDS, VALUES, role_label
 
 AROUND = 2  # lines shown before and after the one with the problem
 MAX_LINE = 400  # characters
 MAX_LINES = 5_000_000  # that are passed over to reach it
+HEAD = 4_000  # bytes of a line, or of a file, on which encodings are tried
+MAX_ENCODINGS = 4  # that are offered
+WIDE = ("utf-16-le", "utf-16-be")  # whose every second byte is 0 in western text: the second, or the first
+SHOWN = 60  # characters of a line that a remedy shows
 PLACEHOLDERS = ("", "…", "COLUMN", "NAME")
+AGAIN = "The file is read again in this way."
+SOLVED, OTHER, SAME = range(3)  # what remains of a problem
+CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no text has
+NOT_DATA = (  # how files begin that are no data, whatever they are called
+    (b"\x89PNG", "an image"), (b"\xff\xd8\xff", "an image"), (b"GIF8", "an image"), (b"%PDF-", "a PDF document"),
+    (b"<!doctype html", "a web page"), (b"<html", "a web page"),
+)  # fmt: skip
+
+
+class Remedy(NamedTuple):
+    """What can be done about a problem: a title, a sentence, a button, and the settings that it changes."""
+
+    title: str
+    text: str
+    button: str
+    change: dict[str, str]
+
+
+def diagnosed(problem: ConcordantError, files: Sequence[str]) -> ConcordantError:
+    """Return the problem, or a simpler one if the file holds no data at all."""
+    path = _file_of(problem, files)
+    if path is not None and os.path.isfile(path):
+        with open(path, "rb") as file:
+            head = file.read(20).lower()
+        what = next((what for sign, what in NOT_DATA if head.startswith(sign.lower())), None)
+        if what is not None:
+            advice = "open a table, ballots, matches, runs or a spreadsheet instead"
+            return FormatError(f"{os.path.basename(path)} is {what}: {advice}.")
+    return problem
 
 
 def section(name: str, title: str, message: str) -> Markup:
@@ -37,22 +71,28 @@ def panel(problem: ConcordantError, files: Sequence[str], settings: Settings, wo
     """Return the panel on a file or a setting that cannot be used."""
     message = in_words(problem, words)
     what, colon, advice = message.rpartition(": ")
-    chip = element("span", icon("bad"), "Not read", class_="chip bad")
-    remedies = _remedies(problem, settings)
+    chip = element("span", icon("bad"), "Not read" if _file_of(problem, files) else "Not possible", class_="chip bad")
     parts = [
         element("header", chip),
         element("div", element("h2", _capital(what or message), class_="headline", id="problem-title"),
                 element("p", _capital(advice), class_="quiet") if colon and what else None),
-        _lines(problem, files),
-        element("h3", "What you can do") if remedies else None,
-        element("ul", *remedies, class_="fix") if remedies else None,
+        _lines(problem, files, settings),
+        element("h3", "What you can do"),
+        element("ul", *_rows(remedies(problem, files, settings), has_data=type(problem) is not FormatError
+                or problem.path is not None), class_="fix"),
     ]  # fmt: skip
     return element("section", *parts, class_="panel", aria_labelledby="problem-title")
 
 
-def controls(source: Source | None, settings: Settings) -> Markup:
-    """Return the settings on how files are read, opened."""
-    shown = [drawer.columns(source, is_open=True), drawer.reading(source, settings, is_open=True)]
+def controls(problem: ConcordantError, source: Source | None, settings: Settings) -> Markup:
+    """Return the settings on how files are read, opened, with those that the message names."""
+    named = {reference.name for reference in problem.message.references if not reference.of}
+    further = [drawer.rare(name, settings) for name in drawer.RARE if name in named and not settings.get(name)]
+    shown = [
+        drawer.columns(source, is_open=True),
+        drawer.group("", *further) if further else None,
+        drawer.reading(source, settings, is_open=True),
+    ]
     return joined(one for one in shown if one is not None)
 
 
@@ -61,75 +101,163 @@ def _capital(text: str) -> str:
 
 
 # ---- remedies ----
-def _remedies(problem: ConcordantError, settings: Settings) -> list[Markup]:
-    """Return the remedies that the message names as buttons, then the way to the columns and to another file."""
-    found: dict[str, Markup] = {}
+def remedies(problem: ConcordantError, files: Sequence[str], settings: Settings) -> list[Remedy]:
+    """Return the remedies that the message names, and the way back if settings were changed."""
+    found: list[Remedy] = []
+    layout = ""
     for reference in problem.message.references:
-        remedy = _remedy(reference, settings)
-        if remedy is not None:
-            title, text, button, change = remedy
-            said = json.dumps(change)
-            class_ = "button" if found else "button primary"
-            act = element("button", button, type="button", class_=class_, data_set=said)
-            row = element("li", element("div", element("h3", title), element("p", text)), act)
-            found.setdefault(said, row)
-    columns = element("a", "Choose columns", href="#settings", class_="button", data_opens="settings")
-    title = element("div", element("h3", "Choose the columns yourself"), element("p", "Say what each column holds."))
-    other = element("a", "Choose another file", href="/", class_="button")
-    again = element("div", element("h3", "Open another file"), element("p", "The data set stays in the list."))
-    return [*found.values(), element("li", title, columns), element("li", again, other)]
+        layout = layout or (reference.value if reference.name == "layout" else "")
+        found += _remedies(reference, problem, files, settings, layout)
+    changed = {name: "" for name, value in settings.items() if value and name not in ("params", "roles")}
+    changed |= {f"{OPTION}{name}": "" for name in settings["params"]} | {
+        f"{ROLE}{name}": "" for name in settings["roles"]
+    }
+    if changed:
+        text = "Everything is chosen from the data again."
+        found.append(Remedy("Undo all settings of this page", text, "Undo all settings", changed))
+    by_change = {json.dumps(remedy.change): remedy for remedy in reversed(found)}
+    order = {key: _use(remedy, problem, files, settings) for key, remedy in by_change.items()}
+    kept = [key for key in reversed(by_change) if order[key] < SAME]
+    return [by_change[key] for key in sorted(kept, key=lambda key: order[key])]
 
 
-def _remedy(reference: Reference, settings: Settings) -> tuple[str, str, str, dict[str, str]] | None:
-    """Return title, text, button and settings of a remedy; None if the page has no control for it."""
+def _use(remedy: Remedy, problem: ConcordantError, files: Sequence[str], settings: Settings) -> int:
+    """Return how the first rows can be read with a remedy: without a problem, with another one, or with the same."""
+    new = settings_of([(name, value) for name, value in remedy.change.items() if value])
+    kept = {name: value for name, value in settings.items() if name not in remedy.change}
+    for part, prefix in (("params", OPTION), ("roles", ROLE)):
+        old = {name: value for name, value in settings[part].items() if f"{prefix}{name}" not in remedy.change}
+        new[part] = {**old, **new[part]}
+    try:
+        source_of(list(files), {**kept, **new}).check()
+    except ConcordantError as other:
+        return SAME if str(other) == str(problem) else OTHER
+    return SOLVED
+
+
+def _remedies(
+    reference: Reference, problem: ConcordantError, files: Sequence[str], settings: Settings, layout: str
+) -> list[Remedy]:
+    """Return the remedies for a parameter that a message names; none if the page has no control for it."""
     name, value = reference.name, reference.value
     if reference.of:
-        return None
+        return []
     if name == "skip_bad_rows" and not settings.get("skip_bad_rows"):
-        return "Leave out unreadable rows", "The ranking uses the others and says how many.", "Skip unreadable rows", {
-            "skip_bad_rows": "true"
-        }  # fmt: skip
+        text = "The ranking uses the others and says how many."
+        return [Remedy("Leave out unreadable rows", text, "Skip unreadable rows", {"skip_bad_rows": "true"})]
+    if name == "encoding":
+        place = f"Line {problem.line:,}" if problem.line else "The first line"
+        return [
+            Remedy(f"Read as {known.upper()}", f"{place} then reads: {text}", f"Read as {known.upper()}", {name: known})
+            for known, text in _encodings(problem, files)
+        ]
     if name == "layout" and value in LAYOUT_WORDS:
-        kind = LAYOUT_WORDS[value]
-        return f"Read as: {kind}", "The file is read again in this way.", "Read this way", {"layout": value}
-    if name in columns_of(PREFERENCES) and value not in PLACEHOLDERS:
+        return [Remedy(f"Read as: {LAYOUT_WORDS[value]}", AGAIN, "Read this way", {name: value})]
+    if name == "transpose" and not settings.get("transpose"):
+        change = {"layout": layout or settings.get("layout", ""), name: "true"}
+        return [Remedy("Every row is a person, every column an item", AGAIN, "Read rows as people", change)]
+    if name == "date_order" and value in VALUES[name]:
+        first = VALUES[name][value].removeprefix("the ")
+        return [Remedy(f"Dates begin with the {first}", AGAIN, f"Read {first} first", {name: value})]
+    if name in columns_of(PREFERENCES) and value not in (*PLACEHOLDERS, "none", "None", "False") and "," not in value:
         role = role_label(name)
-        if value in ("none", "None", "False"):
-            return None
-        column = value
-        return f"{column} is the {role}", "The column gets this role.", f"Use {column} as {role}", {
-            f"{ROLE}{column}": name
-        }  # fmt: skip
-    if name in ("encoding", "delimiter", "sheet", "question") and value not in PLACEHOLDERS:
-        return f"Use {name} {value}", "The file is read again in this way.", "Read this way", {name: value}
-    return None
+        change = {f"{ROLE}{value}": name}
+        return [Remedy(f"{value} is the {role}", "The column gets this role.", f"Use {value} as {role}", change)]
+    if name in ("delimiter", "sheet", "question", "table") and value not in PLACEHOLDERS:
+        return [Remedy(f"Use the {name} {value}", AGAIN, "Read this way", {name: value})]
+    return []
+
+
+def _rows(found: Sequence[Remedy], *, has_data: bool) -> list[Markup]:
+    """Return the remedies, then the way to the columns and to another file."""
+    rows = [_row(remedy.title, remedy.text, element(
+        "button", remedy.button, type="button", class_="button" if k else "button primary",
+        data_set=json.dumps(remedy.change),
+    )) for k, remedy in enumerate(found)]  # fmt: skip
+    columns = element("a", "Choose columns", href="#settings", class_="button", data_opens="settings")
+    other = element("a", "Choose another file", href="/", class_="button")
+    if has_data:
+        rows.append(_row("Choose the columns yourself", "Say what each column holds.", columns))
+    return [*rows, _row("Open another file", "The data set stays in the list.", other)]
+
+
+def _row(title: str, text: str, act: Markup) -> Markup:
+    return element("li", element("div", element("h3", title), element("p", text)), act)
+
+
+def _encodings(problem: ConcordantError, files: Sequence[str]) -> list[tuple[str, str]]:
+    """Return encodings in which the line with the problem, or the beginning of the file, is text, and that text."""
+    path, found = _file_of(problem, files), []
+    if path is None or not os.path.isfile(path):
+        return []
+    with open(path, "rb") as file:
+        sample = file.read(HEAD)
+    if problem.line is not None and b"\x00" not in sample:
+        sample = _line_at(path, problem.line) or sample
+    wide = next((known for k, known in enumerate(WIDE) if 4 * sample[1 - k :: 2].count(0) > len(sample)), None)
+    if b"\x00" in sample and wide is None:
+        return []
+    for order, known in enumerate([wide] if wide else [one for one in drawer.ENCODINGS if one != "utf-16"]):
+        try:
+            text = sample.decode(known)
+        except UnicodeDecodeError as broken:  # the sample may end within a character
+            text = sample[: broken.start].decode(known, "replace") if broken.start > len(sample) - 4 else ""
+        letters = sum(one.isalnum() or one in " ,;.:'\"()-_/\t\r\n<>=" for one in text)
+        if letters > 0.8 * len(text) and not CONTROLS.search(text):
+            found.append((-letters / len(text), order, known, text.strip().splitlines()[0][:SHOWN]))
+    return [(known, text) for _, _, known, text in sorted(found)][:MAX_ENCODINGS]
 
 
 # ---- lines of a text file ----
-def _lines(problem: ConcordantError, files: Sequence[str]) -> Markup | None:
+def _file_of(problem: ConcordantError, files: Sequence[str]) -> str | None:
+    """Return the file that a problem is about."""
+    if problem.path is None:
+        return None
+    return next((name for name in files if os.path.basename(name) == os.path.basename(problem.path)), problem.path)
+
+
+def _line_at(path: str, number: int) -> bytes:
+    """Return a line of a file, numbered from 1."""
+    with open(path, "rb") as file:
+        for k, line in enumerate(file, 1):
+            if k == number or k >= MAX_LINES:
+                return line[:HEAD]
+    return b""
+
+
+def _lines(problem: ConcordantError, files: Sequence[str], settings: Settings) -> Markup | None:
     """Return the lines around the problem, if the file is plain text and the message names a line."""
-    path, number = problem.path, problem.line
+    path, number = _file_of(problem, files), problem.line
     if path is None or number is None or number > MAX_LINES:
         return None
-    full = next((name for name in files if os.path.basename(name) == os.path.basename(path)), path)
+    numbered: dict[int, str] = {}
     try:
-        with open(full, encoding="utf-8", errors="replace") as file:
-            head = file.readline()
-            numbered = {1: head}
-            for k, line in enumerate(file, 2):
-                if k > number + AROUND:
-                    break
-                if k >= number - AROUND:
+        with open(path, encoding=settings.get("encoding") or "utf-8", errors="replace", newline="\n") as file:
+            for k in range(1, number + AROUND + 1):
+                line = file.readline(1 << 20)
+                if line and (k == 1 or k >= number - AROUND):
                     numbered[k] = line
-    except OSError:
+    except (OSError, LookupError, ValueError):
         return None
-    if any("\x00" in line for line in numbered.values()):
+    if any(CONTROLS.search(line) for line in numbered.values()):
         return None
     rows, last = [], 0
     for k in sorted(numbered):
         if k > last + 1:
             rows.append(element("div", element("b", "…")))
-        text = numbered[k].rstrip("\r\n")[:MAX_LINE]
-        rows.append(element("div", element("b", f"{k:,}"), text, class_="wrong" if k == number else None))
+        text = numbered[k].rstrip("\r\n")
+        shown = _marked(text, problem) if k == number else text[:MAX_LINE]
+        rows.append(element("div", element("b", f"{k:,}"), shown, class_="wrong" if k == number else None))
         last = k
     return element("div", *rows, class_="lines", tabindex="0", role="region", aria_label="Lines around the problem")
+
+
+def _marked(line: str, problem: ConcordantError) -> Markup:
+    """Return a line with the value marked that the message quotes, or what is no text."""
+    quoted = [text for text in re.findall(r"'([^']+)'", str(problem)) if text in line]
+    value = quoted[0] if quoted else next(iter(re.findall("\ufffd+", line)), "")
+    start = line.find(value) if value else 0
+    first = max(0, start - MAX_LINE // 2)  # a long line is shown around the value
+    before, after = line[first:start], line[start + len(value) :]
+    mark = element("mark", value[:MAX_LINE]) if value else None
+    return joined(["…" if first else None, before, mark, after[: MAX_LINE - len(before)]])

@@ -15,6 +15,11 @@ LABELS = {
     "question": "Question",
     "where": "Rows to keep (SQL condition)",
     "skip_bad_rows": "Skip unreadable rows",
+    "table": "Table of the database",
+    "transpose": "Every row is a person",
+    "date_order": "Dates begin with",
+    "categories": "Answers, best first, separated by commas",
+    "repeated": "Answer that counts",
     "method": "Method",
     "min_ballots": "Minimum number of ballots per item",
     "scale": "Scale of the scores",
@@ -25,6 +30,20 @@ LABELS = {
     "metrics": "Metrics",
     "by": "Split by",
 }
+LAYOUT_WORDS = {
+    "pairs": "Pairwise votes or matches",
+    "ranks": "Ranks, one per row",
+    "ratings": "Ratings, one per row",
+    "places": "Ballots, one column per place",
+    "rankings": "Ballots, one ranking per cell",
+    "answers": "Answers of annotators",
+    "rank-matrix": "Matrix of ranks (1 is best)",
+    "rating-matrix": "Matrix of ratings (higher is better)",
+    "clicks": "Clicks or purchases",
+}
+VALUES = {"layout": LAYOUT_WORDS, "date_order": {"day": "the day", "month": "the month"}}
+# Limits that the page cannot change.
+LIMITS = {"max_ratio": "the limit on the command line", "max_bytes": "the limit on the command line"}
 ROLES = {
     "": "not read",
     "left": "first side",
@@ -93,9 +112,13 @@ def control_words(params: Collection[str] = (), method: str | None = None) -> Wo
             return ACTIONS[name]
         if of in ("write", "sort", "evaluate"):
             return None if reference.before else reference.plain
+        if name in LIMITS:
+            return LIMITS[name]
         if name in LABELS or (name in params and name not in roles) or of:
-            shown = "" if name == "skip_bad_rows" and value == "True" else f" {value}" * bool(value)
-            said = f"“{LABELS.get(name, label_of(name))}”{shown}"
+            label = LABELS.get(name, label_of(name))
+            shown = "" if name in ("skip_bad_rows", "transpose") and value == "True" else f" {value}" * bool(value)
+            chosen = VALUES.get(name, {}).get(value)
+            said = f"“{label}”{shown}" if chosen is None else f"“{label}: {chosen}”"
             return f"{said} of the method {of}" if of and of != method else said
         if name in roles:
             return _role(roles[name], value)

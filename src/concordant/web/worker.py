@@ -1,8 +1,8 @@
 """The worker process: reads questions from standard input, answers on standard output, with limited memory.
 
 Started as an isolated process by ``python -m concordant.web.worker FOLDER MEMORY``. It exits when its input ends, even
-during work. A message that cancels the current work interrupts it as Ctrl-C does on the command line; data that were
-already read are kept.
+during work. A message that cancels the current work interrupts it (``cancelling``); data that were already read are
+kept.
 """
 
 from __future__ import annotations
@@ -10,75 +10,13 @@ from __future__ import annotations
 import json
 import os
 import queue
-import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from concordant.support import interrupts, processes
-from concordant.web.messages import HEAD, Cancel, Question, Update, packed
-
-if TYPE_CHECKING:
-    from types import FrameType
-
-
-class Interrupter:
-    """Interrupts the section at work, or the whole question, when a message asks for it."""
-
-    def __init__(self) -> None:
-        self.working: tuple[int, str] | None = None
-        """The question and the section at work."""
-        self._unwanted: set[tuple[int, str]] = set()
-        self._main = threading.main_thread().ident or 0
-
-    def listen(self) -> None:
-        """Handle interrupts in the main thread."""
-        signal.signal(signal.SIGINT, self._handle)
-
-    def cancel(self, message: Cancel) -> None:
-        """Cancel a section now or before it begins; called from another thread."""
-        self._unwanted.add((message["id"], message["cancel"]))
-        if hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(self._main, signal.SIGINT)
-        else:
-            import _thread
-
-            _thread.interrupt_main()
-
-    def begin(self, question: int, section: str) -> None:
-        """Note what is being worked on; raise KeyboardInterrupt if it is not wanted any more."""
-        self.working = (question, section)
-        self._unwanted = {unwanted for unwanted in self._unwanted if unwanted[0] >= question}
-        self._check()
-
-    def end(self) -> None:
-        """Note that nothing is being worked on that could be interrupted."""
-        self.working = None
-
-    def is_unwanted(self, question: int) -> bool:
-        """Return whether the whole question was cancelled."""
-        return (question, "") in self._unwanted
-
-    @contextmanager
-    def paused(self) -> Iterator[None]:
-        """Postpone interrupts, so that a message is sent whole."""
-        working, self.working = self.working, None
-        try:
-            yield
-        finally:
-            self.working = working
-        self._check()
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        self._check()
-
-    def _check(self) -> None:
-        if self.working is not None and {self.working, (self.working[0], "")} & self._unwanted:
-            self._unwanted.discard(self.working)
-            self.working = None
-            raise KeyboardInterrupt
+from concordant.web.cancelling import Interrupter
+from concordant.web.messages import HEAD, Question, Update, packed
 
 
 def main() -> None:

@@ -47,9 +47,7 @@ def write_cut(folder: Path, is_whole: bool, files: int = 4, ending: str = "parqu
     return folder
 
 
-def sums(
-    path: Any, statistic: Statistic, executor: Executor, **reading: Any
-) -> _many.Counted:
+def sums(path: Any, statistic: Statistic, executor: Executor, **reading: Any) -> _many.Counted:
     options, paths = Options.of(PREFERENCES, reading), expand(path)
     plan = reduction._plan(paths, options)
     assert plan is not None

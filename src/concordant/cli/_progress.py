@@ -115,7 +115,7 @@ def _new_bar() -> Progress:
 
 
 def _update(bar: Progress, state: progress.Progress, waited: float) -> None:
-    """Set the bar to a report that was made ``waited`` seconds ago; without a number of steps, the bar only shows movement."""
+    """Set the bar to a report that was made ``waited`` seconds ago; without a number of steps, it only moves."""
     (task,) = bar.tasks
     share = f"{min(state.done / state.total, 1):4.0%}" if state.total else ""
     times = [share, progress.duration(state.seconds + waited), progress.time_left(state, waited)]

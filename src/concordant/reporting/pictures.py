@@ -243,7 +243,7 @@ def initials(labels: Sequence[str]) -> list[str]:
 
 # ---- ranks by method ----
 def bump_chart(drawn: BumpChart) -> Markup:
-    """Draw a curve per item across methods, for wide screens (methods from left to right) and narrow ones (downwards)."""
+    """Draw a curve per item across methods: from left to right on wide screens, downwards on narrow ones."""
     return joined([wide_bump(drawn), _narrow_bump(drawn)])
 
 

@@ -75,7 +75,7 @@ class Plan:
         return names[0] in QUERIES and names[1] in DOCUMENTS and names[2] == "score"
 
     def facts(self, *, is_form: bool = False) -> dict[str, object]:
-        """Return what the columns say about the field of the data; ``is_form`` for answers to the questions of a form."""
+        """Return what the columns say about the field of the data; ``is_form`` for answers to a form."""
         facts = {"columns": dict(self.column), "unread": self.unread, "is_run": self.is_run, "is_form": is_form}
         return {key: value for key, value in facts.items() if value}
 

@@ -115,7 +115,7 @@ class Answerer:
         else:
             self.tell({"gone": name} if html is None else {"section": name, "html": html})
 
-    def _made(self, name: str, title: str, make: Callable[[], Section | None]) -> str | None:
+    def _made(self, name: str, title: str, make: Maker) -> str | None:
         """Return a section as HTML, or what is wrong with it; None if there is none for these data."""
         try:
             with self._watched(name):

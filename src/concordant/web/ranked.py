@@ -204,7 +204,7 @@ class RankTask(Task):
         settings = self.settings
         curve = tuple(filter(None, settings.get("curve", "").split("\n")))
         since, _, until = settings.get("span", "").partition("..")
-        declared: list[tuple[str, str, bool, Callable[[], Section | None]]] = [
+        declared: list[tuple[str, str, bool, Maker]] = [
             ("ranking", "Ranking", is_single, self._ranking_section),
             ("labels", "Evaluation", self.question["labels"] is not None, self._labels_section),
             ("queries", "Queries", self.labels is not None and not is_single, partial(queries_section, study, TOP)),
@@ -251,7 +251,7 @@ class RankTask(Task):
         section: Section | None = labels_section(self.study, self.settings.get("baseline", ""))
         return section
 
-    def _data_section(self) -> Section | Markup | None:  # type: ignore[override]
+    def _data_section(self) -> Section | Markup | None:
         return drawer.data_panel(
             self.source, data_section(self.study), warnings_section(self.study), self.question, self.words
         )

@@ -15,6 +15,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.narrative.sentences import ordinal
 from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Track
 from concordant.support.markup import NOTHING, Markup, element, joined, verbatim
+from concordant.support.text import tick_labels as tick_labels
 
 LETTER = 6.8  # pixels of a letter of a label
 CELLS = ((40, 18), (60, 13), (1000, 9))  # up to so many items: pixels of a cell
@@ -94,15 +95,6 @@ def ticks(scale: Scale, max_ticks: int = 5) -> list[float]:
         if last - first < max_ticks:
             return [k * step for k in range(first, last + 1)]
     return [scale.low, scale.high]
-
-
-def tick_labels(values: Sequence[float]) -> list[str]:
-    """Return the numbers of an axis as text: 1,200; 0.25; exponents for the very large and very small."""
-    largest = max(map(abs, values), default=0.0)
-    for decimals in range(7):
-        if largest < 1e7 and all(abs(round(value, decimals) - value) <= 1e-9 * largest for value in values):
-            return [f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", "−") for value in values]
-    return [f"{value:.3g}" for value in values]
 
 
 # ---- who beats whom ----

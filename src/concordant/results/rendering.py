@@ -108,6 +108,13 @@ def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
     return columns
 
 
+def are_counts(ranking: Ranking) -> bool:
+    """Return whether the scores count something, such as votes: bars from zero then show them; ratings have no zero."""
+    score = ranking.scores
+    is_rating = ranking.low is not None or ranking.converted is not None or not len(score)
+    return not is_rating and bool((score >= 0).all() and (2 * score % 1 == 0).all())
+
+
 def interval_column(ranking: Ranking) -> str:
     """Return the heading of the column of confidence intervals, with their level: 95% CI."""
     return interval_heading(ranking.params.get("level"))

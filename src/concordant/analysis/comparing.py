@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant import metrics, registry, views
 from concordant.ballots.segments import sum_by
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import in_sentence, shorten
 from concordant.engine.instances import cut
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.params import params_of
@@ -129,7 +129,7 @@ class Comparison(Displayed):
         if not winners or set.intersection(*(set(first) for first, _ in winners)):
             return ""
         first_by_methods = [
-            f"{_joined([shorten(label, 30) for label in first])} by {_joined(by)}" for first, by in winners
+            f"{_joined([in_sentence(label) for label in first])} by {_joined(by)}" for first, by in winners
         ]
         return f"The methods disagree about the winner: {'; '.join(first_by_methods)}."
 

@@ -20,10 +20,12 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError, UnknownNameError, suggest
 from concordant.support.frozen import FrozenList
+from concordant.support.text import isolate
 from concordant.types import AnyArray, Bytes, Int32s, Int64s
 
 LARGEST = np.iinfo(np.int64).max
 CHUNK = 1 << 16  # rows
+_COMPARED = 10_000  # labels that are shortened together
 UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row bears
 
 
@@ -131,6 +133,17 @@ def shorten(label: str, width: int = 60) -> str:
     return label if len(label) <= width else label[: width - 1] + "…"
 
 
+def in_sentence(label: str, width: int = 30) -> str:
+    """Return a label for use in a sentence: shortened, and isolated if it is written from right to left."""
+    return isolate(shorten(label, width))
+
+
+def all_in_sentence(labels: Sequence[str], width: int = 30) -> list[str]:
+    """Return labels for use in sentences; up to 10,000 distinct labels stay distinct."""
+    short = shorten_apart(labels, width) if len(labels) <= _COMPARED else [shorten(label, width) for label in labels]
+    return [isolate(label) for label in short]
+
+
 def shorten_apart(labels: Sequence[str], width: int = 60) -> list[str]:
     """Shorten labels that are displayed together; distinct labels stay distinct.
 
@@ -138,6 +151,8 @@ def shorten_apart(labels: Sequence[str], width: int = 60) -> list[str]:
     labels share is less informative than what follows. Labels of at most ``width`` characters are unchanged.
     """
     shown = {label: label for label in labels if len(label) <= width}
+    if all(label in shown for label in labels):
+        return list(labels)
     alike: dict[str, list[str]] = {}
     for label in sorted(set(labels)):
         alike.setdefault(label[: width // 2], []).append(label)
@@ -179,6 +194,8 @@ def _without_middle(label: str, width: int, at: int) -> str:
     """Return the start of a label and the part that contains position ``at``, with … for what is left out."""
     head = max((width - 1) // 3, 1)
     start = min(max(at - 3, head), len(label) - (width - head - 1))
+    word = next((k for k in range(start, min(start + 6, at + 1, len(label))) if label[k - 1] in "-_/ .:"), start)
+    start = max(word, head)
     while start < len(label) - 1 and unicodedata.category(label[start])[0] == "M":
         start += 1  # an accent belongs to the letter before it
     return shorten(f"{label[:head]}…{label[start:]}", width)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from concordant.types import Floats, Int64s
 
 INK, ACCENT, FAINT = LIGHT.ink, LIGHT.series[0], LIGHT.line
+LETTER = 0.085  # inches of a character of a label
 DASHES = ("-", "--", ":")  # of series beyond the number of colours
 ENDINGS = (".svg", ".png", ".pdf")
 STRETCHES = 600  # of time, drawn of a history
@@ -75,9 +76,9 @@ def plot_matrix(
     compared = wins + wins.T + ties
     share = np.full((n, n), np.nan)
     np.divide(wins + ties / 2, compared, out=share, where=compared > 0)
-    side = 2.6 + 0.24 * n
-    figure, axes = single_figure(side + 0.9, side)
     names = labels(ranking.items[:n])
+    side, edge = max(0.27 * n, 2.4), LETTER * max(map(len, names), default=0)
+    figure, axes = single_figure(side + edge + 1.4, side + edge + 0.5)
     image, bar = heat_map(figure, axes, share, (0.0, 1.0), names, names, "row beats column")
     bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0%", "25%", "50%", "75%", "100%"])
     for i in range(n):  # an item and itself are not a pair
@@ -213,9 +214,13 @@ def plot_groups(found: GroupComparison, path: str | os.PathLike[str] | None = No
     groups = found.names[:top]
     difference = found.matrix(items, groups)
     largest = float(np.nanmax(np.abs(difference), initial=0.0)) or 1.0
-    figure, axes = single_figure(3.4 + 0.55 * len(groups), 1.9 + 0.27 * len(items))
+    rows, columns = labels(items), labels(groups)
+    edges = [LETTER * max(map(len, names), default=0) for names in (rows, columns)]
+    figure, axes = single_figure(
+        edges[0] + 1.4 + max(0.55 * len(groups), 3.2), edges[1] + 0.5 + max(0.27 * len(items), 1.4)
+    )
     name = "difference from the other groups"
-    image, _ = heat_map(figure, axes, difference, (-largest, largest), labels(items), labels(groups), name)
+    image, _ = heat_map(figure, axes, difference, (-largest, largest), rows, columns, name)
     for i, j in np.ndindex(difference.shape):
         cell = found.cells.get((groups[j], items[i]))
         if cell is not None and cell.holds:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from concordant.errors import InputError
-from concordant.narrative.lettering import label, labels
+from concordant.narrative.lettering import labels
 from concordant.narrative.plots import (
     ACCENT,
     FAINT,
@@ -84,7 +84,7 @@ def _line(ranks: Any, n: int) -> float:
 def plot_agreement(tau: Floats, names: Sequence[str], path: Path = None) -> Any:
     """Draw Kendall's tau between methods as a heat map."""
     n = len(names)
-    figure, axes = single_figure(3.4 + 0.6 * n, 2.4 + 0.5 * n)
+    figure, axes = single_figure(3.4 + 0.6 * max(n, 3), 2.4 + 0.5 * n)
     shown = labels(names)
     image, _ = heat_map(figure, axes, tau, (-1.0, 1.0), shown, shown, "Kendall's tau")
     for i, j in np.argwhere(np.isfinite(tau)).tolist():
@@ -140,10 +140,13 @@ def plot_instances(
     has_names = longest <= NAMED
     width = 3.2 * len(values) + (1.6 if has_names else 0.8)
     figure, axes = panels(len(values), width, 1.4 + 0.19 * longest if has_names else 4.2)
-    for panel, (system, by_instance) in zip(axes, values.items(), strict=True):
+    *systems, against = labels([*values, baseline or ""], 22)
+    for panel, system, by_instance in zip(axes, systems, values.values(), strict=True):
         _draw_instances(panel, by_instance, has_names, baseline is not None)
         panel.set_xlabel(f"difference in {metric}" if baseline is not None else metric, color=INK)
-        panel.set_title(_heading(system, by_instance, baseline), loc="left", fontsize=9.5, color=INK)
+        panel.set_title(
+            _heading(system, by_instance, None if baseline is None else against), loc="left", fontsize=9.5, color=INK
+        )
     ends = [panel.get_xlim() for panel in axes]
     for panel in axes:  # one scale, so that bars can be compared between systems
         panel.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
@@ -170,8 +173,7 @@ def _draw_instances(panel: Any, by_instance: Mapping[str, float], has_names: boo
 def _heading(system: str, by_instance: Mapping[str, float], baseline: str | None) -> str:
     """Return the title of a panel; with a baseline, how many instances gain, lose and are equal."""
     if baseline is None:
-        return label(system) or f"{len(by_instance):,} instances"
+        return system or f"{len(by_instance):,} instances"
     gains, losses = (sum(sign * value > 0 for value in by_instance.values()) for sign in (1, -1))
     counts = f"{gains:,} gain, {losses:,} lose, {len(by_instance) - gains - losses:,} equal"
-    against = f"{label(system, 20)} against {label(baseline, 20)}\n" if system else ""
-    return against + counts
+    return f"{system}\nagainst {baseline}\n{counts}" if system else counts

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from concordant.support.text import align, text_width, visible
+from concordant.support.text import align, text_width, visible, without_isolates
 
 if TYPE_CHECKING:
     from concordant.support.markup import Markup
@@ -198,7 +198,8 @@ _LATEX = {
 
 def _latex_text(plain: str) -> str:
     """Escape the characters that have a meaning in LaTeX, or none in its usual fonts."""
-    return re.sub(r"-(?=-)|[_%&#${}\\~^<>|…▲▼×–]", lambda found: _LATEX.get(found[0], "-{}"), _one_line(plain))
+    one_line = _one_line(without_isolates(plain))
+    return re.sub(r"-(?=-)|[_%&#${}\\~^<>|…▲▼×–]", lambda found: _LATEX.get(found[0], "-{}"), one_line)
 
 
 # ---- HTML ----

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import in_sentence, shorten
 from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
 from concordant.results.rendering import interval_column, named
@@ -155,7 +155,7 @@ class GroupComparison(Displayed):
         places = f"rank {row.rank} in the group, {row.rank_in_whole} overall"
         p = p_value(row.p_adjusted, self.correction)
         amount = self._write(abs(row.difference)).removeprefix("+")
-        who = f"{shorten(row.group, 40)}: {shorten(row.item, 40)}"
+        who = f"{in_sentence(row.group, 40)}: {in_sentence(row.item, 40)}"
         return f"{who} scores {amount} {direction} than in the other groups, {p}; {places}"
 
     @property

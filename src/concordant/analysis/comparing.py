@@ -20,7 +20,7 @@ from concordant.ranking import Ranking
 from concordant.request import Request
 from concordant.results.explanation import Explanation, Reason
 from concordant.support.brief import Brief
-from concordant.support.display import Block, Displayed, DisplayTable, Passage, aligned, html
+from concordant.support.display import Block, Displayed, DisplayTable, Drawn, Passage, aligned
 from concordant.types import Bools, Floats
 
 if TYPE_CHECKING:
@@ -225,7 +225,8 @@ class Comparison(Displayed):
         columns, firsts = self.columns(), self.firsts()
         header = ["method", *(f"tau {text}" if text in self.names else text for text, _ in columns), "top items"]
         rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
-        return DisplayTable(header, rows, range(1, len(header) - 1))
+        drawn = Drawn("distance", self.distance.tolist(), is_bar=True)
+        return DisplayTable(header, rows, range(1, len(header) - 1), drawn=drawn)
 
     def blocks(self) -> list[Block]:
         """Return what ``to_markdown``, ``to_latex``, ``to_html`` and the command line show.
@@ -309,7 +310,9 @@ class Comparison(Displayed):
             for name, ranking in zip(self.names, self.rankings, strict=True)
             for notice in ranking.warnings
         ]
-        return html([*self.blocks(), Passage(warnings)])
+        from concordant.support.notebook import notebook
+
+        return notebook([*self.blocks(), Passage(warnings)])
 
     def notes(self) -> list[str]:
         """Explain the columns of the table, and list log-likelihoods by the outcome they refer to.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from concordant.errors import Words, in_words
-from concordant.support.display import DisplayTable, Passage, html, passage_text
+from concordant.support.display import DisplayTable, Passage, passage_text
 from concordant.support.text import text_width, without_isolates
 
 
@@ -145,4 +145,6 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return all reasons and the figure as HTML for notebooks."""
-        return html([reason.passage() for reason in self.reasons]) + (self.draw() if self.draw is not None else "")
+        from concordant.support.notebook import notebook
+
+        return notebook([reason.passage() for reason in self.reasons]) + (self.draw() if self.draw is not None else "")

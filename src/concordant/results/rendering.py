@@ -13,7 +13,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.errors import Words
 from concordant.results.coefficients import header_of, rows_of
 from concordant.results.explanation import Explanation
-from concordant.support.display import Block, DisplayTable, Passage, html
+from concordant.support.display import Block, DisplayTable, Drawn, Passage
 from concordant.support.text import align, interval_cells, interval_heading, number_format
 from concordant.types import AnyArray, Floats
 
@@ -142,11 +142,28 @@ def _table_of(ranking: Ranking, n: int) -> DisplayTable:
     columns = table_columns(ranking, n)
     title = named(ranking) if ranking.instances is None else f"{named(ranking)}, {ranking.instance}"
     right = set(range(len(columns))) - {1}
-    return DisplayTable(list(columns), list(zip(*columns.values(), strict=True)), right, title)
+    return DisplayTable(
+        list(columns), list(zip(*columns.values(), strict=True)), right, title, drawn=_drawn(ranking, n)
+    )
+
+
+def _drawn(ranking: Ranking, n: int) -> Drawn:
+    """Return the scores of the best ``n`` items with their confidence intervals, for notebooks."""
+    score, low, high = (
+        () if part is None else part[:n].tolist() for part in (ranking.scores, ranking.low, ranking.high)
+    )
+    title = interval_column(ranking) if low else "score"
+    return Drawn(title, score, low, high, are_counts(ranking))
 
 
 def html_of(ranking: Ranking) -> str:
-    """Return a table for notebooks: the first items, and the warnings."""
+    """Return a table for notebooks: the first items, the certainty of the first place, and the warnings."""
+    from concordant.support.notebook import notebook
+
     if ranking.n_instances != 1:
-        return html([Passage([repr(ranking)])])
-    return html([_table_of(ranking, SHOWN), Passage([str(notice) for notice in ranking.warnings])])
+        return notebook([Passage([repr(ranking)])])
+    table, *effects = blocks_of(ranking.head(SHOWN))
+    n_more = len(ranking.items) - SHOWN
+    more = [f"… {n_more:,} more"] if n_more > 0 else []
+    sentences = [*more, " ".join(ranking.certainty.sentences()), *map(str, ranking.warnings)]
+    return notebook([table, Passage(list(filter(None, sentences))), *effects])

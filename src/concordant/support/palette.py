@@ -46,6 +46,10 @@ DARK = Palette(
 )
 
 
+EITHER = "#2685c1"  # readable on white and on black, where the scheme is not known
+BELOW, ABOVE = LIGHT.diverging[1], LIGHT.diverging[7]
+
+
 def luminance(red: float, green: float, blue: float) -> float:
     """Return the relative luminance of an sRGB colour with parts between 0 and 1 (WCAG 2)."""
     parts = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue)]

@@ -17,10 +17,14 @@ from concordant.support.text import (
     format_p,
     interval_cells,
     interval_heading,
+    isolate,
     number_format,
     p_value,
     short_number,
     text_width,
+    tick_labels,
+    visible,
+    without_isolates,
 )
 
 
@@ -148,3 +152,19 @@ def test_describe_respects_the_width_asked_for(monkeypatch: pytest.MonkeyPatch) 
     wide = str(prefs.describe())
     assert 100 < max(map(len, wide.splitlines())) <= 140
     assert wide.split() == narrow.split()
+
+
+def test_isolated_names_stay_isolated_and_nothing_else_moves_the_text() -> None:
+    shown = isolate("שלום\u202e\u2068x")
+    assert shown == "\u2068שלום\\u202e\\u2068x\u2069"
+    assert visible(f"{shown} is first", colours=False) == f"{shown} is first"
+    assert without_isolates(f"{shown} is first") == f"{shown[1:-1]} is first"
+    assert isolate("Zürich") == "Zürich"
+    for hostile in ("a\u2068b\u2069", "\u2068ש", "ש\u2069", "\u2067ש\u2069", "\u2068ש\u202e\u2069"):
+        assert not set(visible(hostile, colours=False)) & set("\u2067\u2068\u2069\u202e"), ascii(hostile)
+
+
+def test_numbers_of_an_axis_are_written_in_full() -> None:
+    assert tick_labels([0.0, 500_000.0, 1_000_000.0]) == ["0", "500,000", "1,000,000"]
+    assert tick_labels([-0.25, 0.0, 0.30000000000000004]) == ["−0.25", "0.00", "0.30"]
+    assert tick_labels([1e15]) == ["1e+15"]

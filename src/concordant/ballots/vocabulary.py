@@ -150,9 +150,9 @@ def shorten_apart(labels: Sequence[str], width: int = 60) -> list[str]:
     A label loses its end, or, if another label shares its first half of the width, a part in the middle: what these
     labels share is less informative than what follows. Labels of at most ``width`` characters are unchanged.
     """
-    shown = {label: label for label in labels if len(label) <= width}
-    if all(label in shown for label in labels):
+    if max(map(len, labels), default=0) <= width:
         return list(labels)
+    shown = {label: label for label in labels if len(label) <= width}
     alike: dict[str, list[str]] = {}
     for label in sorted(set(labels)):
         alike.setdefault(label[: width // 2], []).append(label)

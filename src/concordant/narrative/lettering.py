@@ -3,18 +3,21 @@
 Matplotlib draws a text with several fonts, in the order of its families. A text in plain Latin is left alone. For other
 texts, fonts are chosen among those installed: for every script that the usual font lacks, the regular sans-serif font
 that has most of its characters. What no font has is drawn as a box, and a note says what to install; so drawing never
-ends in a Python warning. Matplotlib shapes and orders right-to-left text since version 3.11.
+ends in a Python warning. Matplotlib shapes and orders right-to-left text since version 3.11; before, arabic-reshaper
+and python-bidi do so if they are installed.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from concordant.ballots.vocabulary import shorten_apart
-from concordant.support.text import isolate, visible
+from concordant.support.text import is_right_to_left, isolate, visible
 
 BOX = "□"
 _ASCII = frozenset(map(chr, range(128)))
@@ -60,8 +63,8 @@ def letter(figure: Any) -> None:
         return
     families, undrawable = _fonts_for(characters, _usual_families())
     boxes = {ord(sign): BOX for sign in undrawable} | {ord(sign): None for sign in characters if _is_unseen(sign)}
-    if boxes:
-        _translate(figure, texts, boxes)
+    if boxes or not _is_shaped():
+        _rewrite(figure, texts, lambda text: _in_visual_order(text).translate(boxes))
     for text in texts:
         if not text.get_text().isascii():
             text.set_family(families)
@@ -69,16 +72,17 @@ def letter(figure: Any) -> None:
         figure.concordant_notes = [_note(sorted({_script(sign) for sign in undrawable}))]
 
 
-def _translate(figure: Any, texts: Iterable[Any], boxes: Mapping[int, str | None]) -> None:
-    """Replace characters in all texts, and in the fixed labels of axes, which are written again when drawn."""
+def _rewrite(figure: Any, texts: Iterable[Any], rewritten: Callable[[str], str]) -> None:
+    """Rewrite all texts and the fixed labels of axes, which are written again when drawn."""
     from matplotlib.ticker import FixedLocator
 
-    for text in texts:
-        text.set_text(text.get_text().translate(boxes))
+    written = {text: rewritten(text.get_text()) for text in texts}
+    for text, new in written.items():
+        text.set_text(new)
     for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
         if isinstance(axis.get_major_locator(), FixedLocator) and len(axis.get_majorticklocs()):
-            written = [text.get_text().translate(boxes) for text in axis.get_majorticklabels()]
-            axis.set_ticks(axis.get_majorticklocs(), written)
+            labels_of_axis = [written.get(text, text.get_text()) for text in axis.get_majorticklabels()]
+            axis.set_ticks(axis.get_majorticklocs(), labels_of_axis)
 
 
 def notes(figure: Any) -> list[str]:
@@ -103,6 +107,16 @@ def _is_shaped() -> bool:
     from matplotlib import ft2font
 
     return hasattr(ft2font, "__libraqm_version__")
+
+
+def _in_visual_order(text: str) -> str:
+    """Return text as a Matplotlib without libraqm draws it: right-to-left text in visual order, if python-bidi can."""
+    if _is_shaped() or not is_right_to_left(text):
+        return text
+    for module, name in (("arabic_reshaper", "reshape"), ("bidi.algorithm", "get_display")):
+        with suppress(ImportError):
+            text = getattr(import_module(module), name)(text)
+    return text
 
 
 # ---- fonts ----

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concordant.analysis.groups.comparison import GroupComparison
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
 from concordant.reporting.sections import Fold, GroupMap, Message, Messages, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
@@ -59,7 +59,7 @@ def _picture(comparison: GroupComparison) -> GroupMap:
 def _table(comparison: GroupComparison, n: int) -> ReportTable:
     """Return the table of the overall ranking and the largest groups."""
     columns = comparison.written(n, COLUMNS)
-    columns["item"] = [shorten(item, LABEL) for item in comparison.whole.items[:n]]
+    columns["item"] = shorten_apart(comparison.whole.items[:n], LABEL)
     rows = tuple(zip(*columns.values(), strict=True))
     right = frozenset([0, *range(2, len(columns))])
     return ReportTable("Overall ranking and groups", tuple(columns), rows, right, frozenset([1]))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.errors import Words
 from concordant.results.coefficients import header_of, rows_of
 from concordant.results.explanation import Explanation
@@ -96,7 +96,7 @@ def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
     write = number_format(scores or [], [*(low or []), *(high or [])])
     columns = {
         "rank": [str(rank) for rank in ranking.ranks[:n].tolist()],
-        "item": [shorten(item) for item in ranking.items[:n]],
+        "item": shorten_apart(ranking.items[:n]),
         "score": [write(score) for score in scores or []],
     }
     if low is not None and high is not None:

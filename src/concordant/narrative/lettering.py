@@ -9,6 +9,7 @@ and python-bidi do so if they are installed.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -17,10 +18,9 @@ from importlib import import_module
 from typing import Any
 
 from concordant.ballots.vocabulary import shorten_apart
-from concordant.support.text import is_right_to_left, isolate, visible
+from concordant.support.text import isolate, visible
 
 BOX = "□"
-_ASCII = frozenset(map(chr, range(128)))
 ASIAN = "Chinese, Japanese and Korean"
 EMOJI = "emoji"
 SYMBOLS = "symbols"
@@ -57,14 +57,15 @@ def letter(figure: Any) -> None:
     texts = [text for text in figure.findobj(Text) if text.get_text()]
     for text in texts:
         text.set_parse_math(False)
-    characters = frozenset(sign for text in texts if not text.get_text().isascii() for sign in text.get_text())
-    characters -= _ASCII
-    if not characters:
+    if all(text.get_text().isascii() for text in texts):
         return
+    if not _is_shaped():
+        _rewrite(figure, texts, _in_visual_order)
+    characters = frozenset(sign for text in texts for sign in text.get_text() if sign > "\x7f")
     families, undrawable = _fonts_for(characters, _usual_families())
     boxes = {ord(sign): BOX for sign in undrawable} | {ord(sign): None for sign in characters if _is_unseen(sign)}
-    if boxes or not _is_shaped():
-        _rewrite(figure, texts, lambda text: _in_visual_order(text).translate(boxes))
+    if boxes:
+        _rewrite(figure, texts, lambda text: text.translate(boxes))
     for text in texts:
         if not text.get_text().isascii():
             text.set_family(families)
@@ -110,13 +111,16 @@ def _is_shaped() -> bool:
 
 
 def _in_visual_order(text: str) -> str:
-    """Return text as a Matplotlib without libraqm draws it: right-to-left text in visual order, if python-bidi can."""
-    if _is_shaped() or not is_right_to_left(text):
-        return text
+    """Return text with isolated labels in the order in which they are seen, for a Matplotlib without libraqm."""
+    return re.sub("\u2068(.*?)\u2069", lambda found: _seen(found[1]), text)
+
+
+def _seen(label: str) -> str:
+    """Return a right-to-left label with its letters joined and in visual order, if the libraries are installed."""
     for module, name in (("arabic_reshaper", "reshape"), ("bidi.algorithm", "get_display")):
         with suppress(ImportError):
-            text = getattr(import_module(module), name)(text)
-    return text
+            label = getattr(import_module(module), name)(label)
+    return label
 
 
 # ---- fonts ----

@@ -104,7 +104,7 @@ def plot_means(values: Mapping[str, Mapping[str, Floats]], path: Path = None) ->
     figure, axes = panels(len(values), 2.4 + 2.9 * len(values), 1.3 + 0.32 * len(systems))
     place = np.arange(len(systems))
     for k, (metric, by_system) in enumerate(values.items()):
-        mean, half = zip(*(mean_interval(by_system[name]) for name in systems), strict=True)
+        mean, half = zip(*(mean_with_margin(by_system[name]) for name in systems), strict=True)
         axes[k].errorbar(mean, place, xerr=half, fmt="o", color=ACCENT, ecolor=ACCENT, elinewidth=2.5, markersize=5)
         axes[k].set_yticks(place, labels(systems) if k == 0 else [""] * len(systems))
         axes[k].set_ylim(len(systems) - 0.5, -0.5)
@@ -116,7 +116,7 @@ def plot_means(values: Mapping[str, Mapping[str, Floats]], path: Path = None) ->
     return finish(figure, path)
 
 
-def mean_interval(values: Floats) -> tuple[float, float]:
+def mean_with_margin(values: Floats) -> tuple[float, float]:
     """Return the mean, and half the width of its 95% confidence interval (Student's t); 0 for a single value."""
     from scipy.special import stdtrit
 
@@ -129,7 +129,7 @@ def mean_interval(values: Floats) -> tuple[float, float]:
 
 def drawn_means(values: Sequence[Floats]) -> Drawn:
     """Return the mean of each metric with its 95% confidence interval, for the table of a notebook."""
-    means = [mean_interval(of_metric) for of_metric in values]
+    means = [mean_with_margin(of_metric) for of_metric in values]
     low, high = ([mean + sign * half for mean, half in means] for sign in (-1, 1))
     return Drawn(interval_heading(), [mean for mean, _ in means], low, high)
 

@@ -158,6 +158,14 @@ class Evaluation(Displayed):
         table = DisplayTable(["metric", "mean"], [[name, value_cell(mean)] for name, mean in means], {1})
         return [table, *([Passage(list(map(str, self.warnings)))] if self.warnings else [])]
 
+    def _repr_html_(self) -> str:
+        from concordant.narrative.plots_of_systems import drawn_means
+        from concordant.support.notebook import notebook
+
+        table, *rest = self.blocks()
+        assert isinstance(table, DisplayTable)
+        return notebook([replace(table, drawn=drawn_means(list(self.per_instance.values()))), *rest])
+
     def plot(self, path: str | None = None, *, baseline: Evaluation | None = None, metric: str | None = None) -> Any:
         """Plot the values of all instances, or which instances gain and lose compared with a baseline.
 

@@ -315,7 +315,7 @@ def test_it_prints_and_exports() -> None:
     text = str(found)
     assert "▲" in text
     assert "Holm over 24 comparisons" in text
-    assert "<td>" in found._repr_html_()
+    assert "</td>" in found._repr_html_()
     assert len(found.columns()["p_adjusted"]) == 24
     plain = found.to_dict()
     assert [one["group"] for one in plain["groups"]] == found.names

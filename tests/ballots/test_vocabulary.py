@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from concordant import Preferences
-from concordant.ballots.vocabulary import Vocabulary, encode, encode_together
+from concordant import Preferences, rank
+from concordant.ballots.vocabulary import Vocabulary, encode, encode_together, in_sentence, shorten_apart
 from concordant.errors import InputError, UnknownNameError
 from concordant.kernels import twins
 
@@ -127,3 +127,49 @@ def test_a_label_of_a_million_characters_is_carried_whole_and_shown_short() -> N
     assert codes.tolist() == [0, 1, 0]
     assert vocabulary[0] == long
     assert len(repr(vocabulary)) < 200
+
+
+MODELS = ["meta-llama/Llama-3.1-405B-Instruct", "meta-llama/Llama-3.1-70B-Instruct", "gpt-4o"]
+
+
+def test_labels_with_a_long_common_start_lose_their_middle() -> None:
+    assert shorten_apart(MODELS, 28) == ["meta-llam…3.1-405B-Instruct", "meta-llam…3.1-70B-Instruct", "gpt-4o"]
+    assert shorten_apart(["a label that resembles no other one", "b"], 12) == ["a label tha…", "b"]
+    assert shorten_apart(MODELS) == MODELS
+
+
+def test_a_difference_in_the_middle_is_shown() -> None:
+    one, two = shorten_apart([f"organisation/very-long-name-v{k}-instruct-2024-01-01" for k in (1, 2)], 28)
+    assert "v1" in one
+    assert "v2" in two
+
+
+@given(
+    st.lists(st.text("ab…(2) -é\u0301", max_size=40), max_size=30), st.sampled_from([8, 12, 28]), st.text(max_size=20)
+)
+def test_distinct_labels_stay_distinct_and_fit(labels: list[str], width: int, start: str) -> None:
+    labels = [*labels, *(start + label for label in labels)]
+    short = shorten_apart(labels, width)
+    assert len(set(short)) == len(set(labels))
+    assert all(len(label) <= width for label in short)
+    assert all(a == b for a, b in zip(labels, short, strict=True) if len(a) <= width)
+
+
+def test_many_long_labels_are_shortened_quickly_and_stay_distinct() -> None:
+    labels = ["x" * 50 + f"{k:06}" + "y" * 50 for k in range(5_000)]
+    assert len(set(shorten_apart(labels, 28))) == 5_000
+
+
+def test_names_from_right_to_left_are_isolated_in_sentences() -> None:
+    assert in_sentence("ירושלים 3") == "\u2068ירושלים 3\u2069"
+    assert in_sentence("Zürich") == "Zürich"
+    prefs = Preferences.from_rankings([["ירושלים 3", "القاهرة"]] * 3)
+    certainty = rank(prefs, "borda").certainty
+    assert certainty.headline() == "\u2068ירושלים 3\u2069 is first of 2 by borda."
+    assert "\u2068" not in str(certainty.to_dict())
+    assert "\u2068" not in str(rank(prefs, "borda").explain().to_dict())
+
+
+def test_two_names_with_a_common_start_stay_distinct_in_a_sentence() -> None:
+    test = rank(Preferences.from_rankings([MODELS[:2]]), "borda").certainty.test()
+    assert "70B" in test

@@ -188,7 +188,7 @@ def test_a_description_finds_the_structure() -> None:
     assert (found.never_lost, found.never_won) == (("x",), ("y",))
     assert "groups that are never compared" in str(found)
     assert found.to_dict()["never_lost"] == ["x"]
-    assert "<table>" in prefs._repr_html_()
+    assert "</table>" in prefs._repr_html_()
     assert repr(prefs) == "Preferences(4 ballots (pairs), 5 items)"
 
 

@@ -88,7 +88,7 @@ def test_it_prints_well() -> None:
     ranking = two_instances()
     assert repr(ranking) == "Ranking by borda: 2 instances, 5 candidates"
     assert "rank  item  score" in repr(ranking["q1"])
-    assert "<td>a</td>" in ranking["q1"]._repr_html_()
+    assert "<bdi>a</bdi></td>" in ranking["q1"]._repr_html_()
     noticed = Ranking(
         Vocabulary("a"), np.array([0, 1]), np.zeros(1, np.int32), np.zeros(1), notices=(Notice("alone", "one item"),)
     )

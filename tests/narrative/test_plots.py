@@ -158,3 +158,51 @@ def test_panels_of_systems_share_one_scale():
     assert figure.axes[0].get_xlim() == figure.axes[1].get_xlim()
     many = plot_instances({"a": {f"q{k}": k / 100 for k in range(100)}}, "mrr")
     assert "100 instances" in many.axes[0].get_ylabel()
+
+
+def test_counts_are_bars_and_ratings_are_dots(votes):
+    counts = cc.rank(cc.Preferences.from_rankings([["a", "b", "c"], ["a", "c", "b"]]), "borda").plot().axes[0]
+    assert [bar.get_width() for bar in counts.patches] == [4, 1, 1]
+    assert counts.get_xlim()[0] == 0
+    for ratings in (
+        cc.rank(votes, "bradley-terry"),
+        cc.rank(votes, "bradley-terry").on_scale("elo"),
+        cc.rank(votes, "elo"),
+    ):
+        assert not ratings.plot().axes[0].patches
+
+
+def test_pairs_that_were_never_compared_are_hatched():
+    prefs = cc.Preferences.from_pairs(["a", "b", "b", "c"], ["b", "a", "c", "b"])
+    axes = cc.rank(prefs, "bradley-terry").plot_matrix(prefs).axes[0]
+    assert [patch.get_hatch() for patch in axes.patches if patch.get_hatch()]
+    assert "never compared" in axes.get_title(loc="left")
+    (image,) = axes.images
+    assert image.cmap(image.norm(image.get_array()))[0, 2, 3] == 0  # the hatching shows through
+    assert image.cmap(image.norm(0.5))[3] == 1
+
+
+def test_axes_have_few_numbers_and_write_them_in_full():
+    prefs = cc.Preferences.from_rankings([["a", "b"]], weight=[5_000_000])
+    figure = cc.rank(prefs, "borda").plot()
+    figure.canvas.draw()
+    written = [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+    assert "2,000,000" in written
+    assert len(written) <= 8
+    assert figure.axes[0].xaxis.get_offset_text().get_text() == ""
+
+
+@pytest.mark.parametrize(
+    ("times", "written"), [(["2021-03-01", "2023-03-01", "2025-03-01"], "2023"), ([2001, 2003, 2009], "2004")]
+)
+def test_times_are_dates_or_plain_numbers(times, written):
+    prefs = cc.Preferences.from_pairs(["a", "b", "a"], ["b", "a", "b"], time=times)
+    figure = cc.rank(prefs, "elo").plot_history()
+    figure.canvas.draw()
+    assert written in [tick.get_text() for tick in figure.axes[0].get_xticklabels()]
+
+
+def test_models_with_a_long_common_name_stay_distinct():
+    names = ["meta-llama/Llama-3.1-405B-Instruct", "meta-llama/Llama-3.1-70B-Instruct"]
+    axes = cc.rank(cc.Preferences.from_rankings([names]), "borda").plot().axes[0]
+    assert ["405B" in tick.get_text() for tick in axes.get_yticklabels()] == [True, False]

@@ -152,8 +152,8 @@ def test_an_explanation_is_text_data_and_html():
     assert repr(told) == str(told)
     assert json.loads(json.dumps(told.to_dict()))["reasons"][0]["table"] == [{"item": "<i>", "n": "1"}]
     html = told._repr_html_()
-    assert "<h4>Because &lt;b&gt;</h4>" in html
-    assert "<td>&lt;i&gt;</td>" in html
+    assert ">Because &lt;b&gt;</h4>" in html
+    assert "<bdi>&lt;i&gt;</bdi></td>" in html
 
 
 def test_the_same_ranking_in_parts_is_explained_the_same():

@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 
 import concordant as cc
 from concordant.ballots.vocabulary import Vocabulary
-from concordant.narrative.plots import _apart
+from concordant.narrative.plots import apart
 from concordant.results.histories import History
 
 LEAGUE = str(ROOT / "examples" / "league.csv")
@@ -148,11 +148,11 @@ def test_many_rows_are_drawn_as_few():
     assert len(line.get_xdata()) <= 602
 
 
-def test_labels_lie_a_gap_apart_and_move_no_more_than_needed():
-    assert _apart([], 1.0).tolist() == []
-    assert _apart([0.0, 5.0], 1.0).tolist() == [0.0, 5.0]
-    assert _apart([1.0, 1.0, 5.0], 1.0).tolist() == [0.5, 1.5, 5.0]
-    assert np.diff(_apart([0.0, 0.1, 0.9, 1.0], 1.0)).min() >= 1.0 - 1e-12
+def test_labels_lie_a_gapapart_and_move_no_more_than_needed():
+    assert apart([], 1.0).tolist() == []
+    assert apart([0.0, 5.0], 1.0).tolist() == [0.0, 5.0]
+    assert apart([1.0, 1.0, 5.0], 1.0).tolist() == [0.5, 1.5, 5.0]
+    assert np.diff(apart([0.0, 0.1, 0.9, 1.0], 1.0)).min() >= 1.0 - 1e-12
 
 
 # ---- command line ----

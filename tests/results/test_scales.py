@@ -265,7 +265,7 @@ def test_table_csv_json_and_frame_agree(votes: cc.Preferences, run: Run) -> None
     assert re.search(r"5  kestrel +1114  \[1114, 1114\] +3 +\+0/-0 +59", text)
     assert "note: Elo scale: 400 points are odds of 10 to 1, kestrel = 1114" in notes
     assert "is not significant: 27.3 (95% CI -106 to 160, p = 0.69)" in notes
-    assert "<caption>davidson, Elo scale</caption>" in ranking._repr_html_()
+    assert ">davidson, Elo scale</caption>" in ranking._repr_html_()
     assert repr(ranking).startswith("Ranking by davidson, Elo scale\n")
 
 

@@ -18,10 +18,14 @@ from concordant.support.text import (
     format_p,
     interval_cells,
     interval_heading,
+    isolate,
     number_format,
     p_value,
     short_number,
     text_width,
+    tick_labels,
+    visible,
+    without_isolates,
 )
 
 
@@ -183,3 +187,19 @@ def test_tables_with_wide_characters_are_aligned() -> None:
 def test_a_table_of_systems_is_aligned() -> None:
     table = str(compare_systems({"基準": [0.1, 0.3] * 10, "better": [0.2] * 20})).splitlines()[:3]
     assert len({display_width(line.split("0.")[0]) for line in table[1:]}) == 1
+
+
+def test_isolated_names_stay_isolated_and_nothing_else_moves_the_text() -> None:
+    shown = isolate("שלום\u202e\u2068x")
+    assert shown == "\u2068שלום\\u202e\\u2068x\u2069"
+    assert visible(f"{shown} is first", colours=False) == f"{shown} is first"
+    assert without_isolates(f"{shown} is first") == f"{shown[1:-1]} is first"
+    assert isolate("Zürich") == "Zürich"
+    for hostile in ("a\u2068b\u2069", "\u2068ש", "ש\u2069", "\u2067ש\u2069", "\u2068ש\u202e\u2069"):
+        assert not set(visible(hostile, colours=False)) & set("\u2067\u2068\u2069\u202e"), ascii(hostile)
+
+
+def test_numbers_of_an_axis_are_written_in_full() -> None:
+    assert tick_labels([0.0, 500_000.0, 1_000_000.0]) == ["0", "500,000", "1,000,000"]
+    assert tick_labels([-0.25, 0.0, 0.30000000000000004]) == ["−0.25", "0.00", "0.30"]
+    assert tick_labels([1e15]) == ["1e+15"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant import metrics, registry, views
 from concordant.ballots.segments import sum_by
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import in_sentence, shorten
 from concordant.engine.instances import cut
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.params import params_of
@@ -21,7 +21,7 @@ from concordant.request import Request
 from concordant.results.explanation import Explanation, Reason
 from concordant.support import progress
 from concordant.support.brief import Brief
-from concordant.support.display import Block, Displayed, DisplayTable, Passage, aligned, html
+from concordant.support.display import Block, Displayed, DisplayTable, Drawn, Passage, aligned
 from concordant.types import Bools, Floats
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ class Comparison(Displayed):
         if not winners or set.intersection(*(set(first) for first, _ in winners)):
             return ""
         first_by_methods = [
-            f"{_joined([shorten(label, 30) for label in first])} by {_joined(list(map(registry.usual_name, by)))}"
+            f"{_joined([in_sentence(label) for label in first])} by {_joined(list(map(registry.usual_name, by)))}"
             for first, by in winners
         ]
         return f"The methods disagree about the winner: {'; '.join(first_by_methods)}."
@@ -227,7 +227,8 @@ class Comparison(Displayed):
         columns, firsts = self.columns(), self.firsts()
         header = ["method", *(f"tau {text}" if text in self.names else text for text, _ in columns), "top items"]
         rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
-        return DisplayTable(header, rows, range(1, len(header) - 1))
+        drawn = Drawn("distance", self.distance.tolist(), is_bar=True)
+        return DisplayTable(header, rows, range(1, len(header) - 1), drawn=drawn)
 
     def blocks(self) -> list[Block]:
         """Return what ``to_markdown``, ``to_latex``, ``to_html`` and the command line show.
@@ -311,7 +312,9 @@ class Comparison(Displayed):
             for name, ranking in zip(self.names, self.rankings, strict=True)
             for notice in ranking.warnings
         ]
-        return html([*self.blocks(), Passage(warnings)])
+        from concordant.support.notebook import notebook
+
+        return notebook([*self.blocks(), Passage(warnings)])
 
     def notes(self) -> list[str]:
         """Explain the columns of the table, and list log-likelihoods by the outcome they refer to.

@@ -16,6 +16,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.errors import Words, in_words
 from concordant.models.notices import joined
 from concordant.preferences import Preferences
+from concordant.support.display import DisplayTable
 from concordant.support.text import text_width
 from concordant.types import Bools, Int32s, Int64s
 
@@ -136,12 +137,11 @@ class Description:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from html import escape
+        from concordant.support.notebook import notebook
 
         rows = self.rows() + list(self.first)
         rows += [(f.name, f.text) for f in self.findings] + [(m.method, m.reason) for m in self.methods]
-        cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td></tr>" for a, b in rows)
-        return f"<table>{cells}</table>"
+        return notebook([DisplayTable(("", ""), rows)])
 
 
 def _span(low: int, high: int, mean: float) -> str:

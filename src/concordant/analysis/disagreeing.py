@@ -20,7 +20,7 @@ import numpy as np
 
 from concordant import views
 from concordant.aggregate.explain.contests import shortest_chain
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import all_in_sentence, shorten_apart
 from concordant.narrative.certainty import LEVEL, sign_test
 from concordant.narrative.sentences import WIDTH, counted, listed, ordinal
 from concordant.preferences import Preferences
@@ -62,7 +62,7 @@ def _win_matrix(prefs: Preferences) -> Floats:
 
 def _firsts_of(prefs: Preferences, ranks: Int32s) -> str:
     first = np.flatnonzero(ranks == 1)
-    return listed([shorten(label, WIDTH) for label in prefs.items.take(prefs.slot_item[first])])
+    return listed(all_in_sentence(prefs.items.take(prefs.slot_item[first]), WIDTH))
 
 
 def _first_places(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> list[str]:
@@ -82,8 +82,8 @@ def _movers(prefs: Preferences, ranks: Int32s, names: Sequence[str]) -> Reason:
     movers = [slot for slot in np.lexsort((ranks.min(axis=0), -spread))[:MOVERS].tolist() if spread[slot]]
     labels = prefs.items.take(prefs.slot_item[movers])
     rows = [
-        [shorten(label, WIDTH), *(f"{rank:,}" for rank in ranks[:, slot])]
-        for slot, label in zip(movers, labels, strict=True)
+        [label, *(f"{rank:,}" for rank in ranks[:, slot])]
+        for slot, label in zip(movers, shorten_apart(labels, WIDTH), strict=True)
     ]
     moved = f"{int((spread > 0).sum()):,} of {len(spread):,} items have different ranks, mainly these:"
     columns = [name if names[:k].count(name) == 0 else f"{name} ({k + 1})" for k, name in enumerate(names)]
@@ -98,7 +98,7 @@ def disagreements(prefs: Preferences, rankings: Sequence[Ranking], names: Sequen
     if not len(wins):
         return []
     ranks = _ranks(rankings)
-    name = [shorten(label, WIDTH) for label in prefs.items.take(prefs.slot_item)]
+    name = all_in_sentence(prefs.items.take(prefs.slot_item), WIDTH)
     firsts = [int(ranking.order[0]) for ranking in rankings]
     base = firsts[0]
     sentences, pairs = [], set()

@@ -31,11 +31,12 @@ import numpy as np
 
 from concordant import api, views
 from concordant.ballots.segments import sum_by
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import in_sentence
 from concordant.models.recovery import STATISTICS, recovery_of
 from concordant.narrative.certainty import summary
 from concordant.preferences import Preferences
 from concordant.support import memory, special
+from concordant.support.text import without_isolates
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a matrix product
@@ -63,7 +64,7 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
-        return {"name": self.name, "is_fine": self.is_fine, "text": self.text, **self.data}
+        return {"name": self.name, "is_fine": self.is_fine, "text": without_isolates(self.text), **self.data}
 
 
 @dataclass(frozen=True)
@@ -188,7 +189,7 @@ def cyclicity(counted: Cycles | None, n_instances: int) -> Finding:
         data = {"cyclic_triads": counted.n_cyclic, "n_with_condorcet_winner": counted.n_with_winner}
         winners = f" {counted.n_with_winner:,} of {n_instances:,} instances have a Condorcet winner."
     elif counted.winner is not None:
-        winners = f" {shorten(counted.winner, 30)} beats every other item in direct comparison (Condorcet winner)."
+        winners = f" {in_sentence(counted.winner)} beats every other item in direct comparison (Condorcet winner)."
     else:
         winners = " No item beats every other in direct comparison."
     if not counted.n_cyclic:
@@ -196,10 +197,7 @@ def cyclicity(counted: Cycles | None, n_instances: int) -> Finding:
     share = f"{counted.n_cyclic:,} of {counted.n_triads:,} triples are cyclic (a beats b beats c beats a)."
     top = ""
     if not counted.winner and 1 < len(counted.top) <= NAMED:
-        top = (
-            f" The first place depends on the voting rule, among "
-            f"{', '.join(shorten(label, 30) for label in counted.top)}."
-        )
+        top = f" The first place depends on the voting rule, among {', '.join(map(in_sentence, counted.top))}."
     return Finding("cyclic", False, share + winners + top, data)
 
 
@@ -350,7 +348,7 @@ def outlying(prefs: Preferences, measured: Agreement | None) -> Finding | None:
         text = f"No outliers: the median agent agrees with the majority of the others on {median} of its pairs."
         return Finding("outlier agents", True, text, {**data, "outliers": []})
     worst = [{"agent": prefs.agents[k], "agreement": float(measured.share[k])} for k in outliers[:NAMED].tolist()]
-    shown = ", ".join(f"{shorten(str(outlier['agent']), 30)} {outlier['agreement']:.0%}" for outlier in worst[:4])
+    shown = ", ".join(f"{in_sentence(str(outlier['agent']))} {outlier['agreement']:.0%}" for outlier in worst[:4])
     more = f" and {len(outliers) - 4:,} more" if len(outliers) > 4 else ""
     text = (
         f"Significantly lower agreement with the majority than the median agent ({median} of its pairs): "
@@ -385,5 +383,5 @@ def _groups(prefs: Preferences, group_of_slot: Int32s) -> list[list[str]]:
 
 
 def _listed(labels: tuple[str, ...], count: int) -> str:
-    shown = ", ".join(shorten(label, 30) for label in labels)
+    shown = ", ".join(map(in_sentence, labels))
     return shown + (f" and {count - len(labels):,} more" if count > len(labels) else "")

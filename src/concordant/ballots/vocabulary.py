@@ -8,6 +8,8 @@ creating Python objects, and its labels are decoded only on request.
 from __future__ import annotations
 
 import numbers
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -18,10 +20,12 @@ import numpy as np
 from concordant import kernels
 from concordant.errors import InputError, UnknownNameError, suggest
 from concordant.support.frozen import FrozenList
+from concordant.support.text import isolate
 from concordant.types import AnyArray, Bytes, Int32s, Int64s
 
 LARGEST = np.iinfo(np.int64).max
 CHUNK = 1 << 16  # rows
+_COMPARED = 10_000  # labels that are shortened together
 UNSEEN = np.iinfo(np.int64).max // 64  # the first row of a label that no row bears
 
 
@@ -127,6 +131,74 @@ class Vocabulary(Sequence[str]):
 def shorten(label: str, width: int = 60) -> str:
     """Shorten a label for display; a label can have a million characters."""
     return label if len(label) <= width else label[: width - 1] + "…"
+
+
+def in_sentence(label: str, width: int = 30) -> str:
+    """Return a label for use in a sentence: shortened, and isolated if it is written from right to left."""
+    return isolate(shorten(label, width))
+
+
+def all_in_sentence(labels: Sequence[str], width: int = 30) -> list[str]:
+    """Return labels for use in sentences; up to 10,000 distinct labels stay distinct."""
+    short = shorten_apart(labels, width) if len(labels) <= _COMPARED else [shorten(label, width) for label in labels]
+    return [isolate(label) for label in short]
+
+
+def shorten_apart(labels: Sequence[str], width: int = 60) -> list[str]:
+    """Shorten labels that are displayed together; distinct labels stay distinct.
+
+    A label loses its end, or, if another label shares its first half of the width, a part in the middle: what these
+    labels share is less informative than what follows. Labels of at most ``width`` characters are unchanged.
+    """
+    if max(map(len, labels), default=0) <= width:
+        return list(labels)
+    shown = {label: label for label in labels if len(label) <= width}
+    alike: dict[str, list[str]] = {}
+    for label in sorted(set(labels)):
+        alike.setdefault(label[: width // 2], []).append(label)
+    used = set(shown)
+    for group in alike.values():
+        n_numbered = 1
+        for label, forms in _short_forms(group, width):
+            form = next((form for form in forms if form not in used), "")
+            while not form or form in used:
+                n_numbered += 1
+                ending = f"… ({n_numbered})"
+                form = label[: max(width - len(ending), 1)] + ending
+            shown[label] = form
+            used.add(form)
+    return [shown[label] for label in labels]
+
+
+def _short_forms(group: Sequence[str], width: int) -> Iterator[tuple[str, list[str]]]:
+    """Yield each long label of a sorted group with the same start, and short forms of it, best first."""
+    if len(group) == 1 and len(group[0]) > width:
+        yield group[0], [shorten(group[0], width)]
+        return
+    long = [label for label in group if len(label) > width]
+    n_shared = _n_shared(group[0], group[-1])  # of sorted labels, the first and last differ most
+    endings = [_without_middle(label, width, len(label)) for label in long]
+    n_endings = Counter(endings)
+    for k, (label, ending) in enumerate(zip(long, endings, strict=True)):
+        n_shared_here = max(_n_shared(label, other) for other in long[k - 1 : k] + long[k + 1 : k + 2] or [""])
+        parts = [_without_middle(label, width, at) for at in (n_shared, n_shared_here)]
+        yield label, [ending, *parts] if n_endings[ending] == 1 else parts
+
+
+def _n_shared(one: str, other: str) -> int:
+    """Return the number of characters with which two labels start alike."""
+    return next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+
+
+def _without_middle(label: str, width: int, at: int) -> str:
+    """Return the start of a label and the part that contains position ``at``, with … for what is left out."""
+    head = max((width - 1) // 3, 1)
+    start = min(max(at - 3, head), len(label) - (width - head - 1))
+    word = next((k for k in range(start, min(start + 6, at + 1, len(label))) if label[k - 1] in "-_/ .:"), start)
+    start = max(word, head)
+    while start < len(label) - 1 and unicodedata.category(label[start])[0] == "M":
+        start += 1  # an accent belongs to the letter before it
+    return shorten(f"{label[:head]}…{label[start:]}", width)
 
 
 Coded = tuple[Int32s, Vocabulary]

@@ -52,7 +52,7 @@ def show(
     whole = request_for_all(request, grouped)
     comparison = compare_groups(grouped, whole, permutations=permutations, seed=seed).sorted_by(sort)
     if (path := pictures.pop("plot_groups")) is not None:
-        comparison.plot(path)
+        shared.tell_of_plot(comparison.plot(path))
     draw(comparison.whole, whole.read(), pictures)
     comparison = comparison if top is None else comparison.head(top)
     takes_options = request.method is None or isinstance(request.method, str)

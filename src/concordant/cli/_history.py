@@ -109,7 +109,8 @@ class OverTime(NamedTuple):
             write_table(rows.columns(), self.file)
             notes.append(f"wrote {len(rows):,} ratings of {len(set(rows.item.tolist())):,} items to {self.file}")
         if self.plot:
-            ranking.plot_history(self.plot, **({"items": items} if items else {"top": min(top or 10, 30)}))
+            chosen = {"items": items} if items else {"top": min(top or 10, 30)}
+            shared.tell_of_plot(ranking.plot_history(self.plot, **chosen))
         if self.best_of:
             period = _number_or_word(self.best_of)
             tables["best_of"] = (f"leaders by {self.best_of}", history.best(period))

@@ -185,6 +185,13 @@ def check_plots(*paths: str | None) -> None:
         check_path(path)
 
 
+def tell_of_plot(figure: Any) -> None:
+    """Print the notes of a plot, such as a script that no installed font has."""
+    from concordant.narrative.lettering import notes
+
+    tell(notes(figure), "note: ")
+
+
 def words() -> Words:
     """Return how the current command names parameters."""
     from concordant.cli._words import option_words

@@ -64,7 +64,7 @@ def command(
     names = shared.listed(methods) if methods else compared_by_default(prefs)
     result = compare(prefs, names, folds=folds)
     if plot is not None:
-        result.plot(plot)
+        shared.tell_of_plot(result.plot(plot))
     if output.is_for_people:
         shared.tell(prefs.notes, "note: ")
     explanation = result.explain() if explain else None

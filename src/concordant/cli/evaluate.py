@@ -113,16 +113,18 @@ def _draw(results: dict[str, Any], tests: list[dict[str, Any]], plot: str | None
         from concordant.narrative.plots_of_systems import plot_means
 
         values = {shown[one]: {name: result.per_instance[one] for name, result in results.items()} for one in metrics}
-        plot_means(values, plot)
+        shared.tell_of_plot(plot_means(values, plot))
     if plot_queries is not None:
         from concordant.narrative.plots_of_systems import plot_instances
 
         first, *_ = metrics
         if tests:
             baseline = tests[0]["baseline"]
-            plot_instances(differences(results, first, baseline), shown[first], plot_queries, baseline)
+            gains = differences(results, first, baseline)
+            figure = plot_instances(gains, shown[first], plot_queries, baseline)
         else:
-            next(iter(results.values())).plot(plot_queries)
+            figure = next(iter(results.values())).plot(plot_queries)
+        shared.tell_of_plot(figure)
 
 
 def _facts(results: dict[str, Any], per_instance: bool) -> list[dict[str, Any]]:

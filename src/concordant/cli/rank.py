@@ -196,7 +196,7 @@ def draw(ranking: Any, prefs: Any, pictures: dict[str, str | None]) -> None:
     """Draw the requested plots."""
     for kind, path in pictures.items():
         if path is not None:
-            getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,)))
+            shared.tell_of_plot(getattr(ranking, kind)(*((prefs, path) if kind == "plot_matrix" else (path,))))
 
 
 def _draw_explanation(ranking: Any, path: str) -> None:

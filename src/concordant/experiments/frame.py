@@ -13,9 +13,10 @@ from concordant.errors import InputError, arg
 from concordant.metrics.significance import paired_t_test
 from concordant.narrative.plots import panels
 from concordant.support.display import pipe_table
+from concordant.support.palette import LIGHT
 from concordant.types import Floats
 
-COLOURS = ("#1f6f8b", "#d1793b", "#6b7f3f", "#8a5a9e", "#b0453f", "#5d6b75")
+COLOURS = LIGHT.series
 LEVEL = 0.05
 _DATA = arg("data", shown="DIR")
 DataFolder = str | os.PathLike[str] | None

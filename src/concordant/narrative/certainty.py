@@ -29,12 +29,13 @@ import numpy as np
 
 from concordant import views
 from concordant.ballots.segments import sum_by
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import all_in_sentence
 from concordant.errors import ConcordantError
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.results.uncertain import independent_errors
 from concordant.support import special
+from concordant.support.text import without_isolates
 from concordant.types import AnyArray, Floats, Int64s
 
 LEVEL = 0.95
@@ -42,6 +43,7 @@ MAX_FACTOR = 100.0  # times the data; beyond this an extrapolation says nothing
 FEW_TESTS = 100  # sign tests that cost less than loading SciPy
 MANY_VOTES = 1e12
 WIDTH = 30  # characters of a label in a sentence
+NAMED = 4  # items that share the first place and are named
 RANKED = 1_000  # items up to which the interval of the first item's rank is part of the statement
 
 
@@ -113,7 +115,7 @@ class Certainty:
         return plain | {
             "is_significant": self.is_significant,
             "is_certain": self.is_certain,
-            "text": " ".join(self.sentences()),
+            "text": without_isolates(" ".join(self.sentences())),
         }
 
     # ---- in words ----
@@ -128,13 +130,26 @@ class Certainty:
         """Return the statement in one sentence, as verdicts show it: the test, or that the first place is shared."""
         return replace(self, method="").headline() if self.is_shared else self.test()
 
+    @property
+    def _names(self) -> list[str]:
+        """The labels for sentences: the first items, then the runner-up if there is one."""
+        return all_in_sentence([*self.first[:NAMED], *([] if self.runner_up is None else [self.runner_up])], WIDTH)
+
+    @property
+    def _firsts(self) -> str:
+        """The first items as a phrase: a, b and c; beyond ``NAMED``, only the number of further items."""
+        shown = self._names[: min(len(self.first), NAMED)]
+        if len(self.first) > NAMED:
+            return f"{', '.join(shown)} and {len(self.first) - NAMED:,} more"
+        return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
+
     def headline(self) -> str:
         """Return which item is first, with P(best) and the confidence interval of the rank if they are known."""
         by = f" by {self.method}" if self.method else ""
         if not self.first:
             return ""
         if self.is_shared:
-            return f"{_listed(self.first)} share the first place of {self.n_items:,}{by}."
+            return f"{self._firsts} share the first place of {self.n_items:,}{by}."
         facts = [] if self.p_best is None else [f"P(best) = {percent(self.p_best)}"]
         if self.rank_low is not None and self.rank_high is not None:
             rank_text = (
@@ -142,13 +157,13 @@ class Certainty:
             )
             facts.append(f"{self.level:.0%} CI of its rank: {rank_text}")
         in_brackets = f" ({'; '.join(facts)})" if facts else ""
-        return f"{shorten(self.first[0], WIDTH)} is first of {self.n_items:,}{by}{in_brackets}."
+        return f"{self._names[0]} is first of {self.n_items:,}{by}{in_brackets}."
 
     def test(self) -> str:
         """Return whether the difference from the runner-up is significant; empty without a test."""
         if self.is_shared or self.runner_up is None or (self.p is None and self.votes is None):
             return ""
-        first, second = shorten(self.first[0], WIDTH), shorten(self.runner_up, WIDTH)
+        first, second = self._names[0], self._names[-1]
         if self.p is None:
             why = "No vote compares {} and {} directly"
             if self.votes is not None and self.votes[0] + self.votes[1] > 0:
@@ -173,7 +188,7 @@ class Certainty:
             )
         rest = "lower-ranked items are" if n_lower > 1 else "lower-ranked item is"
         either = "" if self.is_significant else " either"
-        return f"{n_lower:,} {rest} not significantly behind {shorten(self.first[0], WIDTH)}{either}."
+        return f"{n_lower:,} {rest} not significantly behind {self._names[0]}{either}."
 
     def outlook(self) -> str:
         """Return how much data would make the difference significant, if that can be extrapolated."""
@@ -436,11 +451,3 @@ def _votes(prefs: Preferences, missing: str, first: Int64s, second: Int64s) -> t
     return sum_by(instance, weight * (tier_of_first < tier_of_second), n)[of_pair], sum_by(
         instance, weight * (tier_of_first > tier_of_second), n
     )[of_pair]
-
-
-def _listed(labels: Sequence[str], max_names: int = 4) -> str:
-    """Return labels as a phrase: a, b and c; beyond ``max_names``, only the number of further labels."""
-    shown = [shorten(label, WIDTH) for label in labels[:max_names]]
-    if len(labels) > max_names:
-        return f"{', '.join(shown)} and {len(labels) - max_names:,} more"
-    return f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 
 from concordant import views
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import all_in_sentence
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.results.explanation import Reason
@@ -61,7 +61,7 @@ class Scene:
     @cached_property
     def names(self) -> list[str]:
         """The names of all slots, shortened for sentences."""
-        return [shorten(label, WIDTH) for label in self.prefs.items.take(self.prefs.slot_item)]
+        return all_in_sentence(self.prefs.items.take(self.prefs.slot_item), WIDTH)
 
     @cached_property
     def order(self) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.narrative import fields
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
 from concordant.reporting.sections import Chips, Fold, GroupMap, Message, Messages, Part, ReportTable, Section, Text
@@ -101,10 +101,10 @@ def _picture(comparison: GroupComparison, field: fields.Field) -> GroupMap:
 def _ranks(comparison: GroupComparison, n: int, field: fields.Field) -> ReportTable:
     """Return the ranks of the best items overall and in the largest groups."""
     groups, whole = comparison.names[:COLUMNS], comparison.whole
-    rows = []
-    for item, rank in zip(whole.items[:n], whole.ranks[:n].tolist(), strict=True):
+    rows, names = [], shorten_apart(whole.items[:n], LABEL)
+    for item, name, rank in zip(whole.items[:n], names, whole.ranks[:n].tolist(), strict=True):
         cells = [comparison.cells.get((group, item)) for group in groups]
-        rows.append((str(rank), shorten(item, LABEL), *("" if cell is None else str(cell.rank) for cell in cells)))
+        rows.append((str(rank), name, *("" if cell is None else str(cell.rank) for cell in cells)))
     header = ("rank", field.item[0], *(shorten(group, NAME) for group in groups))
     right = frozenset([0, *range(2, len(header))])
     return ReportTable("Rank overall and in each group", header, tuple(rows), right, frozenset([1]))

@@ -7,7 +7,7 @@ import numpy as np
 from concordant import registry
 from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import shorten_apart
 from concordant.narrative.fields import field_of_preferences
 from concordant.reporting.sections import BumpChart, Cell, Message, Messages, Named, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
@@ -63,7 +63,7 @@ def bump_chart(compared: Comparison) -> BumpChart:
     first = compared.rankings[0]
     best = ranks.min(axis=0)
     shown = [slot for slot in first.order.tolist() if best[slot] <= LINES][: 2 * LINES]
-    labels = tuple(shorten(label, 24) for label in first.vocabulary.take(first.slot_item[shown]))
+    labels = tuple(shorten_apart(first.vocabulary.take(first.slot_item[shown]), 24))
     return BumpChart(
         "Ranks by method",
         tuple(map(registry.title_of, compared.names)),

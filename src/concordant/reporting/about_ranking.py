@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from concordant import registry
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import in_sentence, shorten_apart
 from concordant.io import write
 from concordant.narrative.certainty import Certainty, percent
 from concordant.narrative.fields import field_of_preferences
@@ -81,8 +81,8 @@ def _swing(certainty: Certainty) -> list[str]:
         return []
     votes = int((certainty.votes[0] - certainty.votes[1]) // 2) + 1
     return [
-        f"If {votes:,} of the {certainty.votes[0]:,.6g} votes for {shorten(certainty.first[0], 30)} changed, "
-        f"{shorten(certainty.runner_up or '', 30)} would win the direct comparison."
+        f"If {votes:,} of the {certainty.votes[0]:,.6g} votes for {in_sentence(certainty.first[0])} changed, "
+        f"{in_sentence(certainty.runner_up or '')} would win the direct comparison."
     ]
 
 
@@ -94,7 +94,7 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", 
     n = min(top, len(ranking.items))
     tracks, scale = tracks_of(ranking, n)
     columns = ranking.written(n)
-    header, cells = ["Rank", upper(item)], [columns["rank"], [shorten(label, LABEL) for label in ranking.items[:n]]]
+    header, cells = ["Rank", upper(item)], [columns["rank"], shorten_apart(ranking.items[:n], LABEL)]
     right = {0}
     if "rank_low" in ranking.details:
         header.append(f"{interval_column(ranking)} of rank")
@@ -227,7 +227,7 @@ def matrix_section(study: Study) -> Section | None:
         what = "that rank the row above the column"
     heat = HeatMap(
         f"{upper(field.ballot[1])} {what}; ties count half",
-        tuple(shorten(label, 40) for label in ranking.items[:n]),
+        tuple(shorten_apart(ranking.items[:n], 40)),
         tuple(map(tuple, wins.tolist())),
         tuple(map(tuple, ties.tolist())),
         field.ballot[1],

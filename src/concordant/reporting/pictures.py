@@ -11,11 +11,12 @@ import math
 import re
 from collections.abc import Sequence
 
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.narrative.sentences import ordinal
 from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Sparkline, Split, Track, Versus
 from concordant.support.markup import NOTHING, Markup, element, joined, verbatim
 from concordant.support.text import short_number
+from concordant.support.text import tick_labels as tick_labels
 
 LETTER = 6.8  # pixels of a letter of a label
 CELLS = ((40, 18), (60, 13), (1000, 9))  # up to so many items: pixels of a cell
@@ -130,15 +131,6 @@ def ticks(scale: Scale, max_ticks: int = 5) -> list[float]:
     return [scale.low, scale.high]
 
 
-def tick_labels(values: Sequence[float]) -> list[str]:
-    """Return the numbers of an axis as text: 1,200; 0.25; exponents for the very large and very small."""
-    largest = max(map(abs, values), default=0.0)
-    for decimals in range(7):
-        if largest < 1e7 and all(abs(round(value, decimals) - value) <= 1e-9 * largest for value in values):
-            return [f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", "−") for value in values]
-    return [f"{value:.3g}" for value in values]
-
-
 # ---- who beats whom ----
 def shade_of(share: float) -> int:
     """Return the shade of a share between 0 and 1, from 0 (below) over 4 (equal) to 8 (above)."""
@@ -148,7 +140,7 @@ def shade_of(share: float) -> int:
 def heat_map(drawn: HeatMap) -> Markup:
     """Draw the win rates of many items as a heat map; the script of the page shows the counts of a cell on hover."""
     n = len(drawn.labels)
-    labels = [shorten(label, 24) for label in drawn.labels]
+    labels = shorten_apart(drawn.labels, 24)
     size = next(pixels for max_items, pixels in CELLS if n <= max_items)
     left = 30 + LETTER * max(len(label) for label in labels)
     top = 8.0
@@ -222,8 +214,8 @@ def first_names(labels: Sequence[str], width: int = 14) -> list[str]:
     firsts = [word[0] if word else "" for word in words]
     are_names = all(len(word) > 1 and len(word[0]) > 2 and word[0].lower() not in _SMALL_WORDS for word in words)
     if are_names and len(set(firsts)) == len(firsts):
-        return [shorten(first, width) for first in firsts]
-    return [shorten(label, width) for label in labels]
+        return shorten_apart(firsts, width)
+    return shorten_apart(labels, width)
 
 
 def initials(labels: Sequence[str]) -> list[str]:
@@ -360,7 +352,7 @@ def _compact(ranks: Sequence[Sequence[int]]) -> list[list[int]]:
 # ---- files of their own ----
 def dot_plot(drawn: DotPlot) -> Markup:
     """Draw scores with their confidence intervals as a separate chart."""
-    labels = [shorten(label, 40) for label in drawn.labels]
+    labels = shorten_apart(drawn.labels, 40)
     left, width, top, line = 16 + LETTER * max(map(len, labels), default=0), 420.0, 34.0, 22.0
     bottom = top + line * len(labels)
     scale = drawn.scale

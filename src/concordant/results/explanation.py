@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from concordant.errors import Words, in_words
-from concordant.support.display import DisplayTable, Passage, html, passage_text
-from concordant.support.text import text_width
+from concordant.support.display import DisplayTable, Passage, passage_text
+from concordant.support.text import text_width, without_isolates
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Reason:
         dict
             ``title``, ``sentences`` and ``table``, a list of rows as dictionaries by column.
         """
-        table = [dict(zip(self.header, row, strict=True)) for row in self.rows]
-        return {"title": self.title, "sentences": list(self.sentences), "table": table}
+        table = [dict(zip(self.header, map(without_isolates, row), strict=True)) for row in self.rows]
+        return {"title": self.title, "sentences": list(map(without_isolates, self.sentences)), "table": table}
 
     def to_text(self, width: int, words: Words = str) -> str:
         """Return the reason as text.
@@ -84,7 +84,8 @@ class Reason:
         Passage
             Title, sentences and table.
         """
-        table = DisplayTable(self.header, self.rows, self.right) if self.rows else None
+        rows = [list(map(without_isolates, row)) for row in self.rows]
+        table = DisplayTable(self.header, rows, self.right) if rows else None
         return Passage([in_words(sentence, words) for sentence in self.sentences], self.title, table)
 
 
@@ -144,4 +145,6 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return all reasons and the figure as HTML for notebooks."""
-        return html([reason.passage() for reason in self.reasons]) + (self.draw() if self.draw is not None else "")
+        from concordant.support.notebook import notebook
+
+        return notebook([reason.passage() for reason in self.reasons]) + (self.draw() if self.draw is not None else "")

@@ -2,15 +2,17 @@
 
 Each round is a column of boxes, one per row (a candidate), with heights proportional to their amounts; bands connect
 them, with widths proportional to the amounts transferred. Text has the colour of the surrounding page, so it is light
-on dark pages; the colours of the boxes are readable on both. Labels are escaped.
+on dark pages, and the boxes have the colours of its scheme. Labels are escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
+from concordant.ballots.vocabulary import shorten_apart
+from concordant.support.palette import DARK, LIGHT
 from concordant.support.text import plain_number, visible
 
 HEIGHT = 340.0  # of a column of boxes, gaps aside
@@ -19,8 +21,6 @@ WIDTH = 12.0  # of a box
 STEP = 124.0  # from column to column
 LETTER = 6.6
 LONGEST = 24  # letters of a label
-COLOURS = ("#3b78b8", "#d97a2b", "#4f9d54", "#b8484e", "#8064ad", "#8d6a52", "#c76fae", "#6f7780")
-GREY = "#8a8f98"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def draw_flows(
     """
     total = max((sum(node.amount for node in column) for column in columns), default=0.0) or 1.0
     unit = HEIGHT / total
-    labels = [_shown(label) for label in rows]
+    labels = shorten_apart([visible(label, colours=False) for label in rows], LONGEST)
     left = 14 + LETTER * max(map(len, labels), default=0)
     x = [left + STEP * k for k in range(len(columns))]
     top = [_tops(column, unit) for column in columns]
@@ -69,7 +69,7 @@ def draw_flows(
     height = 60 + HEIGHT + GAP * len(rows)
     style = (
         ".flow text{font:12px system-ui,sans-serif;fill:currentColor}.flow .title{font-weight:600;font-size:13px}"
-        ".flow .end{text-anchor:end}.flow .mid{text-anchor:middle}"
+        ".flow .end{text-anchor:end}.flow .mid{text-anchor:middle}" + "".join(_colours())
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="flow" viewBox="0 0 {width:.0f} {height:.0f}" '
@@ -109,7 +109,7 @@ def _boxes(
         tooltip = f"{rows[k]}: {plain_number(node.amount, 2)}" + (f", {node.mark}" if node.mark else "")
         parts.append(
             f'<rect x="{x:.1f}" y="{top[k]:.1f}" width="{WIDTH:.0f}" height="{height:.1f}" rx="2" '
-            f'fill="{_colour(k, len(rows))}"><title>{_text(tooltip)}</title></rect>'
+            f'class="{_series(k, len(rows))}"><title>{_text(tooltip)}</title></rect>'
         )
         middle = top[k] + height / 2 + 4
         if ends[0]:
@@ -144,18 +144,22 @@ def _bands(
         parts.append(
             f'<path d="M{x[0]:.1f} {y0:.1f}C{middle:.1f} {y0:.1f} {middle:.1f} {y1:.1f} {x[1]:.1f} {y1:.1f}'
             f'v{width:.1f}C{middle:.1f} {y1 + width:.1f} {middle:.1f} {y0 + width:.1f} {x[0]:.1f} {y0 + width:.1f}z" '
-            f'fill="{_colour(move.source, len(rows))}" fill-opacity="{opacity}"><title>{_text(tooltip)}</title></path>'
+            f'class="{_series(move.source, len(rows))}" fill-opacity="{opacity}"><title>{_text(tooltip)}</title></path>'
         )
     return parts
 
 
-def _colour(row: int, n_rows: int) -> str:
-    return GREY if row == n_rows - 1 or row >= len(COLOURS) else COLOURS[row]
+def _series(row: int, n_rows: int) -> str:
+    """Return the CSS class of the colour of a row; the last row and those beyond the palette are grey."""
+    return "s0" if row == n_rows - 1 or row >= len(LIGHT.series) else f"s{row + 1}"
 
 
-def _shown(label: str) -> str:
-    text = visible(label, colours=False)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+def _colours() -> Iterator[str]:
+    """Yield the rules for colours; a picture in a file of its own also chooses the colour of text."""
+    yield f":root.flow{{color-scheme:light dark;color:light-dark({LIGHT.ink},{DARK.ink})}}"
+    pairs = zip((LIGHT.rest, *LIGHT.series), (DARK.rest, *DARK.series), strict=True)
+    for k, (light, dark) in enumerate(pairs):
+        yield f".flow .s{k}{{fill:{light};fill:light-dark({light},{dark})}}"
 
 
 def _text(text: str) -> str:

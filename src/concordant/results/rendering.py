@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.errors import Words
 from concordant.results.coefficients import header_of, rows_of
 from concordant.results.explanation import Explanation
-from concordant.support.display import Block, DisplayTable, Passage, html
+from concordant.support.display import Block, DisplayTable, Drawn, Passage
 from concordant.support.text import align, interval_cells, interval_heading, number_format
 from concordant.types import AnyArray, Floats
 
@@ -96,7 +96,7 @@ def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
     write = number_format(scores or [], [*(low or []), *(high or [])])
     columns = {
         "rank": [str(rank) for rank in ranking.ranks[:n].tolist()],
-        "item": [shorten(item) for item in ranking.items[:n]],
+        "item": shorten_apart(ranking.items[:n]),
         "score": [write(score) for score in scores or []],
     }
     if low is not None and high is not None:
@@ -106,6 +106,13 @@ def table_columns(ranking: Ranking, n: int) -> dict[str, list[str]]:
         is_text = values.dtype == object
         columns[name.replace("_", " ")] = list(map(shorten if is_text else number_format(shown), shown))
     return columns
+
+
+def are_counts(ranking: Ranking) -> bool:
+    """Return whether the scores count something, such as votes: bars from zero then show them; ratings have no zero."""
+    score = ranking.scores
+    is_rating = ranking.low is not None or ranking.converted is not None or not len(score)
+    return not is_rating and bool((score >= 0).all() and (2 * score % 1 == 0).all())
 
 
 def interval_column(ranking: Ranking) -> str:
@@ -135,11 +142,28 @@ def _table_of(ranking: Ranking, n: int) -> DisplayTable:
     columns = table_columns(ranking, n)
     title = named(ranking) if ranking.instances is None else f"{named(ranking)}, {ranking.instance}"
     right = set(range(len(columns))) - {1}
-    return DisplayTable(list(columns), list(zip(*columns.values(), strict=True)), right, title)
+    return DisplayTable(
+        list(columns), list(zip(*columns.values(), strict=True)), right, title, drawn=_drawn(ranking, n)
+    )
+
+
+def _drawn(ranking: Ranking, n: int) -> Drawn:
+    """Return the scores of the best ``n`` items with their confidence intervals, for notebooks."""
+    score, low, high = (
+        () if part is None else part[:n].tolist() for part in (ranking.scores, ranking.low, ranking.high)
+    )
+    title = interval_column(ranking) if low else "score"
+    return Drawn(title, score, low, high, are_counts(ranking))
 
 
 def html_of(ranking: Ranking) -> str:
-    """Return a table for notebooks: the first items, and the warnings."""
+    """Return a table for notebooks: the first items, the certainty of the first place, and the warnings."""
+    from concordant.support.notebook import notebook
+
     if ranking.n_instances != 1:
-        return html([Passage([repr(ranking)])])
-    return html([_table_of(ranking, SHOWN), Passage([str(notice) for notice in ranking.warnings])])
+        return notebook([Passage([repr(ranking)])])
+    table, *effects = blocks_of(ranking.head(SHOWN))
+    n_more = len(ranking.items) - SHOWN
+    more = [f"… {n_more:,} more"] if n_more > 0 else []
+    sentences = [*more, " ".join(ranking.certainty.sentences()), *map(str, ranking.warnings)]
+    return notebook([table, Passage(list(filter(None, sentences))), *effects])

@@ -8,25 +8,42 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from concordant.support.text import align, text_width, visible
+from concordant.support.text import align, text_width, visible, without_isolates
 
 if TYPE_CHECKING:
     from concordant.support.markup import Markup
 
 
 @dataclass(frozen=True)
+class Drawn:
+    """Values that notebooks draw next to the rows of a table: dots on their intervals, or bars from zero."""
+
+    title: str
+    values: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    is_bar: bool = False
+
+
+@dataclass(frozen=True)
 class DisplayTable:
-    """A table of text cells: columns in ``right`` are numbers, ``notes`` are lines below the table."""
+    """A table of text cells: columns in ``right`` are numbers, ``notes`` are lines below the table.
+
+    Notebooks draw the values ``drawn`` next to the rows, and shade cells: ``shades`` holds values from -1 (below) to 1
+    (above) by row and column.
+    """
 
     header: Sequence[str]
     rows: Sequence[Sequence[str]]
     right: Collection[int] = ()
     title: str = ""
     notes: Sequence[str] = ()
+    drawn: Drawn | None = None
+    shades: Mapping[tuple[int, int], float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -85,7 +102,9 @@ class Displayed:
         return html(self.blocks())
 
     def _repr_html_(self) -> str:
-        return self.to_html()
+        from concordant.support.notebook import notebook
+
+        return notebook(self.blocks())
 
 
 # ---- text ----
@@ -131,7 +150,9 @@ def pipe_table(lines: Sequence[Sequence[str]], right: Collection[int]) -> str:
 
 def _markdown_table(table: DisplayTable) -> str:
     """Return a table in Markdown, with its title in bold above it."""
-    cells = [[_markdown_text(cell) for cell in _compact(line, table.right)] for line in (table.header, *table.rows)]
+    cells = [
+        [_markdown_text(cell) for cell in compact_cells(line, table.right)] for line in (table.header, *table.rows)
+    ]
     title = f"**{_markdown_text(table.title)}**\n\n" if table.title else ""
     return title + pipe_table(cells, table.right)
 
@@ -167,7 +188,7 @@ def _latex_table(table: DisplayTable) -> str:
 
 def _latex_row(cells: Sequence[str], right: Collection[int]) -> str:
     r"""Return a row; a first cell that begins with [ or * is no argument of the preceding ``\\``."""
-    compact = enumerate(_compact(cells, right))
+    compact = enumerate(compact_cells(cells, right))
     written = [_latex_number(cell) if c in right else _latex_text(cell) for c, cell in compact]
     if written and written[0][:1] in ("[", "*"):
         written[0] = f"{{{written[0][0]}}}{written[0][1:]}"
@@ -198,7 +219,8 @@ _LATEX = {
 
 def _latex_text(plain: str) -> str:
     """Escape the characters that have a meaning in LaTeX, or none in its usual fonts."""
-    return re.sub(r"-(?=-)|[_%&#${}\\~^<>|…▲▼×–]", lambda found: _LATEX.get(found[0], "-{}"), _one_line(plain))
+    one_line = _one_line(without_isolates(plain))
+    return re.sub(r"-(?=-)|[_%&#${}\\~^<>|…▲▼×–]", lambda found: _LATEX.get(found[0], "-{}"), one_line)
 
 
 # ---- HTML ----
@@ -231,7 +253,7 @@ def _html_table(table: DisplayTable) -> Markup:
 
     caption = element("caption", table.title) if table.title else None
     head = element("thead", row("th", table.header, scope="col"))
-    rows = joined((row("td", _compact(line, table.right)) for line in table.rows), "\n")
+    rows = joined((row("td", compact_cells(line, table.right)) for line in table.rows), "\n")
     return element("table", joined([caption, head, element("tbody", "\n", rows, "\n")], "\n"))
 
 
@@ -250,7 +272,7 @@ def _paragraphs(
     return "\n\n".join(parts) + "\n"
 
 
-def _compact(cells: Sequence[str], right: Collection[int]) -> list[str]:
+def compact_cells(cells: Sequence[str], right: Collection[int]) -> list[str]:
     """Return cells without the blanks that align numbers in plain text; labels are unchanged."""
     blanks = r"^\s+|\s+$|\s(?=\s)|(?<=\[)\s+"
     return [re.sub(blanks, "", cell) if c in right else cell for c, cell in enumerate(cells)]

@@ -14,7 +14,10 @@ _DIGITS = 4  # significant digits of the largest number of a column
 _MAX_DIGITS = 6  # … where neighbours would otherwise look equal
 _MAX_DECIMALS = 12
 _SMALLEST_P = 0.0001
-_CONTROLS = re.compile(r"(\x1b\[[0-9;]*m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LARGEST_ON_AXIS = 1e12
+_HIDDEN = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069"
+_CONTROLS = re.compile(rf"(\x1b\[[0-9;]*m)|\u2068([^{_HIDDEN}]*)\u2069|[{_HIDDEN}]")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _JOINER, _EMOJI_STYLE, _HYPHEN = "\u200d", "\ufe0f", "\xad"
 _SKIN_TONES = frozenset(map(chr, range(0x1F3FB, 0x1F400)))
 _JAMO = frozenset(map(chr, range(0x1160, 0x1200)))  # vowels and final consonants, drawn into the syllable before them
@@ -89,6 +92,17 @@ def short_number(value: float, digits: int = _DIGITS) -> str:
     return plain_number(value, max(digits - 1 - math.floor(math.log10(abs(value))), 0))
 
 
+def tick_labels(values: Sequence[float]) -> list[str]:
+    """Return the numbers of an axis as text: 1,200; −0.25; exponents for the very large and very small."""
+    largest = max(map(abs, values), default=0.0)
+    for decimals in range(7):
+        if largest < _LARGEST_ON_AXIS and all(
+            abs(round(value, decimals) - value) <= 1e-9 * largest for value in values
+        ):
+            return [f"{round(value, decimals) + 0.0:,.{decimals}f}".replace("-", "−") for value in values]
+    return [f"{value:.3g}".replace("-", "−") for value in values]
+
+
 def format_p(p: float) -> str:
     """Return a p-value for a column of a table: four decimals, or <0.0001."""
     return f"<{_SMALLEST_P:g}" if p < _SMALLEST_P else f"{p:.4f}"
@@ -111,9 +125,36 @@ def text_width(default: int = 100) -> int:
 def visible(text: str, *, colours: bool = True) -> str:
     """Return text for a terminal with escaped control characters: a label must not move the cursor or ring the bell.
 
-    ``colours`` keeps sequences that only set colours, which tables use.
+    ``colours`` keeps sequences that only set colours, which tables use. The marks of ``isolate`` are kept.
     """
-    return _CONTROLS.sub(lambda found: found[0] if colours and found[1] else ascii(found[0])[1:-1], text)
+
+    def shown(found: re.Match[str]) -> str:
+        if found[2] is None:
+            return found[0] if colours and found[1] else ascii(found[0])[1:-1]
+        return found[0] if is_right_to_left(found[2]) else f"\\u2068{found[2]}\\u2069"
+
+    return _CONTROLS.sub(shown, text)
+
+
+def is_right_to_left(text: str) -> bool:
+    """Return whether text has letters of a script that is written from right to left, such as Arabic or Hebrew."""
+    return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
+
+
+def isolate(label: str) -> str:
+    """Return a label for use in a sentence: one written from right to left does not reorder the words around it.
+
+    Such a label stands between the characters FSI and PDI, which ``visible`` keeps; its own control characters are
+    escaped. Other labels are unchanged.
+    """
+    if not is_right_to_left(label):
+        return label
+    return f"\u2068{re.sub(f'[{_HIDDEN}]', lambda found: ascii(found[0])[1:-1], label)}\u2069"
+
+
+def without_isolates(text: str) -> str:
+    """Return a sentence for data files: without the marks of ``isolate``."""
+    return _CONTROLS.sub(lambda found: found[2] if found[2] and is_right_to_left(found[2]) else found[0], text)
 
 
 def display_width(text: str) -> int:

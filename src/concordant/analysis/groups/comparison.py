@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import in_sentence, shorten
 from concordant.errors import Sentence
 from concordant.ranking import Notice, Ranking
 from concordant.results.rendering import interval_column, named
 from concordant.results.scales import EloScale, scale_of
-from concordant.support.display import Block, Displayed, DisplayTable, Passage, html
+from concordant.support.display import Block, Displayed, DisplayTable, Passage
 from concordant.support.text import align, p_value
 from concordant.types import Floats
 
@@ -155,7 +155,7 @@ class GroupComparison(Displayed):
         places = f"rank {row.rank} in the group, {row.rank_in_whole} overall"
         p = p_value(row.p_adjusted, self.correction)
         amount = self._write(abs(row.difference)).removeprefix("+")
-        who = f"{shorten(row.group, 40)}: {shorten(row.item, 40)}"
+        who = f"{in_sentence(row.group, 40)}: {in_sentence(row.item, 40)}"
         return f"{who} scores {amount} {direction} than in the other groups, {p}; {places}"
 
     @property
@@ -239,17 +239,33 @@ class GroupComparison(Displayed):
     def _blocks(self, n: int | None) -> list[Block]:
         """Return the table of the best ``n`` items, and the sentences."""
         columns = self.written(n)
+        n_items = len(self.whole.items) if n is None else n
         table = DisplayTable(
             list(columns),
             list(zip(*columns.values(), strict=True)),
             {0, *range(2, len(columns))},
             named(self.whole, f" by {self.by}"),
             [*self.left_out(n), self.legend],
+            shades=self._shades(n_items, len(columns) - len(self.names[:SHOWN])),
         )
         return [table, Passage(self.sentences())]
 
     def _repr_html_(self) -> str:
-        return html([*self._blocks(50), Passage([str(notice) for notice in self.warnings])])
+        from concordant.support.notebook import notebook
+
+        return notebook([*self._blocks(50), Passage([str(notice) for notice in self.warnings])])
+
+    def _shades(self, n_items: int, n_before: int) -> dict[tuple[int, int], float]:
+        """Return the differences from -1 to 1 by row and column of the table, whose groups start at ``n_before``."""
+        known = {key: cell.difference for key, cell in self.cells.items() if cell.difference is not None}
+        largest = max(map(abs, known.values()), default=0.0) or 1.0
+        names, items = self.names[:SHOWN], self.whole.items[:n_items]
+        return {
+            (row, n_before + column): known[name, item] / largest
+            for row, item in enumerate(items)
+            for column, name in enumerate(names)
+            if (name, item) in known
+        }
 
     # ---- export ----
     def columns(self) -> dict[str, list[Any]]:

@@ -20,6 +20,7 @@ from concordant.results.uncertain import Notice as Notice
 from concordant.results.uncertain import PartialUncertainty
 from concordant.results.uncertain import Uncertain as Uncertain
 from concordant.results.uncertain import Uncertainty as Uncertainty
+from concordant.support import progress
 from concordant.support.display import Block, Displayed
 from concordant.support.frozen import FrozenDict, FrozenList, FrozenParts
 from concordant.types import AnyArray, Bools, Floats, Int32s, Int64s
@@ -402,11 +403,12 @@ class Ranking(FrozenParts, Displayed):
     @cached_property
     def certainties(self) -> Sequence[Certainty]:
         """How certain the first place of each instance is: significance of its lead, P(best), and more."""
-        if self.sure is not None:
-            return tuple(self.sure(self))
-        from concordant.narrative.certainty import assess
+        with progress.stage("testing the first places"):
+            if self.sure is not None:
+                return tuple(self.sure(self))
+            from concordant.narrative.certainty import assess
 
-        return tuple(assess(self))
+            return tuple(assess(self))
 
     @property
     def certainty(self) -> Certainty:

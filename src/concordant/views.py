@@ -668,7 +668,8 @@ def win_matrices(prefs: Preferences, missing: str = "ignore") -> WinMatrices:
            [1., 0.]])
     """
     check_matrix_size(prefs)
-    ptr, wins, ties = kernels.pair_counts(ballots(prefs), MISSING.index(resolve_missing(prefs, missing)))
+    with progress.stage("counting pairs"):
+        ptr, wins, ties = kernels.pair_counts(ballots(prefs), MISSING.index(resolve_missing(prefs, missing)))
     return WinMatrices(ptr, np.diff(prefs.slot_ptr), wins, ties)
 
 

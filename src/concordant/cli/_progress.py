@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 DELAY = 1.2  # seconds of work before the first bar
 PAUSE = 0.3  # seconds before a bar returns, so that short stages do not flicker
 EVERY = 0.1  # seconds between two drawings
+BESIDE, SHORTEST = 48, 20  # columns for the bar and the times, and at least for the text
 
 
 @contextmanager
@@ -101,8 +102,8 @@ def _new_bar() -> Progress:
 
     bar = Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
-        BarColumn(bar_width=20, table_column=Column(width=20)),
+        TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
+        BarColumn(bar_width=14, table_column=Column(width=14)),
         TextColumn("{task.fields[times]}", markup=False, table_column=Column(no_wrap=True)),
         console=Console(stderr=True),
         auto_refresh=False,
@@ -115,10 +116,13 @@ def _new_bar() -> Progress:
 
 
 def _update(bar: Progress, state: progress.Progress, waited: float) -> None:
-    """Set the bar to a report that was made ``waited`` seconds ago; without a number of steps, it only moves."""
+    """Set the bar to a report made ``waited`` seconds ago; without a number of steps, it only shows movement."""
+    from rich.text import Text
+
     (task,) = bar.tasks
     share = f"{min(state.done / state.total, 1):4.0%}" if state.total else ""
     times = [share, progress.duration(state.seconds + waited), progress.time_left(state, waited)]
     task.total = state.total
-    text = visible(state.text, colours=False)
-    bar.update(task.id, completed=state.done, description=text, times="  ".join(filter(None, times)))
+    text = Text(visible(state.text, colours=False))
+    text.truncate(max(bar.console.width - BESIDE, SHORTEST), overflow="ellipsis")
+    bar.update(task.id, completed=state.done, description=text.plain, times="  ".join(filter(None, times)))

@@ -75,6 +75,10 @@ class ScoreErrors(Brief):
     @cached_property
     def parts(self) -> list[Fit]:
         """The fits with their covariances; with a bootstrap also with quantiles."""
+        with progress.stage("computing confidence intervals"):
+            return self._parts()
+
+    def _parts(self) -> list[Fit]:
         has_ties = any(has_half_wins(part.observed) for part in self.fits)
         if self.asked.kind == "auto" and self.voters is None and has_ties:
             return self._with_ties()

@@ -424,6 +424,6 @@ def _report(step: Stage, metric: str, progress: Progress | None, sweep: Sweep) -
     """Report a finished sweep as a step of the training, and to the function that ``fit`` was given."""
     quality = "" if sweep.quality is None else f", {metric} {sweep.quality:.4f}"
     step.total = sweep.of
-    step(f"sweep {sweep.number} of {sweep.of}, objective {sweep.objective:,.1f}{quality}", sweep.number)
+    step(f"sweep {sweep.number}, objective {sweep.objective:,.1f}{quality}", sweep.number)
     if progress is not None:
         progress(sweep)

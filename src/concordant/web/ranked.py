@@ -51,6 +51,7 @@ from concordant.web.tasks import Maker, Regions, Task
 from concordant.web.words import control_words
 
 TOP = 100
+RATING_UNIT = 10.0  # scores per log odds from which they are ratings already, such as those of Elo and Glicko
 
 
 class RankTask(Task):
@@ -91,10 +92,16 @@ class RankTask(Task):
     @cached_property
     def ranking(self) -> Ranking:
         """The ranking, on the chosen scale with the chosen columns."""
-        ranking: Ranking = self.kept(f"ranking {self._key}", lambda: self.request.run().ranking)
+        ranking = self._own_ranking
         if self.scale is not None:
             ranking = ranking.on_scale(self.scale)
         return ranking.with_columns(*self.columns)
+
+    @property
+    def _own_ranking(self) -> Ranking:
+        """The ranking on the scale of the method."""
+        ranking: Ranking = self.kept(f"ranking {self._key}", lambda: self.request.run().ranking)
+        return ranking
 
     @cached_property
     def _key(self) -> str:
@@ -146,14 +153,11 @@ class RankTask(Task):
         """The methods to compare that the settings name."""
         return listed(self.settings.get("methods"))
 
-    @cached_property
+    @property
     def has_log_odds(self) -> bool:
-        """Whether the scores can be on the Elo scale."""
-        try:
-            self.ranking.on_scale(EloScale())
-        except ConcordantError:
-            return False
-        return True
+        """Whether the method's own scores are log odds, which can be shown on the Elo scale."""
+        unit = self._own_ranking.log_odds
+        return unit is not None and unit < RATING_UNIT
 
     def _compare_groups(self) -> GroupComparison:
         grouped = grouped_preferences(self.request, self.source.by)
@@ -200,17 +204,19 @@ class RankTask(Task):
         """Return the sections for these data."""
         study, prefs = self.study, self.prefs
         is_single = study.ranking.n_instances == 1
-        self.first = "ranking" if is_single else "labels" if self.labels is not None else "instances"
+        is_judged = self.labels is not None and not is_single
+        self.first = "ranking" if is_single else "labels" if self.question["labels"] is not None else "instances"
         settings = self.settings
+        baseline = settings.get("baseline", "")
         curve = tuple(filter(None, settings.get("curve", "").split("\n")))
         since, _, until = settings.get("span", "").partition("..")
         declared: list[tuple[str, str, bool, Maker]] = [
             ("ranking", "Ranking", is_single, self._ranking_section),
             ("labels", "Evaluation", self.question["labels"] is not None, self._labels_section),
-            ("queries", "Queries", self.labels is not None and not is_single, partial(queries_section, study, TOP)),
-            ("query", "One query", not is_single and self.labels is not None,
-             partial(query_section, study, settings.get("query", ""))),
-            ("instances", self.field.instance[1].capitalize(), not is_single, partial(instances_section, study, TOP)),
+            ("queries", "Queries", is_judged, partial(queries_section, study, TOP, baseline)),
+            ("query", "One query", is_judged, partial(query_section, study, settings.get("query", ""), baseline)),
+            ("instances", self.field.instance[1].capitalize(), not is_single and not is_judged,
+             partial(instances_section, study, TOP)),
             ("why", "Why", is_single, partial(why_section, study)),
             ("time", "Over time", prefs.time is not None,
              partial(time_section, study, curve, since, until, settings.get("first", ""), settings.get("second", ""))),

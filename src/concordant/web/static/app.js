@@ -132,7 +132,7 @@ function startPage() {
 
 // ---- the address ----
 // Settings of one part of the page: a change of these asks for this part only.
-const PART_OF = { item: "item", query: "query", first: "time", second: "time", curve: "time", span: "time", user: "recommend", rated: "newcomer", like: "similar", baseline: "labels" };
+const PART_OF = { item: "item", query: "query", first: "time", second: "time", curve: "time", span: "time", user: "recommend", rated: "newcomer", like: "similar" };
 const key = document.querySelector("[data-key]")?.dataset.key;
 const settings = () => new URLSearchParams(location.search);
 const PATIENCE = 600; // milliseconds after which work on a ranking is shown above the previous one

@@ -44,7 +44,7 @@ HEAD = 16  # characters of the name of a run above a column
 COLUMNS = 20  # runs whose ranks are shown side by side
 WIDE = 6  # of them also on small screens: the first ones
 DOCUMENTS = 20
-MENU = 300  # queries up to which a menu lists them; more are searched
+MENU = 300  # queries up to which a menu lists them; of more, the first are suggested while typing
 
 
 def favoured(study: Study) -> dict[str, str]:
@@ -314,13 +314,13 @@ def _judged_counts(labels: Labels, queries: Vocabulary) -> tuple[Int64s, Int64s]
 
 
 # ---- one query ----
-def query_section(study: Study, query: str = "") -> Section | None:
+def query_section(study: Study, query: str = "", baseline: str = "") -> Section | None:
     """Show the first documents of one query with their relevance and their ranks in all runs; None without relevance
-    judgements or with one query. By default, the query is that with the largest difference from the best single run.
+    judgements or with one query. By default, the query is that with the largest difference from the baseline.
     """
     if study.labels is None or study.ranking.n_instances == 1:
         return None
-    systems = Systems(study)
+    systems = Systems(study, baseline)
     ranked = study.ranking.instances
     assert ranked is not None
     queries = list(dict.fromkeys([*systems.queries, *ranked]))
@@ -344,8 +344,12 @@ def _query_note(study: Study) -> str:
 
 
 def _query_control(name: str, queries: list[str]) -> Control:
-    options = tuple((query, shorten(query, NAME)) for query in queries)
-    return Control("query", "Query", name, "select" if len(queries) <= MENU else "search", options)
+    options = tuple((query, shorten(query, NAME)) for query in queries[:MENU])
+    if len(queries) <= MENU:
+        return Control("query", "Query", name, "select", options)
+    return Control(
+        "query", "Query", name, "search", options, f"{len(queries):,} queries; the first {MENU} are suggested."
+    )
 
 
 def _default_query(systems: Systems) -> tuple[str, str]:

@@ -73,7 +73,7 @@ def _head(column: int, content: ReportTable) -> Markup | str:
         return joined([element("span", name, class_="spoken"), pictures.axis(content.scale)])
     if _is_rank(column, content):
         return joined([element("span", name, class_="spoken"), element("span", "#", aria_hidden="true")])
-    return name
+    return element("span", name, class_="wraps") if ": " in name else name
 
 
 def _cell(cell: Cell, column: int, content: ReportTable, row: int) -> Markup:

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant import registry
-from concordant.ballots.segments import is_new
+from concordant import registry, views
+from concordant.ballots.segments import is_new, max_by
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, suggest
 from concordant.narrative import fields
@@ -387,10 +387,11 @@ class _Past:
         said = f"{shorten(one, 60)} beats {shorten(two, 60)} with a probability of {_percent(win)}"
         said += f"{self._interval(model, one, two)}{f'; a tie has {_percent(tie)}' if tie else ''}."
         parts += [Chance(one, two, win, tie), Text(said)]
-        away = [item for item in (one, two) if self._is_absent(item)]
-        for item in away:
-            last = moment(float(self.history.time[self.rows[item][-1]]), self.is_dated, short=True)
-            parts.append(Text(f"{shorten(item, 60)} has no result since {last}, so this is uncertain.", "left-out"))
+        for item in (one, two):
+            last = self._last_result[item]
+            if self.is_dated and last < self.whole[1] - ABSENT:
+                when = moment(last, True, short=True)
+                parts.append(Text(f"{shorten(item, 60)} has no result since {when}, so this is uncertain.", "left-out"))
         return tuple(parts)
 
     def _opponent(self, setting: str, which: str, value: str) -> Control:
@@ -398,8 +399,17 @@ class _Past:
         options = tuple((item, shorten(item)) for item in self.ranked[: FEW if is_short else OPTIONS])
         return Control(setting, f"{which} {self.field.item[0]}", value, "select" if is_short else "text", options)
 
-    def _is_absent(self, item: str) -> bool:
-        return self.is_dated and float(self.history.time[self.rows[item][-1]]) < self.whole[1] - ABSENT
+    @cached_property
+    def _last_result(self) -> dict[str, float]:
+        """The time of the last result of every item of this instance."""
+        prefs, name = self.study.prefs, self.ranking.instance
+        ballot = views.ballot_of_entry(prefs)
+        assert prefs.time is not None
+        time = prefs.time[ballot]
+        if name is not None and prefs.instances is not None:
+            time = np.where(prefs.instance_of_ballot[ballot] == prefs.instances.code(name), time, -np.inf)
+        last = max_by(prefs.item, time, len(prefs.items), -np.inf)
+        return dict(zip(prefs.items, last.tolist(), strict=True))
 
     def _interval(self, model: Any, one: str, two: str) -> str:
         """Return the confidence interval of a probability, if score differences are log odds with standard errors."""

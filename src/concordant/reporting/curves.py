@@ -188,7 +188,7 @@ def _path(curve: Curve, values: Sequence[float], start: int, stop: int, box: Box
 def _thin(curve: Curve, box: Box, gap: float) -> Markup:
     step = max(len(curve.times) // 60, 1)
     pieces = ["M" + _path(curve, curve.values, a, b, box, step) for a, b, _ in _runs(curve, gap, box.times[1])]
-    return element("path", element("title", curve.label), class_="thin", d="".join(pieces))
+    return element("g", element("title", curve.label), element("path", class_="thin", d="".join(pieces)))
 
 
 def _band(curve: Curve, colour: int, box: Box, gap: float) -> Markup:
@@ -210,9 +210,9 @@ def _line(curve: Curve, colour: int, box: Box, gap: float) -> Markup:
         if until > curve.times[stop - 1]:
             x, y = box.x(curve.times[stop - 1]), box.y(curve.values[stop - 1])
             dashed.append(f"M{x:.1f} {y:.1f}H{box.x(until):.1f}")
-    line = element("path", element("title", curve.label), class_=f"line c{colour}", d="".join(solid))
+    line = element("path", class_=f"line c{colour}", d="".join(solid))
     dashes = element("path", class_=f"line dash c{colour}", d="".join(dashed)) if dashed else None
-    return joined([line, dashes])
+    return element("g", element("title", curve.label), line, dashes, class_="series")
 
 
 def _peak(content: TimeCurve, box: Box, is_narrow: bool) -> Markup:

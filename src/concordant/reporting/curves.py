@@ -125,7 +125,7 @@ def _drawing(content: TimeCurve, kind: str, width: float, height: float) -> Mark
         element("defs", element("clipPath", area, id=clip)),
         element("g", *lines, clip_path=f"url(#{clip})"),
         _peak(content, box, is_narrow),
-        *_names(chosen, names, box),
+        *_names(chosen, names, box, content.gap),
     ]
     return element(
         "svg", *parts, class_=kind, viewBox=f"0 0 {width:.0f} {height:.0f}", width=f"{width:.0f}", role="img",
@@ -232,7 +232,16 @@ def _peak(content: TimeCurve, box: Box, is_narrow: bool) -> Markup:
     return joined([element("circle", class_="hollow", cx=x, cy=y, r="5"), near])
 
 
-def _names(chosen: Sequence[Curve], names: Sequence[str], box: Box) -> list[Markup]:
+def _last_in(curve: Curve, k: int, end: float, gap: float) -> tuple[float, float]:
+    """Return the end of a curve in a period, whose last point there is k: that point, or where it leaves the period."""
+    time, value = curve.times[k], curve.values[k]
+    if k == len(curve.times) - 1:
+        return (end if curve.lasts else time), value
+    step = curve.times[k + 1] - time
+    return end, value if step > gap else value + (curve.values[k + 1] - value) * (end - time) / step
+
+
+def _names(chosen: Sequence[Curve], names: Sequence[str], box: Box, gap: float) -> list[Markup]:
     """Return the names of the curves: at the right edge, or where a curve ends earlier."""
     parts, at_edge = [], []
     for k, (curve, name) in enumerate(zip(chosen, names, strict=True)):
@@ -243,8 +252,8 @@ def _names(chosen: Sequence[Curve], names: Sequence[str], box: Box) -> list[Mark
         is_at_edge = curve.lasts or j < len(curve.times) - 1 or curve.times[j] > box.times[1] - 0.08 * np.ptp(box.times)
         if curve.times[j] < box.times[0] and not is_at_edge:
             continue
-        x, y = box.right if curve.lasts else box.x(min(curve.times[j], box.times[1])), box.y(curve.values[j])
-        y = min(max(y, box.top), box.bottom)
+        time, value = _last_in(curve, j, box.times[1], gap)
+        x, y = box.x(time), min(max(box.y(value), box.top), box.bottom)
         parts.append(element("circle", class_=f"f{k + 1}", cx=x, cy=y, r="4"))
         if is_at_edge:
             at_edge.append((y, name))

@@ -6,6 +6,7 @@ const LETTER = 6.8;
 const LINE = 14; // pixels between the names of curves
 const BEYOND = 0.3; // of the height of the lines: how far bands may reach beyond them
 const FEW = 12; // items offered as buttons before a search
+const LONG = 80; // points from which a curve may be thinned
 const DAY = 86400000;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const MINUS = "−";
@@ -181,6 +182,14 @@ function spread(places, top, bottom) {
   return out;
 }
 
+// The end of a curve in the period: its last point, or where it leaves the period.
+function lastIn(curve, k, end, gap) {
+  const [time, value] = [curve.times[k], curve.values[k]];
+  if (k === curve.times.length - 1) return [curve.lasts ? end : time, value];
+  const [next, goal] = [curve.times[k + 1], curve.values[k + 1]];
+  return [end, next - time > gap ? value : value + ((goal - value) * (end - time)) / (next - time)];
+}
+
 function names(state, chosen, at, box, isNarrow) {
   const [begin, end] = state.shown;
   const [parts, atEdge] = [[], []];
@@ -189,8 +198,9 @@ function names(state, chosen, at, box, isNarrow) {
     if (k < 0) continue;
     const isAtEdge = curve.lasts || k < curve.times.length - 1 || curve.times[k] > end - 0.08 * (end - begin);
     if (curve.times[k] < begin && !isAtEdge) continue;
-    const x = curve.lasts ? box.right : at.x(curve.times[k]);
-    const y = clamp(at.y(curve.values[k]), box.top, box.bottom);
+    const [time, value] = lastIn(curve, k, end, state.data.gap);
+    const x = at.x(time);
+    const y = clamp(at.y(value), box.top, box.bottom);
     parts.push(svg("circle", { class: `f${colour}`, cx: x, cy: y, r: 4 }));
     if (isAtEdge) atEdge.push([y, nameOf(curve, isNarrow)]);
     else parts.push(text(nameOf(curve, isNarrow), x + 7, y + 4, "b halo"));
@@ -346,7 +356,10 @@ function zoom(state) {
 function zoomed(state) {
   const { shown: [begin, end], data: { whole, dated } } = state;
   const ends = dated ? [iso(begin), iso(end)] : [begin, end].map((time) => String(Number(time.toPrecision(8))));
-  tell("span", begin <= whole[0] && end >= whole[1] ? "" : ends.join(".."));
+  const span = begin <= whole[0] && end >= whole[1] ? "" : ends.join("..");
+  // Long curves are thinned: the web app has more of their points in a shorter period.
+  if (isApp() && chosenOf(state).some(([curve]) => curve.times.length >= LONG)) ask(state.figure, "span", span);
+  else tell("span", span);
 }
 
 const tell = (name, value) => document.dispatchEvent(new CustomEvent("concordant:state", { detail: { name, value } }));

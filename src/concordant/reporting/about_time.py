@@ -103,7 +103,7 @@ def time_section(
         if past.history.low is not None
         else ""
     )
-    note = f"{_title(ranking.method)} {past.field.score}s.{bands} At most {COLOURS} {past.field.item[1]} are coloured."
+    note = f"At most {COLOURS} {past.field.item[1]} are coloured.{bands}"
     return Section("time", "Over time", tuple(parts), note)
 
 
@@ -235,7 +235,7 @@ class _Past:
         assert peak is not None
         row = self._peak_row(best_ever[0])
         return TimeCurve(
-            f"{_title(self.ranking.method)} {self.field.score}s over time",
+            f"{self.field.score.capitalize()}s over time by {_title(self.ranking.method)}",
             tuple(self._curve(item, shown, item in chosen) for item in known),
             tuple(place[item] for item in chosen),
             self.whole,

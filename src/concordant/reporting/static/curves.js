@@ -389,6 +389,7 @@ const timesOf = (state) => [...new Set(chosenOf(state).flatMap(([curve]) => curv
   .filter((time) => time >= state.shown[0] && time <= state.shown[1]).sort((a, b) => a - b);
 
 function read(state, time) {
+  if (state.time === time) return;
   state.time = time;
   const pieces = [html("strong", { textContent: `${moment(time, state.data.dated)}: ` })];
   valuesAt(state).forEach(([curve, , k], number) => {

@@ -277,6 +277,18 @@ def test_ticks_are_round_dates(begin: str, end: str, expected: list[str]) -> Non
     assert [name for _, name in time_ticks(*days, True, 9)] == expected
 
 
+def test_ticks_within_a_day_are_hours() -> None:
+    begin = float(np.datetime64("2024-05-01").astype(np.int64)) + 20.5 / 24
+    assert [name for _, name in time_ticks(begin, begin + 5 / 24, True, 9)] == [
+        "21:00",
+        "22:00",
+        "23:00",
+        "2 May",
+        "01:00",
+    ]
+    assert moment(begin, True) == "1 May 2024 20:30"
+
+
 def test_names_next_to_curves_do_not_overlap() -> None:
     places = spread([10.0, 11.0, 12.0, 200.0, 201.0], 0.0, 205.0)
     assert all(b - a >= 14 for a, b in itertools.pairwise(places))

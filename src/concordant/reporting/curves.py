@@ -25,6 +25,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 YEAR_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 MONTH_STEPS = (1, 3, 6)
 DAY_STEPS = (1, 2, 7, 14)
+HOUR_STEPS = (1, 3, 6, 12)
 NAME = 18  # characters of a name next to its curve
 BEYOND = 0.3  # of the height of the lines: how far bands may reach beyond them
 LINE = 14.0  # pixels between the names of curves
@@ -283,12 +284,18 @@ def _text(text: str, x: float, y: float, class_: str) -> Markup:
 
 # ---- times ----
 def moment(time: float, is_dated: bool, *, short: bool = False) -> str:
-    """Return a time as people write it: 31 Mar 2019, in short Mar 2019; or the number."""
+    """Return a time as people write it: 31 Mar 2019 or 31 Mar 2019 14:05, in short Mar 2019; or the number."""
     if not is_dated:
         return shown_time(time, False)
     year, month, day = shown_time(time, True).rsplit("-", 2)
     written = f"{MONTHS[int(month) - 1]} {year}"
-    return written if short else f"{int(day)} {written}"
+    minutes = round(1440 * (time % 1))
+    at = f" {_clock(minutes)}" if 0 < minutes < 1440 else ""
+    return written if short else f"{int(day)} {written}{at}"
+
+
+def _clock(minutes: int) -> str:
+    return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def time_ticks(begin: float, end: float, is_dated: bool, most: int) -> list[tuple[float, str]]:
@@ -296,6 +303,10 @@ def time_ticks(begin: float, end: float, is_dated: bool, most: int) -> list[tupl
     if not is_dated:
         values = ticks(Scale(begin, end, ""), most)
         return [(value, shown_time(float(f"{value:.9g}"), False)) for value in values]
+    for step in HOUR_STEPS if end - begin < 3 else ():
+        hours = range(-(-int(np.ceil(24 * begin)) // step) * step, int(24 * end) + 1, step)
+        if len(hours) <= most:
+            return [(hour / 24, _clock(60 * (hour % 24)) if hour % 24 else _day(hour // 24)) for hour in hours]
     first, last = (np.datetime64(int(np.floor(time)), "D") for time in (begin, end))
     unit_steps: tuple[tuple[str, tuple[int, ...], Callable[[int], str]], ...] = (
         ("D", DAY_STEPS, lambda day: _day(day)),

@@ -35,8 +35,13 @@ const written = (value) => value.toLocaleString("en", { maximumSignificantDigits
 function moment(time, dated) {
   if (!dated) return String(Math.round(time * 1e6) / 1e6);
   const day = new Date(Math.floor(time) * DAY);
-  return `${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]} ${day.getUTCFullYear()}`;
+  const minutes = Math.round(1440 * (time - Math.floor(time)));
+  const at = minutes > 0 && minutes < 1440 ? ` ${clock(minutes)}` : "";
+  return `${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]} ${day.getUTCFullYear()}${at}`;
 }
+
+const clock = (minutes) => [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0")).join(":");
+const dayOf = (day) => moment(day, true).split(" ").slice(0, 2).join(" ");
 
 function ticks(low, high, most) {
   const order = Math.floor(Math.log10(Math.max(high - low, 1e-300) / most));
@@ -53,10 +58,15 @@ function timeTicks([begin, end], dated, most) {
   if (!dated) return ticks(begin, end, most).map((time) => [time, moment(time, false)]);
   const [first, last] = [begin, end].map((time) => new Date(time * DAY));
   const days = (at) => at / DAY;
+  for (const step of end - begin < 3 ? [1, 3, 6, 12] : []) {
+    const found = [];
+    for (let hour = Math.ceil((24 * begin) / step) * step; hour <= 24 * end; hour += step) found.push(hour);
+    if (found.length <= most) return found.map((hour) => [hour / 24, hour % 24 ? clock(60 * (hour % 24)) : dayOf(hour / 24)]);
+  }
   for (const step of [1, 2, 7, 14]) {
     const found = [];
     for (let day = Math.ceil(begin / step) * step; day <= end && found.length <= most; day += step) found.push(day);
-    if (found.length && found.length <= most) return found.map((day) => [day, moment(day, true).split(" ").slice(0, 2).join(" ")]);
+    if (found.length && found.length <= most) return found.map((day) => [day, dayOf(day)]);
   }
   for (const step of [1, 3, 6]) {
     const found = [];
@@ -217,7 +227,7 @@ function peak(state, at, box, isNarrow) {
   if (!data.peak || !state.slots.includes(data.peak[0])) return [];
   const [number, time, value] = data.peak;
   if (time < shown[0] || time > shown[1]) return [];
-  const when = data.dated ? moment(time, true).split(" ").slice(1).join(" ") : moment(time, false);
+  const when = data.dated ? moment(time, true).split(" ").slice(1, 3).join(" ") : moment(time, false);
   const more = isNarrow ? "" : ` peak of ${nameOf(data.curves[number], false)}, ${when}`;
   const label = written(value);
   const half = (LETTER * (label + more).length) / 2;

@@ -97,7 +97,7 @@ def time_section(
     parts: list[Part] = [*notes, picture, past.adding(), Fold("Table of the curves", (past.table(picture),))]
     best = past.best()
     match = past.match(first, second)
-    parts.append(Columns(((*match, *past.peaks()), best)))
+    parts.append(Columns(tuple(filter(None, ((*match, *past.peaks()), best)))))
     bands = (
         f" Bands are {interval_column(ranking).replace('CI', 'confidence intervals')}."
         if past.history.low is not None
@@ -294,8 +294,10 @@ class _Past:
         return self.periods if isinstance(self.periods, str) else f"period of {self.periods:g}"
 
     def best(self) -> tuple[Part, ...]:
-        """Return the best item at the end of each period."""
+        """Return the best item at the end of each period, if there are several periods."""
         columns = self.history.best(self.periods).columns
+        if len(columns["item"]) < 2:
+            return ()
         period = next(iter(columns)) if "instance" not in columns else list(columns)[1]
         rows = slice(None, -ROWS - 1, -1)
         cells = self._score_cells({name: column[rows] for name, column in columns.items()})

@@ -351,8 +351,8 @@ def chance_bar(content: Chance) -> Markup:
     said = f"{first} wins with {percents[0]}, {second} with {percents[2]}"
     said += f", a tie has {percents[1]}" if content.tie else ""
     parts = [
-        element("text", f"{first} {percents[0]}", class_="b", x="0", y="14"),
-        element("text", f"{percents[2]} {second}", class_="b end", x="100%", y="14"),
+        element("text", element("tspan", first, class_="iso"), f" {percents[0]}", class_="b", x="0", y="14"),
+        element("text", f"{percents[2]} ", element("tspan", second, class_="iso"), class_="b end", x="100%", y="14"),
     ]
     place = 0.0
     for class_, share in (("f1", content.win), ("f0", content.tie), ("f2", lose)):

@@ -125,6 +125,17 @@ def test_hollow_dots_are_the_scores_without_style_control(arena: cc.Preferences)
     assert table.scale.high >= max(others)
 
 
+def test_what_the_section_on_style_control_shows_is_not_repeated(arena: cc.Preferences) -> None:
+    study = study_of(arena)
+    without, section = uncontrolled(study), ranking_section(study, 5)
+    assert without is not None
+    assert section is not None
+    tables = [part for part in with_other(section, without).parts if isinstance(part, ReportTable)]
+    assert len(tables) == 1
+    assert not [name for name in tables[0].header if "uncorrected" in name.lower()]
+    assert {len(row) for row in tables[0].rows} == {len(tables[0].header)}
+
+
 def test_several_instances_have_a_row_of_effects_each() -> None:
     votes = votes_for_length(1.0)
     prefs = votes.replace(instances=["one", "two"], instance=[0, 1] * 300, slot_ptr=None, slot_item=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -157,7 +158,7 @@ def test_a_method_without_curves_names_the_one_that_draws_them() -> None:
 
 
 def test_rankings_with_times_offer_a_method_that_follows_them() -> None:
-    prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"]], time=[1, 2])
+    prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"]]).replace(time=[1, 2])
     section = made(study_of(prefs, "borda"))
     button = next(part for part in section.parts if isinstance(part, Control))
     assert (button.setting, button.kind) == ("method", "button")
@@ -276,9 +277,21 @@ def test_ticks_are_round_dates(begin: str, end: str, expected: list[str]) -> Non
     assert [name for _, name in time_ticks(*days, True, 9)] == expected
 
 
+def test_ticks_within_a_day_are_hours() -> None:
+    begin = float(np.datetime64("2024-05-01").astype(np.int64)) + 20.5 / 24
+    assert [name for _, name in time_ticks(begin, begin + 5 / 24, True, 9)] == [
+        "21:00",
+        "22:00",
+        "23:00",
+        "2 May",
+        "01:00",
+    ]
+    assert moment(begin, True) == "1 May 2024 20:30"
+
+
 def test_names_next_to_curves_do_not_overlap() -> None:
     places = spread([10.0, 11.0, 12.0, 200.0, 201.0], 0.0, 205.0)
-    assert all(b - a >= 14 for a, b in zip(places, places[1:], strict=False))
+    assert all(b - a >= 14 for a, b in itertools.pairwise(places))
     assert places[-1] == 205
 
 
@@ -302,7 +315,7 @@ def test_numbers_are_times_as_well() -> None:
 
 
 def test_no_label_becomes_a_tag_an_attribute_or_a_script() -> None:
-    names = sorted(HOSTILE[:3] + [HOSTILE[7]])
+    names = sorted([*HOSTILE[:3], HOSTILE[7]])
     study = study_of(season(names))
     section = made(study, tuple(names), "<b>", "<i>", names[0], names[1])
     text = page("<script>", [section])

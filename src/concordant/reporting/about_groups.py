@@ -48,7 +48,8 @@ def groups_section(study: Study, top: int) -> Section | None:
         table = ranking_table(part, min(top, 20), f"Top {field.item[1]} of {title}")
         parts.append(Fold(title, (table,), title_is_label=True))
     tested = f"Test: {groups.tested}. ★ marks a significant difference."
-    return Section("groups", f"Groups: {shorten(groups.by, 30)}", tuple(parts), tested)
+    title = "Groups" if groups.by == "group" else f"Groups: {shorten(groups.by, 30)}"
+    return Section("groups", title, tuple(parts), tested)
 
 
 def _chips(comparison: GroupComparison) -> list[Part]:

@@ -19,6 +19,7 @@ from concordant.results.rendering import interval_column
 from concordant.results.scales import line_of
 from concordant.support.text import number_format, p_value, short_number
 
+EFFECTS = "Covariate effects"
 CHANGES = 10  # rows of the table of the largest changes
 
 
@@ -59,7 +60,10 @@ def style_section(study: Study, without: Ranking | None) -> Section | None:
 
 
 def with_other(section: Section, without: Ranking) -> Section:
-    """Return a section of a ranking whose inline plots also have the scores without covariates, as hollow dots."""
+    """Return a section of a ranking whose inline plots also have the scores without covariates, as hollow dots.
+
+    What the section on style control shows is left out: covariate effects, and columns of uncorrected ranks and scores.
+    """
     if without.n_instances != 1:
         return section
     shown = [shorten(label, LABEL) for label in without.items]
@@ -67,10 +71,11 @@ def with_other(section: Section, without: Ranking) -> Section:
     scores = {
         label: score for label, score in zip(shown, without.scores.tolist(), strict=True) if count[label] == 1
     }  # fmt: skip
-    parts = tuple(_with_dots(part, scores) if isinstance(part, ReportTable) else part for part in section.parts)
-    if parts == section.parts:
+    kept = [part for part in section.parts if not (isinstance(part, ReportTable) and part.title == EFFECTS)]
+    parts = [_with_dots(part, scores) if isinstance(part, ReportTable) else part for part in kept]
+    place = next((k + 1 for k, part in enumerate(parts) if part != kept[k]), 0)
+    if not place:
         return section
-    place = next(k for k, part in enumerate(parts) if part != section.parts[k]) + 1
     legend = Text("A hollow circle is the score without style control.", "left-out")
     return replace(section, parts=(*parts[:place], legend, *parts[place:]))
 
@@ -85,7 +90,19 @@ def _with_dots(table: ReportTable, scores: dict[str, float]) -> ReportTable:
     if not others:
         return table
     scale = replace(table.scale, low=min(table.scale.low, *others), high=max(table.scale.high, *others))
-    return replace(table, rows=tuple(rows), scale=scale)
+    return _without_columns(replace(table, rows=tuple(rows), scale=scale))
+
+
+def _without_columns(table: ReportTable) -> ReportTable:
+    """Return a table without the columns of uncorrected ranks and scores."""
+    kept = [k for k, name in enumerate(table.header) if not name.lower().startswith("uncorrected ")]
+    place = {k: new for new, k in enumerate(kept)}
+    right, labels, minor = (
+        frozenset(place[k] for k in columns if k in place) for columns in (table.right, table.labels, table.minor)
+    )
+    header = tuple(table.header[k] for k in kept)
+    rows = tuple(tuple(row[k] for k in kept) for row in table.rows)
+    return replace(table, header=header, rows=rows, right=right, labels=labels, minor=minor)
 
 
 def _with_dot(cell: Cell, score: float | None) -> Cell:
@@ -136,14 +153,14 @@ def _table(ranking: Ranking) -> ReportTable:
     header, rows = header_of(ranking.params.get("level")), rows_of(ranking.coefficients)
     if ranking.n_instances == 1:
         right = frozenset(range(1, len(header)))
-        return ReportTable("Covariate effects", header, tuple(map(tuple, rows)), right, frozenset([0]))
+        return ReportTable(EFFECTS, header, tuple(map(tuple, rows)), right, frozenset([0]))
     header = ("instance", *header)
     named = tuple(
         (shorten(coefficient.instance or "", LABEL), *row)
         for coefficient, row in zip(ranking.coefficients, rows, strict=True)
     )
     right = frozenset(range(2, len(header)))
-    return ReportTable("Covariate effects", header, named, right, frozenset([0, 1]))
+    return ReportTable(EFFECTS, header, named, right, frozenset([0, 1]))
 
 
 # ---- changes ----

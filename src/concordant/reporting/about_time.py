@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from concordant import registry
-from concordant.ballots.segments import is_new
+from concordant import registry, views
+from concordant.ballots.segments import is_new, max_by
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, suggest
 from concordant.narrative import fields
@@ -97,13 +97,13 @@ def time_section(
     parts: list[Part] = [*notes, picture, past.adding(), Fold("Table of the curves", (past.table(picture),))]
     best = past.best()
     match = past.match(first, second)
-    parts.append(Columns(((*match, *past.peaks()), best)))
+    parts.append(Columns(tuple(filter(None, ((*match, *past.peaks()), best)))))
     bands = (
         f" Bands are {interval_column(ranking).replace('CI', 'confidence intervals')}."
         if past.history.low is not None
         else ""
     )
-    note = f"{_title(ranking.method)} {past.field.score}s.{bands} At most {COLOURS} {past.field.item[1]} are coloured."
+    note = f"At most {COLOURS} {past.field.item[1]} are coloured.{bands}"
     return Section("time", "Over time", tuple(parts), note)
 
 
@@ -235,7 +235,7 @@ class _Past:
         assert peak is not None
         row = self._peak_row(best_ever[0])
         return TimeCurve(
-            f"{_title(self.ranking.method)} {self.field.score}s over time",
+            f"{self.field.score.capitalize()}s over time by {_title(self.ranking.method)}",
             tuple(self._curve(item, shown, item in chosen) for item in known),
             tuple(place[item] for item in chosen),
             self.whole,
@@ -294,8 +294,10 @@ class _Past:
         return self.periods if isinstance(self.periods, str) else f"period of {self.periods:g}"
 
     def best(self) -> tuple[Part, ...]:
-        """Return the best item at the end of each period."""
+        """Return the best item at the end of each period, if there are several periods."""
         columns = self.history.best(self.periods).columns
+        if len(columns["item"]) < 2:
+            return ()
         period = next(iter(columns)) if "instance" not in columns else list(columns)[1]
         rows = slice(None, -ROWS - 1, -1)
         cells = self._score_cells({name: column[rows] for name, column in columns.items()})
@@ -387,10 +389,11 @@ class _Past:
         said = f"{shorten(one, 60)} beats {shorten(two, 60)} with a probability of {_percent(win)}"
         said += f"{self._interval(model, one, two)}{f'; a tie has {_percent(tie)}' if tie else ''}."
         parts += [Chance(one, two, win, tie), Text(said)]
-        away = [item for item in (one, two) if self._is_absent(item)]
-        for item in away:
-            last = moment(float(self.history.time[self.rows[item][-1]]), self.is_dated, short=True)
-            parts.append(Text(f"{shorten(item, 60)} has no result since {last}, so this is uncertain.", "left-out"))
+        for item in (one, two):
+            last = self._last_result[item]
+            if self.is_dated and last < self.whole[1] - ABSENT:
+                when = moment(last, True, short=True)
+                parts.append(Text(f"{shorten(item, 60)} has no result since {when}, so this is uncertain.", "left-out"))
         return tuple(parts)
 
     def _opponent(self, setting: str, which: str, value: str) -> Control:
@@ -398,8 +401,17 @@ class _Past:
         options = tuple((item, shorten(item)) for item in self.ranked[: FEW if is_short else OPTIONS])
         return Control(setting, f"{which} {self.field.item[0]}", value, "select" if is_short else "text", options)
 
-    def _is_absent(self, item: str) -> bool:
-        return self.is_dated and float(self.history.time[self.rows[item][-1]]) < self.whole[1] - ABSENT
+    @cached_property
+    def _last_result(self) -> dict[str, float]:
+        """The time of the last result of every item of this instance."""
+        prefs, name = self.study.prefs, self.ranking.instance
+        ballot = views.ballot_of_entry(prefs)
+        assert prefs.time is not None
+        time = prefs.time[ballot]
+        if name is not None and prefs.instances is not None:
+            time = np.where(prefs.instance_of_ballot[ballot] == prefs.instances.code(name), time, -np.inf)
+        last = max_by(prefs.item, time, len(prefs.items), -np.inf)
+        return dict(zip(prefs.items, last.tolist(), strict=True))
 
     def _interval(self, model: Any, one: str, two: str) -> str:
         """Return the confidence interval of a probability, if score differences are log odds with standard errors."""

@@ -25,6 +25,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 YEAR_STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 MONTH_STEPS = (1, 3, 6)
 DAY_STEPS = (1, 2, 7, 14)
+HOUR_STEPS = (1, 3, 6, 12)
 NAME = 18  # characters of a name next to its curve
 BEYOND = 0.3  # of the height of the lines: how far bands may reach beyond them
 LINE = 14.0  # pixels between the names of curves
@@ -125,7 +126,7 @@ def _drawing(content: TimeCurve, kind: str, width: float, height: float) -> Mark
         element("defs", element("clipPath", area, id=clip)),
         element("g", *lines, clip_path=f"url(#{clip})"),
         _peak(content, box, is_narrow),
-        *_names(chosen, names, box),
+        *_names(chosen, names, box, content.gap),
     ]
     return element(
         "svg", *parts, class_=kind, viewBox=f"0 0 {width:.0f} {height:.0f}", width=f"{width:.0f}", role="img",
@@ -188,7 +189,7 @@ def _path(curve: Curve, values: Sequence[float], start: int, stop: int, box: Box
 def _thin(curve: Curve, box: Box, gap: float) -> Markup:
     step = max(len(curve.times) // 60, 1)
     pieces = ["M" + _path(curve, curve.values, a, b, box, step) for a, b, _ in _runs(curve, gap, box.times[1])]
-    return element("path", element("title", curve.label), class_="thin", d="".join(pieces))
+    return element("g", element("title", curve.label), element("path", class_="thin", d="".join(pieces)))
 
 
 def _band(curve: Curve, colour: int, box: Box, gap: float) -> Markup:
@@ -210,9 +211,9 @@ def _line(curve: Curve, colour: int, box: Box, gap: float) -> Markup:
         if until > curve.times[stop - 1]:
             x, y = box.x(curve.times[stop - 1]), box.y(curve.values[stop - 1])
             dashed.append(f"M{x:.1f} {y:.1f}H{box.x(until):.1f}")
-    line = element("path", element("title", curve.label), class_=f"line c{colour}", d="".join(solid))
+    line = element("path", class_=f"line c{colour}", d="".join(solid))
     dashes = element("path", class_=f"line dash c{colour}", d="".join(dashed)) if dashed else None
-    return joined([line, dashes])
+    return element("g", element("title", curve.label), line, dashes, class_="series")
 
 
 def _peak(content: TimeCurve, box: Box, is_narrow: bool) -> Markup:
@@ -232,7 +233,16 @@ def _peak(content: TimeCurve, box: Box, is_narrow: bool) -> Markup:
     return joined([element("circle", class_="hollow", cx=x, cy=y, r="5"), near])
 
 
-def _names(chosen: Sequence[Curve], names: Sequence[str], box: Box) -> list[Markup]:
+def _last_in(curve: Curve, k: int, end: float, gap: float) -> tuple[float, float]:
+    """Return the end of a curve in a period, whose last point there is k: that point, or where it leaves the period."""
+    time, value = curve.times[k], curve.values[k]
+    if k == len(curve.times) - 1:
+        return (end if curve.lasts else time), value
+    step = curve.times[k + 1] - time
+    return end, value if step > gap else value + (curve.values[k + 1] - value) * (end - time) / step
+
+
+def _names(chosen: Sequence[Curve], names: Sequence[str], box: Box, gap: float) -> list[Markup]:
     """Return the names of the curves: at the right edge, or where a curve ends earlier."""
     parts, at_edge = [], []
     for k, (curve, name) in enumerate(zip(chosen, names, strict=True)):
@@ -243,8 +253,8 @@ def _names(chosen: Sequence[Curve], names: Sequence[str], box: Box) -> list[Mark
         is_at_edge = curve.lasts or j < len(curve.times) - 1 or curve.times[j] > box.times[1] - 0.08 * np.ptp(box.times)
         if curve.times[j] < box.times[0] and not is_at_edge:
             continue
-        x, y = box.right if curve.lasts else box.x(min(curve.times[j], box.times[1])), box.y(curve.values[j])
-        y = min(max(y, box.top), box.bottom)
+        time, value = _last_in(curve, j, box.times[1], gap)
+        x, y = box.x(time), min(max(box.y(value), box.top), box.bottom)
         parts.append(element("circle", class_=f"f{k + 1}", cx=x, cy=y, r="4"))
         if is_at_edge:
             at_edge.append((y, name))
@@ -274,12 +284,18 @@ def _text(text: str, x: float, y: float, class_: str) -> Markup:
 
 # ---- times ----
 def moment(time: float, is_dated: bool, *, short: bool = False) -> str:
-    """Return a time as people write it: 31 Mar 2019, in short Mar 2019; or the number."""
+    """Return a time as people write it: 31 Mar 2019 or 31 Mar 2019 14:05, in short Mar 2019; or the number."""
     if not is_dated:
         return shown_time(time, False)
     year, month, day = shown_time(time, True).rsplit("-", 2)
     written = f"{MONTHS[int(month) - 1]} {year}"
-    return written if short else f"{int(day)} {written}"
+    minutes = round(1440 * (time % 1))
+    at = f" {_clock(minutes)}" if 0 < minutes < 1440 else ""
+    return written if short else f"{int(day)} {written}{at}"
+
+
+def _clock(minutes: int) -> str:
+    return f"{minutes // 60:02}:{minutes % 60:02}"
 
 
 def time_ticks(begin: float, end: float, is_dated: bool, most: int) -> list[tuple[float, str]]:
@@ -287,6 +303,10 @@ def time_ticks(begin: float, end: float, is_dated: bool, most: int) -> list[tupl
     if not is_dated:
         values = ticks(Scale(begin, end, ""), most)
         return [(value, shown_time(float(f"{value:.9g}"), False)) for value in values]
+    for step in HOUR_STEPS if end - begin < 3 else ():
+        hours = range(-(-int(np.ceil(24 * begin)) // step) * step, int(24 * end) + 1, step)
+        if len(hours) <= most:
+            return [(hour / 24, _clock(60 * (hour % 24)) if hour % 24 else _day(hour // 24)) for hour in hours]
     first, last = (np.datetime64(int(np.floor(time)), "D") for time in (begin, end))
     unit_steps: tuple[tuple[str, tuple[int, ...], Callable[[int], str]], ...] = (
         ("D", DAY_STEPS, lambda day: _day(day)),
@@ -331,8 +351,8 @@ def chance_bar(content: Chance) -> Markup:
     said = f"{first} wins with {percents[0]}, {second} with {percents[2]}"
     said += f", a tie has {percents[1]}" if content.tie else ""
     parts = [
-        element("text", f"{first} {percents[0]}", class_="b", x="0", y="14"),
-        element("text", f"{percents[2]} {second}", class_="b end", x="100%", y="14"),
+        element("text", element("tspan", first, class_="iso"), f" {percents[0]}", class_="b", x="0", y="14"),
+        element("text", f"{percents[2]} ", element("tspan", second, class_="iso"), class_="b end", x="100%", y="14"),
     ]
     place = 0.0
     for class_, share in (("f1", content.win), ("f0", content.tie), ("f2", lose)):

@@ -6,6 +6,7 @@ const LETTER = 6.8;
 const LINE = 14; // pixels between the names of curves
 const BEYOND = 0.3; // of the height of the lines: how far bands may reach beyond them
 const FEW = 12; // items offered as buttons before a search
+const LONG = 80; // points from which a curve may be thinned
 const DAY = 86400000;
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 const MINUS = "−";
@@ -34,8 +35,13 @@ const written = (value) => value.toLocaleString("en", { maximumSignificantDigits
 function moment(time, dated) {
   if (!dated) return String(Math.round(time * 1e6) / 1e6);
   const day = new Date(Math.floor(time) * DAY);
-  return `${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]} ${day.getUTCFullYear()}`;
+  const minutes = Math.round(1440 * (time - Math.floor(time)));
+  const at = minutes > 0 && minutes < 1440 ? ` ${clock(minutes)}` : "";
+  return `${day.getUTCDate()} ${MONTHS[day.getUTCMonth()]} ${day.getUTCFullYear()}${at}`;
 }
+
+const clock = (minutes) => [Math.floor(minutes / 60), minutes % 60].map((part) => String(part).padStart(2, "0")).join(":");
+const dayOf = (day) => moment(day, true).split(" ").slice(0, 2).join(" ");
 
 function ticks(low, high, most) {
   const order = Math.floor(Math.log10(Math.max(high - low, 1e-300) / most));
@@ -52,10 +58,15 @@ function timeTicks([begin, end], dated, most) {
   if (!dated) return ticks(begin, end, most).map((time) => [time, moment(time, false)]);
   const [first, last] = [begin, end].map((time) => new Date(time * DAY));
   const days = (at) => at / DAY;
+  for (const step of end - begin < 3 ? [1, 3, 6, 12] : []) {
+    const found = [];
+    for (let hour = Math.ceil((24 * begin) / step) * step; hour <= 24 * end; hour += step) found.push(hour);
+    if (found.length <= most) return found.map((hour) => [hour / 24, hour % 24 ? clock(60 * (hour % 24)) : dayOf(hour / 24)]);
+  }
   for (const step of [1, 2, 7, 14]) {
     const found = [];
     for (let day = Math.ceil(begin / step) * step; day <= end && found.length <= most; day += step) found.push(day);
-    if (found.length && found.length <= most) return found.map((day) => [day, moment(day, true).split(" ").slice(0, 2).join(" ")]);
+    if (found.length && found.length <= most) return found.map((day) => [day, dayOf(day)]);
   }
   for (const step of [1, 3, 6]) {
     const found = [];
@@ -181,6 +192,14 @@ function spread(places, top, bottom) {
   return out;
 }
 
+// The end of a curve in the period: its last point, or where it leaves the period.
+function lastIn(curve, k, end, gap) {
+  const [time, value] = [curve.times[k], curve.values[k]];
+  if (k === curve.times.length - 1) return [curve.lasts ? end : time, value];
+  const [next, goal] = [curve.times[k + 1], curve.values[k + 1]];
+  return [end, next - time > gap ? value : value + ((goal - value) * (end - time)) / (next - time)];
+}
+
 function names(state, chosen, at, box, isNarrow) {
   const [begin, end] = state.shown;
   const [parts, atEdge] = [[], []];
@@ -189,8 +208,9 @@ function names(state, chosen, at, box, isNarrow) {
     if (k < 0) continue;
     const isAtEdge = curve.lasts || k < curve.times.length - 1 || curve.times[k] > end - 0.08 * (end - begin);
     if (curve.times[k] < begin && !isAtEdge) continue;
-    const x = curve.lasts ? box.right : at.x(curve.times[k]);
-    const y = clamp(at.y(curve.values[k]), box.top, box.bottom);
+    const [time, value] = lastIn(curve, k, end, state.data.gap);
+    const x = at.x(time);
+    const y = clamp(at.y(value), box.top, box.bottom);
     parts.push(svg("circle", { class: `f${colour}`, cx: x, cy: y, r: 4 }));
     if (isAtEdge) atEdge.push([y, nameOf(curve, isNarrow)]);
     else parts.push(text(nameOf(curve, isNarrow), x + 7, y + 4, "b halo"));
@@ -207,7 +227,7 @@ function peak(state, at, box, isNarrow) {
   if (!data.peak || !state.slots.includes(data.peak[0])) return [];
   const [number, time, value] = data.peak;
   if (time < shown[0] || time > shown[1]) return [];
-  const when = data.dated ? moment(time, true).split(" ").slice(1).join(" ") : moment(time, false);
+  const when = data.dated ? moment(time, true).split(" ").slice(1, 3).join(" ") : moment(time, false);
   const more = isNarrow ? "" : ` peak of ${nameOf(data.curves[number], false)}, ${when}`;
   const label = written(value);
   const half = (LETTER * (label + more).length) / 2;
@@ -346,7 +366,10 @@ function zoom(state) {
 function zoomed(state) {
   const { shown: [begin, end], data: { whole, dated } } = state;
   const ends = dated ? [iso(begin), iso(end)] : [begin, end].map((time) => String(Number(time.toPrecision(8))));
-  tell("span", begin <= whole[0] && end >= whole[1] ? "" : ends.join(".."));
+  const span = begin <= whole[0] && end >= whole[1] ? "" : ends.join("..");
+  // Long curves are thinned: the web app has more of their points in a shorter period.
+  if (isApp() && chosenOf(state).some(([curve]) => curve.times.length >= LONG)) ask(state.figure, "span", span);
+  else tell("span", span);
 }
 
 const tell = (name, value) => document.dispatchEvent(new CustomEvent("concordant:state", { detail: { name, value } }));
@@ -376,6 +399,7 @@ const timesOf = (state) => [...new Set(chosenOf(state).flatMap(([curve]) => curv
   .filter((time) => time >= state.shown[0] && time <= state.shown[1]).sort((a, b) => a - b);
 
 function read(state, time) {
+  if (state.time === time) return;
   state.time = time;
   const pieces = [html("strong", { textContent: `${moment(time, state.data.dated)}: ` })];
   valuesAt(state).forEach(([curve, , k], number) => {

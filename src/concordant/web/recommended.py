@@ -75,6 +75,8 @@ class RecommendTask(SectionedTask):
     def prefs(self) -> Preferences:
         """The ratings or clicks."""
         prefs: Preferences = self.kept("data", lambda: self.source.request(None).read(), 1)
+        if prefs.form == "pairs":
+            raise InputError("These are pairwise comparisons, but recommendations need ratings or clicks: rank the items.")
         return prefs
 
     @cached_property

@@ -6,6 +6,7 @@ import io
 import re
 from collections.abc import Callable
 from functools import cached_property, partial
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from concordant import registry
 from concordant.analysis import training
 from concordant.analysis.training import HeldOut, Trained
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import ConcordantError, InputError, Reference, Words, in_words
+from concordant.errors import ConcordantError, InputError, Reference, Words, arg, in_words
 from concordant.io import read_features
 from concordant.io.formats.features import Features
 from concordant.narrative.verdict import Verdict
@@ -44,6 +45,7 @@ from concordant.web.words import control_words
 READING = ("encoding", "delimiter", "sheet", "where", "skip_bad_rows")  # options that feature rows have, too
 METRIC_CHOICES = ("ndcg@10", "ndcg@5", "map", "err@10", "mrr", "p@5")
 MISSING = (("mean", "mean of the feature"), ("median", "median of the feature"), ("zero", "zero"))
+LIBRARIES = {"light-gbm-ranker": "lightgbm", "xgboost-ranker": "xgboost"}  # that need not be installed
 IMPUTED = "mean"  # if the ranker does not support missing values
 RANKED = re.compile(r"-?\d+|null", re.IGNORECASE)  # what LETOR files of ranks contain, instead of features
 
@@ -88,11 +90,22 @@ def query_column(source: Source) -> str | None:
     return None
 
 
-def own_words(reference: Reference) -> str | None:
-    """Return how the page names a parameter that only feature rows have; None for others."""
-    known = {"label": "“Column of labels”", "query": "“Column of queries”", "missing": "“Missing values”"}
-    said = known.get(reference.name) if not reference.of else None
-    return f"{said} {reference.value}".strip() if said else None
+def usable_rankers() -> tuple[str, ...]:
+    """List the rankers whose libraries are installed."""
+    return tuple(name for name in training.rankers() if name not in LIBRARIES or find_spec(LIBRARIES[name]))
+
+
+def feature_words(known: Words) -> Words:
+    """Return how the page names parameters, among them those that only feature rows have."""
+    own = {"label": "“Column of labels”", "query": "“Column of queries”", "missing": "“Missing values”"}
+
+    def words(reference: Reference) -> str | None:
+        if reference.of or reference.name not in own:
+            return known(reference)
+        value = f" {reference.value}" if reference.is_text and reference.value else ""
+        return f"{own[reference.name]}{value}"
+
+    return words
 
 
 class TrainTask(SectionedTask):
@@ -111,7 +124,7 @@ class TrainTask(SectionedTask):
             self.tell(f"Training: {title_of(self.learner)}")
             _ = self.of
         except ConcordantError as problem:
-            problem.args = (in_words(problem, own_words),)  # which know the columns of feature rows
+            problem.args = (in_words(problem, feature_words(control_words())),)
             raise
 
     @cached_property
@@ -136,6 +149,11 @@ class TrainTask(SectionedTask):
     @cached_property
     def rows(self) -> Features:
         """The feature rows."""
+        is_table = bool(self.source.preview.columns)
+        if is_table and "label" not in self.columns and _column(self.source, "label") is None:
+            raise InputError(
+                "No column was recognised as the label of feature rows: choose it with " + arg("label") + "."
+            )
         first = self.question["files"][0] if len(self.question["files"]) == 1 else list(self.question["files"])
         key = f"rows {sorted(self.columns.items())} {sorted(self.reading.items())}"
 
@@ -152,7 +170,7 @@ class TrainTask(SectionedTask):
     def learner(self) -> str:
         """The ranker: the chosen one, or the default."""
         chosen = self.settings.get("learner", "")
-        refuse_unknown("learner", chosen, training.rankers())
+        refuse_unknown("learner", chosen, usable_rankers())
         return chosen or training.DEFAULT
 
     @cached_property
@@ -219,8 +237,7 @@ class TrainTask(SectionedTask):
     @property
     def words(self) -> Words:
         """How messages name the controls of the page."""
-        known = control_words([one.name for one in self.declared], self.learner)
-        return lambda reference: known(reference) if own_words(reference) is None else own_words(reference)
+        return feature_words(control_words([one.name for one in self.declared], self.learner))
 
     @property
     def reading_notes(self) -> tuple[str, ...]:
@@ -265,7 +282,7 @@ class TrainTask(SectionedTask):
 
     def controls(self) -> Markup:
         """Return the ranker, its options, the columns, and how the file is read."""
-        names = [(name, title_of(name)) for name in sorted(training.rankers(), key=title_of)]
+        names = [(name, title_of(name)) for name in sorted(usable_rankers(), key=title_of)]
         summary = registry.summary_of(LEARNERS.load(self.learner))
         menu = choice("learner", "Ranker", names, self.learner, training.DEFAULT, summary)
         texts = self.settings["params"]

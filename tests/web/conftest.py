@@ -125,7 +125,8 @@ class View:
         self.regions: dict[str, str] = {}
         self.sections: dict[str, str] = {}
         self.cancelled: list[str] = []
-        self.state, self.error, self.id = "", None, 0
+        self.state, self.id = "", 0
+        self.error: Any = None
 
     def read(self) -> dict[str, Any] | None:
         """Take in the next line; None at the end."""

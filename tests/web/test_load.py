@@ -14,7 +14,7 @@ import threading
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from concordant.errors import ConcordantError
 from concordant.web import connections, uploads
@@ -377,6 +378,123 @@ async def opened(store: Store, seconds: float = 1.0) -> DataSet:
     data = store.find(key)
     data.worker = FakeWorker(seconds)
     return data
+
+
+class Asked:
+    """A client of a view: what it was sent, and when it leaves or breaks down."""
+
+    def __init__(self, leaves: float = 1e9, breaks: int = 1_000_000) -> None:
+        self.leaves, self.breaks = leaves, breaks
+        self.lines: list[dict[str, Any]] = []
+
+    async def receive(self) -> dict[str, Any]:
+        await asyncio.sleep(self.leaves)
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if len(self.lines) >= self.breaks:
+            raise OSError("the connection is gone")
+        if message.get("body"):
+            self.lines.append(json.loads(message["body"]))
+
+    async def view(self, store: Store, data: DataSet, held: ExitStack) -> None:
+        from concordant.web.app import View
+
+        scope = {"type": "http", "asgi": {"spec_version": "2.3"}, "method": "GET", "headers": []}
+        question = store.question(data, {"params": {}, "roles": {}})
+        with suppress(OSError, ClientDisconnect):
+            await View(store, data, question, held)(scope, self.receive, self.send)
+
+
+def test_whatever_becomes_of_a_view_its_place_and_its_data_are_free_afterwards() -> None:
+    async def main() -> None:
+        store = Store(Limits(line=1))
+        data = await opened(store, 10.0)
+        (key,) = store.data_sets
+
+        async def ends(client: Asked, act: Callable[[], object] = lambda: None) -> list[str]:
+            with ExitStack() as stack:
+                stack.enter_context(store.lease(key))
+                stack.enter_context(store.pool.admission())
+                viewing = asyncio.create_task(client.view(store, data, stack.pop_all()))
+            await asyncio.sleep(3)
+            if not viewing.done():
+                assert (store.pool.admitted, data.leases, len(store.working)) == (1, 1, 1)
+            act()
+            await asyncio.wait([viewing])
+            await asyncio.sleep(1)  # until a worker that was ended has ended
+            assert (store.pool.admitted, data.leases, len(store.working)) == (0, 0, 0)
+            return [line["state"] for line in client.lines if "state" in line]
+
+        def working() -> int:
+            return next(iter(store.working))
+
+        assert await ends(Asked()) == ["done"]
+        assert data.is_seen
+        assert await ends(Asked(leaves=2)) == []
+        assert await ends(Asked(leaves=4)) == []
+        assert not data.is_seen, "nobody got it"
+        assert await ends(Asked(breaks=0)) == []
+        assert await ends(Asked(breaks=1)) == []
+        assert await ends(Asked(), lambda: store.cancel(data, working(), "")) == ["cancelled"]
+        assert await ends(Asked(), lambda: store.working[working()].task.cancel()) == [], "the server is stopping"
+        told = Asked()
+        closing: list[Any] = []
+        assert await ends(told, lambda: closing.append(asyncio.ensure_future(store.drop(key)))) == ["failed"]
+        assert "no longer open" in told.lines[-1]["error"]
+        await asyncio.wait(closing)
+        await store.close()
+
+    virtual.run(main())
+
+
+def test_a_view_says_what_is_at_work_when_nothing_comes_for_a_while() -> None:
+    async def main() -> None:
+        store = Store(Limits())
+        first, second = await opened(store, 10.0), await opened(store, 1.0)
+        second.worker = first.worker
+        keys, clients = list(store.data_sets), [Asked(), Asked()]
+        viewing = []
+        for key, client in zip(keys, clients, strict=True):
+            with ExitStack() as stack:
+                data = stack.enter_context(store.lease(key))
+                viewing.append(asyncio.create_task(client.view(store, data, stack.pop_all())))
+        await asyncio.wait(viewing)
+        for client in clients:
+            jobs = [line["job"] for line in client.lines if "job" in line]
+            assert jobs == [{"section": "", "text": "Waiting for other work", "share": None, "left": ""}]
+
+    virtual.run(main())
+
+
+def test_a_data_set_that_is_closed_during_an_upload_leaves_no_bytes() -> None:
+    async def main() -> None:
+        store = Store(Limits(body=100))
+        data = await opened(store)
+        (key,) = store.data_sets
+        await store.reserve(data, 60)
+        await store.drop(key)
+        with pytest.raises(GoneError):
+            await store.reserve(data, 10)
+        store.unreserve(data, 60)  # as the upload does that was given up
+        assert store.size == 0
+
+    virtual.run(main())
+
+
+def test_work_on_a_file_in_place_is_given_up_when_files_are_added() -> None:
+    async def main() -> None:
+        store = Store(Limits())
+        data = await opened(store, 1e9)
+        work = store.begin(data, store.question(data, {}), lambda _: None)
+        await asyncio.sleep(1)
+        await store.own(data)
+        await asyncio.wait([work.task])
+        assert work.answer() == {"error": None, "is_cancelled": True}
+        assert data.folder.startswith(store.folder.path())
+        await store.close()
+
+    virtual.run(main())
 
 
 def test_room_is_made_of_what_is_not_in_use() -> None:

@@ -9,7 +9,6 @@ import random
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -56,12 +55,16 @@ def cancelled(interrupter: Interrupter, question: int, section: str = "") -> Non
     thread.join()
 
 
-def busy(seconds: float = 30.0) -> str:
-    """Work without any end of its own."""
-    until_then = time.monotonic() + seconds
-    while time.monotonic() < until_then:
+def busy(rounds: int = 10**10) -> str:
+    """Work for longer than anybody waits."""
+    for _ in range(rounds):
         pass
     return "done"
+
+
+def pause(seconds: float) -> None:
+    """Wait, as a library does that lets signals in."""
+    threading.Event().wait(seconds)
 
 
 def many_votes(count: int) -> str:
@@ -115,7 +118,7 @@ def test_an_interrupt_that_a_library_swallows_takes_effect_at_the_end(interrupte
     def stubborn() -> str:
         try:
             cancelled(interrupter, 1, "s")
-            busy(0.2)
+            busy(1000)
         except BaseException:
             pass
         return "done"
@@ -130,7 +133,7 @@ def test_a_message_is_sent_whole_and_then_the_interrupt_comes(interrupter: Inter
     def work() -> None:
         with interrupter.paused():
             cancelled(interrupter, 1)
-            busy(0.1)
+            busy(1000)
             sent.append("whole")
         pytest.fail("it went on")
 
@@ -149,7 +152,7 @@ def test_a_module_is_imported_whole_and_then_the_interrupt_comes(
 
     def importing() -> None:
         cancelled(interrupter, 1)
-        busy(3 * cancelling.AGAIN)
+        pause(3 * cancelling.AGAIN)
 
     monkeypatch.setattr(sys.modules[__name__], "IMPORTING", importing, raising=False)
     monkeypatch.setitem(sys.modules, "tests.web.test_cancelling", sys.modules[__name__])
@@ -454,7 +457,7 @@ def test_a_worker_keeps_the_data_when_a_client_leaves(start_server: Callable[...
     for seconds in (0.0, 0.1, 0.3, 0.6):
         view = server.open_view(key, method="borda")
         view.until("progress")
-        time.sleep(seconds)
+        pause(seconds)
         (worker,) = workers_of(server)
         view.leave()
         assert server.work(key, method="borda", part="data").state == "done"

@@ -169,6 +169,7 @@ class View:
         """Read to the end."""
         while self.read() is not None:
             pass
+        assert "Unexpected" not in f"{self.html} {self.error}"
         return self
 
     def leave(self) -> None:

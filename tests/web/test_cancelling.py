@@ -282,12 +282,13 @@ def test_cancelled_at_any_moment_the_next_question_is_answered_in_full(
     assert {one["section"] for one in told if "section" in one} == {"ranking", "why", "methods", "duels", "data"}
 
 
+@pytest.mark.slow
 def test_a_cancelled_reading_leaves_no_half_read_data(interrupter: Interrupter, tmp_path: Path) -> None:
     path = tmp_path / "many.csv"
     path.write_text(many_votes(200_000))
     told: list[dict[str, Any]] = []
     answerer, given_up = Answerer(told.append, interrupter), 0
-    for number in range(1, 12):
+    for number in range(1, 8):
         timer = threading.Timer(number / 20, cancelled, (interrupter, number))
         timer.start()
         given_up += "is_cancelled" in answerer.answer(question(number, path, min_ballots=str(number / 100)))
@@ -299,6 +300,7 @@ def test_a_cancelled_reading_leaves_no_half_read_data(interrupter: Interrupter, 
 
 
 # ---- a worker ----
+@pytest.mark.slow
 def test_a_question_is_given_up_and_the_process_keeps_its_data(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_text(many_votes(300_000))
 
@@ -323,6 +325,7 @@ def test_a_question_is_given_up_and_the_process_keeps_its_data(tmp_path: Path) -
     virtual.run(run(), asyncio.new_event_loop)
 
 
+@pytest.mark.slow
 def test_cancelling_again_and_again_keeps_the_frames_whole(tmp_path: Path) -> None:
     (tmp_path / "votes.csv").write_bytes(VOTES)
 
@@ -451,6 +454,7 @@ def test_work_ends_when_its_client_leaves(start_server: Callable[..., Server]) -
     assert server.work(key, method="copeland").state == "done"
 
 
+@pytest.mark.slow
 def test_a_worker_keeps_the_data_when_a_client_leaves(start_server: Callable[..., Server]) -> None:
     server = start_server()
     key = server.upload(many_votes(300_000).encode())

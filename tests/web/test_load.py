@@ -71,6 +71,7 @@ def peak_workers(server: Server) -> Iterator[list[int]]:
 
 
 # ---- a server ----
+@pytest.mark.slow
 def test_uploads_at_once_are_all_ranked_and_workers_stay_within_the_limit(start_server: Callable[..., Server]) -> None:
     server = start_server(workers=2, at_once=2, data_sets=3, transfers=4, line=2)
 
@@ -214,6 +215,19 @@ def test_every_signal_that_ends_the_server_removes_uploads(
         assert list(server.temporary.iterdir())
         server.process.send_signal(number)
         assert server.process.wait(TIMEOUT) == code
+    assert list(server.temporary.iterdir()) == []
+
+
+@POSIX
+def test_a_server_that_stops_ends_its_work(start_server: Callable[..., Server]) -> None:
+    server = start_server()
+    view = server.open_view(server.upload(hard_election(), "hard.csv"), **SLOW)
+    view.until("job")
+    workers = workers_of(server)
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(TIMEOUT) == 0
+    assert view.wait().state == "", "the page says that the connection was lost"
+    assert [worker for worker in workers if Path(f"/proc/{worker}").exists()] == []
     assert list(server.temporary.iterdir()) == []
 
 

@@ -195,6 +195,21 @@ def test_every_kind_of_download_is_the_file_that_it_says(server: Server) -> None
         assert "Unexpected" not in json.loads(content)["error"]
 
 
+@pytest.mark.parametrize("kind", ["card", "svg"])
+def test_pictures_of_hostile_labels_are_drawings_and_nothing_else(server: Server, kind: str) -> None:
+    from xml.etree import ElementTree
+
+    from tests.reporting.test_reporting import HOSTILE
+
+    rows = [{"winner": one.replace("\x00", ""), "loser": "z"} for one in HOSTILE]
+    key = server.upload("\n".join(map(json.dumps, rows)).encode(), 'x"><script>.jsonl')
+    status, _, content = server.ask("GET", f"/api/data/{key}/download/{kind}")
+    assert status == 200, content
+    for one in ElementTree.fromstring(content).iter():
+        assert one.tag.rpartition("}")[2] not in ("script", "foreignObject", "image", "a", "use", "iframe")
+        assert not [name for name in one.attrib if name.lower().startswith("on") or "href" in name.lower()]
+
+
 def test_headers_said_twice_are_refused(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port)) as line:
         own = f"127.0.0.1:{server.port}"

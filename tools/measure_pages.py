@@ -74,17 +74,15 @@ def votes(n: int, items: int, path: Path) -> Path:
     return path
 
 
-def shown(server: Server, key: str, version: int, before: str | None) -> tuple[float, float, int]:
-    """Return after how many seconds another ranking is on the screen, and all of it, and the version of the page."""
+def shown(server: Server, key: str, **settings: Any) -> tuple[float, float]:
+    """Return after how many seconds the ranking of these settings is on the screen, and all of the page."""
     start, first = time.perf_counter(), 0.0
-    while True:
-        news = server.json("GET", f"/api/data/{key}/news?after={version}")
-        version = news["version"]
-        if not first and news.get("results") not in (None, before):
+    view = server.open_view(key, **settings)
+    while view.read() is not None:
+        if not first and "ranking" in view.sections:
             first = time.perf_counter() - start
-        if news["state"] in ("done", "failed"):
-            assert news["error"] is None, news["error"]
-            return first, time.perf_counter() - start, version
+    assert view.error is None, view.error
+    return first, time.perf_counter() - start
 
 
 def measure_speed(folder: Path) -> None:
@@ -119,19 +117,15 @@ def measure_drop(server: Server, path: Path, n: int) -> None:
     for _ in range(ROUNDS):
         start = time.perf_counter()
         key = server.upload(content)
-        server.json("POST", f"/api/data/{key}/work", "{}")
         sent = time.perf_counter() - start
-        first, whole, version = shown(server, key, -1, None)
+        first, whole = shown(server, key)
         seen.append((sent + first, sent + whole))
     first, whole = median([one for one, _ in seen]), median([two for _, two in seen])
     compared = f"`concordant rank` {alone:.2f} s, {first / alone:.2f} times"
     row(f"{n:,} votes from drop to ranking", f"{first:.2f} s ({compared}); all sections {whole:.2f} s")
     changes = []
     for prior in range(1, ROUNDS + 1):
-        before = server.json("GET", f"/api/data/{key}/news?after=-1")["results"]
-        settings = {"method": "bradley-terry", "params": {"prior": str(prior)}}
-        server.json("POST", f"/api/data/{key}/work", json.dumps(settings))
-        first, _, version = shown(server, key, version, before)
+        first, _ = shown(server, key, method="bradley-terry", params={"prior": prior})
         changes.append(first)
     row(f"{n:,} votes, a changed option", f"{median(changes):.2f} s")
 
@@ -156,8 +150,7 @@ def measure_hostile(folder: Path) -> None:
     row("300 MB announced", server.ask("POST", "/api/data", headers={"Content-Length": "300000000"})[0])
     row("300 MB streamed without saying so", streamed(server))
     row("files left, peak memory of the server", f"{files_of(server)}, {memory_of(pid, 'VmHWM'):.0f} MB")
-    news = server.work(server.upload(bomb(), "votes.zip"))
-    row("a zip archive of 160 MB in 160 kB", news["error"])
+    row("a zip archive of 160 MB in 160 kB", server.work(server.upload(bomb(), "votes.zip")).error)
     row("a worker killed", killed(server))
     code = stop(server)
     row("Ctrl-C", f"exit code {code}, {len(list(server.temporary.glob('concordant-*')))} folders left")
@@ -192,16 +185,13 @@ def bomb() -> bytes:
 def killed(server: Server) -> str:
     """Kill a worker at work; say what the page shows, and whether it goes on."""
     key = server.upload(hard_election(), "hard.csv")
-    version = server.json("GET", f"/api/data/{key}/news")["version"]
     others = set(workers_of(server))
-    server.json("POST", f"/api/data/{key}/work", json.dumps({"method": "kemeny"}))
-    news: dict[str, Any] = {"progress": ""}
-    while "kemeny" not in news["progress"]:
-        news = server.wait(key, version, "running")
-        version = news["version"]
+    view = server.open_view(key, method="kemeny")
+    while "Kemeny" not in str(view.read()):
+        pass
     os.kill(max(set(workers_of(server)) - others or set(workers_of(server))), signal.SIGKILL)
-    said = server.wait(key, version)["error"]
-    return f"{said} The next question: {server.work(key, method='borda')['state']}."
+    said = view.wait().error
+    return f"{said} The next question: {server.work(key, method='borda').state}."
 
 
 if __name__ == "__main__":

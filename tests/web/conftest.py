@@ -15,7 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -68,6 +68,16 @@ class Server:
             return answer.status, {key.lower(): value for key, value in answer.getheaders()}, answer.read()
         finally:
             connection.close()
+
+    def told(self, content: bytes) -> bytes:
+        """Send bytes, whatever they are, and return all that comes back."""
+        answer = b""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=TIMEOUT) as line, suppress(ConnectionError):
+            line.sendall(content)
+            line.shutdown(socket.SHUT_WR)
+            while piece := line.recv(1 << 16):
+                answer += piece
+        return answer
 
     def json(self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None) -> Any:
         """Send a request until the server is not too busy for it, as the page does."""
@@ -125,7 +135,8 @@ class View:
         self.regions: dict[str, str] = {}
         self.sections: dict[str, str] = {}
         self.cancelled: list[str] = []
-        self.state, self.error, self.id = "", None, 0
+        self.state, self.id = "", 0
+        self.error: Any = None
 
     def read(self) -> dict[str, Any] | None:
         """Take in the next line; None at the end."""
@@ -158,6 +169,7 @@ class View:
         """Read to the end."""
         while self.read() is not None:
             pass
+        assert "Unexpected" not in f"{self.html} {self.error}"
         return self
 
     def leave(self) -> None:

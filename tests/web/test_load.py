@@ -5,18 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import random
 import re
 import signal
 import socket
 import tempfile
 import threading
-from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.web import virtual
@@ -26,12 +23,8 @@ from tests.web.test_safety import VOTES, hard_election, workers_of
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from starlette.exceptions import HTTPException
 
-from concordant.errors import ConcordantError
-from concordant.web import connections, uploads
-from concordant.web.pool import BusyError, Limits, Pool
-from concordant.web.stores import DataSet, GoneError, Store
+from concordant.web import uploads
 from concordant.web.workers import Worker
 
 pytestmark = pytest.mark.once
@@ -78,6 +71,7 @@ def peak_workers(server: Server) -> Iterator[list[int]]:
 
 
 # ---- a server ----
+@pytest.mark.slow
 def test_uploads_at_once_are_all_ranked_and_workers_stay_within_the_limit(start_server: Callable[..., Server]) -> None:
     server = start_server(workers=2, at_once=2, data_sets=3, transfers=4, line=2)
 
@@ -225,6 +219,19 @@ def test_every_signal_that_ends_the_server_removes_uploads(
 
 
 @POSIX
+def test_a_server_that_stops_ends_its_work(start_server: Callable[..., Server]) -> None:
+    server = start_server()
+    view = server.open_view(server.upload(hard_election(), "hard.csv"), **SLOW)
+    view.until("job")
+    workers = workers_of(server)
+    server.process.send_signal(signal.SIGINT)
+    assert server.process.wait(TIMEOUT) == 0
+    assert view.wait().state == "", "the page says that the connection was lost"
+    assert [worker for worker in workers if Path(f"/proc/{worker}").exists()] == []
+    assert list(server.temporary.iterdir()) == []
+
+
+@POSIX
 def test_what_a_killed_server_left_goes_when_another_starts(
     start_server: Callable[..., Server], tmp_path: Path
 ) -> None:
@@ -266,198 +273,3 @@ def test_temporary_files_of_a_worker_go_when_it_is_ended(tmp_path: Path) -> None
         assert list(tmp_path.iterdir()) == []
 
     virtual.run(run(), asyncio.new_event_loop)
-
-
-# ---- parts, on a clock of their own ----
-class FakeWorker(Worker):
-    """A worker without a process, which takes its time to start, to answer and to end."""
-
-    live, peak = 0, 0
-
-    def __init__(self, seconds: float = 1.0) -> None:
-        super().__init__("", 0, 0.0)
-        self.takes, self.has_process = seconds, False
-
-    async def start(self) -> Any:
-        if not self.has_process:
-            self.has_process = True
-            FakeWorker.live += 1
-            FakeWorker.peak = max(FakeWorker.peak, FakeWorker.live)
-            await asyncio.sleep(0.5)
-
-    async def ask(self, question: dict[str, Any], progress: Any) -> dict[str, Any]:
-        try:
-            await self.start()
-            await asyncio.sleep(self.takes)
-        except asyncio.CancelledError:
-            await self.end()
-            raise
-        return {"error": None}
-
-    async def end(self) -> None:
-        await asyncio.sleep(0.3)
-        if self.has_process:
-            self.has_process = False
-            FakeWorker.live -= 1
-
-
-def test_there_are_never_more_workers_than_places_whatever_is_cancelled() -> None:
-    async def main() -> Counter[str]:
-        draw, told = random.Random(3), Counter[str]()
-        limits = Limits(workers=3, at_once=2, line=20)
-        pool = Pool(limits)
-        workers = [FakeWorker(draw.choice([0.0, 0.2, 2.0])) for _ in range(30)]
-
-        async def one(number: int) -> None:
-            await asyncio.sleep(draw.uniform(0, 40))
-            worker = workers[number % 30]
-            if number % 7 == 0:
-                await pool.prepare(worker)
-            elif number % 11 == 0:
-                await pool.release(worker)
-            else:
-                with pool.admission():
-                    await pool.ask(worker, {}, lambda _: None)
-                    told["answered"] += 1
-
-        tasks = [asyncio.create_task(one(number)) for number in range(400)]
-        for task in tasks[::5]:
-            asyncio.get_running_loop().call_later(draw.uniform(0, 60), task.cancel)
-        for result in await asyncio.gather(*tasks, return_exceptions=True):
-            told["busy"] += isinstance(result, BusyError)
-            assert result is None or isinstance(result, BusyError | asyncio.CancelledError), result
-        assert pool.admitted == 0
-        with pool.admission():
-            await asyncio.wait_for(pool.ask(workers[0], {}, lambda _: None), 1000)
-        await pool.close()
-        return told
-
-    FakeWorker.live = FakeWorker.peak = 0
-    told = virtual.run(main())
-    assert FakeWorker.peak == 3
-    assert FakeWorker.live == 0
-    assert told["answered"] > 20
-    assert told["busy"] > 20
-
-
-class FakeRequest:
-    """A body that comes in chunks, each after some seconds."""
-
-    def __init__(self, chunks: list[tuple[float, int]]) -> None:
-        self.chunks = chunks
-
-    async def stream(self) -> AsyncIterator[bytes]:
-        for seconds, size in self.chunks:
-            await asyncio.sleep(seconds)
-            yield b"x" * size
-
-
-def received(chunks: list[tuple[float, int]]) -> int:
-    async def take(_: bytes) -> None:
-        await asyncio.sleep(1000)  # a slow disk is not the client's fault
-
-    return virtual.run(uploads.receive(FakeRequest(chunks), Limits(window=30, min_bytes=100_000), take))  # type: ignore[arg-type]
-
-
-def test_a_slow_upload_that_goes_on_is_taken() -> None:
-    assert received([(25, 100_000)] * 40) == 4_000_000
-    assert received([(5, 25_000)] * 200) == 5_000_000, "about as slow as a modem"
-
-
-@pytest.mark.parametrize(
-    "chunks", [[(31, 1)], [(1, 10), (1, 10), (40, 10)], [(3, 1000)] * 100, [(1, 3_000_000), (31, 9)]]
-)
-def test_an_upload_that_is_too_slow_is_refused(chunks: list[tuple[float, int]]) -> None:
-    with pytest.raises(HTTPException, match="too slow"):
-        received(chunks)
-
-
-async def opened(store: Store, seconds: float = 1.0) -> DataSet:
-    key = await store.add("x", "/nowhere")
-    data = store.find(key)
-    data.worker = FakeWorker(seconds)
-    return data
-
-
-def test_room_is_made_of_what_is_not_in_use() -> None:
-    async def main() -> None:
-        store = Store(Limits(data_sets=2, grace=30, body=100))
-        first, second = [await opened(store) for _ in range(2)]
-        with pytest.raises(BusyError, match="all are in use"):
-            await store.add("y", "/nowhere")
-        await asyncio.sleep(31)
-        key = next(iter(store.data_sets))
-        with store.lease(key) as held:
-            assert held is first
-            await store.add("y", "/nowhere")
-            assert second.is_gone
-        with pytest.raises(GoneError):
-            await store.reserve(second, 1)
-
-    virtual.run(main())
-
-
-def test_bytes_of_all_uploads_are_bounded() -> None:
-    async def main() -> None:
-        store = Store(Limits(body=100, grace=30))
-        first, second = [await opened(store) for _ in range(2)]
-        await store.reserve(first, 600)
-        with pytest.raises(BusyError):
-            await store.reserve(second, 600)
-        with pytest.raises(ConcordantError, match="at most"):
-            await store.reserve(first, 600)
-        await asyncio.sleep(31)
-        with store.lease(list(store.data_sets)[1]):
-            await store.reserve(second, 600)
-        assert first.is_gone
-        assert store.size == 600
-
-    virtual.run(main())
-
-
-class Transport:
-    """The writing side of a connection."""
-
-    size, is_aborted, is_closed = 100, False, False
-
-    def get_write_buffer_size(self) -> int:
-        return self.size
-
-    def abort(self) -> None:
-        self.is_aborted = True
-
-    def close(self) -> None:
-        self.is_closed = True
-
-
-def connected() -> tuple[Any, Transport]:
-    connection, transport = object.__new__(connections.Connection), Transport()
-    connection.transport, connection.loop, connection.cycle = transport, asyncio.get_running_loop(), None  # type: ignore[assignment]
-    return connection, transport
-
-
-def test_an_answer_that_nobody_reads_is_given_up() -> None:
-    async def main() -> None:
-        connection, transport = connected()
-        connection._watch_write(101)
-        for _ in range(5):
-            transport.size -= 1
-            await asyncio.sleep(connections.WRITE_SECONDS)
-            assert not transport.is_aborted
-        await asyncio.sleep(connections.WRITE_SECONDS + 1)
-        assert transport.is_aborted
-
-    virtual.run(main())
-
-
-def test_headers_that_do_not_come_to_an_end_are_given_up() -> None:
-    async def main() -> None:
-        connection, transport = connected()
-        for _ in range(9):  # a byte in every second
-            connection._watch_head()
-            await asyncio.sleep(connections.HEAD_SECONDS / 10)
-        assert not transport.is_closed
-        await asyncio.sleep(connections.HEAD_SECONDS / 5)
-        assert transport.is_closed
-
-    virtual.run(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import signal
 import socket
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Run
+from tests.conftest import ROOT, Run
 from tests.web.conftest import Server, half_sent, stop
 from tests.workbooks import PRINTER, with_parts, xls, xlsx
 
@@ -120,6 +121,93 @@ def test_every_answer_is_strict(server: Server) -> None:
     policy = HEADERS["Content-Security-Policy"]
     assert "unsafe" not in policy
     assert "frame-ancestors 'none'" in policy
+
+
+def test_views_and_downloads_are_strict_and_kept_by_nobody(server: Server) -> None:
+    key = server.upload(VOTES)
+    for path in (f"/d/{key}", f"/d/{key}?method=elo", f"/api/data/{key}/view", f"/api/data/{key}/download/csv"):
+        status, headers, _ = server.ask("GET", path)
+        assert status == 200
+        assert headers["cache-control"] == "no-store"
+        assert headers["referrer-policy"] == "no-referrer", "no link to another site tells the address"
+        assert {name: headers[name.lower()] for name in HEADERS} == HEADERS
+
+
+def test_addresses_that_lead_nowhere_get_a_page_with_a_way_out_or_json(server: Server) -> None:
+    key = server.upload(VOTES)
+    server.json("POST", f"/api/data/{key}/close")
+    for path, status in (
+        (f"/d/{key}", 410),
+        ("/d/0123456789abcdef?method=elo", 410),
+        ("/nowhere", 404),
+        ("/d/a/b", 404),
+    ):
+        found, headers, content = server.ask("GET", path)
+        assert found == status
+        assert headers["content-type"].startswith("text/html")
+        assert b'href="/"' in content
+        assert b"Open data" in content
+    for method, path, status in (
+        ("GET", f"/api/data/{key}/view", 410),
+        ("GET", f"/api/data/{key}/download/csv", 410),
+        ("GET", f"/api/data/{key}/download/exe", 404),
+        ("POST", f"/api/data/{key}/close", 410),
+        ("POST", f"/api/data/{key}/file", 410),
+        ("POST", "/api/example/nothing", 404),
+        ("GET", "/api/nowhere", 404),
+        ("GET", "/static/nothing.js", 404),
+    ):
+        found, headers, content = server.ask(method, path, VOTES if method == "POST" else None)
+        assert found == status, path
+        assert headers["content-type"].startswith("application/json")
+        assert json.loads(content)["error"].endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("given", "stem"),
+    [
+        ("votes.csv", "votes"),
+        ("../../etc/passwd.csv", "______etc_passwd"),
+        ('a"; filename=evil.exe; x="\r\nX: y.csv', "a___filename_evil_exe__x____X__y"),
+        ("Wähler 東京.csv", "W%C3%A4hler_%E6%9D%B1%E4%BA%AC"),
+        ("x" * 200 + ".csv", "x" * 60),
+        ("..", "__"),
+    ],
+)
+def test_names_of_downloads_are_plain(server: Server, given: str, stem: str) -> None:
+    key = server.upload(VOTES, given)
+    status, headers, _ = server.ask("GET", f"/api/data/{key}/download/csv")
+    assert status == 200
+    assert headers["content-disposition"] == f"attachment; filename*=UTF-8''{stem}-ranking.csv"
+
+
+def test_every_kind_of_download_is_the_file_that_it_says(server: Server) -> None:
+    key = server.upload((ROOT / "examples" / "election.csv").read_bytes(), "election.csv")
+    signs = {"csv": b"rank,item", "xlsx": b"PK", "json": b"{", "svg": b"<svg", "card": b"<svg"}
+    for kind, sign in signs.items():
+        status, headers, content = server.ask("GET", f"/api/data/{key}/download/{kind}?method=borda")
+        assert status == 200, content
+        assert content.startswith(sign)
+        assert int(headers["content-length"]) == len(content)
+    for kind in ("model", "history", "labels"):
+        status, _, content = server.ask("GET", f"/api/data/{key}/download/{kind}?method=borda")
+        assert status == 400
+        assert "Unexpected" not in json.loads(content)["error"]
+
+
+@pytest.mark.parametrize("kind", ["card", "svg"])
+def test_pictures_of_hostile_labels_are_drawings_and_nothing_else(server: Server, kind: str) -> None:
+    from xml.etree import ElementTree
+
+    from tests.reporting.test_reporting import HOSTILE
+
+    rows = [{"winner": one.replace("\x00", ""), "loser": "z"} for one in HOSTILE]
+    key = server.upload("\n".join(map(json.dumps, rows)).encode(), 'x"><script>.jsonl')
+    status, _, content = server.ask("GET", f"/api/data/{key}/download/{kind}")
+    assert status == 200, content
+    for one in ElementTree.fromstring(content).iter():
+        assert one.tag.rpartition("}")[2] not in ("script", "foreignObject", "image", "a", "use", "iframe")
+        assert not [name for name in one.attrib if name.lower().startswith("on") or "href" in name.lower()]
 
 
 def test_headers_said_twice_are_refused(server: Server) -> None:

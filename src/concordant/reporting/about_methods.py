@@ -9,7 +9,18 @@ from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
 from concordant.ballots.vocabulary import shorten
 from concordant.narrative.fields import field_of_preferences
-from concordant.reporting.sections import BumpChart, Cell, Message, Messages, Named, Part, ReportTable, Section, Text
+from concordant.reporting.sections import (
+    BumpChart,
+    Cell,
+    Fold,
+    Message,
+    Messages,
+    Named,
+    Part,
+    ReportTable,
+    Section,
+    Text,
+)
 from concordant.reporting.study import Study
 
 LINES = 10  # items of the bump chart
@@ -86,5 +97,8 @@ def _tables(compared: Comparison) -> list[Part]:
     return [
         fits,
         *(Text(note) for note in compared.notes()),
-        ReportTable("Kendall's tau between methods", names, tuple(agreement), frozenset(range(1, n + 1))),
+        Fold(
+            "Agreement of the methods",
+            (ReportTable("Kendall's tau between methods", names, tuple(agreement), frozenset(range(1, n + 1))),),
+        ),
     ]

@@ -48,10 +48,10 @@ def ranking_section(study: Study, top: int) -> Section | None:
         return None
     field = field_of_preferences(study.prefs)
     parts: list[Part] = [ranking_table(ranking, top, f"{upper(field.item[1])}, best first", item=field.item[0])]
-    parts += left_out(ranking, top, field.item[1])
     parts += [*first_place(ranking), *coefficient_table(ranking)]
     if ranking.verdict:
         parts.append(Text(f"{upper(ranking.verdict)}."))
+    parts += left_out(ranking, top, field.item[1])
     return Section("ranking", "Ranking", tuple(parts), method_note(ranking))
 
 

@@ -114,7 +114,7 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", 
         cells.append([percent(p) for p in ranking.detail("p_best")[:n].tolist()])
         right.add(len(header) - 1)
     for name in (name.replace("_", " ") for name in ranking.beside):
-        header.append(upper(name))
+        header.append(name)
         cells.append(columns[name])
         right.add(len(header) - 1)
     rows = tuple(zip(*cells, strict=True))

@@ -91,7 +91,14 @@ def _tables(compared: Comparison) -> list[Part]:
     shown = [Named(registry.title_of(name), name) for name in compared.names]
     rows: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(shown)]
     title = "Fit of each method to the ballots"
-    fits = ReportTable(title, header, tuple(rows), frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
+    fits = ReportTable(
+        title,
+        header,
+        tuple(rows),
+        frozenset(range(1, len(header) - 1)),
+        frozenset([len(header) - 1]),
+        minor=frozenset(range(2, len(header) - 1)),
+    )
     agreement: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in tau)) for k, name in enumerate(shown)]
     names = ("Method", *map(registry.title_of, compared.names))
     return [

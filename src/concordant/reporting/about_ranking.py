@@ -118,7 +118,9 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", 
         cells.append(columns[name])
         right.add(len(header) - 1)
     rows = tuple(zip(*cells, strict=True))
-    return ReportTable(title, tuple(header), rows, frozenset(right), frozenset([1]), scale)
+    shown = {0, 1, header.index("Score"), header.index(scale.title)}
+    minor = frozenset(range(len(header))) - shown
+    return ReportTable(title, tuple(header), rows, frozenset(right), frozenset([1]), scale, minor=minor)
 
 
 def coefficient_table(ranking: Ranking) -> list[Part]:

@@ -363,7 +363,7 @@ def test_an_item_that_is_not_ranked_is_no_disputed_winner() -> None:
     study = Study(Data(prefs), cc.rank(prefs, "elo"), ("copeland", "plurality"))
     compared = study.compared[0]
     assert compared is not None
-    assert "Old by Copeland" in compared.dispute
+    assert "Old by copeland" in compared.dispute
     assert study.dispute == ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
@@ -152,6 +153,22 @@ def test_without_judgements_the_verdict_counts_queries() -> None:
     found = verdict(cc.read(RUNS), "rrf")
     assert (found.over, found.headline) == ("Fusion of 4 runs by reciprocal rank fusion", "12 queries")
     assert found.sentence.endswith("of 12 queries (5% level).")
+
+
+def test_judgements_without_a_relevant_document_name_no_best_run() -> None:
+    prefs = cc.read(RUNS)
+    labels = cc.read_labels(io.StringIO("1 0 doc0101 0\n1 0 doc0102 0\n2 0 doc0101 0\n"), format="qrels")
+    found = verdict_of(Study(Data(prefs), cc.rank(prefs, "rrf"), (), labels, ("ndcg@10", "map")))
+    assert found is not None
+    assert found.headline == "12 queries"
+
+
+def test_the_fused_run_is_tested_against_the_best_run_also_if_that_is_better() -> None:
+    prefs, labels = cc.read(RUNS), cc.read_labels(EXAMPLES / "qrels.txt")
+    found = verdict_of(Study(Data(prefs), cc.rank(prefs, "rrf"), (), labels, ("mrr",)))
+    assert found is not None
+    assert (found.over, found.headline, found.is_label) == ("Best run by MRR", "engine2", True)
+    assert "above the fused run" in found.sentence
 
 
 def test_other_instances_are_counted_in_their_word() -> None:

@@ -221,7 +221,7 @@ def _best_run(study: Study, field: Field) -> Verdict | None:
     runs = {name: result for name, result in results.items() if name == own or name not in study.rankings}
     metric, *others = shown
     order = _in_order(runs, metric, own)
-    if not order:
+    if not order or runs[order[0]].means[metric] <= 0:  # no run finds a relevant document
         return None
     best = order[0]
     rival = own if best != own else next((name for name in order if name != own), None)
@@ -286,7 +286,8 @@ def _against(
         return f"The mean {shown} is {value:.3f}.", ()
     low = results[rival].means[metric]
     against = f"the best single run {_system(rival, study)}" if best == own else f"the {_system(own, study)}"
-    lead = f"The mean {shown} is {value:.3f}, {value - low:.3f} above {against} ({low:.3f})"
+    apart = f"{value - low:.3f} above" if value - low >= 0.0005 else "equal to"
+    lead = f"The mean {shown} is {value:.3f}, {apart} {against} ({low:.3f})"
     try:
         tests = paired_tests(results, rival if best == own else best) if results[own].n_instances > 1 else []
     except InputError:  # a metric that skips all queries

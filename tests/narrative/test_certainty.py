@@ -12,6 +12,7 @@ from tests.conftest import random_preferences
 
 import concordant as cc
 from concordant.narrative.certainty import Certainty, sign_test
+from concordant.narrative.verdict import Chip
 from concordant.reporting import report
 from concordant.reporting.sections import Message, Section, Text
 
@@ -232,6 +233,9 @@ def test_report_explanation_and_description_say_the_same(name: str, method: str)
     found = ranking.certainty
     sections = {section.name: section for section in report(prefs, method=method).sections}
     assert found.test() in list(texts(sections["ranking"]))
+    verdict = report(prefs, method=method).verdict
+    assert verdict is not None
+    assert verdict.sentence == found.sentence() == found.test()
     told = [sentence for reason in ranking.explain().reasons for sentence in reason.sentences]
     assert (found.test() in told) == (found.basis == "model")
     finding = prefs.describe().finding("top two")
@@ -244,17 +248,23 @@ def messages(section: Section) -> list[Message]:
     return [message for part in section.parts for message in getattr(part, "messages", ())]
 
 
-def test_a_disagreement_about_the_winner_is_the_first_sentence_of_the_report() -> None:
+def test_a_disagreement_about_the_winner_is_in_the_verdict_and_explained() -> None:
     prefs = cc.read(EXAMPLES / "election.csv")
-    first = next(texts(report(prefs).sections[0]))
-    assert first.startswith("The methods disagree about the winner: Clara Lindqvist by borda")
+    made = report(prefs)
+    assert made.verdict is not None
+    assert made.verdict.chips[0] == Chip("Rules disagree about the winner", "warn", "methods")
+    first = next(texts(next(section for section in made.sections if section.name == "methods")))
+    assert first.startswith("The methods disagree about the winner: Clara Lindqvist by Borda count")
     assert "Ada Marsh by plurality" in first
-    assert "Ben Okoro by instant-runoff" in first
+    assert "Ben Okoro by instant runoff" in first
 
 
 def test_agreement_about_the_winner_is_not_announced() -> None:
     prefs = cc.Preferences.from_rankings([["a", "b", "c"]] * 5 + [["b", "a", "c"]])
-    assert next(texts(report(prefs).sections[0])).startswith("a is first of 3 by borda")
+    made = report(prefs)
+    assert made.verdict is not None
+    assert not any(chip.tone == "warn" for chip in made.verdict.chips)
+    assert next(texts(made.sections[0])) == "a is first of 3."
 
 
 def test_tied_first_places_are_no_disagreement() -> None:

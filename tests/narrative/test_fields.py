@@ -87,9 +87,9 @@ def test_classes_are_given_by_annotators() -> None:
 
 def test_the_source_is_not_written_to_files() -> None:
     prefs = cc.read(EXAMPLES / "council.csv")
-    for format in ("preflib", "csv"):
+    for kind in ("preflib", "csv"):
         out = io.StringIO()
-        assert "read as" not in " ".join(cc.write(prefs, out, format=format))
+        assert "read as" not in " ".join(cc.write(prefs, out, format=kind))
         assert "read as" not in out.getvalue()
 
 

@@ -16,7 +16,9 @@ from tests.conftest import ROOT, Run, random_preferences
 
 import concordant as cc
 from concordant.analysis.disagreeing import disagreements
-from concordant.reporting.sections import BumpChart, Download, HeatMap, Messages, ReportTable, Scale, Text
+from concordant.registry import usual_name
+from concordant.reporting import Making, about_ranking
+from concordant.reporting.sections import BumpChart, Download, HeatMap, Messages, Named, ReportTable, Scale, Text
 from concordant.reporting.study import Data, Study
 from concordant.support.markup import element, escape, verbatim
 
@@ -78,24 +80,28 @@ def names(made: cc.reporting.Report) -> list[str]:
 @pytest.mark.parametrize(
     ("file", "sections"),
     [
-        ("election.csv", ["ranking", "why", "methods", "duels", "data", "making"]),
-        ("election.soc", ["ranking", "why", "methods", "duels", "data", "making"]),
-        ("model-votes.csv", ["ranking", "why", "methods", "duels", "agents", "data", "warnings", "making"]),
-        ("ratings.csv", ["ranking", "why", "methods", "duels", "agents", "data", "making"]),
+        ("election.csv", ["ranking", "methods", "why", "duels", "data", "making"]),
+        ("election.soc", ["ranking", "methods", "why", "duels", "data", "making"]),
+        ("model-votes.csv", ["ranking", "methods", "why", "duels", "agents", "data", "warnings", "making"]),
+        ("ratings.csv", ["ranking", "methods", "why", "duels", "agents", "data", "making"]),
     ],
 )
 def test_sections_that_have_nothing_to_say_are_left_out(file: str, sections: list[str]) -> None:
     made = cc.report(cc.read(EXAMPLES / file))
     assert names(made) == sections
     tree = Tree(made.to_html())
-    assert [attributes["id"] for attributes in tree.attributes("section")] == sections
-    assert [a["href"] for a in tree.attributes("a") if a["href"].startswith("#")][1:] == [f"#{s}" for s in sections]
+    assert [attributes["id"] for attributes in tree.attributes("section")] == ["verdict", *sections]
+    links = [
+        a["href"] for a in tree.attributes("a") if a["href"].startswith("#") and "chip" not in (a.get("class") or "")
+    ]
+    assert links == ["#main", *(f"#{section}" for section in sections)]
 
 
 def test_runs_with_labels_show_instances_metrics_and_tests() -> None:
     made = cc.report(cc.read(RUNS), labels=cc.read_labels(EXAMPLES / "qrels.txt"), metrics="map")
-    assert names(made)[:2] == ["instances", "labels"]
-    (means,) = [part for part in made.sections[1].parts if isinstance(part, ReportTable)]
+    assert names(made)[:2] == ["labels", "instances"]
+    assert made.sections[1].title == "Best documents by query"
+    (means,) = [part for part in made.sections[0].parts if isinstance(part, ReportTable)]
     by_system = {getattr(row[0], "text", row[0]): float(row[1]) for row in means.rows}
     assert by_system.keys() == {"Reciprocal rank fusion", "engine1", "engine2", "engine3", "engine4"}
     fused = cc.evaluate(cc.rank(cc.read(RUNS), "rrf"), cc.read_labels(EXAMPLES / "qrels.txt"), "map")
@@ -106,7 +112,7 @@ def test_runs_with_labels_show_instances_metrics_and_tests() -> None:
 def test_the_table_holds_the_ranking_with_its_intervals_and_chances() -> None:
     votes = cc.read(EXAMPLES / "model-votes.csv")
     ranking, table = cc.rank(votes), parts_of(cc.report(votes), ReportTable)[0]
-    assert table.header == ("rank", "item", "95% CI of rank", "score", "95% CI (plot)", "95% CI", "P(best)")
+    assert table.header == ("Rank", "Model", "95% CI of rank", "Score", "95% CI (plot)", "95% CI", "P(best)")
     assert [row[1] for row in table.rows] == ranking.items
     assert [row[4].low for row in table.rows] == ranking.low.tolist()
     assert sum(float(row[6].rstrip("%")) for row in table.rows) == pytest.approx(100, abs=1)
@@ -291,7 +297,7 @@ def test_the_command_writes_the_page_and_how_it_was_made(tmp_path: Path, run: Ru
     assert code == 0
     assert "wrote" in err
     text = out.read_text(encoding="utf-8")
-    assert "<h1>Models &amp; more</h1>" in text
+    assert "<h1><bdi>Models &amp; more</bdi></h1>" in text
     assert "SHA-256 of model-votes.csv" in text
     files = [a["href"] for a in Tree(text).attributes("a") if a.get("download") == "ranking.csv"]
     content = base64.b64decode(files[0].partition(",")[2])
@@ -328,11 +334,11 @@ def league_with_a_retired_leader() -> cc.Preferences:
 def test_a_report_says_where_it_ranks_items_that_the_ranking_leaves_out(method: str) -> None:
     prefs = league_with_a_retired_leader()
     made = cc.reporting.report(prefs, method=method)
-    assert made.title == f"3 items ranked by {method}"
+    assert made.title == f"3 items ranked by {usual_name(method)}"
     said = [text.text for text in parts_of(made, Text)]
     assert "This comparison ranks all 4 items, 1 of which is not in the ranking above." in said
     everybody = cc.reporting.report(prefs, method=method, all_items=True)
-    assert everybody.title == f"4 items ranked by {method}"
+    assert everybody.title == f"4 items ranked by {usual_name(method)}"
     assert not any("not in the ranking above" in text.text for text in parts_of(everybody, Text))
 
 
@@ -359,3 +365,51 @@ def test_an_item_that_is_not_ranked_is_no_disputed_winner() -> None:
     assert compared is not None
     assert "Old by copeland" in compared.dispute
     assert study.dispute == ""
+
+
+# ---- what opens a report ----
+def test_a_report_opens_with_what_was_counted_and_the_date() -> None:
+    prefs = cc.read(EXAMPLES / "election.csv")
+    made = cc.report(prefs, title="Board", made=Making(date="2026-11-18"))
+    assert made.about == (
+        "100 voters, 5 candidates; ranked by Borda count. Compared with 5 other methods. Report of 18 November 2026."
+    )
+    page = made.to_html()
+    assert page.index("<h1>") < page.index(made.about) < page.index('id="verdict"') < page.index('id="ranking"')
+    assert "2026" not in cc.report(prefs).about, "the same on every day unless a date is given"
+
+
+def test_a_report_names_methods_as_people_do() -> None:
+    made = cc.report(cc.read(EXAMPLES / "election.csv"))
+    table = next(part for part in made.sections[1].parts if isinstance(part, ReportTable))
+    assert Named("Instant runoff", "instant-runoff") in [row[0] for row in table.rows]
+    (chart,) = parts_of(made, BumpChart)
+    assert chart.methods[:3] == ("Borda count", "Plurality", "Instant runoff")
+
+
+def test_counts_are_bars_from_zero_and_ratings_are_dots() -> None:
+    election, league = cc.read(EXAMPLES / "election.csv"), cc.read(EXAMPLES / "league.csv")
+    counts, ratings = (
+        parts_of(cc.report(prefs, method=method, methods=[]), ReportTable)[0].scale
+        for prefs, method in ((election, "borda"), (league, "elo"))
+    )
+    assert counts is not None
+    assert ratings is not None
+    assert (counts.is_bar, counts.low) == (True, 0.0)
+    assert not ratings.is_bar
+
+
+def test_a_ranking_too_large_for_the_page_is_not_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(about_ranking, "EMBEDDED", 10)
+    made = cc.report(cc.read(EXAMPLES / "election.csv"), methods=[])
+    assert not parts_of(made, Download)
+    assert any("too large for this page" in text.text for text in parts_of(made, Text))
+
+
+def test_reports_of_runs_speak_of_queries_and_documents() -> None:
+    made = cc.report(cc.read(RUNS), labels=cc.read_labels(EXAMPLES / "qrels.txt"), methods=[])
+    assert made.title == "4 runs fused by reciprocal rank fusion"
+    instances = made.sections[1]
+    table = next(part for part in instances.parts if isinstance(part, ReportTable))
+    assert table.header[:3] == ("Query", "Documents", "Ranked lists")
+    assert len(made.to_html()) < 200_000

@@ -132,8 +132,9 @@ def test_without_scripts_everything_can_be_read(chromium: Callable[..., Any], re
     text = page.locator("body").inner_text()
     for words in (
         "heron-large is first of 8",
-        "Comparison of methods",
-        "Who beats whom",
+        "Leader of 8 models",
+        "Methods compared",
+        "Head to head",
         "emre",
         "Reproduce this report",
     ):
@@ -160,6 +161,24 @@ def test_it_prints_on_paper(chromium: Callable[..., Any], report_of: Callable[[s
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.emulate_media(media="print")
     assert page.locator("nav.contents").is_hidden()
+    assert page.locator("details:not([open])").first.is_hidden()
+    assert page.locator("#verdict").is_visible()
+    page.close()
+
+
+def test_the_verdict_comes_first_and_its_chips_lead_to_sections(
+    chromium: Callable[..., Any], report_of: Callable[[str], Path]
+) -> None:
+    page = chromium().new_page()
+    page.goto(report_of("election.csv").as_uri())
+    assert page.locator("#verdict h2").inner_text() == "Clara Lindqvist"
+    assert (
+        page.evaluate("document.querySelector('#verdict').compareDocumentPosition(document.querySelector('#ranking'))")
+        & 4
+    )
+    page.locator("#verdict a.chip.warn").click()
+    assert page.url.endswith("#methods")
+    assert "The methods disagree about the winner" in page.locator("#methods").inner_text()
     page.close()
 
 

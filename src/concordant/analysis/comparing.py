@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -126,11 +126,26 @@ class Comparison(Displayed):
     @property
     def dispute(self) -> str:
         """A sentence on the disagreement about the winner; empty if all methods agree on one."""
+        return self.dispute_by(str)
+
+    def dispute_by(self, shown: Callable[[str], str]) -> str:
+        """Return the sentence on the disagreement about the winner.
+
+        Parameters
+        ----------
+        shown : callable
+            Function that returns how a method is named in the sentence.
+
+        Returns
+        -------
+        str
+            The sentence; empty if all methods agree on a winner.
+        """
         winners = self.winners
         if not winners or set.intersection(*(set(first) for first, _ in winners)):
             return ""
         first_by_methods = [
-            f"{_joined([in_sentence(label) for label in first])} by {_joined(list(map(registry.usual_name, by)))}"
+            f"{_joined([in_sentence(label) for label in first])} by {_joined(list(map(shown, by)))}"
             for first, by in winners
         ]
         return f"The methods disagree about the winner: {'; '.join(first_by_methods)}."

@@ -20,11 +20,11 @@ def agents_section(study: Study, top: int) -> Section | None:
     if prefs.agents is None or prefs.agent is None or len(prefs.agents) < 2:
         return None
     outlying = study.data.description.finding("outlier agents")
-    parts: list[Part] = [Text(outlying.text, "lead")] if outlying is not None else []
+    parts: list[Part] = [Text(outlying.text)] if outlying is not None else []
     is_known = agreement is not None and not np.isnan(agreement.share).all()
     weights = study.ranking.agents
     if not is_known and not weights:
-        return Section("agents", upper(field_of_preferences(prefs).agent[1]), tuple(parts)) if parts else None
+        return None
     share = agreement.share if agreement is not None and is_known else np.full(len(prefs.agents), np.nan)
     outliers = frozenset(agreement.outliers().tolist()) if agreement is not None and is_known else frozenset[int]()
     order = sorted(range(len(prefs.agents)), key=lambda k: (np.isnan(share[k]), share[k], k))

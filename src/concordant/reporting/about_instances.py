@@ -62,7 +62,15 @@ def _instances_table(study: Study, field: Field, top: int) -> ReportTable:
     names = (field.instance[0], field.item[1], field.ballot[1])
     header = (*map(upper, names), "First", "Second", *headings(metrics))
     right = frozenset([1, 2, *range(5, len(header))])
-    return ReportTable(upper(field.instance[1]), header, tuple(rows), right, frozenset([0, 3, 4]), links=tuple(links))
+    return ReportTable(
+        upper(field.instance[1]),
+        header,
+        tuple(rows),
+        right,
+        frozenset([0, 3, 4]),
+        links=tuple(links),
+        minor=frozenset([1, 2, 4]),
+    )
 
 
 def _by_instance(evaluation: Any) -> dict[str, dict[str, str]]:

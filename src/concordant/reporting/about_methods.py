@@ -9,7 +9,18 @@ from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
 from concordant.ballots.vocabulary import shorten_apart
 from concordant.narrative.fields import field_of_preferences
-from concordant.reporting.sections import BumpChart, Cell, Message, Messages, Named, Part, ReportTable, Section, Text
+from concordant.reporting.sections import (
+    BumpChart,
+    Cell,
+    Fold,
+    Message,
+    Messages,
+    Named,
+    Part,
+    ReportTable,
+    Section,
+    Text,
+)
 from concordant.reporting.study import Study
 
 LINES = 10  # items of the bump chart
@@ -80,11 +91,21 @@ def _tables(compared: Comparison) -> list[Part]:
     shown = [Named(registry.title_of(name), name) for name in compared.names]
     rows: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(shown)]
     title = "Fit of each method to the ballots"
-    fits = ReportTable(title, header, tuple(rows), frozenset(range(1, len(header) - 1)), frozenset([len(header) - 1]))
+    fits = ReportTable(
+        title,
+        header,
+        tuple(rows),
+        frozenset(range(1, len(header) - 1)),
+        frozenset([len(header) - 1]),
+        minor=frozenset(range(2, len(header) - 1)),
+    )
     agreement: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in tau)) for k, name in enumerate(shown)]
     names = ("Method", *map(registry.title_of, compared.names))
     return [
         fits,
         *(Text(note) for note in compared.notes()),
-        ReportTable("Kendall's tau between methods", names, tuple(agreement), frozenset(range(1, n + 1))),
+        Fold(
+            "Agreement of the methods",
+            (ReportTable("Kendall's tau between methods", names, tuple(agreement), frozenset(range(1, n + 1))),),
+        ),
     ]

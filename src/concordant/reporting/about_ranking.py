@@ -48,10 +48,10 @@ def ranking_section(study: Study, top: int) -> Section | None:
         return None
     field = field_of_preferences(study.prefs)
     parts: list[Part] = [ranking_table(ranking, top, f"{upper(field.item[1])}, best first", item=field.item[0])]
-    parts += left_out(ranking, top, field.item[1])
     parts += [*first_place(ranking), *coefficient_table(ranking)]
     if ranking.verdict:
         parts.append(Text(f"{upper(ranking.verdict)}."))
+    parts += left_out(ranking, top, field.item[1])
     return Section("ranking", "Ranking", tuple(parts), method_note(ranking))
 
 
@@ -114,11 +114,13 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", 
         cells.append([percent(p) for p in ranking.detail("p_best")[:n].tolist()])
         right.add(len(header) - 1)
     for name in (name.replace("_", " ") for name in ranking.beside):
-        header.append(upper(name))
+        header.append(name)
         cells.append(columns[name])
         right.add(len(header) - 1)
     rows = tuple(zip(*cells, strict=True))
-    return ReportTable(title, tuple(header), rows, frozenset(right), frozenset([1]), scale)
+    shown = {0, 1, header.index("Score"), header.index(scale.title)}
+    minor = frozenset(range(len(header))) - shown
+    return ReportTable(title, tuple(header), rows, frozenset(right), frozenset([1]), scale, minor=minor)
 
 
 def coefficient_table(ranking: Ranking) -> list[Part]:

@@ -14,6 +14,7 @@ import numpy as np
 from concordant import registry
 from concordant.analysis.advice import usual_rules
 from concordant.ballots.vocabulary import shorten
+from concordant.errors import InputError
 from concordant.evaluation import Evaluation, paired_tests
 from concordant.metrics import headings
 from concordant.narrative.certainty import Certainty, p_text, summary
@@ -98,8 +99,8 @@ def _close(certainty: Certainty) -> tuple[Chip, ...]:
 
 def _figure(ranking: Ranking, certainty: Certainty) -> Bar | Dots | None:
     """Return the first scores with their confidence intervals, or else the votes between the first two."""
-    if ranking.low is not None and ranking.high is not None and len(ranking.items) > 1:
-        n = min(SHOWN, len(ranking.items))
+    n = min(SHOWN, len(ranking.items))
+    if ranking.low is not None and ranking.high is not None and n > 1 and np.isfinite(ranking.scores[:n]).all():
         level = certainty.level
         ends = [
             tuple(end if np.isfinite(end) else None for end in part[:n].tolist())
@@ -220,11 +221,11 @@ def _best_run(study: Study, field: Field) -> Verdict | None:
     runs = {name: result for name, result in results.items() if name == own or name not in study.rankings}
     metric, *others = shown
     order = _in_order(runs, metric, own)
-    if not order:
+    if not order or runs[order[0]].means[metric] <= 0:  # no run finds a relevant document
         return None
     best = order[0]
     rival = own if best != own else next((name for name in order if name != own), None)
-    sentence, chips = _against(study, runs, (best, rival), metric, shown[metric], field)
+    sentence, chips = _against(study, runs, (best, rival), (metric, shown[metric]), field)
     for other in others:
         favoured = _in_order(runs, other, own)[:1]
         if favoured and runs[favoured[0]].means[other] > runs[best].means[other]:
@@ -268,21 +269,32 @@ def _system(name: str, study: Study) -> str:
 
 
 def _against(
-    study: Study, results: Mapping[str, Evaluation], pair: tuple[str, str | None], metric: str, shown: str, field: Field
+    study: Study,
+    results: Mapping[str, Evaluation],
+    pair: tuple[str, str | None],
+    of: tuple[str, str],
+    field: Field,
 ) -> tuple[str, tuple[Chip, ...]]:
-    """Return a sentence on the best system and its rival with the test, and on how many queries the best is better."""
-    own, (best, rival) = study.ranking.method or "ranking", pair
+    """Return a sentence on the best system and its rival with the test, and on how many queries the best is better.
+
+    All systems are tested against the best single run, as in the section on the evaluation; ``of`` is a metric and how
+    it is shown.
+    """
+    own, (best, rival), (metric, shown) = study.ranking.method or "ranking", pair, of
     value = results[best].means[metric]
     if rival is None:
         return f"The mean {shown} is {value:.3f}.", ()
     low = results[rival].means[metric]
     against = f"the best single run {_system(rival, study)}" if best == own else f"the {_system(own, study)}"
-    lead = f"The mean {shown} is {value:.3f}, {value - low:.3f} above {against} ({low:.3f})"
-    if results[own].n_instances < 2:
+    apart = f"{value - low:.3f} above" if value - low >= 0.0005 else "equal to"
+    lead = f"The mean {shown} is {value:.3f}, {apart} {against} ({low:.3f})"
+    try:
+        tests = paired_tests(results, rival if best == own else best) if results[own].n_instances > 1 else []
+    except InputError:  # a metric that skips all queries
+        tests = []
+    if not tests:
         return f"{lead}.", ()
-    system = rival if best == own else best
-    tests = paired_tests(study.evaluations, own)
-    test = next(row for row in tests if row["metric"] == metric and row["system"] == system)
+    test = next(row for row in tests if row["metric"] == metric and row["system"] == own)
     verb = "is" if test["significant"] else "is not"
     sentence = f"{lead}; the difference {verb} significant (paired t test, {p_text(test['p_holm'])}, Holm)."
     ours, theirs = (np.asarray(results[name].per_instance[metric]) for name in (best, rival))

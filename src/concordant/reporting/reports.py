@@ -30,7 +30,7 @@ from concordant.reporting.about_style import style_section, uncontrolled, with_o
 from concordant.reporting.about_time import time_section
 from concordant.reporting.about_verdict import method_name, verdict_of
 from concordant.reporting.about_why import why_section
-from concordant.reporting.sections import Code, Facts, Part, Section, spoken
+from concordant.reporting.sections import Code, Facts, Fold, Part, Section, spoken
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.request import Request
 from concordant.results.scales import EloScale, scale_of
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from concordant.method import Method
 
 TOP = 100
+FEW = 4  # files whose checksums are shown at once
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
@@ -258,12 +259,15 @@ def making_section(ranking: Ranking, made: Making) -> Section:
     rows += [("report of", _shown_date(made.date))] if made.date else []
     rows += [("method", f"{method_name(ranking)} ({ranking.method})")] if ranking.method else []
     rows += [] if ranking.converted is None else [("scale", str(ranking.converted.scale))]
-    rows += [(name.replace("_", " "), str(value)) for name, value in ranking.params.items()]
-    rows += [(f"{name} (fitted)", f"{value:.6g}") for name, value in (ranking.fit or {}).items()]
-    rows += [(f"SHA-256 of {name}", sha256) for name, sha256 in made.files]
+    settings = [(name.replace("_", " "), str(value)) for name, value in ranking.params.items()]
+    settings += [(f"{name.replace('_', ' ')} (fitted)", f"{value:.6g}") for name, value in (ranking.fit or {}).items()]
+    sums = [(f"SHA-256 of {name}", sha256) for name, sha256 in made.files]
     parts: list[Part] = [Code("Command line", made.command)] if made.command else []
     parts += [Code("Python", made.python)] if made.python else []
-    return Section("making", "Reproduce this report", (*parts, Facts(tuple(rows))))
+    parts.append(Facts((*rows, *(sums if len(sums) <= FEW else ()))))
+    parts += [Fold("Settings of the method", (Facts(tuple(settings)),))] if settings else []
+    parts += [Fold(f"Checksums of {len(sums):,} files", (Facts(tuple(sums)),))] if len(sums) > FEW else []
+    return Section("making", "Reproduce this report", tuple(parts))
 
 
 def _title(study: Study) -> str:
@@ -271,5 +275,10 @@ def _title(study: Study) -> str:
     known = meta.get("title") if meta else None
     if known:
         return str(known)
+    field, agents = field_of_preferences(study.prefs), study.prefs.agents
+    if ranking.n_instances != 1 and field.name == "search" and agents is not None and len(agents) > 1:
+        return f"{len(agents):,} {field.agent[1]} fused by {method_name(ranking)}"
+    if ranking.n_instances != 1:
+        return f"{ranking.n_instances:,} {field.instance[1]} ranked by {method_name(ranking)}"
     n = len(np.unique(ranking.slot_item))
-    return f"{n:,} {field_of_preferences(study.prefs).item[n != 1]} ranked by {method_name(ranking)}"
+    return f"{n:,} {field.item[n != 1]} ranked by {method_name(ranking)}"

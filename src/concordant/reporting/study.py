@@ -182,10 +182,12 @@ class Study:
             return ""
         compared = self.compared[0]
         if compared is None or not self.n_unranked:
-            return "" if compared is None else compared.dispute
+            return "" if compared is None else compared.dispute_by(registry.usual_name)
         keep = np.zeros(self.prefs.n_slots, bool)
         keep[self.order[: len(self.ranking.score)]] = True
-        return replace(compared, rankings=tuple(ranking.only(keep) for ranking in compared.rankings)).dispute
+        return replace(compared, rankings=tuple(ranking.only(keep) for ranking in compared.rankings)).dispute_by(
+            registry.usual_name
+        )
 
     @property
     def n_unranked(self) -> int:

@@ -141,9 +141,5 @@ export function enliven(root) {
 addEventListener("hashchange", openTarget);
 if (!document.documentElement.dataset.app) {
   enliven(document);
-  // Short collapsed parts are printed open.
-  addEventListener("beforeprint", () => document.querySelectorAll("details:not([id])").forEach((one) => {
-    if (one.querySelectorAll("tr").length <= 12) one.open = true;
-  }));
   openTarget();
 }

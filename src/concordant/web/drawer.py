@@ -47,7 +47,7 @@ def group(title: str, *content: Markup | None, folded: bool = False, is_open: bo
 def controls(task: RankTask, *, is_complete: bool) -> Markup:
     """Return all settings of a ranking, the common ones first."""
     groups = [
-        _method(task, is_complete=is_complete),
+        method(task, task.request.choice.name, is_complete=is_complete, scale=_scale(task)),
         _evaluation(task),
         _compared(task, is_complete=is_complete),
         _style(task),
@@ -59,13 +59,13 @@ def controls(task: RankTask, *, is_complete: bool) -> Markup:
     return joined(one for one in groups if one is not None)
 
 
-def _method(task: RankTask, *, is_complete: bool) -> Markup:
-    """Return the choice of the method, its summary, and its options."""
-    method = task.request.choice.name
-    known = registry.resolve(method)[0]
+def method(task: RankTask, chosen: str, *, is_complete: bool = True, scale: Markup | None = None) -> Markup:
+    """Return the choice of the method, its summary, its options and the scale of its scores."""
+    known = registry.resolve(chosen)[0]
+    only = element("option", registry.title_of(chosen), value=chosen, selected=True)
     menu = element(
         "select",
-        _methods(task) if is_complete else element("option", registry.title_of(method), value=method, selected=True),
+        _methods(task, known) if is_complete else only,
         id="set-method",
         data_setting="method",
         data_default="" if not task.settings.get("method") else None,
@@ -79,7 +79,7 @@ def _method(task: RankTask, *, is_complete: bool) -> Markup:
     is_set = any(one.name in task.settings["params"] for one in declared[SHOWN:])
     rest = element("details", element("summary", "More options of this method"), *fields[SHOWN:], open=is_set)
     parts = [element("div", label, menu, about, class_="field"), *fields[:SHOWN], rest if fields[SHOWN:] else None]
-    return group("", *parts, _scale(task))
+    return group("", *parts, scale)
 
 
 def _scale(task: RankTask) -> Markup | None:
@@ -101,9 +101,8 @@ def _scale(task: RankTask) -> Markup | None:
     return joined([element("div", element("span", LABELS["scale"], class_="label"), segments, class_="field"), *anchor])
 
 
-def _methods(task: RankTask) -> Markup:
+def _methods(task: RankTask, chosen: str) -> Markup:
     """Return all methods as options: suitable ones first; unusable ones last, with what they need."""
-    chosen = registry.resolve(task.request.choice.name)[0]
     suitable = {advice.method for advice in task.data.description.methods}
     groups: dict[str, list[Markup]] = {"Suitable for these data": [], "Other methods": [], "Not applicable": []}
     for name in sorted(registry.names(), key=lambda name: registry.title_of(name).lower()):

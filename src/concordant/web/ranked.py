@@ -43,7 +43,7 @@ from concordant.reporting.study import METRICS, Data, Study
 from concordant.reporting.verdict_card import verdict_card
 from concordant.request import Request
 from concordant.results.scales import EloScale, anchor_of, scale_of
-from concordant.support.markup import Markup
+from concordant.support.markup import Markup, element
 from concordant.web import commands, drawer
 from concordant.web.offers import Offer, offers_of
 from concordant.web.reading import MAX_BYTES, asked, listed
@@ -273,11 +273,21 @@ class RankTask(Task):
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
-            "verdict": None if verdict is None else verdict_card(verdict),
+            "verdict": element("h1", self.question["title"], class_="spoken") if verdict is None else verdict_card(verdict),
             "offers": drawer.offers_row(self.offers(), understood),
             "controls": drawer.controls(self, is_complete=is_complete),
             "download": drawer.downloads(self._kinds(), *self.lines()),
         }
+
+    def reading_controls(self) -> Markup | None:
+        """Return the method and its options, if the data can be read: one of them may be the problem."""
+        try:
+            request = self._read[0]
+            named = self.settings.get("method") or ""
+            known = named if named and registry.METHODS.has(named) else request.choice.name
+            return drawer.method(self, known)
+        except ConcordantError:
+            return None
 
     def item(self) -> Section | Markup | None:
         """Return the card of the chosen item."""

@@ -87,8 +87,8 @@ def time_section(
         return None
     past = _Past(study, ranking)
     if ranking.method != study.ranking.method:
-        why = f"{_title(study.ranking.method)} has one {past.field.score} per {past.field.item[0]} for the whole time, "
-        notes.append(Text(f"{why}so the curves and the next match are by {_title(ranking.method)}."))
+        why = f"{registry.title_of(study.ranking.method)} has one {past.field.score} per {past.field.item[0]} for the whole time, "
+        notes.append(Text(f"{why}so the curves and the next match are by {registry.title_of(ranking.method)}."))
     known, unknown = past.found(chosen)
     notes += [Text(text) for text in unknown]
     period, problems = past.period(since, until)
@@ -110,15 +110,10 @@ def time_section(
 def _without_curves(study: Study) -> Section:
     """Return the section of a method without scores over time: what shows them."""
     item = study.field.item[0]
-    text = f"{_title(study.ranking.method)} has one {study.field.score} per {item} for the whole time. "
-    text += f"{_title(SUGGESTED)} follows each {item} over time."
-    button = Control("method", f"Show curves by {_title(SUGGESTED)}", SUGGESTED, "button")
+    text = f"{registry.title_of(study.ranking.method)} has one {study.field.score} per {item} for the whole time. "
+    text += f"{registry.title_of(SUGGESTED)} follows each {item} over time."
+    button = Control("method", f"Show curves by {registry.title_of(SUGGESTED)}", SUGGESTED, "button")
     return Section("time", "Over time", (Text(text), button))
-
-
-def _title(method: str) -> str:
-    """Return the usual name of a method."""
-    return str(getattr(registry, "title_of", str)(method))
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,7 +230,7 @@ class _Past:
         assert peak is not None
         row = self._peak_row(best_ever[0])
         return TimeCurve(
-            f"{self.field.score.capitalize()}s over time by {_title(self.ranking.method)}",
+            f"{self.field.score.capitalize()}s over time by {registry.title_of(self.ranking.method)}",
             tuple(self._curve(item, shown, item in chosen) for item in known),
             tuple(place[item] for item in chosen),
             self.whole,

@@ -25,7 +25,7 @@ def why_section(study: Study) -> Section | None:
         parts += reason_parts if number == 0 else [Fold(reason.title, reason_parts)]
     if explanation.draw is not None:
         parts.append(Picture(f"Explanation: {title}", explanation.draw()))
-    return Section("why", "Why", tuple(parts), f"How {title} ranks the first places.") if parts else None
+    return Section("why", "Why", tuple(parts), f"What decides the first places by {title}.") if parts else None
 
 
 def _parts(reason: Reason) -> tuple[Part, ...]:

@@ -23,7 +23,7 @@ from concordant.reporting.about_agents import agents_section
 from concordant.reporting.about_data import data_section, warnings_section
 from concordant.reporting.about_groups import groups_section
 from concordant.reporting.about_instances import instances_section
-from concordant.reporting.about_labels import labels_section
+from concordant.reporting.about_labels import labels_section, queries_section
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import matrix_section, ranking_section
 from concordant.reporting.about_style import style_section, uncontrolled, with_other
@@ -234,6 +234,7 @@ def sections_of(study: Study, top: int, made: Making) -> tuple[Section, ...]:
     metrics, ranked, without = labels_section(study), ranking_section(study, top), uncontrolled(study)
     sections = (
         metrics if study.ranking.n_instances != 1 else None,
+        queries_section(study, top),
         ranked if ranked is None or without is None else with_other(ranked, without),
         metrics if study.ranking.n_instances == 1 else None,
         time_section(study),

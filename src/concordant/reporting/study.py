@@ -22,7 +22,7 @@ from concordant.analysis.groups.comparison import GroupComparison
 from concordant.errors import ConcordantError, arg
 from concordant.evaluation import Evaluation, evaluate, on_shared_instances, rankings_of_runs
 from concordant.labels import Labels
-from concordant.narrative import fields
+from concordant.narrative.fields import Field, field_of_preferences
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.request import Request
@@ -93,10 +93,9 @@ class Study:
         return self.data.prefs
 
     @cached_property
-    def field(self) -> fields.Field:
+    def field(self) -> Field:
         """The words of the field of the preferences."""
-        known = getattr(fields, "field_of_preferences", None)
-        return fields.OTHER if known is None else known(self.prefs)
+        return field_of_preferences(self.prefs)
 
     @cached_property
     def groups(self) -> GroupComparison | None:

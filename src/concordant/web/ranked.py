@@ -44,6 +44,7 @@ from concordant.reporting.verdict_card import verdict_card
 from concordant.request import Request
 from concordant.results.scales import EloScale, anchor_of, scale_of
 from concordant.support.markup import Markup, element
+from concordant.support.text import short_number
 from concordant.web import commands, drawer
 from concordant.web.offers import Offer, offers_of
 from concordant.web.reading import MAX_BYTES, asked, listed
@@ -190,7 +191,7 @@ class RankTask(Task):
     def summary(self) -> str:
         """Return a line on the data."""
         n = float(self.prefs.weight.sum())
-        counted = f"{n:,.6g} {self.field.ballot[int(n != 1)]}"
+        counted = f"{short_number(n)} {self.field.ballot[int(n != 1)]}"
         n_items = len(self.prefs.items)
         instances = self.prefs.n_instances
         several = f", {instances:,} {self.field.instance[1]}" if instances > 1 else ""
@@ -273,7 +274,9 @@ class RankTask(Task):
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
-            "verdict": element("h1", self.question["title"], class_="spoken") if verdict is None else verdict_card(verdict),
+            "verdict": element("h1", self.question["title"], class_="spoken")
+            if verdict is None
+            else verdict_card(verdict),
             "offers": drawer.offers_row(self.offers(), understood),
             "controls": drawer.controls(self, is_complete=is_complete),
             "download": drawer.downloads(self._kinds(), *self.lines()),
@@ -284,7 +287,7 @@ class RankTask(Task):
         try:
             request = self._read[0]
             named = self.settings.get("method") or ""
-            known = named if named and registry.METHODS.has(named) else request.choice.name
+            known = named if named and _is_method(named) else request.choice.name
             return drawer.method(self, known)
         except ConcordantError:
             return None
@@ -356,6 +359,14 @@ def _tables_first(parts: tuple[Part, ...]) -> list[tuple[int, Part]]:
         numbered.append((count if is_table else -1, part))
         count += is_table
     return numbered
+
+
+def _is_method(name: str) -> bool:
+    try:
+        registry.resolve(name)
+    except ConcordantError:
+        return False
+    return True
 
 
 def _json(data: object) -> bytes:

@@ -76,9 +76,7 @@ class RecommendTask(SectionedTask):
         """The ratings or clicks."""
         prefs: Preferences = self.kept("data", lambda: self.source.request(None).read(), 1)
         if prefs.form == "pairs":
-            raise InputError(
-                "These are pairwise comparisons, but recommendations need ratings or clicks: rank the items."
-            )
+            raise InputError("These are pairwise comparisons; recommendations need ratings or clicks: rank the items.")
         return prefs
 
     @cached_property

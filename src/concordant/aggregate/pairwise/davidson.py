@@ -25,6 +25,6 @@ from concordant.kernels.links import DAVIDSON
 class Davidson(ScoreModel):
     """Bradley-Terry model with a tie parameter: ties are most likely between equal items."""
 
-    usual_name = "Davidson model"
+    usual_name = "Davidson"
     likelihood_of = "comparisons, with ties as a third outcome"
     link = DAVIDSON

@@ -42,7 +42,7 @@ from concordant.types import Floats, Int64s
 class GeneralisedMallows(WeighsMajorities):
     """Mallows model with a central ranking and a separate dispersion for each of its positions."""
 
-    usual_name = "generalised Mallows model"
+    usual_name = "generalised Mallows"
     likelihood_of = "rankings of the items each ballot names"
     matrices = 8
     waives = {

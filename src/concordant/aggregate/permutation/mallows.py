@@ -48,7 +48,7 @@ DISTANCES = ("kendall", "footrule", "spearman")
 class Mallows(WeighsMajorities):
     """Mallows model: a central ranking closest to all ballots, and their dispersion around it."""
 
-    usual_name = "Mallows model"
+    usual_name = "Mallows"
     likelihood_of = "rankings of the items each ballot names"
     matrices = 8
     waives = {"neutrality": "among equally close orders the first one found is returned"}

@@ -23,6 +23,7 @@ from concordant.types import AnyArray, Floats, Int64s
 SHOWN = 5  # places that an explanation speaks of
 WIDTH = 30  # signs of a label in a sentence
 NAMED = 4  # items that a sentence names
+COUNTS = "What counts: "  # then the summary of the method
 _ORDINALS = {1: "st", 2: "nd", 3: "rd"}
 
 
@@ -163,8 +164,8 @@ def first_places(scene: Scene, summary: str) -> list[Reason]:
     names = scene.names
     if len(scene.order) == 1:
         only = f"{names[scene.order[0]]} is the only candidate."
-        return [Reason("The first place", [f"What counts: {summary}", only])]
-    sentences = [f"What counts: {summary}", *_lead(scene)]
+        return [Reason("The first place", [f"{COUNTS}{summary}", only])]
+    sentences = [f"{COUNTS}{summary}", *_lead(scene)]
     shown = scene.order[: SHOWN + 1]
     score = {slot: float(scene.value[slot]) for slot in shown}
     write = number_format([*score.values(), *(score[a] - score[b] for a, b in pairwise(shown))])

@@ -70,9 +70,9 @@ def upper(text: str) -> str:
 
 
 def first_place(ranking: Ranking) -> list[Text]:
-    """Return sentences on the first place and its certainty."""
+    """Return what would change the first place; the verdict, which precedes the ranking, states its certainty."""
     certainty = replace(ranking.certainty, method="")
-    return [*map(Text, certainty.sentences()), *map(Text, _swing(certainty))]
+    return [Text(sentence) for sentence in (certainty.outlook(), *_swing(certainty)) if sentence]
 
 
 def _swing(certainty: Certainty) -> list[str]:

@@ -87,7 +87,8 @@ def time_section(
         return None
     past = _Past(study, ranking)
     if ranking.method != study.ranking.method:
-        why = f"{registry.title_of(study.ranking.method)} has one {past.field.score} per {past.field.item[0]} for the whole time, "
+        own = registry.title_of(study.ranking.method)
+        why = f"{own} has one {past.field.score} per {past.field.item[0]} for the whole time, "
         notes.append(Text(f"{why}so the curves and the next match are by {registry.title_of(ranking.method)}."))
     known, unknown = past.found(chosen)
     notes += [Text(text) for text in unknown]

@@ -1,9 +1,14 @@
-"""Report section with the explanation of the ranking by its method."""
+"""Report section with the explanation of the ranking by its method.
+
+What stands above it is left out: the certainty, in the verdict, and what the method counts, in the ranking.
+"""
 
 from __future__ import annotations
 
 from concordant import registry
 from concordant.errors import ConcordantError
+from concordant.narrative.sentences import COUNTS
+from concordant.ranking import Ranking
 from concordant.reporting.sections import Fold, Part, Picture, ReportTable, Section, Text
 from concordant.reporting.study import Study
 from concordant.results.explanation import Reason
@@ -21,18 +26,26 @@ def why_section(study: Study) -> Section | None:
     title = registry.usual_name(ranking.method, ranking.params)
     parts: list[Part] = []
     for number, reason in enumerate(explanation.reasons):
-        reason_parts = _parts(reason)
+        reason_parts = _parts(reason, _said(ranking), study.field.item[0])
         parts += reason_parts if number == 0 else [Fold(reason.title, reason_parts)]
     if explanation.draw is not None:
         parts.append(Picture(f"Explanation: {title}", explanation.draw()))
     return Section("why", "Why", tuple(parts), f"What decides the first places by {title}.") if parts else None
 
 
-def _parts(reason: Reason) -> tuple[Part, ...]:
-    """Return a reason as sentences and a table."""
-    parts: list[Part] = [Text(sentence) for sentence in reason.sentences]
+def _said(ranking: Ranking) -> frozenset[str]:
+    """Return the sentences on the certainty of the first place."""
+    certainty = ranking.certainty
+    return frozenset([*certainty.sentences(), certainty.sentence()])
+
+
+def _parts(reason: Reason, said: frozenset[str], item: str) -> tuple[Part, ...]:
+    """Return a reason as sentences and a table, with the word of the field for an item."""
+    sentences = [sentence for sentence in reason.sentences if sentence not in said and not sentence.startswith(COUNTS)]
+    parts: list[Part] = [Text(sentence) for sentence in sentences]
     if reason.rows:
         names = frozenset(range(len(reason.header))) - reason.right
         rows = tuple(tuple(row) for row in reason.rows)
-        parts.append(ReportTable(reason.title, tuple(reason.header), rows, frozenset(reason.right), names))
+        header = tuple(item if name == "item" else name for name in reason.header)
+        parts.append(ReportTable(reason.title, header, rows, frozenset(reason.right), names))
     return tuple(parts)

@@ -64,6 +64,7 @@ ROLES = {
     "ranking": "whole ranking",
     "open": "open end",
 }
+OPTIONS = {"missing": "unranked items", "k": "rank constant k", "since": "only items active since"}
 # What to do on the page instead of calling a function; "" where the page cannot do it.
 ACTIONS = {
     "classes": "choose the method dawid-skene, which finds the class of each item",
@@ -94,7 +95,7 @@ NOT_READ = "not read"  # the role of a column that plays none
 
 def label_of(name: str) -> str:
     """Return the page's label for a hyper-parameter."""
-    return name.replace("_", " ")
+    return OPTIONS.get(name) or name.replace("_", " ")
 
 
 def role_label(role: str) -> str:

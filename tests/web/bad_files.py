@@ -55,19 +55,22 @@ FILES: dict[str, bytes] = {
     "broken.json": b'{"a": [1, 2',
     "object.json": b'{"a": 1, "b": {"c": 2}}',
     "bad-line.jsonl": b'{"winner": "a", "loser": "b"}\n{"winner": \n{"winner": "b", "loser": "a"}\n',
-    "letor.txt": b"2 qid:1 1:0.5 2:0.1\n1 qid:1 1:0.1 2:0.9\n0 qid:2 1:0.5 2:0.3\n",
     "qrels.txt": b"q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n",
     "bad.run": b"q1 Q0 d1 1 0.9 sys\nq1 Q0 d2 two 0.8 sys\nq1 Q0 d3 x y sys\n",
     "bad.soc": b"# NUMBER ALTERNATIVES: 3\n1: 1,2,3\n2: 1,2,9\n",
     "bad.blt": b'3 1\n1 1 2 0\n1 5 0\n0\n"A"\n"B"\n"C"\n"T"\n',
     "notes.txt": b"Dear all,\nplease find the results of the election below.\nBest wishes\n",
     "rank-gap.csv": b"voter,item,rank\nv1,a,1\nv1,b,zero\nv2,a,2\n",
-    "annotators.csv": b"worker,task,label\nw1,t1,cat\nw1,t2,dog\nw2,t1,cat\nw2,t2,dog\n",
     "votes.xls": xls([["name"], ["x"], ["y"]]),
     "broken.xlsx": b"PK\x03\x04" + b"junk" * 100,
     "not-a-workbook.xlsx": b"winner,loser\na,b\n",
     "broken.parquet": b"PAR1" + b"\x00" * 50 + b"PAR1",
     "broken.sqlite": b"SQLite format 3\x00" + b"\x00" * 200,
+}
+# What is not for ranking, but for training and for checking annotators.
+OTHER_TASKS: dict[str, bytes] = {
+    "letor.txt": b"2 qid:1 1:0.5 2:0.1\n1 qid:1 1:0.1 2:0.9\n0 qid:2 1:0.5 2:0.3\n",
+    "annotators.csv": b"worker,task,label\nw1,t1,cat\nw1,t2,dog\nw2,t1,cat\nw2,t2,dog\n",
 }
 DATES = b"winner,loser,time\na,b,01/02/2020\nb,c,03/04/2020\nc,a,05/06/2020\n"
 SHEETS = xlsx({"Info": [["about", "this file"]], "Votes": [["winner", "loser"], ["a", "b"], ["b", "c"]]})

@@ -446,7 +446,7 @@ def test_work_ends_when_its_client_leaves(start_server: Callable[..., Server]) -
     key = server.upload(hard_election(), "hard.csv")
     view = server.open_view(key, **SLOW)
     view.until("job")
-    assert is_busy(server)
+    until(lambda: is_busy(server))
     assert server.ask("GET", f"/api/data/{key}/view")[0] == 503, "the line is full"
     view.leave()
     until(lambda: not is_busy(server))

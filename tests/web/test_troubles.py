@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.reporting.test_reporting import Tree
 from tests.web.asking import Page
-from tests.web.bad_files import FILES, SETTINGS
+from tests.web.bad_files import FILES, OTHER_TASKS, SETTINGS
 
 from concordant.web.settings import settings_of
 from concordant.web.words import LABELS
@@ -22,7 +22,7 @@ OPTIONS = re.compile(r"(?<![\w-])--[a-z]|\bcc\.|\b[a-z_]+=(?:['\"…]|True|False
 UNREADABLE = [  # what no remedy on the page can mend
     *("empty.csv", "blank.csv", "header.csv", "nul.csv", "binary.csv", "picture.png", "report.pdf", "page.html"),
     *("bomb.zip", "several.zip", "broken.zip", "broken.csv.gz", "broken.json", "bad-line.jsonl", "qrels.txt"),
-    *("broken.xlsx", "not-a-workbook.xlsx", "broken.parquet", "broken.sqlite", "annotators.csv", "letor.txt"),
+    *("broken.xlsx", "not-a-workbook.xlsx", "broken.parquet", "broken.sqlite"),
 ]
 
 
@@ -30,6 +30,11 @@ def shown(path: Path, settings: Mapping[str, str]) -> tuple[str | None, str, str
     """Return the error for a file, the panel on it, and the controls."""
     page = Page(path.name, **settings)
     return page.answer.get("error"), page.regions.get("problem", ""), page.regions.get("controls", "")
+
+
+def text_of(panel: str) -> str:
+    """Return the words of a panel, without the lines of the file."""
+    return unescape(re.sub(r'<svg.*?</svg>|<div class="lines".*?</div></div>|<[^>]*>', " ", panel, flags=re.DOTALL))
 
 
 def remedies(panel: str) -> list[dict[str, str]]:
@@ -47,7 +52,7 @@ def check(path: Path, settings: Mapping[str, str]) -> list[dict[str, str]]:
     error, panel, controls = shown(path, settings)
     assert error
     assert "Unexpected" not in error
-    text = unescape(re.sub(r'<svg.*?</svg>|<div class="lines".*?</div></div>|<[^>]*>', " ", panel, flags=re.DOTALL))
+    text = text_of(panel)
     for said in (error, text):
         assert OPTIONS.findall(said) == [], said
     tree = Tree(panel)
@@ -61,6 +66,18 @@ def check(path: Path, settings: Mapping[str, str]) -> list[dict[str, str]]:
         settings_of([(name, value) for name, value in change.items() if value])  # all are settings of the page
         assert shown(path, pressed(settings, change))[0] != error, change
     return remedies(panel)
+
+
+@pytest.mark.parametrize("name", ["letor.txt", "annotators.csv"])
+def test_data_for_another_task_are_explained_where_they_are_ranked_all_the_same(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / name).write_bytes(OTHER_TASKS[name])
+    error, panel, _ = shown(tmp_path / name, {"task": "rank"})
+    assert error
+    assert "What you can do" in panel
+    assert OPTIONS.findall(f"{error} {text_of(panel)}") == []
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -51,15 +51,15 @@ def _words(field: Field) -> dict[str, str]:
 
 
 def warnings_section(study: Study) -> Section | None:
-    """List the warnings of all rankings and evaluations; None if there are none."""
+    """List the warnings of the rankings and evaluations computed so far; None if there are none."""
     messages: dict[str, Message] = {}
-    for method, ranking in study.rankings.items():
+    for method, ranking in study.known_rankings.items():
         for notice in ranking.warnings:
             items = ", ".join(shorten(label, 30) for label in notice.items[:MAX_NAMED])
             more = f" ({items}{', …' if len(notice.items) > MAX_NAMED else ''})" if items else ""
             by = f"{registry.title_of(method)}, {notice.name}"
             messages.setdefault(f"{method} {notice.name}", Message(by, notice.text + more))
-    for system, evaluation in study.evaluations.items():
+    for system, evaluation in study.known_evaluations.items():
         for notice in evaluation.warnings:
             messages.setdefault(f"{system} {notice.name}", Message(f"{system}, {notice.name}", notice.text))
     if not messages:

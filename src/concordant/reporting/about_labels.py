@@ -78,13 +78,20 @@ def labels_section(study: Study, baseline: str = "") -> Section | None:
     parts.append(_metrics_table(systems, systems.results, by_system, f"Means over {over}"))
     if len(tests) > len(by_system):
         parts.append(Fold("Tests of all metrics", (_tests_table(systems, tests),)))
-    if systems.other_methods and systems.baseline is not None:
-        others = {name: study.evaluations[name] for name in (systems.baseline, *systems.other_methods)}
-        of_others = _of_first(systems, _tested(systems, others)[0])
-        title = f"Other methods of fusing these runs, means over {over}"
-        parts.append(Fold("Other fusion methods", (_metrics_table(systems, others, of_others, title),)))
     parts += [Text(f"{metric}: {text}.", "left-out") for metric, text in conventions(own.means).items()]
     return Section("labels", "Evaluation", tuple(parts), _note(systems, over, bool(tests)))
+
+
+def metrics_of_methods(study: Study) -> ReportTable | None:
+    """Return the metrics of compared methods that are not in the section above, which needs no comparison of methods;
+    None if there are none.
+    """
+    systems = Systems(study)
+    if study.labels is None or not systems.other_methods or systems.baseline is None:
+        return None
+    results = {name: study.evaluations[name] for name in (systems.own, systems.baseline, *systems.other_methods)}
+    title = f"Metrics of each method compared with the best single run, {systems.shown(systems.baseline)}"
+    return _metrics_table(systems, results, _of_first(systems, _tested(systems, results)[0]), title)
 
 
 def _tested(systems: Systems, results: Mapping[str, Evaluation]) -> tuple[list[dict[str, Any]], list[Part]]:

@@ -9,6 +9,7 @@ from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
 from concordant.ballots.vocabulary import shorten_apart
 from concordant.narrative.fields import field_of_preferences
+from concordant.reporting.about_labels import metrics_of_methods
 from concordant.reporting.sections import (
     BumpChart,
     Cell,
@@ -48,6 +49,8 @@ def methods_section(study: Study) -> Section | None:
                     f"The chart shows the {len(chart.labels)} {items} in the top {LINES} of at least one method."
                 )
                 parts.append(Text(note_on_picture, "left-out"))
+        metrics = metrics_of_methods(study)
+        parts += [] if metrics is None else [metrics]
         parts += _tables(compared)
     parts += [Text(note, "left-out") for note in notes]
     note = f"Rank of the {items} by each method." if compared is not None else ""

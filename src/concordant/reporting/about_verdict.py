@@ -44,7 +44,7 @@ def verdict_of(study: Study, *, is_complete: bool = True) -> Verdict | None:
     if study.prefs.classes is not None or not len(ranking.score):
         return None
     if ranking.n_instances != 1:
-        best = _best_run(study, field) if is_complete else None
+        best = _best_run(study, field, is_complete=is_complete)
         return best or _instances(study, field, is_complete=is_complete)
     if elected := _elected(ranking):
         verdict = _committee(ranking, elected)
@@ -212,13 +212,13 @@ def _instances(study: Study, field: Field, *, is_complete: bool) -> Verdict:
     return _by_method(Verdict(over, headline, is_label=False, sentence=sentence, numbers=tuple(numbers)), ranking)
 
 
-def _best_run(study: Study, field: Field) -> Verdict | None:
+def _best_run(study: Study, field: Field, *, is_complete: bool) -> Verdict | None:
     """Return the best of the fused run and the single runs by the first metric, with the test of their difference."""
-    results, own = study.evaluations, study.ranking.method or "ranking"
-    if not results:
+    runs, own = study.run_evaluations, study.own_name
+    if not runs:
         return None
-    shown = dict(zip(results[own].per_instance, map(metric_name, results[own].per_instance), strict=True))
-    runs = {name: result for name, result in results.items() if name == own or name not in study.rankings}
+    results = study.evaluations if is_complete else runs
+    shown = dict(zip(runs[own].per_instance, map(metric_name, runs[own].per_instance), strict=True))
     metric, *others = shown
     order = _in_order(runs, metric, own)
     if not order or runs[order[0]].means[metric] <= 0:  # no run finds a relevant document

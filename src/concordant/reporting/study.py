@@ -237,6 +237,17 @@ class Study:
         runs = {self.system_of_run(agent): run for agent, run in self.runs.items()} if self.labels is not None else {}
         return self._evaluated({self.own_name: self.ranking, **runs})
 
+    @property
+    def known_rankings(self) -> Mapping[str, Ranking]:
+        """The ranking of the report, and those it is compared with if they were computed already."""
+        return self.rankings if "compared" in vars(self) else {self.own_name: self.ranking}
+
+    @property
+    def known_evaluations(self) -> Mapping[str, Evaluation]:
+        """The evaluations that were computed already."""
+        names = [name for name in ("run_evaluations", "evaluations") if name in vars(self)]
+        return {system: result for name in names for system, result in vars(self)[name].items()}
+
     @cached_property
     def evaluations(self) -> Mapping[str, Evaluation]:
         """``run_evaluations`` and the evaluation of each compared method."""

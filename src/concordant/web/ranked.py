@@ -323,7 +323,7 @@ class RankTask(Task):
         """Return the ranking, the report or another part of the page as a file."""
         writers: dict[str, Callable[[], bytes]] = {
             "csv": lambda: csv_of(self.ranking),
-            "xlsx": lambda: _workbook(self.ranking.columns(), "ranking"),
+            "xlsx": lambda: _written(self.ranking, "xlsx"),
             "json": lambda: _json(self.ranking.to_dict()),
             "svg": lambda: standalone(
                 drawn_dots(dot_plot(next(iter(self.ranking)), 40)), static("picture.css")
@@ -373,15 +373,14 @@ def _json(data: object) -> bytes:
     return json.dumps(data, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def _workbook(columns: Any, title: str) -> bytes:
-    from concordant.io._xlsx import workbook
-
-    return workbook(columns, title)
+def _written(ranking: Ranking, format: str, **options: Any) -> bytes:
+    """Return a ranking in a file format."""
+    out = io.BytesIO()
+    write(ranking, out, format=format, **options)
+    return out.getvalue()
 
 
 def _run(ranking: Ranking) -> bytes:
     """Return a ranking as a TREC run."""
-    out = io.BytesIO()
     name = registry.METHODS.spelled(ranking.method, ranking.params)
-    write(ranking, out, format="trec", tag=f"concordant-{name}")
-    return out.getvalue()
+    return _written(ranking, "trec", tag=f"concordant-{name}")

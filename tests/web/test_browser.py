@@ -371,6 +371,46 @@ def test_cells_of_the_matrix_tell_their_counts(screen: Screen) -> None:
     assert "ann against bob: 2 to 1" in str(cell.get_attribute("title"))
 
 
+def test_curves_are_chosen_and_stay_in_the_address(screen: Screen) -> None:
+    screen.example("league")
+    chips = screen.page.locator("#time .curves button[aria-pressed]")
+    off = chips.filter(has_text="Edda")
+    assert off.get_attribute("aria-pressed") == "false"
+    off.click()
+    screen.expect(off).to_have_attribute("aria-pressed", "true")
+    assert "Edda" in screen.page.url
+    screen.page.reload()
+    screen.done()
+    screen.expect(chips.filter(has_text="Edda")).to_have_attribute("aria-pressed", "true")
+    screen.page.select_option("#set-first", "Edda")
+    screen.expect(screen.page.locator("#time")).to_contain_text("Edda beats")
+
+
+def test_a_query_is_opened_from_the_table(screen: Screen) -> None:
+    screen.example("search")
+    screen.page.locator("#queries tbody a").first.click()
+    name = str(screen.page.locator("#queries tbody a").first.text_content())
+    screen.expect(screen.page.locator("#query h2")).to_have_text(f"Query {name}")
+    assert f"query={name}" in screen.page.url
+
+
+def test_somebody_new_rates_items_and_gets_recommendations(screen: Screen) -> None:
+    screen.example("ratings")
+    screen.page.get_by_role("button", name="Recommend items for a user").click()
+    screen.page.locator("#recommend table").first.wait_for()
+    screen.page.wait_for_selector("html[data-state=done]")
+    screen.page.fill("#set-rate-item", "A Winter in Oslo")
+    screen.page.fill("#set-rate-value", "1")
+    screen.page.get_by_role("button", name="Add", exact=True).click()
+    rated = screen.page.locator("#newcomer .chip")
+    screen.expect(rated).to_contain_text("A Winter in Oslo")
+    table = screen.page.locator("#newcomer table").first
+    table.wait_for()
+    assert "A Winter in Oslo" not in str(table.locator("tbody").text_content())
+    rated.click()
+    screen.expect(rated).to_have_count(0)
+
+
 # ---- files and lines to take away ----
 def test_a_downloaded_csv_read_again_gives_the_same_ranking(screen: Screen, tmp_path: Path) -> None:
     screen.drop((EXAMPLES / "model-votes.csv").read_text(), "model-votes.csv")

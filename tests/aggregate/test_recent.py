@@ -122,7 +122,7 @@ def test_comparisons_reports_pictures_and_groups_take_such_rankings(careers, met
     assert len(compared.tiers[0][0]) + sum(len(tier) for tier in compared.tiers[0][1:]) == 4
     report = cc.report(careers, method=method, methods=[method, "borda"]).to_html()
     assert "not ranked" in report
-    assert "Who beats whom" in report
+    assert "Head to head" in report
     pytest.importorskip("matplotlib", reason="plots are an extra")
     cc.rank(careers, method).plot_matrix(careers, tmp_path / "m.svg")
     with pytest.raises(cc.ParameterError, match="all items must be ranked here"):

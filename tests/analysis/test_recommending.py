@@ -60,5 +60,5 @@ def test_sweeps_are_told(prefs: cc.Preferences) -> None:
     heard: list[progress.Progress] = []
     with progress.listen(heard.append):
         train_recommender(prefs)
-    assert any("sweep 2 of" in one.text for one in heard)
+    assert any("sweep 2, objective" in one.text for one in heard)
     assert max(one.done for one in heard if one.total == 2) > 1, "two trainings: without and with the held-out part"

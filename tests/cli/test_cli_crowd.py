@@ -82,7 +82,7 @@ def test_reports_and_descriptions_of_classes_need_no_order(run: Run, answers: Pa
     report = tmp_path / "report.html"
     code, _, err = run("report", answers, "--method", "dawid-skene", "-o", report)
     assert code == 0, err
-    assert "Who beats whom" not in report.read_text(encoding="utf-8")
+    assert "Head to head" not in report.read_text(encoding="utf-8")
 
 
 def test_a_rule_for_repeated_answers_is_an_option(run: Run, answers: Path) -> None:

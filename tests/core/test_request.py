@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import Run
+from tests.web.asking import Page, question
 
 import concordant as cc
 from concordant import io, request
@@ -62,14 +63,13 @@ def chosen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def in_the_web(path: Path, **settings: Any) -> tuple[dict[str, Any], str]:
+def in_the_web(path: Path, **settings: str) -> tuple[dict[str, Any], str]:
     """Return the ranking that the web app offers for download, and what it says it understood."""
-    told: dict[str, Any] = {}
-    worker = Answerer(told.update)
-    question = {"files": [str(path)], "labels": None, "settings": settings, "title": ""}
-    assert worker.answer({**question, "do": "show"})["error"] is None
-    file = worker.answer({**question, "do": "file", "kind": "json"})
-    return json.loads(base64.b64decode(file["content"])), told["understood"]
+    page = Page(path, **settings)
+    assert page.error == ""
+    asked = {**question(2, path, **settings), "do": "file", "kind": "json"}
+    file = Answerer(lambda _: None).answer(asked)
+    return json.loads(base64.b64decode(file["content"])), page.regions["offers"]
 
 
 def without_time(data: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def test_a_file_is_planned_once_by_every_face(votes: Path, tmp_path: Path, run: 
         lambda: run("rank", votes, "--memory-limit", "500MB"),
         lambda: run("compare", votes),
         lambda: run("report", votes, "-o", tmp_path / "report.html"),
-        lambda: Answerer(lambda _: None).answer({"do": "show", "files": [str(votes)], "labels": None, "settings": {}}),
+        lambda: Page(votes),
     ]
     for ask in faces:
         planned.clear()

@@ -13,7 +13,13 @@ from tests.reporting.test_reporting import EXAMPLES, HOSTILE, RUNS, Tree
 
 import concordant as cc
 from concordant.evaluation import on_shared_instances, paired_tests, ranking_of_run, rankings_of_runs
-from concordant.reporting.about_labels import favoured, labels_section, queries_section, query_section
+from concordant.reporting.about_labels import (
+    favoured,
+    labels_section,
+    metrics_of_methods,
+    queries_section,
+    query_section,
+)
 from concordant.reporting.pages import page, rendered
 from concordant.reporting.sections import Control, Fold, Messages, ReportTable, Section, Tag, Text, Versus
 from concordant.reporting.study import Data, Study
@@ -119,8 +125,10 @@ def test_other_fusion_methods_are_evaluated_in_a_table_of_their_own(results: dic
     assert section is not None
     first, *_ = (part for part in section.parts if isinstance(part, ReportTable))
     assert {name_of(row[0]) for row in first.rows} == set(results)
-    other = next(part for part in section.parts if isinstance(part, Fold) and part.title == "Other fusion methods")
-    assert "Borda count" in [name_of(row[0]) for row in other.parts[0].rows]
+    assert "compared" not in vars(whole), "metrics of runs need no comparison of methods"
+    others = metrics_of_methods(whole)
+    assert others is not None
+    assert "Borda count" in [name_of(row[0]) for row in others.rows]
 
 
 def runs_of(rows: list[tuple[str, str, str, float]]) -> cc.Preferences:

@@ -99,8 +99,8 @@ def test_sections_that_have_nothing_to_say_are_left_out(file: str, sections: lis
 
 def test_runs_with_labels_show_instances_metrics_and_tests() -> None:
     made = cc.report(cc.read(RUNS), labels=cc.read_labels(EXAMPLES / "qrels.txt"), metrics="map")
-    assert names(made)[:2] == ["labels", "instances"]
-    assert made.sections[1].title == "Best documents by query"
+    assert names(made)[:3] == ["labels", "queries", "instances"]
+    assert made.sections[2].title == "Best documents by query"
     (means,) = [part for part in made.sections[0].parts if isinstance(part, ReportTable)]
     by_system = {getattr(row[0], "text", row[0]): float(row[1]) for row in means.rows}
     assert by_system.keys() == {"Reciprocal rank fusion", "engine1", "engine2", "engine3", "engine4"}
@@ -409,7 +409,7 @@ def test_a_ranking_too_large_for_the_page_is_not_embedded(monkeypatch: pytest.Mo
 def test_reports_of_runs_speak_of_queries_and_documents() -> None:
     made = cc.report(cc.read(RUNS), labels=cc.read_labels(EXAMPLES / "qrels.txt"), methods=[])
     assert made.title == "4 runs fused by reciprocal rank fusion"
-    instances = made.sections[1]
+    instances = made.sections[2]
     table = next(part for part in instances.parts if isinstance(part, ReportTable))
     assert table.header[:3] == ("Query", "Documents", "Ranked lists")
     assert len(made.to_html()) < 200_000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import html
 import io
 import json
 import re
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.conftest import ROOT, Run
+from tests.web.asking import Page, question
 
 import concordant as cc
 from concordant.narrative.plots import plot_ranking
@@ -357,41 +359,41 @@ def test_an_explanation_is_on_the_scale(votes: cc.Preferences) -> None:
 
 
 # ---- the web app ----
-def asked(kind: str, **settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    told: dict[str, Any] = {}
-    do = "file" if kind else "show"
-    question = {"do": do, "kind": kind, "files": [VOTES], "labels": None, "title": "", "settings": settings}
-    return Answerer(told.update).answer(question), told
+def downloaded(kind: str, **settings: str) -> bytes:
+    answer = Answerer(lambda _: None).answer({**question(1, VOTES, **settings), "do": "file", "kind": kind})
+    assert answer["error"] is None
+    return base64.b64decode(answer["content"])
 
 
 def test_the_web_app_shows_and_downloads_the_scale(votes: cc.Preferences) -> None:
     settings = {"scale": "elo", "anchor": "kestrel=1114", "add_columns": "rank_ub, votes"}
-    answer, told = asked("", **settings)
-    assert answer["error"] is None
-    assert ">1320<" in told["results"]
-    assert "--scale elo --anchor kestrel=1114 --add-columns rank_ub,votes" in answer["shell"]
-    assert "ranking = ranking.on_scale('elo', anchor=('kestrel', 1114.0))" in answer["python"]
+    page = Page(VOTES, **settings)
+    assert page.error == ""
+    assert ">1320<" in page.sections["ranking"]
+    shell, python = re.findall(r'<pre class="code"[^>]*>(.*?)</pre>', page.regions["download"], re.DOTALL)
+    assert "--scale elo --anchor kestrel=1114 --add-columns rank_ub,votes" in html.unescape(shell)
+    python = html.unescape(python)
+    assert "ranking = ranking.on_scale('elo', anchor=('kestrel', 1114.0))" in python
     namespace: dict[str, Any] = {}
-    exec(answer["python"].replace("'model-votes.csv'", repr(VOTES)).replace("print(", "str("), namespace)
+    exec(python.replace("'model-votes.csv'", repr(VOTES)).replace("print(", "str("), namespace)
     wanted = cc.rank(votes).on_scale(anchor=("kestrel", 1114)).with_columns("rank_ub", "votes")
     assert namespace["ranking"].columns().keys() == wanted.columns().keys()
     np.testing.assert_allclose(namespace["ranking"].scores, wanted.scores)
-    table = rows(base64.b64decode(asked("csv", **settings)[0]["content"]).decode("utf-8-sig"))
+    table = rows(downloaded("csv", **settings).decode("utf-8-sig"))
     np.testing.assert_allclose([float(row["score"]) for row in table], wanted.scores)
-    data = json.loads(base64.b64decode(asked("json", scale="elo", centre=1500.0)[0]["content"]))
+    data = json.loads(downloaded("json", scale="elo", centre="1500"))
     assert data["scale"] == {"name": "elo", "points": 400.0, "anchor": None, "rating": 1500.0}
-    assert b"odds of 10 to 1" in base64.b64decode(asked("html", **settings)[0]["content"])
-    assert asked("svg", **settings)[0]["error"] is None
+    assert b"odds of 10 to 1" in downloaded("html", **settings)
+    assert downloaded("svg", **settings).startswith(b"<svg")
 
 
 def test_the_web_app_names_its_controls_in_errors() -> None:
-    answer, _ = asked("", scale="elo", anchor="nobody")
-    assert answer["error"].startswith("“Item with a fixed rating” nobody is not one of the ranked items")
-    answer, _ = asked("", scale="elo", method="borda")
-    assert "The scores of borda are not log odds of a win" in answer["error"]
-    answer, told = asked("", anchor="kestrel=1114")  # without the scale, an anchor has no effect
-    assert answer["error"] is None
-    assert "odds of 10" not in told["results"]
+    error = Page(VOTES, scale="elo", anchor="nobody").error
+    assert error.startswith("“Item with a fixed rating” nobody is not one of the ranked items")
+    assert "The scores of borda are not log odds of a win" in Page(VOTES, scale="elo", method="borda").error
+    page = Page(VOTES, anchor="kestrel=1114")  # without the scale, an anchor has no effect
+    assert page.error == ""
+    assert "Elo scale" not in page.sections["ranking"]
 
 
 # ---- the command line ----

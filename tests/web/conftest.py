@@ -40,7 +40,7 @@ from concordant.web.server import serve
 limits = Limits(**json.loads(sys.argv[1]))
 serve((), "127.0.0.1", 0, needs_token=True, limits=limits, say=lambda link: print(link, flush=True))
 """
-TIMEOUT = 20.0  # seconds to wait for what should be there at once, on a busy machine
+TIMEOUT = 60.0  # seconds to wait for what should be there at once, on a busy machine
 
 
 @dataclass
@@ -286,3 +286,22 @@ def axe() -> str:
     if not AXE.is_file():
         pytest.skip("axe-core is not there: python3 dev.py test fetches it with npm")
     return AXE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: Callable[..., Any]) -> Any:
+    """A window of usual size."""
+    return chromium(viewport={"width": 1280, "height": 900})
+
+
+@pytest.fixture
+def screen(browser: Any, server: Server) -> Iterator[Any]:
+    """A page at the start page; nothing may go wrong on it."""
+    from tests.web.screen import Screen
+
+    page = browser.new_page()
+    made = Screen(page, server)
+    yield made
+    page.close()
+    assert made.trouble == []
+    assert made.outside == []

@@ -7,7 +7,6 @@ as one path, because a hundred items have ten thousand cells, and a path needs a
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Sequence
 
@@ -15,7 +14,7 @@ from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.narrative.sentences import ordinal
 from concordant.reporting.sections import BumpChart, DotPlot, HeatMap, Scale, Sparkline, Split, Track, Versus
 from concordant.support.markup import NOTHING, Markup, element, joined, verbatim
-from concordant.support.text import short_number
+from concordant.support.text import round_numbers, short_number
 from concordant.support.text import tick_labels as tick_labels
 
 LETTER = 6.8  # pixels of a letter of a label
@@ -121,14 +120,7 @@ def _share(value: float, scale: Scale) -> float:
 
 def ticks(scale: Scale, max_ticks: int = 5) -> list[float]:
     """Return at least two and at most ``max_ticks`` round numbers within the scale."""
-    order = math.floor(math.log10(max(scale.high - scale.low, 1e-300) / max_ticks))
-    step = 10.0**order
-    for factor in (1, 2, 5, 10, 20):
-        step = factor * 10.0**order
-        first, last = math.ceil(scale.low / step - 1e-9), math.floor(scale.high / step + 1e-9)
-        if last - first < max_ticks:
-            return [k * step for k in range(first, last + 1)]
-    return [scale.low, scale.high]
+    return round_numbers(scale.low, scale.high, max_ticks)
 
 
 # ---- who beats whom ----

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from concordant.support.display import Block, DisplayTable, Drawn, compact_cells
 from concordant.support.markup import Markup, element, joined
 from concordant.support.palette import ABOVE, BELOW, EITHER
-from concordant.support.text import tick_labels
+from concordant.support.text import round_numbers, tick_labels
 
 WIDTH, HEIGHT, EDGE = 220, 18, 8  # pixels of an interval
 SHADE = 0.45  # opacity of the strongest shade
@@ -96,22 +96,12 @@ def _x(value: float, scale: tuple[float, float]) -> float:
 def _axis(drawn: Drawn, scale: tuple[float, float]) -> Markup:
     """Draw a few numbers of the axis."""
     style = "font-size:10px;font-weight:400;fill:currentColor"
-    numbers = _round_numbers(scale)
+    numbers = round_numbers(*scale, 4)
     texts = [
         element("text", text, x=_x(value, scale), y=10, text_anchor="middle", style=style)
         for value, text in zip(numbers, tick_labels(numbers), strict=True)
     ]
     return _svg(drawn.title, 14, texts)
-
-
-def _round_numbers(scale: tuple[float, float], max_numbers: int = 4) -> list[float]:
-    """Return round numbers within the scale, at least one."""
-    order = 10.0 ** math.floor(math.log10((scale[1] - scale[0]) / max_numbers))
-    for step in (order, 2 * order, 5 * order, 10 * order, 20 * order):
-        first, last = math.ceil(scale[0] / step - 1e-9), math.floor(scale[1] / step + 1e-9)
-        if 0 <= last - first < max_numbers:
-            return [k * step for k in range(first, last + 1)]
-    return [scale[0]]
 
 
 def _picture(drawn: Drawn, row: int, scale: tuple[float, float]) -> Markup:

@@ -92,6 +92,17 @@ def short_number(value: float, digits: int = _DIGITS) -> str:
     return plain_number(value, max(digits - 1 - math.floor(math.log10(abs(value))), 0))
 
 
+def round_numbers(low: float, high: float, max_numbers: int = 5) -> list[float]:
+    """Return at least two and at most ``max_numbers`` round numbers of an axis between two numbers."""
+    order = math.floor(math.log10(max(high - low, 1e-300) / max_numbers))
+    for factor in (1, 2, 5, 10, 20):
+        step = factor * 10.0**order
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first < max_numbers:
+            return [k * step for k in range(first, last + 1)]
+    return [low, high]
+
+
 def tick_labels(values: Sequence[float]) -> list[str]:
     """Return the numbers of an axis as text: 1,200; −0.25; exponents for the very large and very small."""
     largest = max(map(abs, values), default=0.0)

@@ -17,7 +17,7 @@ from concordant.analysis.groups.rank_groups import compare_groups, grouped_prefe
 from concordant.errors import ConcordantError, Words, in_words
 from concordant.io import read_labels, write
 from concordant.labels import Labels
-from concordant.narrative.fields import Field
+from concordant.narrative.fields import Field, field_of_preferences
 from concordant.narrative.verdict import Verdict
 from concordant.params import params_of
 from concordant.ranking import Ranking
@@ -173,7 +173,7 @@ class RankTask(Task):
     @cached_property
     def field(self) -> Field:
         """The words of the field of these data."""
-        return self.study.field
+        return field_of_preferences(self.prefs)
 
     @property
     def words(self) -> Words:

@@ -71,15 +71,16 @@ def panel(problem: ConcordantError, files: Sequence[str], settings: Settings, wo
     """Return the panel on a file or a setting that cannot be used."""
     message = in_words(problem, words)
     what, colon, advice = message.rpartition(": ")
-    chip = element("span", icon("bad"), "Not read" if _file_of(problem, files) else "Not possible", class_="chip bad")
+    is_of_file, found = _file_of(problem, files) is not None, remedies(problem, files, settings)
+    has_data = type(problem) is not FormatError or problem.path is not None
+    chip = element("span", icon("bad"), "Not read" if is_of_file else "Not possible", class_="chip bad")
     parts = [
         element("header", chip),
         element("div", element("h2", _capital(what or message), class_="headline", id="problem-title"),
                 element("p", _capital(advice), class_="quiet") if colon and what else None),
         _lines(problem, files, settings),
         element("h3", "What you can do"),
-        element("ul", *_rows(remedies(problem, files, settings), has_data=type(problem) is not FormatError
-                or problem.path is not None), class_="fix"),
+        element("ul", *_rows(found, has_data=has_data and (is_of_file or not found)), class_="fix"),
     ]  # fmt: skip
     return element("section", *parts, class_="panel", aria_labelledby="problem-title")
 

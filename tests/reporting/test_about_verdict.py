@@ -16,7 +16,8 @@ import concordant as cc
 from concordant.errors import InputError
 from concordant.narrative.verdict import Bar, Chip, Dots, Verdict
 from concordant.reporting import reports
-from concordant.reporting.about_verdict import metric_name, verdict_of
+from concordant.reporting.about_comparison import metric_name
+from concordant.reporting.about_verdict import verdict_of
 from concordant.reporting.card import card_svg
 from concordant.reporting.study import Data, Study
 from concordant.results.uncertain import Uncertainty

@@ -15,6 +15,7 @@ from concordant.support.text import format_p, p_value
 from concordant.types import Floats
 
 Values = Mapping[str, Mapping[str, Floats]]
+ACRONYMS = frozenset(["err", "f1", "map", "mrr", "ndcg", "p", "rbp"])
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,16 @@ def contrast_of(values: Values, metric: str) -> Contrast | None:
 
 def contrast_sentence(contrast: Contrast, model: str, baseline: str, metric: str, over: str) -> str:
     """Return a sentence on the means and on the significance of their difference."""
-    shown = short_name(metric)
+    shown = metric_name(metric)
     means = f"{over}, {model} has {shown} {contrast.mean:.3f}, and {baseline} {contrast.mean_of_baseline:.3f}"
     is_or_not = "is" if contrast.is_significant else "is not"
     return f"{means}; the difference {is_or_not} statistically significant: {p_value(contrast.p, 'Holm')}."
 
 
-def short_name(metric: str) -> str:
-    """Return a metric as people write it in a sentence: nDCG@10, MAP."""
-    name, at, cutoff = metric.partition("@")
-    return {"ndcg": "nDCG"}.get(name, name.upper()) + at + cutoff
+def metric_name(metric: str) -> str:
+    """Return a metric as people write it in a sentence, without its options: NDCG@10, MAP, recall@100."""
+    name, at, cutoff = measures.headings([metric])[0].partition(":")[0].partition("@")
+    return f"{name.upper() if name in ACRONYMS else name}{at}{cutoff}"
 
 
 def span_of(count: Any) -> str:
@@ -80,7 +81,7 @@ def dots_of(values: Values, metric: str, titles: Mapping[str, str]) -> Dots:
     order = sorted(means, key=lambda name: -means[name])
     unknown = (None,) * len(order)
     labels = tuple(titles.get(name, name) for name in order)
-    return Dots(short_name(metric), labels, tuple(float(means[name]) for name in order), unknown, unknown)
+    return Dots(metric_name(metric), labels, tuple(float(means[name]) for name in order), unknown, unknown)
 
 
 def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list[Part]:
@@ -98,7 +99,7 @@ def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list
         cells = [f"{means[name][metric]:.4f}" for metric in metrics]
         rows.append((titles.get(name, name), cells[0], Track(float(means[name][metrics[0]])), *told, *cells[1:]))
     n = len(metrics)
-    header = ("system", headings[0], plot, "difference", "p (Holm)", *headings[1:])
+    header = ("System", headings[0], plot, "Difference", "p (Holm)", *headings[1:])
     right = frozenset([1, *range(3, n + 4)])
     marked = frozenset([order.index(names[0])])
     table = ReportTable(

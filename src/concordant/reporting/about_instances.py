@@ -9,10 +9,11 @@ import numpy as np
 from concordant.ballots.vocabulary import shorten
 from concordant.metrics import headings
 from concordant.narrative.certainty import summary
-from concordant.narrative.fields import Field, field_of_preferences
+from concordant.narrative.fields import Field
 from concordant.reporting.about_ranking import LABEL, embedded, method_note, ranking_table, upper
 from concordant.reporting.sections import Fold, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
+from concordant.reporting.systems import shown_value
 
 MAX_OPENED = 20
 
@@ -22,7 +23,7 @@ def instances_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances == 1:
         return None
-    field = field_of_preferences(study.prefs)
+    field = study.field
     item, items, instances = *field.item, field.instance[1]
     table, folds = _instances_table(study, field, top), []
     for q, part in enumerate(ranking):
@@ -76,13 +77,9 @@ def _instances_table(study: Study, field: Field, top: int) -> ReportTable:
 def _by_instance(evaluation: Any) -> dict[str, dict[str, str]]:
     """Return the values of all metrics as text, by instance and metric."""
     return {
-        name: {metric: _value(values[k]) for metric, values in evaluation.per_instance.items()}
+        name: {metric: shown_value(values[k]) for metric, values in evaluation.per_instance.items()}
         for k, name in enumerate(evaluation.instances.labels)
     }
-
-
-def _value(value: float) -> str:
-    return "skipped" if np.isnan(value) else f"{value:.4f}"
 
 
 def _anchor(q: int) -> str:

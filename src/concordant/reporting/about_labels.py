@@ -17,7 +17,7 @@ from concordant.errors import InputError
 from concordant.evaluation import Evaluation, paired_tests
 from concordant.labels import Labels
 from concordant.metrics import conventions
-from concordant.metrics import mean as mean_of
+from concordant.narrative.plots_of_systems import mean_with_margin
 from concordant.narrative.sentences import counted, listed
 from concordant.ranking import Ranking
 from concordant.reporting.sections import (
@@ -202,13 +202,9 @@ def _metrics_table(
 
 def _mean_track(values: Floats) -> Track:
     """Return the mean over queries with its confidence interval (Student's t), cut at 0."""
-    from scipy.special import stdtrit
-
-    averaged = values[~np.isnan(values)]
-    mean = known(mean_of(values))
-    if len(averaged) < 2:
-        return Track(mean)
-    half = float(stdtrit(len(averaged) - 1, 0.975) * averaged.std(ddof=1) / np.sqrt(len(averaged)))
+    mean, half = mean_with_margin(values)
+    if np.count_nonzero(~np.isnan(values)) < 2:
+        return Track(known(mean))
     return Track(mean, max(mean - half, 0.0), mean + half)
 
 

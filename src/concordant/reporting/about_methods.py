@@ -8,7 +8,6 @@ from concordant import registry
 from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
 from concordant.ballots.vocabulary import shorten_apart
-from concordant.narrative.fields import field_of_preferences
 from concordant.reporting.about_labels import metrics_of_methods
 from concordant.reporting.sections import (
     BumpChart,
@@ -30,7 +29,7 @@ LINES = 10  # items of the bump chart
 def methods_section(study: Study) -> Section | None:
     """Compare methods; None if there is only one."""
     compared, notes = study.compared
-    items = field_of_preferences(study.prefs).item[1]
+    items = study.field.item[1]
     parts: list[Part] = []
     if compared is not None and len(compared.names) > 1:
         beyond = study.beyond("This comparison ranks")

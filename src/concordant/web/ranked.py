@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from concordant import registry
 from concordant.analysis.groups.comparison import GroupComparison
 from concordant.analysis.groups.rank_groups import compare_groups, grouped_preferences, request_for_all
-from concordant.errors import ConcordantError, Words, in_words
+from concordant.errors import ConcordantError, Words
 from concordant.io import read_labels, write
 from concordant.labels import Labels
 from concordant.narrative.fields import Field
@@ -28,7 +28,7 @@ from concordant.reporting.about_instances import instances_section
 from concordant.reporting.about_item import item_card
 from concordant.reporting.about_labels import labels_section, queries_section, query_section
 from concordant.reporting.about_methods import methods_section
-from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section
+from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section, upper
 from concordant.reporting.about_style import style_section, uncontrolled, with_other
 from concordant.reporting.about_time import time_section
 from concordant.reporting.about_verdict import verdict_of
@@ -268,16 +268,15 @@ class RankTask(Task):
         is_compared = "compared" in vars(self.study)  # unless that section was cancelled
         verdict = self.verdict(is_complete=is_complete and is_compared)
         notes = [*self.prefs.notes, *self.notes]
-        reason = self.request.choice.reason
-        notes += [reason[0].upper() + reason[1:]] if reason else []
-        understood = " ".join(f"{in_words(note, self.words).removesuffix('.')}." for note in notes)
+        name, reason = self.request.choice
+        notes += [upper(reason.replace(name, registry.usual_name(name), 1))] if reason else []
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
             "verdict": element("h1", self.question["title"], class_="spoken")
             if verdict is None
             else verdict_card(verdict),
-            "offers": drawer.offers_row(self.offers(), understood),
+            "offers": drawer.offers_row(self.offers(), notes, self.words),
             "controls": drawer.controls(self, is_complete=is_complete),
             "download": drawer.downloads(self._kinds(), *self.lines()),
         }
@@ -305,8 +304,8 @@ class RankTask(Task):
 
     # ---- files ----
     def _kinds(self) -> list[tuple[str, str]]:
-        """Return the files to download, with the text of their buttons."""
-        kinds = [("html", "Report (HTML)"), ("png", "Verdict card (PNG)"), ("card", "Verdict card (SVG)")]
+        """Return the files to download besides the report and the card, with the text of their buttons."""
+        kinds = []
         if self.prefs.n_instances > 1:
             kinds.append(("run", "Run (TREC)"))
         if self.ranking.past is not None:

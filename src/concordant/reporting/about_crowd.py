@@ -75,16 +75,7 @@ class CrowdAnswers:
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """The items with their labels by both systems, in the order of the data."""
-        votes, likely = (self.decided[name].columns() for name in SYSTEMS)
-        weight = views.ranked_weight(self.prefs)
-        named = {name: votes[name] for name in ("instance", "item") if name in votes}
-        return named | {
-            "judged": weight[weight > 0].tolist(),
-            "majority_vote": votes["label"],
-            "share": votes["probability"],
-            "dawid_skene": likely["label"],
-            "probability": likely["probability"],
-        }
+        return item_columns(self.prefs, *(self.decided[name] for name in SYSTEMS))
 
     @cached_property
     def differs(self) -> Bools:
@@ -96,6 +87,20 @@ class CrowdAnswers:
     def n_items(self) -> int:
         """The number of judged items."""
         return len(self.columns["item"])
+
+
+def item_columns(prefs: Preferences, by_votes: crowd.Decided, by_model: crowd.Decided) -> dict[str, list[Any]]:
+    """Return the items with their number of answers, and their labels by votes and by Dawid-Skene, as columns."""
+    votes, likely = by_votes.columns(), by_model.columns()
+    weight = views.ranked_weight(prefs)
+    named = {name: votes[name] for name in ("instance", "item") if name in votes}
+    return named | {
+        "judged": weight[weight > 0].tolist(),
+        "majority_vote": votes["label"],
+        "share": votes["probability"],
+        "dawid_skene": likely["label"],
+        "probability": likely["probability"],
+    }
 
 
 # ---- labels ----

@@ -145,7 +145,7 @@ def test_the_best_of_the_fused_run_and_the_runs_is_named_with_its_test() -> None
     )
     assert "not significant (paired t test" in found.sentence
     assert found.chips[0] == Chip("Metrics disagree: MRR favours engine2", "warn", "labels")
-    assert found.numbers == (("12", "queries judged"), ("4", "runs"))
+    assert found.numbers == (("12", "judged queries"), ("4", "runs"))
     assert isinstance(found.figure, Dots)
     assert set(found.figure.labels) == {"fused run", "engine1", "engine2", "engine3", "engine4"}
 

@@ -65,8 +65,13 @@ def contrast_sentence(contrast: Contrast, model: str, baseline: str, metric: str
 
 def metric_name(metric: str) -> str:
     """Return a metric as people write it in a sentence, without its options: NDCG@10, MAP, recall@100."""
-    name, at, cutoff = measures.headings([metric])[0].partition(":")[0].partition("@")
-    return f"{name.upper() if name in ACRONYMS else name}{at}{cutoff}"
+    return metric_heading(metric).partition(":")[0]
+
+
+def metric_heading(metric: str) -> str:
+    """Return the heading of a metric, with the conventions in which tools differ: NDCG@10: exponential."""
+    name, at, rest = measures.headings([metric])[0].replace(":", ": ").partition("@")
+    return f"{name.upper() if name in ACRONYMS else name}{at}{rest}"
 
 
 def span_of(count: Any) -> str:
@@ -90,7 +95,8 @@ def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list
     known = _known(values, metrics[0])
     tests = {row.system: row for row in measures.compare_systems(known, baseline=names[0]).rows[1:]}
     means = {name: {metric: measures.mean(values[name][metric]) for metric in metrics} for name in names}
-    headings, plot = measures.headings(metrics), f"{measures.headings(metrics[:1])[0]} (plot)"
+    headings = [metric_heading(metric) for metric in metrics]
+    plot = f"{headings[0]} (plot)"
     rows: list[tuple[Cell, ...]] = []
     order = sorted(names, key=lambda name: -means[name][metrics[0]])
     for name in order:
@@ -110,10 +116,5 @@ def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list
         table,
         Text(f"Differences from {titles.get(names[0], names[0])} in {headings[0]}; paired t test, Holm's correction."),
     ]
-    told_conventions = measures.conventions(metrics)
-    return [*parts, *(Text(f"{heading}: {text}.") for heading, text in _by_heading(told_conventions, metrics))]
-
-
-def _by_heading(conventions: Mapping[str, str], metrics: list[str]) -> list[tuple[str, str]]:
-    headings = dict(zip(metrics, measures.headings(metrics), strict=True))
-    return [(headings[metric], text) for metric, text in conventions.items()]
+    told = measures.conventions(metrics)
+    return [*parts, *(Text(f"{metric_heading(metric)}: {text}.") for metric, text in told.items())]

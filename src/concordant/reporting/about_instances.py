@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
-from concordant.metrics import headings
 from concordant.narrative.certainty import summary
 from concordant.narrative.fields import Field
+from concordant.reporting.about_comparison import metric_heading
 from concordant.reporting.about_ranking import LABEL, embedded, method_note, ranking_table, upper
 from concordant.reporting.sections import Fold, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
@@ -61,7 +61,7 @@ def _instances_table(study: Study, field: Field, top: int) -> ReportTable:
         rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *metric_values))
         links.append(_anchor(q) if q < min(top, MAX_OPENED) and len(part.score) else "")
     names = (field.instance[0], field.item[1], field.ballot[1])
-    header = (*map(upper, names), "First", "Second", *headings(metrics))
+    header = (*map(upper, names), "First", "Second", *map(metric_heading, metrics))
     right = frozenset([1, 2, *range(5, len(header))])
     return ReportTable(
         upper(field.instance[1]),

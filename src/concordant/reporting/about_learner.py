@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from concordant import metrics as measures
 from concordant.analysis.training import RANDOM, SINGLE, HeldOut, importance
 from concordant.ballots.vocabulary import shorten
 from concordant.io.formats.features import Features
@@ -17,6 +16,7 @@ from concordant.reporting.about_comparison import (
     contrast_of,
     contrast_sentence,
     dots_of,
+    metric_heading,
     metric_name,
     metrics_table,
     span_of,
@@ -155,7 +155,7 @@ def queries_section(of: Learnt) -> Section:
     single = of.tried.values[SINGLE][of.metric]
     order = np.argsort(np.where(np.isnan(value), np.inf, value), kind="stable")[:TOP]
     size = np.bincount(test.query, minlength=test.n_queries)
-    heading = measures.headings([of.metric])[0]
+    heading = metric_heading(of.metric)
     plot = f"{heading} (plot)"
     rows: list[tuple[Cell, ...]] = []
     for k in order.tolist():

@@ -233,8 +233,8 @@ def _best_run(study: Study, field: Field, *, is_complete: bool) -> Verdict | Non
     highest = _in_order(results, metric, own)[0]
     if highest not in runs and results[highest].means[metric] > runs[best].means[metric]:
         text = f"{registry.title_of(highest)} scores higher: {results[highest].means[metric]:.3f}"
-        chips = (*chips, Chip(text, section="labels"))
-    judged = (f"{field.instance[0]} judged", f"{field.instance[1]} judged")
+        chips = (*chips, Chip(text, section="methods"))
+    judged = (f"judged {field.instance[0]}", f"judged {field.instance[1]}")
     numbers = [_pair(results[own].n_instances, judged)]
     if study.prefs.agents is not None:
         numbers.append(_pair(len(study.prefs.agents), field.agent))

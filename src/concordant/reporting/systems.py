@@ -9,7 +9,7 @@ from functools import cached_property
 from concordant import registry
 from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.evaluation import Evaluation
-from concordant.metrics import headings
+from concordant.reporting.about_comparison import metric_heading, metric_name
 from concordant.reporting.sections import Cell, Named
 from concordant.reporting.study import Study
 from concordant.types import Floats
@@ -49,13 +49,17 @@ class Systems:
     @cached_property
     def metrics(self) -> dict[str, str]:
         """The headings of the metrics in tables, by metric; sentences use the names of the metrics."""
-        names = list(self.results[self.own].per_instance)
-        return {name: text.replace(":", ": ") for name, text in zip(names, headings(names), strict=True)}
+        return {name: metric_heading(name) for name in self.results[self.own].per_instance}
 
     @property
     def main(self) -> str:
         """The first metric, by which systems are ordered."""
         return next(iter(self.metrics))
+
+    @property
+    def metric(self) -> str:
+        """The name of the first metric in sentences."""
+        return metric_name(self.main)
 
     @cached_property
     def runs(self) -> list[str]:

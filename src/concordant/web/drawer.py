@@ -14,8 +14,8 @@ from concordant import registry
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, in_words
 from concordant.method import NEEDS
-from concordant.metrics import headings
 from concordant.params import params_of
+from concordant.reporting.about_comparison import metric_heading
 from concordant.reporting.pages import control, panel, part
 from concordant.reporting.sections import Control, Section, spoken
 from concordant.support.markup import Markup, element, joined
@@ -232,10 +232,10 @@ def _evaluation(task: RankTask) -> Markup | None:
             element(
                 "input", type="checkbox", value=name, checked=name in chosen, data_setting="metrics", data_list=True
             ),
-            heading,
+            metric_heading(name),
             class_="check",
         )
-        for name, heading in zip(names, headings(names), strict=True)
+        for name in names
     ]
     systems = [("", "best single run"), *((name, shorten(name, 40)) for name in task.prefs.agents or ())]
     baseline = Control("baseline", "Baseline", task.settings.get("baseline", ""), options=tuple(systems))

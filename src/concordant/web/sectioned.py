@@ -11,6 +11,7 @@ from typing import Any
 from concordant import metrics as measures
 from concordant.errors import ConcordantError, ParameterError, arg
 from concordant.narrative.verdict import Verdict
+from concordant.reporting.about_comparison import metric_heading
 from concordant.reporting.card import card_svg
 from concordant.reporting.pages import page, panel, part
 from concordant.reporting.sections import Code, Facts, Part, Section, Text, spoken
@@ -181,7 +182,7 @@ def choice(
 def metric_choice(task: SectionedTask, known: Sequence[str], hint: str) -> Markup:
     """Return the menu of the metric that is shown first."""
     names = list(dict.fromkeys([*known, *task.metrics]))
-    options = list(zip(names, measures.headings(names), strict=True))
+    options = [(name, metric_heading(name)) for name in names]
     return choice("metric", "Metric", options, task.metrics[0], task.default_metrics[0], hint)
 
 

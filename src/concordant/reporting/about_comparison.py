@@ -10,12 +10,12 @@ import numpy as np
 
 from concordant import metrics as measures
 from concordant.narrative.verdict import Dots
+from concordant.reporting.metric_texts import metric_heading, metric_name, signed
 from concordant.reporting.sections import Cell, Part, ReportTable, Scale, Text, Track
 from concordant.support.text import format_p, p_value
 from concordant.types import Floats
 
 Values = Mapping[str, Mapping[str, Floats]]
-ACRONYMS = frozenset(["err", "f1", "map", "mrr", "ndcg", "p", "rbp"])
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,6 @@ def contrast_sentence(contrast: Contrast, model: str, baseline: str, metric: str
     return f"{means}; the difference {is_or_not} statistically significant: {p_value(contrast.p, 'Holm')}."
 
 
-def metric_name(metric: str) -> str:
-    """Return a metric as people write it in a sentence, without its options: NDCG@10, MAP, recall@100."""
-    return metric_heading(metric).partition(":")[0]
-
-
-def metric_heading(metric: str) -> str:
-    """Return the heading of a metric, with the conventions in which tools differ: NDCG@10: exponential."""
-    name, at, rest = measures.headings([metric])[0].replace(":", ": ").partition("@")
-    return f"{name.upper() if name in ACRONYMS else name}{at}{rest}"
-
-
 def span_of(count: Any) -> str:
     """Return the range of some counts with their median."""
     low, middle, high = float(count.min()), float(np.median(count)), float(count.max())
@@ -101,16 +90,15 @@ def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list
     order = sorted(names, key=lambda name: -means[name][metrics[0]])
     for name in order:
         test = tests.get(name)
-        told = ("", "") if test is None else (f"{test.difference:+.4f}", format_p(test.p_holm))
+        tested = ("", "") if test is None else (signed(test.difference), format_p(test.p_holm))
         cells = [f"{means[name][metric]:.4f}" for metric in metrics]
-        rows.append((titles.get(name, name), cells[0], Track(float(means[name][metrics[0]])), *told, *cells[1:]))
+        rows.append((titles.get(name, name), cells[0], Track(float(means[name][metrics[0]])), *tested, *cells[1:]))
     n = len(metrics)
     header = ("System", headings[0], plot, "Difference", "p (Holm)", *headings[1:])
     right = frozenset([1, *range(3, n + 4)])
-    marked = frozenset([order.index(names[0])])
     table = ReportTable(
-        title, header, tuple(rows), right, frozenset([0]), Scale(0.0, 1.0, plot, is_bar=True), marked,
-        minor=frozenset(range(3, n + 4)),
+        title, header, tuple(rows), right, frozenset([0]), Scale(0.0, 1.0, plot, is_bar=True),
+        minor=frozenset(range(3, n + 4)), chosen=frozenset([order.index(names[0])]),
     )  # fmt: skip
     parts: list[Part] = [
         table,

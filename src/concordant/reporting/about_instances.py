@@ -9,11 +9,10 @@ import numpy as np
 from concordant.ballots.vocabulary import shorten
 from concordant.narrative.certainty import summary
 from concordant.narrative.fields import Field
-from concordant.reporting.about_comparison import metric_heading
 from concordant.reporting.about_ranking import LABEL, embedded, method_note, ranking_table, upper
+from concordant.reporting.metric_texts import metric_heading, shown_value
 from concordant.reporting.sections import Fold, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
-from concordant.reporting.systems import shown_value
 
 MAX_OPENED = 20
 

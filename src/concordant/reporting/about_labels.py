@@ -20,7 +20,7 @@ from concordant.metrics import conventions
 from concordant.narrative.plots_of_systems import mean_with_margin
 from concordant.narrative.sentences import counted, listed
 from concordant.ranking import Ranking
-from concordant.reporting.about_comparison import metric_name
+from concordant.reporting.metric_texts import CHANGED, known, metric_name, shown_value, signed
 from concordant.reporting.sections import (
     Cell,
     Control,
@@ -37,7 +37,7 @@ from concordant.reporting.sections import (
     Versus,
 )
 from concordant.reporting.study import Study
-from concordant.reporting.systems import CHANGED, NAME, Systems, known, shown_value, signed
+from concordant.reporting.systems import NAME, Systems
 from concordant.support.text import format_p, p_value, short_number
 from concordant.types import Floats, Int64s
 

@@ -16,12 +16,11 @@ from concordant.reporting.about_comparison import (
     contrast_of,
     contrast_sentence,
     dots_of,
-    metric_heading,
-    metric_name,
     metrics_table,
     span_of,
 )
 from concordant.reporting.about_ranking import upper
+from concordant.reporting.metric_texts import metric_heading, metric_name
 from concordant.reporting.sections import Cell, Message, Messages, Part, ReportTable, Scale, Section, Text, Track
 
 TOP = 100  # rows of a table

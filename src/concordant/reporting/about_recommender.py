@@ -20,11 +20,11 @@ from concordant.reporting.about_comparison import (
     contrast_of,
     contrast_sentence,
     dots_of,
-    metric_name,
     metrics_table,
     span_of,
 )
 from concordant.reporting.about_ranking import upper
+from concordant.reporting.metric_texts import metric_name
 from concordant.reporting.sections import Part, ReportTable, Scale, Section, Text, Track
 from concordant.types import Floats
 

@@ -22,7 +22,7 @@ from concordant.narrative.plots_of_systems import mean_with_margin
 from concordant.narrative.sentences import counted, listed
 from concordant.narrative.verdict import Bar, Chip, Dots, Verdict
 from concordant.ranking import Ranking
-from concordant.reporting.about_comparison import metric_name
+from concordant.reporting.metric_texts import metric_name
 from concordant.reporting.pictures import first_names
 from concordant.reporting.study import Study
 from concordant.results.uncertain import Uncertainty

@@ -15,7 +15,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, in_words
 from concordant.method import NEEDS
 from concordant.params import params_of
-from concordant.reporting.about_comparison import metric_heading
+from concordant.reporting.metric_texts import metric_heading
 from concordant.reporting.pages import control, panel, part
 from concordant.reporting.sections import Control, Section, spoken
 from concordant.support.markup import Markup, element, joined

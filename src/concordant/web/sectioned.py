@@ -11,8 +11,8 @@ from typing import Any
 from concordant import metrics as measures
 from concordant.errors import ConcordantError, ParameterError, arg
 from concordant.narrative.verdict import Verdict
-from concordant.reporting.about_comparison import metric_heading
 from concordant.reporting.card import card_svg
+from concordant.reporting.metric_texts import metric_heading
 from concordant.reporting.pages import page, panel, part
 from concordant.reporting.sections import Code, Facts, Part, Section, Text, spoken
 from concordant.reporting.verdict_card import verdict_card

@@ -239,7 +239,7 @@ def summary(certainties: Sequence[Certainty], instances: str = "instances") -> s
     """Return a sentence on how many of several instances, or queries, have a significant first place."""
     tested = [certainty for certainty in certainties if certainty.runner_up is not None or certainty.is_shared]
     if not tested:
-        return f"In none of the {instances} is the first item compared with a runner-up."
+        return f"The first item is not compared with a runner-up in any of the {instances}."
     n = sum(certainty.is_significant for certainty in tested)
     return (
         f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} "

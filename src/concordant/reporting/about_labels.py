@@ -137,7 +137,9 @@ def _problems(systems: Systems) -> list[Part]:
     ]
     if blind:
         who = "No run" if len(blind) == len(systems.results) else f"Of {listed(blind)}, no ranking"
-        text = f"{who} contains a judged document, so the metrics say nothing. Use the same document ids in the runs "
+        text = (
+            f"{who} contains a judged document, so the metrics are meaningless. Use the same document ids in the runs "
+        )
         messages.append(Message("No judged documents", f"{text}and in the relevance judgements."))
     return [Messages(tuple(messages))] if messages else []
 

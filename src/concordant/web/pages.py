@@ -287,4 +287,4 @@ def _page(title: str, top: Markup, body: Markup, kind: str) -> str:
     status = element("p", id="status", role="status", class_="spoken")
     noscript = element("noscript", element("p", "This page needs JavaScript.", class_="column"))
     body = element("body", skip, top, noscript, body, status, data_page=kind)
-    return "<!doctype html>\n" + element("html", head, body, lang="en", data_app="concordant") + "\n"
+    return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"

@@ -38,7 +38,7 @@ from concordant.reporting.pages import static
 from concordant.reporting.pictures import dot_plot as drawn_dots
 from concordant.reporting.pictures import standalone
 from concordant.reporting.reports import Making, report_of
-from concordant.reporting.sections import Part, ReportTable, Section
+from concordant.reporting.sections import ReportTable, Section
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.reporting.verdict_card import verdict_card
 from concordant.request import Request
@@ -237,12 +237,10 @@ class RankTask(Task):
         section = ranking_section(self.study, TOP)
         if section is None:
             return None
-        links = tuple(f"?{urlencode({'item': item})}" for item in self.ranking.items[:TOP])
-        parts = [
-            replace(part, links=links[: len(part.rows)]) if isinstance(part, ReportTable) and k == 0 else part
-            for k, part in _tables_first(section.parts)
-        ]
-        section, without = replace(section, parts=tuple(parts)), self._uncontrolled
+        table = next(part for part in section.parts if isinstance(part, ReportTable))
+        links = tuple(f"?{urlencode({'item': item})}" for item in self.ranking.items[: len(table.rows)])
+        parts = tuple(replace(part, links=links) if part is table else part for part in section.parts)
+        section, without = replace(section, parts=parts), self._uncontrolled
         return section if without is None else with_other(section, without)
 
     @cached_property
@@ -348,16 +346,6 @@ class RankTask(Task):
         making = Making.of_files(paths, shell, python, date=question["date"])
         title = os.path.splitext(question["title"])[0] or question["title"]
         return report_of(self.study, title, TOP, making).to_html(self.words).encode("utf-8")
-
-
-def _tables_first(parts: tuple[Part, ...]) -> list[tuple[int, Part]]:
-    """Number the tables among the parts of a section from 0; other parts have the number -1."""
-    numbered, count = [], 0
-    for part in parts:
-        is_table = isinstance(part, ReportTable)
-        numbered.append((count if is_table else -1, part))
-        count += is_table
-    return numbered
 
 
 def _is_method(name: str) -> bool:

@@ -17,6 +17,7 @@ from _generated import ROOT
 import concordant as cc
 from concordant.analysis.crowd import reliability
 from concordant.recommend import OrderedPartitionMF
+from concordant.registry import title_of
 from concordant.reporting.pages import static
 from concordant.reporting.pictures import dot_plot, standalone, wide_bump
 from concordant.reporting.sections import BumpChart, DotPlot, Scale, Track
@@ -69,7 +70,7 @@ def search() -> BumpChart:
     fused = cc.rank(cc.read(sorted((EXAMPLES / "runs").glob("*.run"))), "rrf")["3"]
     ranks = [{item: k + 1 for k, item in enumerate(one.items)} for one in (fused, *runs)]
     shown = [item for item in fused.items if all(item in one for one in ranks)][:8]
-    names = ("rrf", *(f"engine{k + 1}" for k in range(len(runs))))
+    names = (title_of("rrf"), *(f"engine{k + 1}" for k in range(len(runs))))
     return BumpChart("Topic 3", names, tuple(shown), tuple(tuple(one[item] for one in ranks) for item in shown))
 
 
@@ -111,7 +112,10 @@ def papers() -> BumpChart:
     rankings = [cc.rank(ballots, name) for name in names]
     ranks = [dict(zip(one.items, one.ranks.tolist(), strict=True)) for one in rankings]
     shown = rankings[0].items
-    return BumpChart("Ranks by method", names, tuple(shown), tuple(tuple(one[item] for one in ranks) for item in shown))
+    titles = tuple(map(title_of, names))
+    return BumpChart(
+        "Ranks by method", titles, tuple(shown), tuple(tuple(one[item] for one in ranks) for item in shown)
+    )
 
 
 if __name__ == "__main__":

@@ -514,7 +514,7 @@ def _without_judgements(labels: Labels, ranked_label: Floats) -> list[Notice]:
         return []
     judged = shorten(labels.items[int(labels.item[0])], 30)
     text = (
-        "no ranked item is judged, so the metrics say nothing: use the same item names in the ranking and in the "
+        "no ranked item is judged, so the metrics are meaningless: use the same item names in the ranking and in the "
         f"relevance judgements (which contain, for example, {judged!r})."
     )
     return [Notice("unjudged-items", text)]

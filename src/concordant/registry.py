@@ -552,19 +552,7 @@ resolve, make = METHODS.resolve, METHODS.make
 
 
 def title_of(name: str, params: Mapping[str, object] | None = None) -> str:
-    """Return the usual name of a method as a title.
-
-    Parameters
-    ----------
-    name : str
-        Name or alias in any spelling; an unknown name is returned as words.
-    params : mapping, optional
-        Parameters of the method; with some it has a name of its own, such as CombMNZ.
-
-    Returns
-    -------
-    str
-        The name that people know.
+    """Return the usual name of a method as a title; see ``usual_name``.
 
     Examples
     --------

@@ -86,7 +86,7 @@ def test_python_the_command_and_the_web_app_answer_alike(votes: Path, run: Run) 
     assert [notice.name for notice in answer.ranking.warnings].count("few-ballots") == 1
     assert answer.choice == ("bradley-terry", "ranked by bradley-terry, because the data are pairs")
     assert f"note: {answer.choice.reason};" in run("rank", votes, "--min-ballots", 2)[2]
-    assert "Ranked by bradley-terry, because the data are pairs." in understood
+    assert "Ranked by Bradley-Terry, because the data are pairs." in understood
 
 
 def test_a_method_that_is_named_has_no_reason(votes: Path, run: Run, chosen: list[str]) -> None:

@@ -104,7 +104,7 @@ def test_the_ranking_without_covariates_is_that_of_the_plain_model(arena: cc.Pre
 
 def test_the_largest_changes_come_first(arena: cc.Preferences) -> None:
     section = made(study_of(arena))
-    changes = next(part for part in all_parts(section.parts) if isinstance(part, ReportTable) and "with" in part.header)
+    changes = next(part for part in all_parts(section.parts) if isinstance(part, ReportTable) and "With" in part.header)
     assert [(row[0], row[3]) for row in changes.rows][:3] == [
         ("heron-small", "1 → 6"), ("osprey-2", "5 → 1"), ("kestrel", "2 → 5"),
     ]  # fmt: skip

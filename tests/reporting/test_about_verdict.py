@@ -16,7 +16,7 @@ import concordant as cc
 from concordant.errors import InputError
 from concordant.narrative.verdict import Bar, Chip, Dots, Verdict
 from concordant.reporting import reports
-from concordant.reporting.about_verdict import metric_name, verdict_of
+from concordant.reporting.about_verdict import verdict_of
 from concordant.reporting.card import card_svg
 from concordant.reporting.study import Data, Study
 from concordant.results.uncertain import Uncertainty
@@ -144,7 +144,7 @@ def test_the_best_of_the_fused_run_and_the_runs_is_named_with_its_test() -> None
     )
     assert "not significant (paired t test" in found.sentence
     assert found.chips[0] == Chip("Metrics disagree: MRR favours engine2", "warn", "labels")
-    assert found.numbers == (("12", "queries judged"), ("4", "runs"))
+    assert found.numbers == (("12", "judged queries"), ("4", "runs"))
     assert isinstance(found.figure, Dots)
     assert set(found.figure.labels) == {"fused run", "engine1", "engine2", "engine3", "engine4"}
 
@@ -174,13 +174,6 @@ def test_the_fused_run_is_tested_against_the_best_run_also_if_that_is_better() -
 def test_other_instances_are_counted_in_their_word() -> None:
     found = verdict(cc.read(EXAMPLES / "arena-languages.csv", instance="language"))
     assert (found.headline, found.is_label) == ("5 languages", False)
-
-
-@pytest.mark.parametrize(
-    ("metric", "shown"), [("ndcg@10", "NDCG@10"), ("map", "MAP"), ("recall@5", "recall@5"), ("p@5:threshold=2", "P@5")]
-)
-def test_metrics_are_written_as_people_write_them(metric: str, shown: str) -> None:
-    assert metric_name(metric) == shown
 
 
 # ---- the card ----

@@ -160,7 +160,7 @@ def test_a_user_gets_unseen_items_and_sees_the_own_ratings(ratings: Page) -> Non
         assert len(offered) == min(10, len(prefs.items) - len(seen))
         assert not seen & {*offered}
         assert {*items_in(section, f"by {user}")} == seen
-        assert "predicted rating" in section
+        assert "Predicted rating" in section
 
 
 def test_a_new_user_gets_the_items_that_the_library_recommends(ratings: Page) -> None:
@@ -304,7 +304,7 @@ def test_gold_answers_give_accuracies_with_intervals(tmp_path: Path) -> None:
     decided = cc.crowd.decide(cc.read(path)).columns()
     gold = write(tmp_path / "gold.csv", ["item", "label"], [*zip(decided["item"], decided["label"], strict=True)][:20])
     page = Page([path], gold).show()
-    assert "accuracy [95% CI]" in text(page.sections["annotators"])
+    assert "Accuracy [95% CI]" in text(page.sections["annotators"])
     assert "Dawid-Skene: 100.0%" in text(page.sections["annotators"])
     assert "--gold gold.csv" in page.lines("shell")[0]
     assert page.rows("annotators")[0]["on_gold"] == "20"

@@ -85,7 +85,7 @@ def test_notes_and_results_name_controls(tmp_path: Path) -> None:
     path.write_text("winner,loser,day\na,b,2020-01-01\nb,c,2023-01-02\n")
     page = Page(path, **{"method": "whole-history", "role.day": "time"})
     assert page.error == ""
-    assert "(“since” changes the limit, “all items” True ranks every item)" in page.html
+    assert "(“only items active since” changes the limit, “all items” ranks every item)" in page.html
     assert "since=" not in "".join(page.sections.values())
 
 

@@ -79,7 +79,7 @@ class _Bar:
             bar.stop()
 
     def _draw(self) -> None:
-        """Draw the latest report again and again."""
+        """Redraw the latest report at intervals."""
         while not self.ended.wait(EVERY):
             if time.monotonic() < self.due or not self.state.text:
                 continue

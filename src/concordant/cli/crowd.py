@@ -12,8 +12,6 @@ from concordant.cli._help import Command, option
 from concordant.tables.options import UNRATED
 
 if TYPE_CHECKING:
-    from concordant.analysis.crowd import Decided
-    from concordant.preferences import Preferences
     from concordant.support.display import DisplayTable
 
 EPILOG = """\b
@@ -54,6 +52,7 @@ def command(
     """
     from concordant.analysis import crowd
     from concordant.io import read_labels
+    from concordant.reporting.about_crowd import item_columns
 
     categories = options.get("read_categories")
     prefs = shared.read_preferences(file, options)
@@ -66,7 +65,7 @@ def command(
     agreement = {}
     if gold is not None:
         agreement = {name: crowd.agreement(labels, gold, relevant=min_yes) for name, labels in decided.items()}
-    columns = _items(prefs, *decided.values()) if items else reliability.columns()
+    columns = item_columns(prefs, *decided.values()) if items else reliability.columns()
     output.show(
         data=lambda: {"items" if items else "agents": _rows(columns), "agreement": agreement},
         columns=lambda: columns,
@@ -76,22 +75,6 @@ def command(
     if output.is_for_people:
         shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
         shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agreement.items()), "")
-
-
-def _items(prefs: Preferences, by_votes: Decided, by_model: Decided) -> dict[str, Any]:
-    """Return the columns of the items: judgements, the label by votes and by Dawid-Skene, with their probabilities."""
-    from concordant import views
-
-    columns, likely = by_votes.columns(), by_model.columns()
-    weight = views.ranked_weight(prefs)
-    named = {name: columns[name] for name in ("instance", "item") if name in columns}
-    return named | {
-        "judged": weight[weight > 0].tolist(),
-        "majority_vote": columns["label"],
-        "share": columns["probability"],
-        "dawid_skene": likely["label"],
-        "probability": likely["probability"],
-    }
 
 
 def _items_table(columns: dict[str, Any]) -> DisplayTable:

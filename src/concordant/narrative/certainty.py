@@ -35,7 +35,7 @@ from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.results.uncertain import independent_errors
 from concordant.support import special
-from concordant.support.text import without_isolates
+from concordant.support.text import p_value, without_isolates
 from concordant.types import AnyArray, Floats, Int64s
 
 LEVEL = 0.95
@@ -206,7 +206,7 @@ class Certainty:
 
     def _evidence(self) -> str:
         """Return the test result in words: the votes and sign test, or the difference with its CI and p-value."""
-        p = p_text(self.p or 0.0)
+        p = p_value(self.p or 0.0)
         if self.basis == "votes" and self.votes is not None:
             return f"{self.votes[0]:,.6g} to {self.votes[1]:,.6g} votes in direct comparison (sign test, {p})"
         return f"{self.difference:.3g} ({self.level:.0%} CI {self.low:.3g} to {self.high:.3g}, {p})"
@@ -223,7 +223,7 @@ class Certainty:
             won, lost = self.votes
             return (
                 f"In direct comparison more votes prefer the runner-up {second} to {first}, {lost:,.6g} to "
-                f"{won:,.6g} (sign test, {p_text(self.p or 0.0)}), which this ranking does not follow."
+                f"{won:,.6g} (sign test, {p_value(self.p or 0.0)}), which this ranking does not follow."
             )
         return f"The runner-up {second} has the higher score: the difference is {self._evidence()}."
 
@@ -235,16 +235,11 @@ def percent(p: float) -> str:
     return ">99.9%" if p > 0.999 else f"{100 * p:.3g}%"
 
 
-def p_text(p: float) -> str:
-    """Return a p-value as text: p = 0.039, p < 0.001."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-
-
 def summary(certainties: Sequence[Certainty], instances: str = "instances") -> str:
     """Return a sentence on how many of several instances, or queries, have a significant first place."""
     tested = [certainty for certainty in certainties if certainty.runner_up is not None or certainty.is_shared]
     if not tested:
-        return f"In none of the {instances} is the first item compared with a runner-up."
+        return f"The first item is not compared with a runner-up in any of the {instances}."
     n = sum(certainty.is_significant for certainty in tested)
     return (
         f"The difference between the first item and the runner-up is significant in {n:,} of {len(tested):,} "

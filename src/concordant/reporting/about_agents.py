@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
-from concordant.narrative.fields import field_of_preferences
 from concordant.reporting.about_ranking import upper
 from concordant.reporting.sections import Part, ReportTable, Scale, Section, Text, Track
 from concordant.reporting.study import Study
@@ -30,7 +29,7 @@ def agents_section(study: Study, top: int) -> Section | None:
     order = sorted(range(len(prefs.agents)), key=lambda k: (np.isnan(share[k]), share[k], k))
     shown = order if len(order) <= top else [*order[: top // 2], *order[-(top - top // 2) :]]
     n_ballots = np.bincount(prefs.agent, minlength=len(prefs.agents))
-    field = field_of_preferences(prefs)
+    field = study.field
     agents = field.agent[1]
     ballots = field.ballot[1] if field.ballot != field.agent else "ballots"
     header, right = [upper(field.agent[0]), upper(ballots)], {1}

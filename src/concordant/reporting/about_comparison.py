@@ -10,6 +10,7 @@ import numpy as np
 
 from concordant import metrics as measures
 from concordant.narrative.verdict import Dots
+from concordant.reporting.metric_texts import metric_heading, metric_name, signed
 from concordant.reporting.sections import Cell, Part, ReportTable, Scale, Text, Track
 from concordant.support.text import format_p, p_value
 from concordant.types import Floats
@@ -56,16 +57,10 @@ def contrast_of(values: Values, metric: str) -> Contrast | None:
 
 def contrast_sentence(contrast: Contrast, model: str, baseline: str, metric: str, over: str) -> str:
     """Return a sentence on the means and on the significance of their difference."""
-    shown = short_name(metric)
+    shown = metric_name(metric)
     means = f"{over}, {model} has {shown} {contrast.mean:.3f}, and {baseline} {contrast.mean_of_baseline:.3f}"
     is_or_not = "is" if contrast.is_significant else "is not"
     return f"{means}; the difference {is_or_not} statistically significant: {p_value(contrast.p, 'Holm')}."
-
-
-def short_name(metric: str) -> str:
-    """Return a metric as people write it in a sentence: nDCG@10, MAP."""
-    name, at, cutoff = metric.partition("@")
-    return {"ndcg": "nDCG"}.get(name, name.upper()) + at + cutoff
 
 
 def span_of(count: Any) -> str:
@@ -80,7 +75,7 @@ def dots_of(values: Values, metric: str, titles: Mapping[str, str]) -> Dots:
     order = sorted(means, key=lambda name: -means[name])
     unknown = (None,) * len(order)
     labels = tuple(titles.get(name, name) for name in order)
-    return Dots(short_name(metric), labels, tuple(float(means[name]) for name in order), unknown, unknown)
+    return Dots(metric_name(metric), labels, tuple(float(means[name]) for name in order), unknown, unknown)
 
 
 def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list[Part]:
@@ -89,30 +84,25 @@ def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list
     known = _known(values, metrics[0])
     tests = {row.system: row for row in measures.compare_systems(known, baseline=names[0]).rows[1:]}
     means = {name: {metric: measures.mean(values[name][metric]) for metric in metrics} for name in names}
-    headings, plot = measures.headings(metrics), f"{measures.headings(metrics[:1])[0]} (plot)"
+    headings = [metric_heading(metric) for metric in metrics]
+    plot = f"{headings[0]} (plot)"
     rows: list[tuple[Cell, ...]] = []
     order = sorted(names, key=lambda name: -means[name][metrics[0]])
     for name in order:
         test = tests.get(name)
-        told = ("", "") if test is None else (f"{test.difference:+.4f}", format_p(test.p_holm))
+        tested = ("", "") if test is None else (signed(test.difference), format_p(test.p_holm))
         cells = [f"{means[name][metric]:.4f}" for metric in metrics]
-        rows.append((titles.get(name, name), cells[0], Track(float(means[name][metrics[0]])), *told, *cells[1:]))
+        rows.append((titles.get(name, name), cells[0], Track(float(means[name][metrics[0]])), *tested, *cells[1:]))
     n = len(metrics)
-    header = ("system", headings[0], plot, "difference", "p (Holm)", *headings[1:])
+    header = ("System", headings[0], plot, "Difference", "p (Holm)", *headings[1:])
     right = frozenset([1, *range(3, n + 4)])
-    marked = frozenset([order.index(names[0])])
     table = ReportTable(
-        title, header, tuple(rows), right, frozenset([0]), Scale(0.0, 1.0, plot, is_bar=True), marked,
-        minor=frozenset(range(3, n + 4)),
+        title, header, tuple(rows), right, frozenset([0]), Scale(0.0, 1.0, plot, is_bar=True),
+        minor=frozenset(range(3, n + 4)), chosen=frozenset([order.index(names[0])]),
     )  # fmt: skip
     parts: list[Part] = [
         table,
         Text(f"Differences from {titles.get(names[0], names[0])} in {headings[0]}; paired t test, Holm's correction."),
     ]
-    told_conventions = measures.conventions(metrics)
-    return [*parts, *(Text(f"{heading}: {text}.") for heading, text in _by_heading(told_conventions, metrics))]
-
-
-def _by_heading(conventions: Mapping[str, str], metrics: list[str]) -> list[tuple[str, str]]:
-    headings = dict(zip(metrics, measures.headings(metrics), strict=True))
-    return [(headings[metric], text) for metric, text in conventions.items()]
+    told = measures.conventions(metrics)
+    return [*parts, *(Text(f"{metric_heading(metric)}: {text}.") for metric, text in told.items())]

@@ -17,6 +17,7 @@ from concordant.labels import Labels
 from concordant.narrative.verdict import Chip, Dots, Verdict
 from concordant.preferences import Preferences
 from concordant.reporting.about_comparison import span_of
+from concordant.reporting.about_ranking import upper
 from concordant.reporting.sections import Cell, Part, ReportTable, Scale, Section, Text, Track
 from concordant.types import Bools, Floats
 
@@ -74,16 +75,7 @@ class CrowdAnswers:
     @cached_property
     def columns(self) -> dict[str, list[Any]]:
         """The items with their labels by both systems, in the order of the data."""
-        votes, likely = (self.decided[name].columns() for name in SYSTEMS)
-        weight = views.ranked_weight(self.prefs)
-        named = {name: votes[name] for name in ("instance", "item") if name in votes}
-        return named | {
-            "judged": weight[weight > 0].tolist(),
-            "majority_vote": votes["label"],
-            "share": votes["probability"],
-            "dawid_skene": likely["label"],
-            "probability": likely["probability"],
-        }
+        return item_columns(self.prefs, *(self.decided[name] for name in SYSTEMS))
 
     @cached_property
     def differs(self) -> Bools:
@@ -95,6 +87,20 @@ class CrowdAnswers:
     def n_items(self) -> int:
         """The number of judged items."""
         return len(self.columns["item"])
+
+
+def item_columns(prefs: Preferences, by_votes: crowd.Decided, by_model: crowd.Decided) -> dict[str, list[Any]]:
+    """Return the items with their number of answers, and their labels by votes and by Dawid-Skene, as columns."""
+    votes, likely = by_votes.columns(), by_model.columns()
+    weight = views.ranked_weight(prefs)
+    named = {name: votes[name] for name in ("instance", "item") if name in votes}
+    return named | {
+        "judged": weight[weight > 0].tolist(),
+        "majority_vote": votes["label"],
+        "share": votes["probability"],
+        "dawid_skene": likely["label"],
+        "probability": likely["probability"],
+    }
 
 
 # ---- labels ----
@@ -129,7 +135,7 @@ def disagreement_section(of: CrowdAnswers) -> Section:
 
 def _items_table(of: CrowdAnswers, rows: Any, title: str, drawn: str = "probability") -> ReportTable:
     """Return the labels of some items; the column ``drawn`` (probability or share) is a plot."""
-    columns, plot = of.columns, f"{drawn} (plot)"
+    columns, plot = of.columns, f"{upper(drawn)} (plot)"
     has_instances = "instance" in columns
     cells: list[tuple[Cell, ...]] = []
     for k in rows.tolist():
@@ -139,8 +145,8 @@ def _items_table(of: CrowdAnswers, rows: Any, title: str, drawn: str = "probabil
         row += [Track(chance if drawn == "probability" else share), _label(columns["majority_vote"][k])]
         cells.append((*row, f"{share:.0%}", f"{columns['judged'][k]:,g}"))
     n = int(has_instances)
-    first_name = ("topic",) if has_instances else ()
-    header = (*first_name, "item", "label", "probability", plot, "majority vote", "share", "answers")
+    first_name = ("Topic",) if has_instances else ()
+    header = (*first_name, "Item", "Label", "Probability", plot, "Majority vote", "Share", "Answers")
     return ReportTable(
         title, header, tuple(cells), frozenset([n + 2, n + 5, n + 6]), frozenset([*range(n + 2), n + 4]),
         Scale(0.0, 1.0, plot, is_bar=True), frozenset(i for i, k in enumerate(rows.tolist()) if of.differs[k]),
@@ -165,7 +171,7 @@ def annotators_section(of: CrowdAnswers) -> Section:
     found = of.reliability
     has_gold = of.gold is not None
     value = found.accuracy if has_gold else found.estimated
-    plot = "accuracy on gold labels" if has_gold else "estimated accuracy"
+    plot = "Accuracy (plot)" if has_gold else "Estimated accuracy (plot)"
     order = np.lexsort((np.arange(len(value)), np.where(np.isnan(value), np.inf, value)))
     rows: list[tuple[Cell, ...]] = []
     for k in order[:TOP].tolist():
@@ -177,9 +183,9 @@ def annotators_section(of: CrowdAnswers) -> Section:
         else:
             own = (f"{value[k]:.2f}", Track(float(value[k])))
         rows.append((shorten(found.agents[k], 60), f"{found.judged[k]:,g}", f"{of.agrees[1][k]:.0%}", *own))
-    estimated = "estimated accuracy (Dawid-Skene)"
-    more = ("with gold label", "accuracy [95% CI]", plot, estimated) if has_gold else (estimated, plot)
-    header = ("annotator", "answers", "agrees with majority", *more)
+    estimated = "Estimated accuracy (Dawid-Skene)"
+    more = ("With gold label", "Accuracy [95% CI]", plot, estimated) if has_gold else (estimated, plot)
+    header = ("Annotator", "Answers", "Agrees with majority", *more)
     right = frozenset(k for k, name in enumerate(header) if k and name != plot)
     table = ReportTable(
         "Annotators, least reliable first", header, tuple(rows), right, frozenset([0]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from concordant import registry
 from concordant.ballots.vocabulary import shorten
-from concordant.narrative.fields import Field, field_of_preferences
+from concordant.narrative.fields import Field
 from concordant.reporting.sections import Facts, Message, Messages, Named, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
@@ -14,7 +14,7 @@ MAX_NAMED = 4
 def data_section(study: Study) -> Section:
     """Describe the data, the findings and the suitable methods."""
     description = study.data.description
-    words = _words(field_of_preferences(study.prefs))
+    words = _words(study.field)
     rows = tuple((words.get(what, what), text) for what, text in description.rows() if what != "note")
     parts: list[Part] = [Text(note) for note in study.prefs.notes]
     parts.append(Facts(rows))

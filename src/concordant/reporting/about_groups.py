@@ -5,7 +5,7 @@ from __future__ import annotations
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
 from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.narrative import fields
-from concordant.reporting.about_ranking import LABEL, download, ranking_table
+from concordant.reporting.about_ranking import LABEL, download, ranking_table, upper
 from concordant.reporting.sections import Chips, Fold, GroupMap, Message, Messages, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 from concordant.support.text import p_value, short_number
@@ -106,6 +106,6 @@ def _ranks(comparison: GroupComparison, n: int, field: fields.Field) -> ReportTa
     for item, name, rank in zip(whole.items[:n], names, whole.ranks[:n].tolist(), strict=True):
         cells = [comparison.cells.get((group, item)) for group in groups]
         rows.append((str(rank), name, *("" if cell is None else str(cell.rank) for cell in cells)))
-    header = ("rank", field.item[0], *(shorten(group, NAME) for group in groups))
+    header = ("Rank", upper(field.item[0]), *(shorten(group, NAME) for group in groups))
     right = frozenset([0, *range(2, len(header))])
     return ReportTable("Rank overall and in each group", header, tuple(rows), right, frozenset([1]))

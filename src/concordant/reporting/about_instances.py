@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
-from concordant.metrics import headings
 from concordant.narrative.certainty import summary
-from concordant.narrative.fields import Field, field_of_preferences
+from concordant.narrative.fields import Field
 from concordant.reporting.about_ranking import LABEL, embedded, method_note, ranking_table, upper
+from concordant.reporting.metric_texts import metric_heading, shown_value
 from concordant.reporting.sections import Fold, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
@@ -22,7 +22,7 @@ def instances_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances == 1:
         return None
-    field = field_of_preferences(study.prefs)
+    field = study.field
     item, items, instances = *field.item, field.instance[1]
     table, folds = _instances_table(study, field, top), []
     for q, part in enumerate(ranking):
@@ -60,7 +60,7 @@ def _instances_table(study: Study, field: Field, top: int) -> ReportTable:
         rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *metric_values))
         links.append(_anchor(q) if q < min(top, MAX_OPENED) and len(part.score) else "")
     names = (field.instance[0], field.item[1], field.ballot[1])
-    header = (*map(upper, names), "First", "Second", *headings(metrics))
+    header = (*map(upper, names), "First", "Second", *map(metric_heading, metrics))
     right = frozenset([1, 2, *range(5, len(header))])
     return ReportTable(
         upper(field.instance[1]),
@@ -76,13 +76,9 @@ def _instances_table(study: Study, field: Field, top: int) -> ReportTable:
 def _by_instance(evaluation: Any) -> dict[str, dict[str, str]]:
     """Return the values of all metrics as text, by instance and metric."""
     return {
-        name: {metric: _value(values[k]) for metric, values in evaluation.per_instance.items()}
+        name: {metric: shown_value(values[k]) for metric, values in evaluation.per_instance.items()}
         for k, name in enumerate(evaluation.instances.labels)
     }
-
-
-def _value(value: float) -> str:
-    return "skipped" if np.isnan(value) else f"{value:.4f}"
 
 
 def _anchor(q: int) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from concordant import registry, views
 from concordant.ballots.segments import spans, sum_by
 from concordant.ballots.vocabulary import shorten
-from concordant.narrative.fields import Field, field_of_preferences
+from concordant.narrative.fields import Field
 from concordant.narrative.sentences import ordinal
 from concordant.preferences import Preferences
 from concordant.reporting.sections import (
@@ -58,7 +58,7 @@ def item_card(study: Study, item: str) -> Section | None:
     slots = np.flatnonzero(prefs.slot_item == prefs.items.code(item))
     if not len(slots):
         return None
-    slot, field = int(slots[0]), field_of_preferences(prefs)
+    slot, field = int(slots[0]), study.field
     results = results_of(prefs, slot)
     parts: list[Part] = [*_facts(study, item, results, field), *_curve(study, item)]
     if prefs.classes is None:
@@ -237,7 +237,7 @@ def _opponents_table(study: Study, slots: Int64s, results: Results, title: str) 
         rate = (won + tied / 2) / (won + tied + lost)
         rows.append((shorten(name, LABEL), Split(won, tied, lost), _percent(rate)))
         links.append(f"?{urlencode({'item': name})}")
-    header = ("Opponent", "won · tied · lost", "Win rate")
+    header = ("Opponent", "Won · tied · lost", "Win rate")
     return ReportTable(title, header, tuple(rows), frozenset([2]), frozenset([0]), links=tuple(links))
 
 

@@ -17,9 +17,10 @@ from concordant.errors import InputError
 from concordant.evaluation import Evaluation, paired_tests
 from concordant.labels import Labels
 from concordant.metrics import conventions
-from concordant.metrics import mean as mean_of
+from concordant.narrative.plots_of_systems import mean_with_margin
 from concordant.narrative.sentences import counted, listed
 from concordant.ranking import Ranking
+from concordant.reporting.metric_texts import CHANGED, known, metric_name, shown_value, signed
 from concordant.reporting.sections import (
     Cell,
     Control,
@@ -36,7 +37,7 @@ from concordant.reporting.sections import (
     Versus,
 )
 from concordant.reporting.study import Study
-from concordant.reporting.systems import CHANGED, NAME, Systems, known, shown_value, signed
+from concordant.reporting.systems import NAME, Systems
 from concordant.support.text import format_p, p_value, short_number
 from concordant.types import Floats, Int64s
 
@@ -78,7 +79,8 @@ def labels_section(study: Study, baseline: str = "") -> Section | None:
     parts.append(_metrics_table(systems, systems.results, by_system, f"Means over {over}"))
     if len(tests) > len(by_system):
         parts.append(Fold("Tests of all metrics", (_tests_table(systems, tests),)))
-    parts += [Text(f"{metric}: {text}.", "left-out") for metric, text in conventions(own.means).items()]
+    told = conventions(own.means)
+    parts += [Text(f"{systems.metrics[metric]}: {text}.", "left-out") for metric, text in told.items()]
     return Section("labels", "Evaluation", tuple(parts), _note(systems, over, bool(tests)))
 
 
@@ -113,7 +115,7 @@ def _note(systems: Systems, over: str, has_tests: bool) -> str:
     """Return the line under the heading: what is averaged, drawn and tested."""
     note = f"Mean over {over}"
     if systems.results[systems.own].n_instances > 1:
-        note += f", with the 95% confidence interval of the mean {systems.main}"
+        note += f", with the 95% confidence interval of the mean {systems.metric}"
     if has_tests and systems.baseline is not None:
         best = " (the best single run)" if systems.baseline == systems.best_run else ""
         note += f". Differences are from {systems.shown(systems.baseline)}{best}: paired t test, Holm's correction; "
@@ -135,7 +137,9 @@ def _problems(systems: Systems) -> list[Part]:
     ]
     if blind:
         who = "No run" if len(blind) == len(systems.results) else f"Of {listed(blind)}, no ranking"
-        text = f"{who} contains a judged document, so the metrics say nothing. Use the same document ids in the runs "
+        text = (
+            f"{who} contains a judged document, so the metrics are meaningless. Use the same document ids in the runs "
+        )
         messages.append(Message("No judged documents", f"{text}and in the relevance judgements."))
     return [Messages(tuple(messages))] if messages else []
 
@@ -143,7 +147,7 @@ def _problems(systems: Systems) -> list[Part]:
 def _lead(systems: Systems, tests: Mapping[str, Mapping[str, Any]]) -> str:
     """Return a sentence on the fused run and its difference from the baseline."""
     own = systems.results[systems.own]
-    means = ", ".join(f"{metric} {shown_value(own.means[metric])}" for metric in systems.metrics)
+    means = ", ".join(f"{metric_name(metric)} {shown_value(own.means[metric])}" for metric in systems.metrics)
     text = f"{systems.shown(systems.own)} has {means}"
     test = tests.get(systems.own)
     if test is None or systems.baseline is None:
@@ -155,7 +159,7 @@ def _lead(systems: Systems, tests: Mapping[str, Mapping[str, Any]]) -> str:
     verdict = "is" if test["significant"] else "is not"
     name = f"{best}{systems.shown(systems.baseline)}"
     return (
-        f"{text}. Its {systems.main} is {apart} that of {name}; the difference {verdict} significant, "
+        f"{text}. Its {systems.metric} is {apart} that of {name}; the difference {verdict} significant, "
         f"{p_value(p, 'Holm')}."
     )
 
@@ -167,7 +171,7 @@ def _dispute(study: Study, systems: Systems) -> str:
         return ""
     by_system: dict[str, list[str]] = {}
     for metric, name in leaders.items():
-        by_system.setdefault(name, []).append(metric)
+        by_system.setdefault(name, []).append(metric_name(metric))
     told = "; ".join(f"{listed(metrics)} {systems.shown(name)}" for name, metrics in by_system.items())
     return f"The metrics favour different runs: {told}."
 
@@ -202,13 +206,9 @@ def _metrics_table(
 
 def _mean_track(values: Floats) -> Track:
     """Return the mean over queries with its confidence interval (Student's t), cut at 0."""
-    from scipy.special import stdtrit
-
-    averaged = values[~np.isnan(values)]
-    mean = known(mean_of(values))
-    if len(averaged) < 2:
-        return Track(mean)
-    half = float(stdtrit(len(averaged) - 1, 0.975) * averaged.std(ddof=1) / np.sqrt(len(averaged)))
+    mean, half = mean_with_margin(values)
+    if np.count_nonzero(~np.isnan(values)) < 2:
+        return Track(known(mean))
     return Track(mean, max(mean - half, 0.0), mean + half)
 
 
@@ -244,9 +244,9 @@ def queries_section(study: Study, top: int = 100, baseline: str = "") -> Section
     parts.append(_queries_table(systems, chosen))
     if len(chosen) < len(order):
         ends = f"the {(top + 1) // 2} with the highest and the {top // 2} with the lowest"
-        what = systems.main if gains is None else "difference"
+        what = systems.metric if gains is None else "difference"
         parts.append(Text(f"The table shows {ends} {what} of {len(order):,} queries.", "left-out"))
-    note = f"{systems.main} of {systems.shown(systems.compared if gains is not None else systems.own)}"
+    note = f"{systems.metric} of {systems.shown(systems.compared if gains is not None else systems.own)}"
     if systems.baseline is not None:
         note += f" (filled) compared with {systems.shown(systems.baseline)} (hollow), largest gain first"
         note += "; grey dots are the other runs" if len(systems.results) > 2 else ""
@@ -256,7 +256,7 @@ def queries_section(study: Study, top: int = 100, baseline: str = "") -> Section
 def _told_of_queries(systems: Systems) -> list[tuple[str, str]]:
     """Return sentences on how many queries gain and lose, and on the easiest and the hardest query."""
     told = []
-    gains, metric = systems.gains, systems.main
+    gains, metric = systems.gains, systems.metric
     if gains is not None and systems.baseline is not None:
         better, worse = int((gains >= CHANGED).sum()), int((gains <= -CHANGED).sum())
         same = int((~np.isnan(gains)).sum()) - better - worse
@@ -368,7 +368,7 @@ def _default_query(systems: Systems) -> tuple[str, str]:
     change = "gains" if gains[q] > 0 else "loses"
     assert systems.baseline is not None
     names = systems.shown(systems.compared), systems.shown(systems.baseline)
-    text = f"On this query, {names[0]} {change} most compared with {names[1]}: {systems.main} "
+    text = f"On this query, {names[0]} {change} most compared with {names[1]}: {systems.metric} "
     return systems.queries[q], f"{text}{signed(float(gains[q]))}."
 
 

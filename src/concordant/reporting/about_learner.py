@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from concordant import metrics as measures
 from concordant.analysis.training import RANDOM, SINGLE, HeldOut, importance
 from concordant.ballots.vocabulary import shorten
 from concordant.io.formats.features import Features
@@ -18,9 +17,10 @@ from concordant.reporting.about_comparison import (
     contrast_sentence,
     dots_of,
     metrics_table,
-    short_name,
     span_of,
 )
+from concordant.reporting.about_ranking import upper
+from concordant.reporting.metric_texts import metric_heading, metric_name
 from concordant.reporting.sections import Cell, Message, Messages, Part, ReportTable, Scale, Section, Text, Track
 
 TOP = 100  # rows of a table
@@ -83,7 +83,7 @@ def _said(of: Learnt) -> str:
     over = "On 1 held-out query" if n == 1 else f"On {n:,} held-out queries"
     if contrast is None:
         mean = of.tried.trained.values["held-out"][of.metric]
-        return f"{over}, {of.title} has {short_name(of.metric)} {mean:.3f}."
+        return f"{over}, {of.title} has {metric_name(of.metric)} {mean:.3f}."
     name = {RANDOM: "a random order", SINGLE: f"the best single feature ({shorten(of.tried.single, 40)})"}
     return contrast_sentence(contrast, of.title, name[contrast.baseline], of.metric, over)
 
@@ -130,15 +130,14 @@ def features_section(of: Learnt) -> Section | None:
     what, value = found
     order = np.argsort(-np.abs(value), kind="stable")[:TOP]
     largest = float(np.abs(value).max()) or 1.0
-    plot = f"{what} (plot)"
+    plot = f"{upper(what)} (plot)"
     is_bar = bool((value >= 0).all())
     scale = Scale(0.0 if is_bar else -largest, largest, plot, None if is_bar else 0.0, is_bar=is_bar)
     rows = tuple(
         (shorten(of.rows.names[k], 60), f"{value[k]:.4g}", Track(float(value[k]))) for k in order.tolist()
     )  # fmt: skip
-    table = ReportTable(
-        "Features, largest contribution first", ("feature", what, plot), rows, frozenset([1]), frozenset([0]), scale
-    )
+    header, title = ("Feature", upper(what), plot), "Features, largest contribution first"
+    table = ReportTable(title, header, rows, frozenset([1]), frozenset([0]), scale)
     left_out = [] if len(value) <= TOP else [Text(f"The table shows {TOP} of {len(value):,} features.", "left-out")]
     notes = {
         "importance": "Share of the improvement of the trees that is due to the feature.",
@@ -155,7 +154,7 @@ def queries_section(of: Learnt) -> Section:
     single = of.tried.values[SINGLE][of.metric]
     order = np.argsort(np.where(np.isnan(value), np.inf, value), kind="stable")[:TOP]
     size = np.bincount(test.query, minlength=test.n_queries)
-    heading = measures.headings([of.metric])[0]
+    heading = metric_heading(of.metric)
     plot = f"{heading} (plot)"
     rows: list[tuple[Cell, ...]] = []
     for k in order.tolist():
@@ -166,7 +165,7 @@ def queries_section(of: Learnt) -> Section:
         )  # fmt: skip
         rows.append((label, f"{size[k]:,}", *cells))
     table = ReportTable(
-        "Held-out queries, worst first", ("query", "rows", heading, plot), tuple(rows), frozenset([1, 2]),
+        "Held-out queries, worst first", ("Query", "Rows", heading, plot), tuple(rows), frozenset([1, 2]),
         frozenset([0]), Scale(0.0, 1.0, plot),
     )  # fmt: skip
     left_out = [] if test.n_queries <= TOP else [Text(f"The table shows {TOP} of {test.n_queries:,}.", "left-out")]

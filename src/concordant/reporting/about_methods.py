@@ -8,8 +8,8 @@ from concordant import registry
 from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
 from concordant.ballots.vocabulary import shorten_apart
-from concordant.narrative.fields import field_of_preferences
 from concordant.reporting.about_labels import metrics_of_methods
+from concordant.reporting.about_ranking import upper
 from concordant.reporting.sections import (
     BumpChart,
     Cell,
@@ -30,7 +30,7 @@ LINES = 10  # items of the bump chart
 def methods_section(study: Study) -> Section | None:
     """Compare methods; None if there is only one."""
     compared, notes = study.compared
-    items = field_of_preferences(study.prefs).item[1]
+    items = study.field.item[1]
     parts: list[Part] = []
     if compared is not None and len(compared.names) > 1:
         beyond = study.beyond("This comparison ranks")
@@ -90,7 +90,7 @@ def _tables(compared: Comparison) -> list[Part]:
     """Return the table of fit and the table of agreement."""
     n, columns, firsts = len(compared.names), compared.columns(), compared.firsts()
     fit, tau = columns[:-n], columns[-n:]
-    header = ("Method", *(text for text, _ in fit), "First places")
+    header = ("Method", *(upper(text) for text, _ in fit), "First places")
     shown = [Named(registry.title_of(name), name) for name in compared.names]
     rows: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(shown)]
     title = "Fit of each method to the ballots"

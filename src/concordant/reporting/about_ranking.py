@@ -12,7 +12,6 @@ from concordant import registry
 from concordant.ballots.vocabulary import in_sentence, shorten_apart
 from concordant.io import write
 from concordant.narrative.certainty import Certainty, percent
-from concordant.narrative.fields import field_of_preferences
 from concordant.ranking import Ranking
 from concordant.reporting.sections import (
     DotPlot,
@@ -27,7 +26,6 @@ from concordant.reporting.sections import (
     Track,
 )
 from concordant.reporting.study import Study
-from concordant.results.coefficients import header_of, rows_of
 from concordant.results.rendering import interval_column
 from concordant.types import Floats
 
@@ -46,9 +44,9 @@ def ranking_section(study: Study, top: int) -> Section | None:
     ranking = study.ranking
     if ranking.n_instances != 1:
         return None
-    field = field_of_preferences(study.prefs)
+    field = study.field
     parts: list[Part] = [ranking_table(ranking, top, f"{upper(field.item[1])}, best first", item=field.item[0])]
-    parts += [*first_place(ranking), *coefficient_table(ranking)]
+    parts += first_place(ranking)
     if ranking.verdict:
         parts.append(Text(f"{upper(ranking.verdict)}."))
     parts += left_out(ranking, top, field.item[1])
@@ -121,15 +119,6 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", 
     shown = {0, 1, header.index("Score"), header.index(scale.title)}
     minor = frozenset(range(len(header))) - shown
     return ReportTable(title, tuple(header), rows, frozenset(right), frozenset([1]), scale, minor=minor)
-
-
-def coefficient_table(ranking: Ranking) -> list[Part]:
-    """Return the table of covariate effects, if there are any."""
-    if not ranking.coefficients:
-        return []
-    rows = tuple(tuple(row) for row in rows_of(ranking.coefficients))
-    header = header_of(ranking.params.get("level"))
-    return [ReportTable("Covariate effects", header, rows, frozenset(range(1, len(header))), frozenset([0]))]
 
 
 def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:
@@ -223,7 +212,7 @@ def matrix_section(study: Study) -> Section | None:
     wins, ties = (m[np.ix_(chosen, chosen)] for m in (study.data.matrices.matrix(), study.data.matrices.tie_matrix()))
     have_met = (wins + wins.T + ties) > 0
     np.fill_diagonal(have_met, True)
-    field = field_of_preferences(study.prefs)
+    field = study.field
     what = "that the row wins against the column" if study.prefs.form == "pairs" else "who prefer the row to the column"
     if study.prefs.form != "pairs" and field.ballot[1] == "ballots":
         what = "that rank the row above the column"

@@ -21,9 +21,10 @@ from concordant.reporting.about_comparison import (
     contrast_sentence,
     dots_of,
     metrics_table,
-    short_name,
     span_of,
 )
+from concordant.reporting.about_ranking import upper
+from concordant.reporting.metric_texts import metric_name
 from concordant.reporting.sections import Part, ReportTable, Scale, Section, Text, Track
 from concordant.types import Floats
 
@@ -137,10 +138,10 @@ def user_section(of: Recommendations, user: str) -> Section:
 def _rated_table(of: Recommendations, user: str, rated: list[tuple[str, float | None]], n: str) -> ReportTable:
     """Return the items that a user has rated, with what the model predicts for them."""
     predicted = of.trained.model.predict([user] * len(rated), [item for item, _ in rated])
-    header: tuple[str, ...] = ("item", of.score)
+    header: tuple[str, ...] = ("Item", upper(of.score))
     rows: list[tuple[str, ...]] = [(shorten(item), f"{p:.2f}") for (item, _), p in zip(rated, predicted, strict=True)]
     if not of.are_clicks and of.scale is not None:
-        header = ("item", "rating", of.score)
+        header = ("Item", "Rating", upper(of.score))
         rows = [(row[0], f"{value:g}", row[1]) for row, (_, value) in zip(rows, rated, strict=True)]
     right = frozenset(range(1, len(header)))
     return ReportTable(f"{n} by {shorten(user, 40)}", header, tuple(rows), right, frozenset([0]))
@@ -155,13 +156,13 @@ def recommended(of: Recommendations, ranking: Ranking, title: str) -> tuple[Part
     if of.score != "score" and of.scale is not None:
         low, high = min(low, of.scale[0]), max(high, of.scale[1])
     pad = 0.04 * (high - low) or 1.0
-    plot = f"{of.score} (plot)"
+    plot = f"{upper(of.score)} (plot)"
     count = of.count[1][of.observed.items.codes(list(ranking.items))]
     rows = tuple(
         (str(k + 1), shorten(item), f"{score:.2f}", Track(float(score)), f"{n:,}")
         for k, (item, score, n) in enumerate(zip(ranking.items, scores.tolist(), count.tolist(), strict=True))
     )
-    header = ("rank", "item", of.score, plot, f"{of.noun[1]} by all users")
+    header = ("Rank", "Item", upper(of.score), plot, f"{upper(of.noun[1])} by all users")
     table = ReportTable(
         title, header, rows, frozenset([2, 4]), frozenset([1]), Scale(low - pad, high + pad, plot),
         minor=frozenset([4]),
@@ -181,9 +182,9 @@ def similar_section(of: Recommendations, item: str) -> Section | None:
         (str(k + 1), shorten(name), f"{round(cosine, 2) + 0.0:.2f}", Track(float(cosine)))
         for k, (name, cosine) in enumerate(zip(ranking.items, ranking.scores, strict=True))
     )
-    scale = Scale(-1.0, 1.0, "similarity (plot)", 0.0)
+    scale = Scale(-1.0, 1.0, "Similarity (plot)", 0.0)
     table = ReportTable(
-        f"Most similar to {shorten(item, 40)}", ("rank", "item", "similarity", "similarity (plot)"), rows,
+        f"Most similar to {shorten(item, 40)}", ("Rank", "Item", "Similarity", "Similarity (plot)"), rows,
         frozenset([2]), frozenset([1]), scale,
     )  # fmt: skip
     note = "Similar items are liked by the same users: cosine between the latent factors of the items, at most 1."
@@ -213,7 +214,7 @@ def quality_section(of: Recommendations) -> Section:
     best = of.trained.best
     if best is not None:
         how += (
-            f" Training stopped after sweep {best.number}, where {short_name(metric)} on the held-out "
+            f" Training stopped after sweep {best.number}, where {metric_name(metric)} on the held-out "
             f"{noun} was highest, so the value of the model is slightly optimistic."
         )
     return Section("quality", "Evaluation", (*parts, Text(how)))
@@ -223,7 +224,7 @@ def _said(of: Recommendations, metric: str) -> str:
     contrast = contrast_of(of.trained.values, metric)
     if contrast is None:
         mean = of.trained.means[of.trained.model.name][metric]
-        return f"On held-out {of.noun[1]}, {of.title} has {short_name(metric)} {mean:.3f}."
+        return f"On held-out {of.noun[1]}, {of.title} has {metric_name(metric)} {mean:.3f}."
     name = {"popular": "recommending popular items", "consensus-recommender": "the consensus of all users"}
     baseline = name.get(contrast.baseline, contrast.baseline)
     return contrast_sentence(contrast, of.title, baseline, metric, f"On held-out {of.noun[1]}")

@@ -11,7 +11,7 @@ from concordant.models.fitted import FittedModel
 from concordant.models.style_reasons import between_equals
 from concordant.narrative.sentences import listed
 from concordant.ranking import Ranking
-from concordant.reporting.about_ranking import LABEL
+from concordant.reporting.about_ranking import LABEL, upper
 from concordant.reporting.sections import Cell, Columns, Fold, Part, ReportTable, Section, Text, Track
 from concordant.reporting.study import Study
 from concordant.results.coefficients import Coefficient, header_of, rows_of
@@ -62,7 +62,7 @@ def style_section(study: Study, without: Ranking | None) -> Section | None:
 def with_other(section: Section, without: Ranking) -> Section:
     """Return a section of a ranking whose inline plots also have the scores without covariates, as hollow dots.
 
-    What the section on style control shows is left out: covariate effects, and columns of uncorrected ranks and scores.
+    What the section on style control shows is left out: columns of uncorrected ranks and scores.
     """
     if without.n_instances != 1:
         return section
@@ -71,9 +71,8 @@ def with_other(section: Section, without: Ranking) -> Section:
     scores = {
         label: score for label, score in zip(shown, without.scores.tolist(), strict=True) if count[label] == 1
     }  # fmt: skip
-    kept = [part for part in section.parts if not (isinstance(part, ReportTable) and part.title == EFFECTS)]
-    parts = [_with_dots(part, scores) if isinstance(part, ReportTable) else part for part in kept]
-    place = next((k + 1 for k, part in enumerate(parts) if part != kept[k]), 0)
+    parts = [_with_dots(part, scores) if isinstance(part, ReportTable) else part for part in section.parts]
+    place = next((k + 1 for k, part in enumerate(parts) if part != section.parts[k]), 0)
     if not place:
         return section
     legend = Text("A hollow circle is the score without style control.", "left-out")
@@ -182,6 +181,6 @@ def _changes(study: Study, without: Ranking) -> tuple[Part, ...]:
         (shorten(label, LABEL), write(score_before), write(score), f"{rank_before:,} → {rank:,}")
         for label, rank_before, score_before, rank, score in shown
     )
-    header = (item[0], "without", "with", "rank")
+    header = (upper(item[0]), "Without", "With", "Rank")
     title = f"Largest changes of rank, and the {study.field.score} without and with style control"
     return (Text(text), ReportTable(title, header, rows, frozenset([1, 2, 3]), frozenset([0])))

@@ -17,7 +17,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, suggest
 from concordant.narrative import fields
 from concordant.ranking import Ranking
-from concordant.reporting.about_ranking import LABEL
+from concordant.reporting.about_ranking import LABEL, upper
 from concordant.reporting.curves import moment
 from concordant.reporting.pictures import COLOURS
 from concordant.reporting.sections import (
@@ -52,7 +52,6 @@ OPTIONS = 1_000  # items that a list of suggestions has
 FEW_ERRORS = 2_000  # items up to which the joint standard errors of all scores are computed for a match
 FEW = 200  # items up to which a match is chosen from a list
 ABSENT = 365.0  # days without a result, after which a forecast has a note
-DATED = ("year", "quarter", "month", "week", "day")
 SUGGESTED = "glicko2"  # where the method of the ranking has no curves, and data are not matches
 
 
@@ -298,7 +297,7 @@ class _Past:
         rows = slice(None, -ROWS - 1, -1)
         cells = self._score_cells({name: column[rows] for name, column in columns.items()})
         name = self._period_name
-        header = (name, self.field.item[0], self.field.score, cells.scale.title)
+        header = (upper(name), upper(self.field.item[0]), upper(self.field.score), cells.scale.title)
         title = f"Highest {self.field.score} at the end of each {name}; most recent first"
         left_out = len(columns["item"]) - ROWS
         labels = [shorten(item, LABEL) for item in columns["item"][rows]]
@@ -317,7 +316,7 @@ class _Past:
         """Return the highest peaks."""
         columns = {name: column[:PEAKS] for name, column in self.highest.items()}
         cells = self._score_cells(columns)
-        header = [self.field.item[0], "time", self.field.score]
+        header = [upper(self.field.item[0]), "Time", upper(self.field.score)]
         rows = [[shorten(item, LABEL) for item in columns["item"]], columns["time"], cells.scores]
         if cells.intervals:
             header.append(interval_column(self.ranking))
@@ -342,7 +341,7 @@ class _Past:
         least, most = float(np.min(ends)), float(np.max(ends))
         write = number_format(score.tolist(), [])
         margin = 0.03 * (most - least) or 1.0
-        scale = Scale(least - margin, most + margin, f"{self.field.score} (plot)")
+        scale = Scale(least - margin, most + margin, f"{upper(self.field.score)} (plot)")
         if low is None or high is None:
             return _Cells([write(v) for v in score], [Track(v) for v in score.tolist()], [], scale)
         tracks = [Track(*row) for row in zip(score.tolist(), low.tolist(), high.tolist(), strict=True)]
@@ -360,7 +359,7 @@ class _Past:
             cells[when, item] = write(score)
         whens = list(dict.fromkeys(columns[period]))[-ROWS:]
         rows = tuple((when, *(cells.get((when, item), "") for item in items)) for when in whens)
-        header = (self._period_name, *(shorten(item, 30) for item in items))
+        header = (upper(self._period_name), *(shorten(item, 30) for item in items))
         title = f"{self.field.score.capitalize()} at the end of each {self._period_name}"
         return ReportTable(title, header, rows, frozenset(range(1, len(header))), frozenset([0]), is_sortable=False)
 

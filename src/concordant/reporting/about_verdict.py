@@ -16,22 +16,21 @@ from concordant.analysis.advice import usual_rules
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import InputError
 from concordant.evaluation import Evaluation, paired_tests
-from concordant.metrics import headings
-from concordant.narrative.certainty import Certainty, p_text, summary
-from concordant.narrative.fields import Field, field_of_preferences
+from concordant.narrative.certainty import Certainty, summary
+from concordant.narrative.fields import Field
 from concordant.narrative.plots_of_systems import mean_with_margin
 from concordant.narrative.sentences import counted, listed
 from concordant.narrative.verdict import Bar, Chip, Dots, Verdict
 from concordant.ranking import Ranking
+from concordant.reporting.metric_texts import metric_name
 from concordant.reporting.pictures import first_names
 from concordant.reporting.study import Study
 from concordant.results.uncertain import Uncertainty
-from concordant.support.text import short_number
+from concordant.support.text import p_value, short_number
 
 SHOWN = 5  # items of the small picture
 CHEAP = 1_000  # items up to which the uncertainty of the scores is computed at once
 NAMED = 3  # leaders or members that the headline names before it counts the others
-_ACRONYMS = frozenset(["err", "f1", "map", "mrr", "ndcg", "p", "rbp"])
 WIDTH = 60  # characters of a label in the headline
 
 
@@ -40,7 +39,7 @@ def verdict_of(study: Study, *, is_complete: bool = True) -> Verdict | None:
 
     ``is_complete`` includes what takes longer than the ranking: the comparison of methods, groups, and the evaluation.
     """
-    ranking, field = study.ranking, field_of_preferences(study.prefs)
+    ranking, field = study.ranking, study.field
     if study.prefs.classes is not None or not len(ranking.score):
         return None
     if ranking.n_instances != 1:
@@ -234,8 +233,8 @@ def _best_run(study: Study, field: Field, *, is_complete: bool) -> Verdict | Non
     highest = _in_order(results, metric, own)[0]
     if highest not in runs and results[highest].means[metric] > runs[best].means[metric]:
         text = f"{registry.title_of(highest)} scores higher: {results[highest].means[metric]:.3f}"
-        chips = (*chips, Chip(text, section="labels"))
-    judged = (f"{field.instance[0]} judged", f"{field.instance[1]} judged")
+        chips = (*chips, Chip(text, section="methods"))
+    judged = (f"judged {field.instance[0]}", f"judged {field.instance[1]}")
     numbers = [_pair(results[own].n_instances, judged)]
     if study.prefs.agents is not None:
         numbers.append(_pair(len(study.prefs.agents), field.agent))
@@ -248,12 +247,6 @@ def _best_run(study: Study, field: Field, *, is_complete: bool) -> Verdict | Non
     return _by_method(verdict, study.ranking)
 
 
-def metric_name(metric: str) -> str:
-    """Return a metric as people write it, without its options: NDCG@10, MAP, recall@100."""
-    name, at, cutoff = headings([metric])[0].partition(":")[0].partition("@")
-    return f"{name.upper() if name in _ACRONYMS else name}{at}{cutoff}"
-
-
 def _in_order(results: Mapping[str, Evaluation], metric: str, own: str) -> list[str]:
     """Return the systems by the mean of a metric, best first; the ranking itself comes first among equals."""
     known = [name for name, result in results.items() if not np.isnan(result.means[metric])]
@@ -262,7 +255,7 @@ def _in_order(results: Mapping[str, Evaluation], metric: str, own: str) -> list[
 
 def _system(name: str, study: Study) -> str:
     """Return the name of a run, or of the ranking: the fused run if there are several runs."""
-    if name != (study.ranking.method or "ranking"):
+    if name != (study.own_name):
         return shorten(name, WIDTH)
     is_fused = study.prefs.agents is not None and len(study.prefs.agents) > 1
     return "fused run" if is_fused else method_name(study.ranking)
@@ -280,7 +273,7 @@ def _against(
     All systems are tested against the best single run, as in the section on the evaluation; ``of`` is a metric and how
     it is shown.
     """
-    own, (best, rival), (metric, shown) = study.ranking.method or "ranking", pair, of
+    own, (best, rival), (metric, shown) = study.own_name, pair, of
     value = results[best].means[metric]
     if rival is None:
         return f"The mean {shown} is {value:.3f}.", ()
@@ -296,7 +289,7 @@ def _against(
         return f"{lead}.", ()
     test = next(row for row in tests if row["metric"] == metric and row["system"] == own)
     verb = "is" if test["significant"] else "is not"
-    sentence = f"{lead}; the difference {verb} significant (paired t test, {p_text(test['p_holm'])}, Holm)."
+    sentence = f"{lead}; the difference {verb} significant (paired t test, {p_value(test['p_holm'])}, Holm)."
     ours, theirs = (np.asarray(results[name].per_instance[metric]) for name in (best, rival))
     known = ~(np.isnan(ours) | np.isnan(theirs))
     better = f"Better on {int((ours[known] > theirs[known]).sum()):,} of {_number_of(int(known.sum()), field.instance)}"

@@ -107,10 +107,13 @@ def rendered(sections: Sequence[Section]) -> Markup:
 
 
 def _section(section: Section) -> Markup:
-    note = element("p", section.note) if section.note else None
-    header = element("header", element("h2", section.title, id=f"{section.name}-title"), note)
-    body = joined(part(content) for content in section.parts)
-    return element("section", header, body, id=section.name, class_="panel", aria_labelledby=f"{section.name}-title")
+    return panel(section.name, section.title, *map(part, section.parts), note=section.note)
+
+
+def panel(name: str, title: str, *content: Markup | None, note: str = "") -> Markup:
+    """Return content under a heading and a note, as a section of the page."""
+    header = element("header", element("h2", title, id=f"{name}-title"), element("p", note) if note else None)
+    return element("section", header, *content, id=name, class_="panel", aria_labelledby=f"{name}-title")
 
 
 def part(content: Part) -> Markup:

@@ -15,7 +15,6 @@ import numpy as np
 from concordant.analysis.groups.rank_groups import By, compare_groups, grouped_preferences, request_for_all
 from concordant.errors import InputError, Words, arg
 from concordant.labels import Labels
-from concordant.narrative.fields import field_of_preferences
 from concordant.narrative.verdict import Verdict
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
@@ -276,7 +275,7 @@ def _title(study: Study) -> str:
     known = meta.get("title") if meta else None
     if known:
         return str(known)
-    field, agents = field_of_preferences(study.prefs), study.prefs.agents
+    field, agents = study.field, study.prefs.agents
     if ranking.n_instances != 1 and field.name == "search" and agents is not None and len(agents) > 1:
         return f"{len(agents):,} {field.agent[1]} fused by {method_name(ranking)}"
     if ranking.n_instances != 1:

@@ -9,13 +9,12 @@ from functools import cached_property
 from concordant import registry
 from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.evaluation import Evaluation
-from concordant.metrics import headings
+from concordant.reporting.metric_texts import known, metric_heading, metric_name
 from concordant.reporting.sections import Cell, Named
 from concordant.reporting.study import Study
 from concordant.types import Floats
 
 NAME = 60  # characters of the name of a run, a query or a document
-CHANGED = 0.00005  # differences below this look like none
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,13 +48,17 @@ class Systems:
     @cached_property
     def metrics(self) -> dict[str, str]:
         """The headings of the metrics in tables, by metric; sentences use the names of the metrics."""
-        names = list(self.results[self.own].per_instance)
-        return {name: text.replace(":", ": ") for name, text in zip(names, headings(names), strict=True)}
+        return {name: metric_heading(name) for name in self.results[self.own].per_instance}
 
     @property
     def main(self) -> str:
         """The first metric, by which systems are ordered."""
         return next(iter(self.metrics))
+
+    @property
+    def metric(self) -> str:
+        """The name of the first metric in sentences."""
+        return metric_name(self.main)
 
     @cached_property
     def runs(self) -> list[str]:
@@ -122,18 +125,3 @@ class Systems:
     def gains(self) -> Floats | None:
         """The difference of ``compared`` from the baseline in the first metric, by query; None without a baseline."""
         return None if self.baseline is None else self.values(self.compared) - self.values(self.baseline)
-
-
-def shown_value(value: float) -> str:
-    """Return the value of a metric for a table."""
-    return "skipped" if value != value else f"{value:.4f}"
-
-
-def signed(value: float) -> str:
-    """Return a difference with its sign."""
-    return "0" if abs(value) < CHANGED else f"{value:+.4f}".replace("-", "−")
-
-
-def known(value: float) -> float:
-    """Return a value for sorting and drawing; a skipped metric counts as 0."""
-    return 0.0 if value != value else float(value)

@@ -14,12 +14,11 @@ _ICONS = {
     "": "M10 9v5M10 6.3v.1M10 2.5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 1 1 0-15z",
     "good": "M6.5 10.3l2.5 2.4 4.5-5M10 2.5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 1 1 0-15z",
     "warn": "M10 3 2.5 16.5h15zM10 8.5v3.5M10 14.3v.1",
-    "bad": "M10 6v5M10 14v.1M10 2.5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 1 1 0-15z",
 }
 
 
 def icon(tone: str, size: int) -> Markup:
-    """Return the sign of a tone: good, warn, bad or none."""
+    """Return the sign of a tone: good, warn or none."""
     return element(
         "svg", element("path", d=_ICONS[tone]), width=size, height=size, viewBox="0 0 20 20", fill="none",
         stroke="currentColor", stroke_width="1.8", stroke_linecap="round", stroke_linejoin="round", aria_hidden="true",

@@ -124,7 +124,7 @@ def steps(items: Collection[T], title: str = "") -> Iterator[T]:
 
 
 def iterations(items: Iterable[T], title: str) -> Iterator[T]:
-    """Iterate over items of a loop that ends as soon as it has converged, so that nobody knows after how many."""
+    """Iterate over items of a loop that ends on convergence: the number of steps is not known in advance."""
     with Stage(title) as step:
         if not is_heard():
             yield from items
@@ -135,7 +135,7 @@ def iterations(items: Iterable[T], title: str) -> Iterator[T]:
 
 
 def is_heard() -> bool:
-    """Return whether somebody listens, for reports that are expensive to compute."""
+    """Return whether there is a listener, for reports that are expensive to compute."""
     return _reporter.get() is not None
 
 

@@ -134,10 +134,10 @@ class CrowdTask(SectionedTask):
         choose = element(
             "p",
             element("input", type="file", id="labels", class_="spoken"),
-            element("label", "Choose gold answers", for_="labels", class_="button small"),
+            element("label", "Choose gold labels", for_="labels", class_="button small"),
         )
         groups = [
-            drawer.group("Gold answers", choose, element("small", said, class_="note")),
+            drawer.group("Gold labels", choose, element("small", said, class_="note")),
             drawer.columns(self.source),
             drawer.reading(self.source, self.settings),
         ]

@@ -14,9 +14,9 @@ from concordant import registry
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, in_words
 from concordant.method import NEEDS
-from concordant.metrics import headings
 from concordant.params import params_of
-from concordant.reporting.pages import control, part
+from concordant.reporting.metric_texts import metric_heading
+from concordant.reporting.pages import control, panel, part
 from concordant.reporting.sections import Control, Section, spoken
 from concordant.support.markup import Markup, element, joined
 from concordant.web import forms
@@ -33,6 +33,7 @@ DELIMITERS = ((",", "Comma"), (";", "Semicolon"), ("tab", "Tab"), ("|", "Vertica
 METRICS = ("ndcg@10", "map", "p@5", "mrr", "recall@100", "err@10")
 COMMON = ("missing", "seats", "ties", "prior", "k", "period", "since", "half_life", "window", "rules", "norm")
 RARE = ("table", "transpose", "date_order", "categories", "repeated")  # settings on how files are read
+COMMON_KINDS = (("html", "Report (HTML)"), ("png", "Verdict card (PNG)"), ("card", "Verdict card (SVG)"))
 SHOWN = 2  # options of the method that are always visible
 
 
@@ -231,10 +232,10 @@ def _evaluation(task: RankTask) -> Markup | None:
             element(
                 "input", type="checkbox", value=name, checked=name in chosen, data_setting="metrics", data_list=True
             ),
-            heading,
+            metric_heading(name),
             class_="check",
         )
-        for name, heading in zip(names, headings(names), strict=True)
+        for name in names
     ]
     systems = [("", "best single run"), *((name, shorten(name, 40)) for name in task.prefs.agents or ())]
     baseline = Control("baseline", "Baseline", task.settings.get("baseline", ""), options=tuple(systems))
@@ -321,7 +322,6 @@ def data_panel(
 ) -> Markup:
     """Return the panel on the data: first rows with roles, findings, and buttons to add files."""
     shown = spoken(about, words)
-    head = element("header", element("h2", "Data", id="data-title"), element("p", _files(question)))
     add = element(
         "div",
         element("input", type="file", id="more", multiple=True, class_="spoken"),
@@ -332,7 +332,7 @@ def data_panel(
     parts = [forms.preview_table(source), add, *(part(content) for content in shown.parts)]
     if warnings is not None:
         parts += [element("h3", "Warnings"), *(part(content) for content in spoken(warnings, words).parts)]
-    return element("section", head, *parts, id="data", class_="panel", aria_labelledby="data-title")
+    return panel("data", "Data", *parts, note=_files(question))
 
 
 def _files(question: Mapping[str, Any]) -> str:
@@ -341,8 +341,9 @@ def _files(question: Mapping[str, Any]) -> str:
     return ", ".join(plain[:6]) + (f" and {len(plain) - 6} more" if len(plain) > 6 else "")
 
 
-def offers_row(offers: Sequence[Any], understood: str) -> Markup:
-    """Return what else can be done with these data, as buttons, and how they were understood."""
+def offers_row(offers: Sequence[Any], notes: Sequence[str], words: Any) -> Markup:
+    """Return how the data were understood, and what else can be done with them as buttons."""
+    understood = " ".join(f"{in_words(note, words).removesuffix('.')}." for note in notes)
     buttons = [
         element(
             "button", offer.text, type="button", class_="button small", data_set=json.dumps(dict(offer.settings)),
@@ -355,16 +356,15 @@ def offers_row(offers: Sequence[Any], understood: str) -> Markup:
 
 
 def downloads(kinds: Sequence[tuple[str, str]], shell: str, python: str) -> Markup:
-    """Return the panel of downloads, with the command and the code that reproduce the page."""
-    first, *others = kinds
+    """Return the panel of downloads: the report, the card and files of other kinds, with the command and the code that
+    reproduce the page.
+    """
     links = [
         element(
-            "button", icon("report"), first[1], type="button", class_="button small primary", data_download=first[0]
-        ),
-        *(
-            element("button", text, type="button", class_="button small", data_download=kind)
-            for kind, text in others
-        ),
+            *("button", icon("report") if kind == "html" else None, text), type="button", data_download=kind,
+            class_="button small primary" if kind == "html" else "button small",
+        )
+        for kind, text in (*COMMON_KINDS, *kinds)
     ]  # fmt: skip
     lines = [
         element(

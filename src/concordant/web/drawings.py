@@ -68,25 +68,16 @@ ICONS = {
     "settings": '<path d="M3 6h8M15 6h2M3 14h2M9 14h8"/><circle cx="13" cy="6" r="2"/><circle cx="7" cy="14" r="2"/>',
     "upload": '<path d="M10 13V3.5M6.3 7 10 3.5 13.7 7M3 12v4.5h14V12"/>',
     "close": '<path d="M5 5l10 10M15 5 5 15"/>',
-    "good": '<circle cx="10" cy="10" r="7.5"/><path d="m6.8 10.2 2.3 2.3 4.3-4.7"/>',
-    "warn": '<path d="M10 3 2.5 16.5h15zM10 8.5v3.5M10 14.3v.1"/>',
     "bad": '<path d="M6.8 2.5h6.4l4.3 4.3v6.4l-4.3 4.3H6.8L2.5 13.2V6.8zM10 6.5v4M10 13.4v.1"/>',
 }
-_LOGO = (
-    '<path d="M2.5 5C11 5 10 12 18 12M2.5 12C11 12 10 5 18 5M2.5 19H18"/>'
-    '<circle cx="20.6" cy="5" r="1.3" fill="currentColor"/><circle cx="20.6" cy="12" r="1.3" fill="currentColor"/>'
-    '<circle cx="20.6" cy="19" r="1.3" fill="currentColor"/>'
-)
 
 
 def icon(name: str, size: int = 18) -> Markup:
     """Return an icon, which screen readers skip."""
-    return _drawn(ICONS[name], size, size, "0 0 20 20", stroke_width="1.8", stroke_linejoin="round")
-
-
-def logo() -> Markup:
-    """Return the sign of the app."""
-    return _drawn(_LOGO, 24, 24, "0 0 24 24", stroke_width="2.4")
+    return element(
+        "svg", verbatim(ICONS[name], within="svg"), width=size, height=size, viewBox="0 0 20 20", fill="none",
+        stroke="currentColor", stroke_width="1.8", stroke_linecap="round", stroke_linejoin="round", aria_hidden="true",
+    )  # fmt: skip
 
 
 def picture(name: str) -> Markup:
@@ -94,9 +85,3 @@ def picture(name: str) -> Markup:
     return element(
         "svg", verbatim(PICTURES[name], within="svg"), viewBox="0 0 90 64", width=90, height=64, aria_hidden="true"
     )
-
-
-def _drawn(content: str, width: int, height: int, box: str, **strokes: str) -> Markup:
-    common = {"fill": "none", "stroke": "currentColor", "stroke_linecap": "round", "aria_hidden": "true"}
-    inner = verbatim(content, within="svg")
-    return element("svg", inner, width=width, height=height, viewBox=box, **common, **strokes)

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from concordant.reporting.verdict_card import BRAND
 from concordant.support.markup import Markup, element, joined
-from concordant.web.drawings import icon, logo, picture
+from concordant.web.drawings import icon, picture
 
 FORMATS = (
     "CSV, TSV, Excel, ODS, JSON Lines, Parquet, Arrow, DuckDB, SQLite, PrefLib, LETOR, TREC runs and qrels, also "
@@ -248,7 +249,7 @@ def _trouble() -> Markup:
 def _top(name: str | None) -> Markup:
     """Return the bar at the top; ``name`` is that of the data set."""
     brand = element(
-        "a", logo(), element("span", "concordant"), class_="brand" if name is None else "brand slim", href="/",
+        "a", BRAND, element("span", "concordant"), class_="brand" if name is None else "brand slim", href="/",
         aria_label="concordant: start page",
     )  # fmt: skip
     theme = element(
@@ -286,4 +287,4 @@ def _page(title: str, top: Markup, body: Markup, kind: str) -> str:
     status = element("p", id="status", role="status", class_="spoken")
     noscript = element("noscript", element("p", "This page needs JavaScript.", class_="column"))
     body = element("body", skip, top, noscript, body, status, data_page=kind)
-    return "<!doctype html>\n" + element("html", head, body, lang="en", data_app="concordant") + "\n"
+    return "<!doctype html>\n" + element("html", head, body, lang="en") + "\n"

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from concordant import registry
 from concordant.analysis.groups.comparison import GroupComparison
 from concordant.analysis.groups.rank_groups import compare_groups, grouped_preferences, request_for_all
-from concordant.errors import ConcordantError, Words, in_words
+from concordant.errors import ConcordantError, Words
 from concordant.io import read_labels, write
 from concordant.labels import Labels
 from concordant.narrative.fields import Field, field_of_preferences
@@ -28,7 +28,7 @@ from concordant.reporting.about_instances import instances_section
 from concordant.reporting.about_item import item_card
 from concordant.reporting.about_labels import labels_section, queries_section, query_section
 from concordant.reporting.about_methods import methods_section
-from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section
+from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section, upper
 from concordant.reporting.about_style import style_section, uncontrolled, with_other
 from concordant.reporting.about_time import time_section
 from concordant.reporting.about_verdict import verdict_of
@@ -38,7 +38,7 @@ from concordant.reporting.pages import static
 from concordant.reporting.pictures import dot_plot as drawn_dots
 from concordant.reporting.pictures import standalone
 from concordant.reporting.reports import Making, report_of
-from concordant.reporting.sections import Part, ReportTable, Section
+from concordant.reporting.sections import ReportTable, Section
 from concordant.reporting.study import METRICS, Data, Study
 from concordant.reporting.verdict_card import verdict_card
 from concordant.request import Request
@@ -237,12 +237,10 @@ class RankTask(Task):
         section = ranking_section(self.study, TOP)
         if section is None:
             return None
-        links = tuple(f"?{urlencode({'item': item})}" for item in self.ranking.items[:TOP])
-        parts = [
-            replace(part, links=links[: len(part.rows)]) if isinstance(part, ReportTable) and k == 0 else part
-            for k, part in _tables_first(section.parts)
-        ]
-        section, without = replace(section, parts=tuple(parts)), self._uncontrolled
+        table = next(part for part in section.parts if isinstance(part, ReportTable))
+        links = tuple(f"?{urlencode({'item': item})}" for item in self.ranking.items[: len(table.rows)])
+        parts = tuple(replace(part, links=links) if part is table else part for part in section.parts)
+        section, without = replace(section, parts=parts), self._uncontrolled
         return section if without is None else with_other(section, without)
 
     @cached_property
@@ -268,16 +266,15 @@ class RankTask(Task):
         is_compared = "compared" in vars(self.study)  # unless that section was cancelled
         verdict = self.verdict(is_complete=is_complete and is_compared)
         notes = [*self.prefs.notes, *self.notes]
-        reason = self.request.choice.reason
-        notes += [reason[0].upper() + reason[1:]] if reason else []
-        understood = " ".join(f"{in_words(note, self.words).removesuffix('.')}." for note in notes)
+        name, reason = self.request.choice
+        notes += [upper(reason.replace(name, registry.usual_name(name), 1))] if reason else []
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
             "verdict": element("h1", self.question["title"], class_="spoken")
             if verdict is None
             else verdict_card(verdict),
-            "offers": drawer.offers_row(self.offers(), understood),
+            "offers": drawer.offers_row(self.offers(), notes, self.words),
             "controls": drawer.controls(self, is_complete=is_complete),
             "download": drawer.downloads(self._kinds(), *self.lines()),
         }
@@ -305,8 +302,8 @@ class RankTask(Task):
 
     # ---- files ----
     def _kinds(self) -> list[tuple[str, str]]:
-        """Return the files to download, with the text of their buttons."""
-        kinds = [("html", "Report (HTML)"), ("png", "Verdict card (PNG)"), ("card", "Verdict card (SVG)")]
+        """Return the files to download besides the report and the card, with the text of their buttons."""
+        kinds = []
         if self.prefs.n_instances > 1:
             kinds.append(("run", "Run (TREC)"))
         if self.ranking.past is not None:
@@ -349,16 +346,6 @@ class RankTask(Task):
         making = Making.of_files(paths, shell, python, date=question["date"])
         title = os.path.splitext(question["title"])[0] or question["title"]
         return report_of(self.study, title, TOP, making).to_html(self.words).encode("utf-8")
-
-
-def _tables_first(parts: tuple[Part, ...]) -> list[tuple[int, Part]]:
-    """Number the tables among the parts of a section from 0; other parts have the number -1."""
-    numbered, count = [], 0
-    for part in parts:
-        is_table = isinstance(part, ReportTable)
-        numbered.append((count if is_table else -1, part))
-        count += is_table
-    return numbered
 
 
 def _is_method(name: str) -> bool:

@@ -242,8 +242,8 @@ class RecommendTask(SectionedTask):
                                min=f"{low:g}", max=f"{high:g}", step="any")  # fmt: skip
         given = self._given()
         row = element("div", item, value, add, class_="row")
-        hint = None if given else Text(f"Add {of.noun[1]} of somebody who is not in the data to get recommendations.")
-        note = "Recommendations for somebody who is not in the data (cold start)."
+        hint = None if given else Text(f"Add {of.noun[1]} of a new user to get recommendations.")
+        note = "Recommendations for a user who is not in the data (cold start)."
         return self.panel("newcomer", "New user", row, given, hint, *self._parts(self._newcomer_section), note=note)
 
     def _given(self) -> Markup | None:

@@ -9,10 +9,11 @@ from functools import cached_property
 from typing import Any
 
 from concordant import metrics as measures
-from concordant.errors import ConcordantError, ParameterError, arg, in_words
+from concordant.errors import ConcordantError, ParameterError, arg
 from concordant.narrative.verdict import Verdict
 from concordant.reporting.card import card_svg
-from concordant.reporting.pages import page, part
+from concordant.reporting.metric_texts import metric_heading
+from concordant.reporting.pages import page, panel, part
 from concordant.reporting.sections import Code, Facts, Part, Section, Text, spoken
 from concordant.reporting.verdict_card import verdict_card
 from concordant.support.files import without_folders
@@ -22,7 +23,6 @@ from concordant.web.offers import Offer
 from concordant.web.reading import listed
 from concordant.web.tasks import Outline, Regions, Task
 
-COMMON_KINDS = (("html", "Report (HTML)"), ("png", "Verdict card (PNG)"), ("card", "Verdict card (SVG)"))
 MAX_LISTED = 300  # choices that a text field suggests
 Sections = dict[str, tuple[str, Callable[[], Section | None]]]
 
@@ -96,25 +96,19 @@ class SectionedTask(Task):
 
     def regions(self, *, is_complete: bool) -> Regions:
         """Return the verdict, the offers, the settings and the downloads."""
-        notes = [*self.reading_notes, *self.notes]
-        understood = " ".join(f"{in_words(note, self.words).removesuffix('.')}." for note in notes)
-        kinds = [*COMMON_KINDS, *self.kinds()]
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
             "verdict": verdict_card(self.verdict()),
-            "offers": drawer.offers_row(self.offers(), understood),
+            "offers": drawer.offers_row(self.offers(), [*self.reading_notes, *self.notes], self.words),
             "controls": self.controls(),
-            "download": drawer.downloads(kinds, *self.lines()),
+            "download": drawer.downloads(self.kinds(), *self.lines()),
         }
 
     def panel(self, name: str, title: str, *parts: Part | Markup | None, note: str = "") -> Markup:
         """Return a panel of parts of sections and of controls."""
-        head = element(
-            "header", element("h2", title, id=f"{name}-title"), element("p", note) if note else None
-        )  # fmt: skip
         shown = [one if one is None or isinstance(one, Markup) else part(spoken(one, self.words)) for one in parts]
-        return element("section", head, *shown, id=name, class_="panel", aria_labelledby=f"{name}-title")
+        return panel(name, title, *shown, note=note)
 
     def data_panel(self, about: Section) -> Markup:
         """Return the panel on the data, with the first rows and buttons to add files."""
@@ -188,7 +182,7 @@ def choice(
 def metric_choice(task: SectionedTask, known: Sequence[str], hint: str) -> Markup:
     """Return the menu of the metric that is shown first."""
     names = list(dict.fromkeys([*known, *task.metrics]))
-    options = list(zip(names, measures.headings(names), strict=True))
+    options = [(name, metric_heading(name)) for name in names]
     return choice("metric", "Metric", options, task.metrics[0], task.default_metrics[0], hint)
 
 

@@ -60,7 +60,7 @@ class DataSet:
     """One line on the data, once they have been read."""
     size: int = 0  # bytes of its uploaded files
     leases: int = 0  # requests that need it
-    is_seen: bool = False  # whether somebody got a result
+    is_seen: bool = False  # whether a client got a result
     is_gone: bool = False
     used: float = 0.0  # when it was last asked for
 
@@ -102,7 +102,7 @@ class Work:
         self.sections = [name for name in self.sections if name != arrived]
 
     def cancel(self) -> None:
-        """Give up the whole question, because somebody said so."""
+        """Cancel the whole question on request."""
         self.is_unwanted = True
         self.task.cancel()
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from concordant.errors import ConcordantError, FormatError, Reference, Words, in_words
+from concordant.reporting import pages
 from concordant.support.markup import Markup, element, joined
 from concordant.tables.options import PREFERENCES, columns_of
 from concordant.web import drawer
@@ -62,9 +63,8 @@ def diagnosed(problem: ConcordantError, files: Sequence[str]) -> ConcordantError
 
 def section(name: str, title: str, message: str) -> Markup:
     """Return a section that could not be computed."""
-    head = element("header", element("h2", title, id=f"{name}-title"))
     box = element("div", element("strong", "Not available"), element("span", message), class_="empty")
-    return element("section", head, box, id=name, class_="panel", aria_labelledby=f"{name}-title")
+    return pages.panel(name, title, box)
 
 
 def panel(problem: ConcordantError, files: Sequence[str], settings: Settings, words: Words) -> Markup:

@@ -70,7 +70,7 @@ def section(name: str, title: str, message: str) -> Markup:
 def panel(problem: ConcordantError, files: Sequence[str], settings: Settings, words: Words) -> Markup:
     """Return the panel on a file or a setting that cannot be used."""
     message = in_words(problem, words)
-    what, colon, advice = message.rpartition(": ")
+    what, colon, advice = _parted(message)
     chip = element("span", icon("bad"), "Not read" if _file_of(problem, files) else "Not possible", class_="chip bad")
     parts = [
         element("header", chip),
@@ -94,6 +94,13 @@ def controls(problem: ConcordantError, source: Source | None, settings: Settings
         drawer.reading(source, settings, is_open=True),
     ]
     return joined(one for one in shown if one is not None)
+
+
+def _parted(message: str) -> tuple[str, str, str]:
+    """Split a message before its advice: at its last colon outside quotation marks."""
+    hidden = re.sub(r"“[^”]*”", lambda quoted: "x" * len(quoted[0]), message)
+    at = hidden.rfind(": ")
+    return (message[:at], ": ", message[at + 2 :]) if at >= 0 else ("", "", message)
 
 
 def _capital(text: str) -> str:

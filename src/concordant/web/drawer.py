@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from concordant import registry
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import ConcordantError, in_words
+from concordant.errors import ConcordantError, Words, in_words
 from concordant.method import NEEDS
 from concordant.metrics import headings
 from concordant.params import params_of
@@ -341,8 +341,14 @@ def _files(question: Mapping[str, Any]) -> str:
     return ", ".join(plain[:6]) + (f" and {len(plain) - 6} more" if len(plain) > 6 else "")
 
 
-def offers_row(offers: Sequence[Any], understood: str) -> Markup:
-    """Return what else can be done with these data, as buttons, and how they were understood."""
+def capital(text: str) -> str:
+    """Begin a sentence with a capital letter, unless it begins with the name of a file."""
+    return text[:1].upper() + text[1:] if text[:1].islower() and "." not in text.split(" ")[0] else text
+
+
+def offers_row(offers: Sequence[Any], notes: Sequence[str], words: Words) -> Markup:
+    """Return what else can be done with these data, as buttons, and notes on how they were understood."""
+    understood = " ".join(f"{capital(in_words(note, words)).removesuffix('.')}." for note in notes)
     buttons = [
         element(
             "button", offer.text, type="button", class_="button small", data_set=json.dumps(dict(offer.settings)),

@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 from concordant import registry
 from concordant.analysis.groups.comparison import GroupComparison
 from concordant.analysis.groups.rank_groups import compare_groups, grouped_preferences, request_for_all
-from concordant.errors import ConcordantError, Words, in_words
+from concordant.errors import ConcordantError, Words
 from concordant.io import read_labels, write
 from concordant.labels import Labels
 from concordant.narrative.fields import Field
@@ -269,15 +269,14 @@ class RankTask(Task):
         verdict = self.verdict(is_complete=is_complete and is_compared)
         notes = [*self.prefs.notes, *self.notes]
         reason = self.request.choice.reason
-        notes += [reason[0].upper() + reason[1:]] if reason else []
-        understood = " ".join(f"{in_words(note, self.words).removesuffix('.')}." for note in notes)
+        notes += [reason] if reason else []
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
             "verdict": element("h1", self.question["title"], class_="spoken")
             if verdict is None
             else verdict_card(verdict),
-            "offers": drawer.offers_row(self.offers(), understood),
+            "offers": drawer.offers_row(self.offers(), notes, self.words),
             "controls": drawer.controls(self, is_complete=is_complete),
             "download": drawer.downloads(self._kinds(), *self.lines()),
         }

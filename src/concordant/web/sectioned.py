@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from concordant import metrics as measures
-from concordant.errors import ConcordantError, ParameterError, arg, in_words
+from concordant.errors import ConcordantError, ParameterError, arg
 from concordant.narrative.verdict import Verdict
 from concordant.reporting.card import card_svg
 from concordant.reporting.pages import page, part
@@ -97,13 +97,12 @@ class SectionedTask(Task):
     def regions(self, *, is_complete: bool) -> Regions:
         """Return the verdict, the offers, the settings and the downloads."""
         notes = [*self.reading_notes, *self.notes]
-        understood = " ".join(f"{in_words(note, self.words).removesuffix('.')}." for note in notes)
         kinds = [*COMMON_KINDS, *self.kinds()]
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
             "verdict": verdict_card(self.verdict()),
-            "offers": drawer.offers_row(self.offers(), understood),
+            "offers": drawer.offers_row(self.offers(), notes, self.words),
             "controls": self.controls(),
             "download": drawer.downloads(kinds, *self.lines()),
         }

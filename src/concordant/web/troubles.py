@@ -74,8 +74,8 @@ def panel(problem: ConcordantError, files: Sequence[str], settings: Settings, wo
     chip = element("span", icon("bad"), "Not read" if _file_of(problem, files) else "Not possible", class_="chip bad")
     parts = [
         element("header", chip),
-        element("div", element("h2", _capital(what or message), class_="headline", id="problem-title"),
-                element("p", _capital(advice), class_="quiet") if colon and what else None),
+        element("div", element("h2", drawer.capital(what or message), class_="headline", id="problem-title"),
+                element("p", drawer.capital(advice), class_="quiet") if colon and what else None),
         _lines(problem, files, settings),
         element("h3", "What you can do"),
         element("ul", *_rows(remedies(problem, files, settings), has_data=type(problem) is not FormatError
@@ -101,10 +101,6 @@ def _parted(message: str) -> tuple[str, str, str]:
     hidden = re.sub(r"“[^”]*”", lambda quoted: "x" * len(quoted[0]), message)
     at = hidden.rfind(": ")
     return (message[:at], ": ", message[at + 2 :]) if at >= 0 else ("", "", message)
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if text[:1].islower() and "." not in text.split(" ")[0] else text
 
 
 # ---- remedies ----

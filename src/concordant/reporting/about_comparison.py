@@ -100,10 +100,10 @@ def metrics_table(values: Values, titles: Mapping[str, str], title: str) -> list
     n = len(metrics)
     header = ("system", headings[0], plot, "difference", "p (Holm)", *headings[1:])
     right = frozenset([1, *range(3, n + 4)])
-    marked = frozenset([order.index(names[0])])
+    own = frozenset([order.index(names[0])])
     table = ReportTable(
-        title, header, tuple(rows), right, frozenset([0]), Scale(0.0, 1.0, plot, is_bar=True), marked,
-        minor=frozenset(range(3, n + 4)),
+        title, header, tuple(rows), right, frozenset([0]), Scale(0.0, 1.0, plot, is_bar=True),
+        minor=frozenset(range(3, n + 4)), chosen=own,
     )  # fmt: skip
     parts: list[Part] = [
         table,

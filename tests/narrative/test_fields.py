@@ -74,6 +74,11 @@ def test_election_formats_have_candidates() -> None:
     assert field_of_preferences(cc.read(io.StringIO("27:Ann>Bob\n3:Bob>Ann\n"), format="abif")) == ELECTION
 
 
+def test_ballots_by_precinct_are_an_election() -> None:
+    rows = "ballot_id,precinct,rank1,rank2\n1,North,Ann,Bob\n2,South,Bob,Ann\n3,South,Bob,Ann\n"
+    assert field_of_preferences(cc.read(io.StringIO(rows))) == ELECTION
+
+
 def test_words_survive_what_is_done_with_preferences() -> None:
     prefs = cc.read(EXAMPLES / "model-votes.csv")
     for same in (prefs.merge(), prefs.noted("more"), cc.read(EXAMPLES / "model-votes.csv", reduce=True)):

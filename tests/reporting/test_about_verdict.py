@@ -198,6 +198,18 @@ def test_the_card_shows_the_verdict() -> None:
         assert words in said
 
 
+def test_the_card_keeps_names_apart_and_isolated_on_every_line() -> None:
+    long, arabic = "company/model-of-the-year-instruct-", "نموذج اللغة العربية الكبير جدا"
+    names = [f"{long}int4", f"{long}int8", arabic]
+    prefs = cc.Preferences.from_pairs(
+        [names[0], names[2], names[2], names[0]] * 4, [names[2], names[0], names[1], names[1]] * 4
+    )
+    texts = ["".join(text.itertext()) for text in drawn(verdict(prefs, "bradley-terry")).iter(f"{SVG}text")]
+    assert all("\\u20" not in text for text in texts)
+    assert all(text.count("\u2068") == text.count("\u2069") for text in texts)
+    assert len({text for text in texts if text.startswith("comp…")}) == 2
+
+
 def test_the_card_refers_to_nothing_outside_and_runs_nothing() -> None:
     text = card_svg(verdict(hostile(), "borda"), HOSTILE[0])
     tree = ElementTree.fromstring(text)

@@ -307,6 +307,7 @@ def test_gold_answers_give_accuracies_with_intervals(tmp_path: Path) -> None:
     assert "Accuracy [95% CI]" in text(page.sections["annotators"])
     assert "Dawid-Skene: 100.0%" in text(page.sections["annotators"])
     assert "--gold gold.csv" in page.lines("shell")[0]
+    assert 'id="judgements"' in page.regions["controls"]  # the file that the script sends as labels
     assert page.rows("annotators")[0]["on_gold"] == "20"
 
 

@@ -184,3 +184,23 @@ def test_every_label_of_a_control_is_on_some_page(tmp_path: Path) -> None:
     page = Page(tmp_path / "dates.csv", scale="elo", date_order="day", transpose="false").html
     for name in ("layout", "encoding", "delimiter", "where", "skip_bad_rows", "method", "date_order"):
         assert LABELS[name] in page, name
+
+
+def test_each_question_of_a_form_is_offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    heads = [f"{what} [{place} choice]" for what in ("Lunch?", "Dinner?") for place in ("1st", "2nd")]
+    rows = ["Pizza,Sushi,Soup,Rice", "Sushi,Pizza,Rice,Soup", "Pizza,Sushi,Soup,Rice"]
+    Path("form.csv").write_text("\n".join([",".join(heads), *rows]) + "\n")
+    offered = check(Path("form.csv"), {})
+    assert {"question": "Lunch?"} in offered
+    assert {"question": "Dinner?"} in offered
+    assert shown(Path("form.csv"), {"question": "Dinner?"})[0] is None
+
+
+def test_advice_begins_outside_the_names_of_controls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("plain.csv").write_text("voter,approved\nv1,Ann; Bob\nv2,Bob\nv3,Ann; Cy\n")
+    panel = shown(Path("plain.csv"), {})[1]
+    assert panel
+    assert "“Kind of data: Matrix of ranks (1 is best)”" in text_of(panel).partition("roles")[2]
+    assert "“" not in text_of(re.findall(r"<h2.*?</h2>", panel)[0])

@@ -61,6 +61,8 @@ class Finding:
     is_fine: bool
     text: str
     data: Mapping[str, Any] = field(default_factory=dict)
+    is_tested: bool = True
+    """False if the data are too large for this test."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data, ready for JSON."""
@@ -117,7 +119,7 @@ def connection(prefs: Preferences, group_of_slot: Int32s) -> Finding:
 def separation(is_strong: bool | None, never_lost: tuple[str, ...], n_never_lost: int, n_never_won: int) -> Finding:
     """Return the finding on whether the graph of wins is strongly connected."""
     if is_strong is None:
-        return Finding("separated", True, "Separation was not tested: there are too many items.")
+        return Finding("separated", True, "Separation was not tested: there are too many items.", is_tested=False)
     if is_strong:
         text = "Chains of wins connect every item with every other, so maximum likelihood scores are finite."
         return Finding("separated", True, text)
@@ -179,7 +181,7 @@ def recovery(prefs: Preferences) -> Finding | None:
 def cyclicity(counted: Cycles | None, n_instances: int) -> Finding:
     """Return the finding on cyclic majorities."""
     if counted is None:
-        return Finding("cyclic", True, "Cycles were not counted: there are too many items.")
+        return Finding("cyclic", True, "Cycles were not counted: there are too many items.", is_tested=False)
     data = {
         "cyclic_triads": counted.n_cyclic,
         "condorcet_winner": counted.winner,
@@ -338,7 +340,7 @@ def outlying(prefs: Preferences, measured: Agreement | None) -> Finding | None:
     if prefs.n_agents is None or prefs.n_agents < 2 or prefs.agents is None:
         return None
     if measured is None:
-        return Finding("outlier agents", True, "Agents were not tested: there are too many pairs.")
+        return Finding("outlier agents", True, "Agents were not tested: there are too many pairs.", is_tested=False)
     if np.isnan(measured.share).all():
         return Finding("outlier agents", True, "No two agents compare the same items.")
     median = f"{measured.median:.0%}"

@@ -215,7 +215,7 @@ class Certainty:
         """Return a sentence on the direct comparison if it contradicts the scores of a model."""
         if self.basis == "votes" or not self.is_reversed or self.votes is None:
             return ""
-        return f" In direct comparison more votes prefer {second} ({self.votes[1]:,.6g} to {self.votes[0]:,.6g})."
+        return f" {second} wins the direct comparison ({self.votes[1]:,.6g} to {self.votes[0]:,.6g})."
 
     def _against(self, first: str, second: str) -> str:
         """Return a sentence for the case that the tested difference favours the runner-up."""

@@ -70,6 +70,7 @@ BALLOTS = _words("comparison game match race trial vote")
 COMPETING = _words("athlete club competitor driver fighter horse player team")
 VOTING = _words("delegate juror member voter")
 CONTESTS = _words("constituency contest election ward")
+BALLOT_BOXES = _words("ballot ballots constituency cvr precinct ward")
 _ASIDE = _words("home away a b c 1 2 3 one two first second left right name id key code title label no winner loser")
 _SIDES = _words("home away white black visitor host guest opponent opp")
 _WHEN = _words("date day datetime season round week matchday tourney tournament")
@@ -194,14 +195,14 @@ def _field_of_ratings(source: _Source) -> Field:
 
 
 def _field_of_rankings(prefs: Preferences, source: _Source) -> Field:
-    """Return an election for anonymous ballots with counts and for named voters; a survey for a form."""
+    """Return an election for ballots with counts or precincts and for named voters; a survey for a form."""
     if source.is_form:
         return SURVEY
     agent = source.noun(AGENTS, "agent")
     if agent is not None:
         return replace(ELECTION, item=OTHER.item) if agent[0] in VOTING else OTHER
     instance = source.noun(INSTANCES, "instance")
-    if instance is not None and instance[0] in CONTESTS:
+    if (instance is not None and instance[0] in CONTESTS) or source.has_word(BALLOT_BOXES, source.unread):
         return ELECTION
     is_counted = source.has_word(("count", "counts", "votes", "voters", "ballots"), [source.columns.get("weight", "")])
     return ELECTION if is_counted and prefs.agents is None and prefs.n_instances == 1 else OTHER

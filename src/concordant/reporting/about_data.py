@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from concordant import registry
+from concordant.analysis.findings import Finding
 from concordant.ballots.vocabulary import shorten
 from concordant.narrative.fields import Field
 from concordant.reporting.sections import Facts, Message, Messages, Named, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 
 MAX_NAMED = 4
+TITLES = {"connected": "connection", "separated": "separation", "cyclic": "majority cycles"}  # of findings
 
 
 def data_section(study: Study) -> Section:
@@ -21,21 +23,20 @@ def data_section(study: Study) -> Section:
     # "top two" is of another method: this ranking says its own.
     shown = [finding for finding in description.findings if finding.name != "top two"]
     if shown:
-        tones = {True: "fine", False: "attention"}
-        parts.append(
-            Messages(
-                tuple(
-                    Message(shown_finding.name, shown_finding.text, tones[shown_finding.is_fine])
-                    for shown_finding in shown
-                )
-            )
-        )
+        parts.append(Messages(tuple(Message(TITLES.get(one.name, one.name), one.text, _tone(one)) for one in shown)))
     if description.methods:
         suitable = tuple(
             (Named(registry.title_of(advice.method), advice.method), advice.reason) for advice in description.methods
         )
         parts.append(ReportTable("Suitable methods", ("Method", "Why"), suitable))
     return Section("data", "Data", tuple(parts))
+
+
+def _tone(finding: Finding) -> str:
+    """Return how a finding is shown; what was not tested is neither good nor bad."""
+    if not finding.is_tested:
+        return "neutral"
+    return "fine" if finding.is_fine else "attention"
 
 
 def _words(field: Field) -> dict[str, str]:

@@ -172,7 +172,18 @@ def _wrapped(text: str, size: float, width: float, n: int) -> list[str]:
         end = _fitting(rest, size, width)
         lines.append(rest[:end].strip())
         rest = rest[end:].strip()
-    return lines
+    return _isolated(lines)
+
+
+def _isolated(lines: list[str]) -> list[str]:
+    """Close an isolated name at the end of each line, and open it again on the next."""
+    first, last = "\u2068", "\u2069"
+    closed, n_open = [], 0
+    for line in lines:
+        begun = first * n_open + line
+        n_open = begun.count(first) - begun.count(last)
+        closed.append(begun + last * n_open)
+    return closed
 
 
 def _fitting(text: str, size: float, width: float) -> int:

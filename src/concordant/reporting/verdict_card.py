@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import shorten_apart
 from concordant.narrative.verdict import Bar, Chip, Dots, Verdict
 from concordant.reporting import pictures
 from concordant.reporting.sections import Scale
@@ -113,10 +113,10 @@ def _dots(drawn: Dots) -> Markup:
     for tick, text in zip(ticks, pictures.tick_labels(ticks), strict=True):
         parts.append(element("line", class_="gl", x1=x(tick), x2=x(tick), y1=2, y2=height))
         parts.append(element("text", text, x=x(tick), y=height + 16, class_="q t mid"))
-    rows = zip(drawn.labels, drawn.values, drawn.low, drawn.high, strict=True)
+    rows = zip(shorten_apart(drawn.labels, 15), drawn.values, drawn.low, drawn.high, strict=True)
     for k, (label, value, start, stop) in enumerate(rows):
         y = 14 + DOTS * k
-        parts.append(element("text", shorten(label, 15), x=0, y=y + 4, class_="b"))
+        parts.append(element("text", label, x=0, y=y + 4, class_="b"))
         if start is not None and stop is not None:
             parts.append(element("line", class_="span", x1=x(start), x2=x(stop), y1=y, y2=y))
         parts.append(element("circle", class_="point", cx=x(value), cy=y, r=5))

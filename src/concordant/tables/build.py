@@ -18,7 +18,7 @@ from concordant.ballots import build
 from concordant.ballots.build import Parts
 from concordant.ballots.form import READ_AS
 from concordant.ballots.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
-from concordant.errors import InputError, Sentence, arg
+from concordant.errors import InputError, Sentence, arg, clause
 from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
 from concordant.tables.answers import answers, keep_one_each, trimmed
@@ -197,7 +197,8 @@ def _side_by_words(rows: Rows, points: Floats | None) -> Floats:
     if rows.both_bad == "skip":
         rows.leave_out(is_both_bad, "both sides are judged bad")
     else:
-        how = "both sides are judged bad, counted as a tie; use " + arg("both_bad", "skip") + " to leave such rows out"
+        skip = clause("; use ", arg("both_bad", "skip"), " to leave such rows out")
+        how = "both sides are judged bad, counted as a tie" + skip
         rows.mention(is_both_bad, how)
     rows.refuse(
         np.isnan(side),

@@ -17,7 +17,7 @@ An ambiguous table is an error that names the options to set; the layout is neve
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -287,8 +287,7 @@ class _Recognition:
                 raise self._error(f"{wanted!r} {trouble}: they are {_texts(matching or questions)}.")
             return matching
         if len(questions) > 1 and any(question.kind in ("items", "lists") for question in questions):
-            what = f"there are several questions ({_texts(questions)})"
-            raise self._error(f"{what}: choose one with " + arg("question", shown="TEXT") + ".")
+            raise self._error(several_questions(question.text for question in questions))
         return questions
 
     def _whole_rankings(self, question: _Question) -> Grid:
@@ -436,6 +435,14 @@ class _Recognition:
             *(listed(self.table.columns), arg("layout", layout), either, arg("transpose", True)),
         )
         return self._error(text)
+
+
+def several_questions(texts: Iterable[str]) -> Sentence:
+    """Return the message that one of several questions must be chosen."""
+    named = [text for text in texts if text]
+    shown = [arg("question", text) for text in named[:6]] or [arg("question", shown="TEXT")]
+    more = f" (of {len(named)})" if len(named) > len(shown) else ""
+    return "there are several questions: choose one with " + Sentence(" or ").join(shown) + f"{more}."
 
 
 def _texts(questions: Sequence[_Question]) -> str:

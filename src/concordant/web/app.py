@@ -156,7 +156,7 @@ class App:
             answer.set_cookie(self.gate.cookie, self.gate.token, httponly=True, samesite="strict", path="/")
             return answer
         opened = [
-            pages.Opened(key, data.name, data.summary, data.total_bytes, data.opened)
+            pages.Opened(key, data.title, data.summary, data.total_bytes, data.opened)
             for key, data in reversed(self.store.data_sets.items())
         ]
         return HTMLResponse(pages.start_page(list(self.examples), opened))

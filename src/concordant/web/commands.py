@@ -112,15 +112,17 @@ def python_lines(
         f"prefs = cc.read({read})",
         f"ranking = cc.rank(prefs, {', '.join(ranked)})",
     ]
+    on_scale = ""
     if scale is not None:
         fixed = {"centre": scale.centre} if scale.anchored is None else {"anchor": (scale.anchored, scale.rating)}
         given = [repr(scale.name), *(f"{name}={value!r}" for name, value in fixed.items() if value is not None)]
-        lines.append(f"ranking = ranking.on_scale({', '.join(given)})")
+        on_scale = f".on_scale({', '.join(given)})"
+        lines.append(f"ranking = ranking{on_scale}")
     if columns:
         lines.append(f"ranking = ranking.with_columns({', '.join(map(repr, columns))})")
     if by:
         grouped = [repr(named), repr(by), *ranked, *(f"{name}={value!r}" for name, value in reading.items())]
-        lines.append(f"print(cc.rank_groups({', '.join(grouped)}))")
+        lines.append(f"print(cc.rank_groups({', '.join(grouped)}){on_scale})")
     if methods:
         lines.append(f"print(cc.compare(prefs, {list(methods)!r}))")
     if labels is not None:

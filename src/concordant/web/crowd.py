@@ -133,8 +133,8 @@ class CrowdTask(SectionedTask):
         said = "The gold labels are compared with the answers." if self.gold else "True labels of some of the items."
         choose = element(
             "p",
-            element("input", type="file", id="labels", class_="spoken"),
-            element("label", "Choose gold labels", for_="labels", class_="button small"),
+            element("input", type="file", id="judgements", class_="spoken"),
+            element("label", "Choose gold labels", for_="judgements", class_="button small"),
         )
         groups = [
             drawer.group("Gold labels", choose, element("small", said, class_="note")),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from concordant import registry
 from concordant.ballots.vocabulary import shorten
-from concordant.errors import ConcordantError, in_words
+from concordant.errors import ConcordantError, Words, in_words
 from concordant.method import NEEDS
 from concordant.params import params_of
 from concordant.reporting.metric_texts import metric_heading
@@ -341,9 +341,14 @@ def _files(question: Mapping[str, Any]) -> str:
     return ", ".join(plain[:6]) + (f" and {len(plain) - 6} more" if len(plain) > 6 else "")
 
 
-def offers_row(offers: Sequence[Any], notes: Sequence[str], words: Any) -> Markup:
+def capital(text: str) -> str:
+    """Begin a sentence with a capital letter, unless it begins with the name of a file."""
+    return text[:1].upper() + text[1:] if text[:1].islower() and "." not in text.split(" ")[0] else text
+
+
+def offers_row(offers: Sequence[Any], notes: Sequence[str], words: Words) -> Markup:
     """Return how the data were understood, and what else can be done with them as buttons."""
-    understood = " ".join(f"{in_words(note, words).removesuffix('.')}." for note in notes)
+    understood = " ".join(f"{capital(in_words(note, words)).removesuffix('.')}." for note in notes)
     buttons = [
         element(
             "button", offer.text, type="button", class_="button small", data_set=json.dumps(dict(offer.settings)),

@@ -23,6 +23,7 @@ OVER_TIME = "glicko2"  # ratings that follow the form of players
 MIN_SHARED = 2.0  # answers per item from which annotators can be compared
 MAX_VALUES, MAX_GRADES = 3, 10  # distinct ratings, or labels, up to which they may be answers of annotators
 MIN_RATINGS = 4  # of a user, so that some can be held out
+TIMES = ("time", "timestamp", "tstamp", "unix time")  # columns of numbers that are times, not properties
 MAX_NAME = 40  # characters of a column on a button
 DATE = re.compile(r"\s*\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([ T]\d{1,2}:\d{2}.*)?\s*|\s*\d{1,2}[-/.]\d{1,2}[-/.]\d{4}\s*")
 
@@ -92,10 +93,12 @@ def _over_time(task: RankTask) -> Offer | None:
 
 
 def _date_column(source: Source) -> str | None:
-    """Return the first column of dates that is not read."""
+    """Return the first column that is not read and holds dates, or numbers under the name of a time."""
+    numeric = forms.numeric_columns(source.preview, source.roles)
     for k, name in enumerate(source.preview.columns):
         cells = [row[k] for row in source.preview.rows if row[k]]
-        if not source.roles.get(name) and cells and all(DATE.fullmatch(cell or "") for cell in cells):
+        is_time = name in numeric and normalise(name) in TIMES
+        if not source.roles.get(name) and cells and (is_time or all(DATE.fullmatch(cell or "") for cell in cells)):
             return name
     return None
 

@@ -159,7 +159,7 @@ def _open_list(opened: Sequence[Opened]) -> Markup:
     header = element(
         "header",
         element("h2", "Open data sets", id="open-h"),
-        element("p", "Kept until you close them or stop the program."),
+        element("p", "Kept until you close them, stop the program or open too many others."),
     )
     return element(
         "section", header, element("ul", *rows, class_="open"), class_="panel", id="opened", aria_labelledby="open-h"

@@ -28,7 +28,7 @@ from concordant.reporting.about_instances import instances_section
 from concordant.reporting.about_item import item_card
 from concordant.reporting.about_labels import labels_section, queries_section, query_section
 from concordant.reporting.about_methods import methods_section
-from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section, upper
+from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section
 from concordant.reporting.about_style import style_section, uncontrolled, with_other
 from concordant.reporting.about_time import time_section
 from concordant.reporting.about_verdict import verdict_of
@@ -267,7 +267,7 @@ class RankTask(Task):
         verdict = self.verdict(is_complete=is_complete and is_compared)
         notes = [*self.prefs.notes, *self.notes]
         name, reason = self.request.choice
-        notes += [upper(reason.replace(name, registry.usual_name(name), 1))] if reason else []
+        notes += [reason.replace(name, registry.usual_name(name), 1)] if reason else []
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),

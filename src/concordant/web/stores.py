@@ -69,6 +69,12 @@ class DataSet:
         return not self.leases and (self.is_seen or self.used < before)
 
     @property
+    def title(self) -> str:
+        """Its name, and how many files there are besides."""
+        more = len(self.files) + (self.labels is not None) - 1
+        return f"{self.name} and {more} more" if more > 0 else self.name
+
+    @property
     def total_bytes(self) -> int:
         """The size of all its files."""
         paths = [os.path.join(self.folder, name) for name in (*self.files, *filter(None, [self.labels]))]

@@ -70,14 +70,14 @@ def section(name: str, title: str, message: str) -> Markup:
 def panel(problem: ConcordantError, files: Sequence[str], settings: Settings, words: Words) -> Markup:
     """Return the panel on a file or a setting that cannot be used."""
     message = in_words(problem, words)
-    what, colon, advice = message.rpartition(": ")
+    what, colon, advice = _parted(message)
     is_of_file, found = _file_of(problem, files) is not None, remedies(problem, files, settings)
     has_data = type(problem) is not FormatError or problem.path is not None
     chip = element("span", icon("bad"), "Not read" if is_of_file else "Not possible", class_="chip bad")
     parts = [
         element("header", chip),
-        element("div", element("h2", _capital(what or message), class_="headline", id="problem-title"),
-                element("p", _capital(advice), class_="quiet") if colon and what else None),
+        element("div", element("h2", drawer.capital(what or message), class_="headline", id="problem-title"),
+                element("p", drawer.capital(advice), class_="quiet") if colon and what else None),
         _lines(problem, files, settings),
         element("h3", "What you can do"),
         element("ul", *_rows(found, has_data=has_data and (is_of_file or not found)), class_="fix"),
@@ -97,8 +97,11 @@ def controls(problem: ConcordantError, source: Source | None, settings: Settings
     return joined(one for one in shown if one is not None)
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:] if text[:1].islower() and "." not in text.split(" ")[0] else text
+def _parted(message: str) -> tuple[str, str, str]:
+    """Split a message before its advice: at its last colon outside quotation marks."""
+    hidden = re.sub(r"“[^”]*”", lambda quoted: "x" * len(quoted[0]), message)
+    at = hidden.rfind(": ")
+    return (message[:at], ": ", message[at + 2 :]) if at >= 0 else ("", "", message)
 
 
 # ---- remedies ----

@@ -118,7 +118,7 @@ def control_words(params: Collection[str] = (), method: str | None = None) -> Wo
         if name in LABELS or (name in params and name not in roles) or of:
             label = LABELS.get(name, label_of(name))
             shown = "" if value == "True" else f" {value}" * bool(value)
-            chosen = VALUES.get(name, {}).get(value)
+            chosen = value or None if name in ("question", "sheet", "table") else VALUES.get(name, {}).get(value)
             said = f"“{label}”{shown}" if chosen is None else f"“{label}: {chosen}”"
             return f"{said} of the method {of}" if of and of != method else said
         if name in roles:

@@ -105,7 +105,7 @@ def test_headings_in_full_text_are_read_too() -> None:
 
 def test_of_several_ranking_questions_of_limesurvey_one_is_chosen() -> None:
     text = LIME.replace("q2[SQ001],q2[SQ002]", "q2[1],q2[2]")
-    with pytest.raises(InputError, match=r"several questions \(q1; q2\): choose one with question=TEXT"):
+    with pytest.raises(InputError, match="several questions: choose one with question='q1' or question='q2'"):
         read(text)
     assert said(read(text, question="q2")) == {"1": "A1 > A2", "2": "A3 > A1"}
 

@@ -23,14 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from concordant.ballots.vocabulary import Coded, shorten
-from concordant.errors import arg
+from concordant.ballots.vocabulary import Coded
 from concordant.tables.cells import number_in
 from concordant.tables.derived import Column, DerivedTable, rows_of
 from concordant.tables.grades import is_grade, means_missing, place_in
 from concordant.tables.headings import bracketed
 from concordant.tables.options import Options, normalise
 from concordant.tables.rows import InputTable
+from concordant.tables.wide import several_questions
 from concordant.types import Int64s
 
 UNANSWERED = "-99"
@@ -148,10 +148,7 @@ def _lime_survey(table: InputTable, options: Options, by_plain: Mapping[str, str
     if not rankings:
         return None
     if len(rankings) > 1:
-        shown = "; ".join(map(shorten, rankings))
-        raise table.error(
-            -1, f"there are several questions ({shown}): choose one with " + arg("question", shown="TEXT") + "."
-        )
+        raise table.error(-1, several_questions(rankings))
     submitted = by_plain.get("submitdate") or by_plain["date submitted"]
     n_open = int((table.fetch([submitted], [])[0][submitted][0] < 0).sum())
     notes = ["LimeSurvey export: the columns are places, and the cells are items"]

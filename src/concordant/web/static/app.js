@@ -361,7 +361,10 @@ function over({ state, error }) {
     again.addEventListener("click", () => view(""));
     problem(error, again);
   }
-  if (state === "cancelled") problem("Cancelled. Change a setting to go on, or reload the page.");
+  if (state === "cancelled") {
+    const way = at("controls").children.length ? "Change a setting to go on, or reload the page." : "Reload the page to go on.";
+    problem(`Cancelled. ${way}`);
+  }
   at("sections").classList.toggle("stale", state !== "done");
   at("status").textContent = state === "done" ? "The result is ready." : error || "Cancelled.";
   root.dataset.state = state;

@@ -231,8 +231,6 @@ def test_report_explanation_and_description_say_the_same(name: str, method: str)
     prefs = cc.read(EXAMPLES / name)
     ranking = cc.rank(prefs, method)
     found = ranking.certainty
-    sections = {section.name: section for section in report(prefs, method=method).sections}
-    assert found.test() in list(texts(sections["ranking"]))
     verdict = report(prefs, method=method).verdict
     assert verdict is not None
     assert verdict.sentence == found.sentence() == found.test()
@@ -241,7 +239,8 @@ def test_report_explanation_and_description_say_the_same(name: str, method: str)
     finding = prefs.describe().finding("top two")
     assert finding is not None
     assert finding.text == " ".join(found.sentences())
-    assert not any("top two" in message.name for message in messages(sections["data"]))
+    data = next(section for section in report(prefs, method=method).sections if section.name == "data")
+    assert not any("top two" in message.name for message in messages(data))
 
 
 def messages(section: Section) -> list[Message]:
@@ -264,7 +263,6 @@ def test_agreement_about_the_winner_is_not_announced() -> None:
     made = report(prefs)
     assert made.verdict is not None
     assert not any(chip.tone == "warn" for chip in made.verdict.chips)
-    assert next(texts(made.sections[0])) == "a is first of 3."
 
 
 def test_tied_first_places_are_no_disagreement() -> None:

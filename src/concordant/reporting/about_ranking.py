@@ -69,6 +69,8 @@ def upper(text: str) -> str:
 
 def first_place(ranking: Ranking) -> list[Text]:
     """Return what would change the first place; the verdict, which precedes the ranking, states its certainty."""
+    if (ranking.fit or {}).get("seats", 1) > 1:  # a direct comparison decides no seat
+        return []
     certainty = replace(ranking.certainty, method="")
     return [Text(sentence) for sentence in (certainty.outlook(), *_swing(certainty)) if sentence]
 
@@ -98,11 +100,13 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", 
         header.append(f"{interval_column(ranking)} of rank")
         cells.append(_ranges(ranking.detail("rank_low")[:n], ranking.detail("rank_high")[:n]))
         right.add(len(header) - 1)
-    header.append("Score")
-    cells.append(columns["score"])
-    right.add(len(header) - 1)
-    header.append(scale.title)
-    cells.append(tracks)  # type: ignore[arg-type]
+    if "elected" in ranking.details and (ranking.fit or {}).get("seats", 1) > 1:
+        header.append("Seat")
+        cells.append(["" if not p else "elected" if p == 1 else "tied" for p in ranking.detail("elected")[:n].tolist()])
+    if not _is_order(ranking):
+        header += ["Score", scale.title]
+        cells += [columns["score"], tracks]  # type: ignore[list-item]
+        right.add(len(header) - 2)
     if (interval := interval_column(ranking)) in columns:
         header.append(interval)
         cells.append(columns[interval])
@@ -116,9 +120,19 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", 
         cells.append(columns[name])
         right.add(len(header) - 1)
     rows = tuple(zip(*cells, strict=True))
-    shown = {0, 1, header.index("Score"), header.index(scale.title)}
-    minor = frozenset(range(len(header))) - shown
+    shown = {"Seat", "Score", scale.title, *header[:2]}
+    minor = frozenset(k for k, name in enumerate(header) if name not in shown)
     return ReportTable(title, tuple(header), rows, frozenset(right), frozenset([1]), scale, minor=minor)
+
+
+def _is_order(ranking: Ranking) -> bool:
+    """Return whether the scores say no more than the order: the number of items ranked below, by a voting rule."""
+    return (
+        ranking.low is None
+        and _counts_votes(ranking.method)
+        and registry.family(ranking.method) != "positional"
+        and bool((ranking.scores == len(ranking.items) - ranking.ranks).all())
+    )
 
 
 def tracks_of(ranking: Ranking, n: int) -> tuple[list[Track], Scale]:

@@ -12,6 +12,7 @@ import pytest
 from tests.reporting.test_reporting import Tree
 from tests.web.asking import Page
 from tests.web.bad_files import FILES, OTHER_TASKS, SETTINGS
+from tests.workbooks import xlsx
 
 from concordant.web.settings import settings_of
 from concordant.web.words import LABELS
@@ -204,3 +205,15 @@ def test_advice_begins_outside_the_names_of_controls(tmp_path: Path, monkeypatch
     assert panel
     assert "“Kind of data: Matrix of ranks (1 is best)”" in text_of(panel).partition("roles")[2]
     assert "“" not in text_of(re.findall(r"<h2.*?</h2>", panel)[0])
+
+
+def test_the_sheets_of_a_workbook_are_listed_and_offered(tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine", reason="reads workbooks")
+    path = tmp_path / "votes.xlsx"
+    votes = [["winner", "loser"], ["a", "b"], ["b", "c"]]
+    path.write_bytes(xlsx({"Read me": [["Please", "read", "me"], ["1", "x", "2"], ["1", "y", "5"]], "Votes": votes}))
+    page = Page(path)
+    assert page.error
+    assert json.dumps({"sheet": "Votes"}) in unescape(page.regions["problem"])
+    assert '<option value="Votes">Votes</option>' in page.regions["controls"]
+    assert Page(path, sheet="Votes").error == ""

@@ -245,7 +245,7 @@ class Preview:
     """The first rows of a table, or the first lines of a file in another format.
 
     ``plan`` assigns roles to the columns. It is None if the format has no columns, or if the file cannot be read; then
-    ``problem`` gives the reason.
+    ``problem`` gives the reason. ``sheets`` are the sheets with data of a workbook.
     """
 
     format: str
@@ -253,6 +253,7 @@ class Preview:
     rows: tuple[tuple[str | None, ...], ...]
     plan: Plan | None = None
     problem: str = ""
+    sheets: tuple[str, ...] = ()
 
 
 def preview(path: PathLike, n_rows: int = 8, **options: Any) -> Preview:

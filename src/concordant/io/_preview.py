@@ -30,11 +30,11 @@ def preview(path: PathLike, n_rows: int, options_given: dict[str, Any]) -> Previ
         table: Any = open_table(source, replace(options, format=kind.name))
         columns = _columns(table)
         cells = table.first(n_rows) if columns == tuple(table.columns) else table.first(n_rows, columns)
-        rows = tuple(zip(*cells, strict=True))
+        rows, sheets = tuple(zip(*cells, strict=True)), getattr(table, "sheets", ())
         try:
-            return Preview(kind.name, columns, rows, planned(table, options))
+            return Preview(kind.name, columns, rows, planned(table, options), sheets=sheets)
         except ConcordantError as problem:
-            return Preview(kind.name, columns, rows, None, str(problem))
+            return Preview(kind.name, columns, rows, None, str(problem), sheets)
 
 
 def _columns(table: Any) -> tuple[str, ...]:

@@ -51,7 +51,8 @@ class Sheet:
 
 def open_sheet(source: Source, options: Options) -> CellTable:
     """Open the sheet of a workbook that the options name, or the first one with data."""
-    sheet, other_sheets = _chosen(source, sheets_of(source), options)
+    sheets = sheets_of(source)
+    sheet, other_sheets = _chosen(source, sheets, options)
     rows, notes = _filled(_texts(sheet))
     if not rows:
         raise source.error(f"the sheet {sheet.name!r} is empty: there is nothing to read.")
@@ -67,6 +68,7 @@ def open_sheet(source: Source, options: Options) -> CellTable:
         lambda row: f"sheet {sheet.name!r}, row {sheet.start[0] + data[row][0] + 1}",
         has_header=is_named,
     )
+    table.sheets = tuple(one.name for one in sheets if one.cells)
     if other_sheets:
         shown = ", ".join(map(shorten, other_sheets[:6]))
         what = f"read the sheet {shorten(sheet.name)}; other sheets with data: {shown}"

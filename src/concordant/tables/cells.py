@@ -36,6 +36,8 @@ class CellTable:
         self.name, self.columns, self.has_header, self.place = name, distinct(columns), has_header, place
         self.decimal_comma, self.is_turned = decimal_comma, is_turned
         self.notes: list[str] = []
+        self.sheets: tuple[str, ...] = ()
+        """The sheets with data of the workbook that the rows are from."""
         width = len(self.columns)
         self._columns = [[row[k] if k < len(row) else None for row in rows] for k in range(width)]
 

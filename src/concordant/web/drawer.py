@@ -283,9 +283,13 @@ def reading(source: Source | None, settings: Settings, *, is_open: bool = False)
         encodings = dict.fromkeys([*ENCODINGS, *filter(None, [settings.get("encoding")])])
         fields.append(_choice("encoding", settings, [(value, value.upper()) for value in encodings]))
         fields.append(_choice("delimiter", settings, list(DELIMITERS)))
-    if forms.is_workbook(source):
-        hint = "Name or number; by default the first sheet with data."
-        fields.append(control(Control("sheet", LABELS["sheet"], settings.get("sheet", ""), "text", hint=hint)))
+    if source is not None and forms.has_sheets(source.files[0]):
+        sheets = source.preview.sheets
+        if settings.get("sheet", "") in ("", *sheets) and sheets:
+            fields.append(_choice("sheet", settings, [(name, shorten(name, 40)) for name in sheets], "first with data"))
+        else:
+            hint = "Name or number; by default the first sheet with data."
+            fields.append(control(Control("sheet", LABELS["sheet"], settings.get("sheet", ""), "text", hint=hint)))
     if is_table:
         fields.append(control(Control("where", LABELS["where"], settings.get("where", ""), "text")))
     fields += [rare(name, settings) for name in RARE if settings.get(name)]
@@ -305,10 +309,10 @@ def rare(name: str, settings: Settings) -> Markup:
     return control(Control(name, LABELS[name], settings.get(name, ""), "text"))
 
 
-def _choice(name: str, settings: Settings, options: Iterable[tuple[str, str]]) -> Markup:
-    return control(
-        Control(name, LABELS[name], settings.get(name, ""), options=(("", "recognised automatically"), *options))
-    )
+def _choice(
+    name: str, settings: Settings, options: Iterable[tuple[str, str]], default: str = "recognised automatically"
+) -> Markup:
+    return control(Control(name, LABELS[name], settings.get(name, ""), options=(("", default), *options)))
 
 
 # ---- panels ----

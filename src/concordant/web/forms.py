@@ -211,6 +211,6 @@ def _is_number(text: str | None) -> bool:
     return re.fullmatch(r"\s*[-+]?\d+([.,]\d+)?([eE][-+]?\d+)?\s*", text or "") is not None
 
 
-def is_workbook(source: Source | None) -> bool:
+def has_sheets(path: str) -> bool:
     """Return whether a file may have several sheets."""
-    return source is not None and source.files[0].lower().endswith((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"))
+    return path.lower().endswith((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"))

@@ -12,16 +12,19 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, FormatError, Reference, Words, in_words
 from concordant.reporting import pages
 from concordant.support.markup import Markup, element, joined
 from concordant.tables.options import PREFERENCES, columns_of
 from concordant.web import drawer
 from concordant.web.drawings import icon
+from concordant.web.forms import has_sheets
 from concordant.web.reading import Settings, Source, source_of
 from concordant.web.settings import OPTION, ROLE, settings_of
 from concordant.web.words import LAYOUT_WORDS, VALUES, role_label
 
+MAX_SHEETS = 5  # offered as buttons
 AROUND = 2  # lines shown before and after the one with the problem
 MAX_LINE = 400  # characters
 MAX_LINES = 5_000_000  # that are passed over to reach it
@@ -112,6 +115,7 @@ def remedies(problem: ConcordantError, files: Sequence[str], settings: Settings)
     for reference in problem.message.references:
         layout = layout or (reference.value if reference.name == "layout" else "")
         found += _remedies(reference, problem, files, settings, layout)
+    found += _sheets(files, settings)
     changed = {name: "" for name, value in settings.items() if value and name not in ("params", "roles")}
     changed |= {f"{OPTION}{name}": "" for name in settings["params"]} | {
         f"{ROLE}{name}": "" for name in settings["roles"]
@@ -123,6 +127,21 @@ def remedies(problem: ConcordantError, files: Sequence[str], settings: Settings)
     order = {key: _use(remedy, problem, files, settings) for key, remedy in by_change.items()}
     kept = [key for key in reversed(by_change) if order[key] < SAME]
     return [by_change[key] for key in sorted(kept, key=lambda key: order[key])]
+
+
+def _sheets(files: Sequence[str], settings: Settings) -> list[Remedy]:
+    """Return the other sheets of a workbook as remedies, if none was chosen."""
+    if settings.get("sheet") or not has_sheets(files[0]):
+        return []
+    try:
+        names = source_of(list(files), settings).preview.sheets[1:]
+    except ConcordantError:
+        return []
+    text = "The first sheet with data was read; this one is another."
+    return [
+        Remedy(f"Read the sheet {shorten(name, 40)}", text, f"Read {shorten(name, 20)}", {"sheet": name})
+        for name in names[:MAX_SHEETS]
+    ]
 
 
 def _use(remedy: Remedy, problem: ConcordantError, files: Sequence[str], settings: Settings) -> int:

@@ -185,7 +185,12 @@ def _titles(sections: Mapping[str, tuple[str, Any]]) -> list[tuple[str, str]]:
 def _job(section: str, now: progress.Progress) -> Job:
     """Return the progress of a section for the page."""
     share = now.done / now.total if now.total else None
-    return {"section": section, "text": now.text, "share": share, "left": progress.time_left(now)}
+    return {
+        "section": section,
+        "text": now.text[:1].upper() + now.text[1:],
+        "share": share,
+        "left": progress.time_left(now),
+    }
 
 
 def _with_judgements(question: Question) -> tuple[Question, list[str]]:

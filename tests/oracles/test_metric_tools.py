@@ -173,5 +173,5 @@ def test_the_command_and_the_report_say_which_gain_was_used(tmp_path: Path) -> N
     system = json.loads(told("--json"))["systems"][0]
     assert set(system["conventions"]) == set(system["means"]) == {"ndcg@3", "ndcg@3:linear"}
     page = cc.report(cc.read(run), labels=cc.read_labels(qrels), metrics=["ndcg@3"]).to_html()
-    assert "ndcg@3:exponential" in page
+    assert "NDCG@3: exponential" in page
     assert "exponential gain (2^label - 1), discount log2(i + 1)" in page

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -26,7 +27,7 @@ from concordant.tables.options import Options
 from concordant.web import troubles
 from concordant.web.cancelling import CancelledError, Interrupts, Uninterrupted
 from concordant.web.messages import Answer, Job, Question, Update
-from concordant.web.reading import MAX_BYTES, Source, source_of
+from concordant.web.reading import MAX_BYTES, Source, gold_among, source_of
 from concordant.web.tasks import Maker, Task, task_of
 from concordant.web.words import control_words
 
@@ -194,10 +195,15 @@ def _job(section: str, now: progress.Progress) -> Job:
 
 
 def _with_judgements(question: Question) -> tuple[Question, list[str]]:
-    """Return a question in which relevance judgements that were added together with runs are the labels, and notes."""
+    """Return a question in which relevance judgements that were added together with runs, or gold labels together with
+    answers, are the labels, and notes.
+    """
     files = question["files"]
     if question["labels"] is not None or len(files) < 2:
         return question, []
+    if gold := gold_among(files):
+        note = f"{os.path.basename(gold)} contains gold labels"
+        return {**question, "files": [path for path in files if path != gold], "labels": gold}, [note]
     runs, judged = set_aside(files, Options(max_bytes=MAX_BYTES))
     if len(judged) != 1:
         return question, []

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from concordant import registry
-from concordant.errors import InputError
+from concordant.errors import ConcordantError, InputError
 from concordant.io import Preview, preview
 from concordant.params import params_of
 from concordant.request import Request
@@ -82,6 +82,25 @@ def source_of(files: list[str], settings: Settings) -> Source:
         reading |= {"layout": guessed.plan.layout} | ({} if "item" in guessed.plan.column else {"transpose": True})
     previewed = preview(files[0], **reading, **roles, **limits)
     return Source(tuple(files), previewed, chosen, {**reading, **roles}, by)
+
+
+def gold_among(files: Sequence[str]) -> str | None:
+    """Return the file of gold labels among two files, of which the other has the answers of annotators: a table with
+    the same columns of items and labels, and none of annotators.
+    """
+    if len(files) != 2:
+        return None
+    try:
+        looks = [preview(path, max_bytes=MAX_BYTES) for path in files]
+    except ConcordantError:  # reading says what is wrong
+        return None
+    for answers, gold in ((0, 1), (1, 0)):
+        plan, columns = looks[answers].plan, looks[gold].columns
+        if plan is None or plan.layout != "answers" or "agent" not in plan.column:
+            continue
+        if {plan.column["item"], plan.column["answer"]} <= set(columns) and plan.column["agent"] not in columns:
+            return files[gold]
+    return None
 
 
 def asked(request: Request, settings: Settings) -> Request:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals of POSIX")
+pytestmark = [pytest.mark.once, pytest.mark.skipif(os.name != "posix", reason="pseudo-terminals of POSIX")]
 
 # A command of which one stage waits until a bar has been drawn, or until Ctrl-C if there is nothing to wait for.
 WAITING = """

@@ -10,6 +10,8 @@ from tests.conftest import ROOT
 import concordant as cc
 from concordant.narrative.fields import ELECTION, OTHER, field_of_preferences, plural
 
+pytestmark = pytest.mark.once
+
 EXAMPLES = ROOT / "examples"
 
 

@@ -9,6 +9,8 @@ import pytest
 import concordant as cc
 from concordant.narrative import lettering
 
+pytestmark = pytest.mark.once
+
 pytest.importorskip("matplotlib", reason="plots are an extra")
 
 WORLD = ["北京大学", "東京タワー", "서울특별시", "กรุงเทพ", "القاهرة", "ירושלים 3", "नमस्ते", "🎉 ☺️ 🇫🇷 👩‍💻", "Москва"]

@@ -10,6 +10,8 @@ from concordant.reporting.about_comparison import Values, contrast_of, contrast_
 from concordant.reporting.pages import part
 from concordant.reporting.sections import ReportTable, Track
 
+pytestmark = pytest.mark.once
+
 MODEL = np.array([0.9, 0.8, 0.7, 0.9, np.nan])
 LOW = np.array([0.1, 0.2, 0.1, 0.3, 0.9])
 HIGH = np.array([0.5, 0.6, 0.5, 0.4, 0.9])

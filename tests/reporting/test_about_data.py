@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 import concordant as cc
 from concordant.reporting.about_data import data_section
 from concordant.reporting.sections import Message, Messages
 from concordant.reporting.study import Data, Study
+
+pytestmark = pytest.mark.once
 
 
 def messages(prefs: cc.Preferences) -> dict[str, Message]:

@@ -12,6 +12,8 @@ from concordant.reporting.pages import page
 from concordant.reporting.sections import Chips, GroupMap, ReportTable, Section, Text
 from concordant.reporting.study import Data, Study
 
+pytestmark = pytest.mark.once
+
 
 def study_of(prefs: cc.Preferences, by: list[str]) -> Study:
     comparison = cc.rank_groups(prefs, by)

@@ -16,6 +16,8 @@ from concordant.reporting.pages import rendered
 from concordant.reporting.sections import Chips, Control, Facts, Fold, ReportTable, Section, Sparkline, Split, Text
 from concordant.reporting.study import Data, Study
 
+pytestmark = pytest.mark.once
+
 
 def study_of(prefs: cc.Preferences, method: str | None = None, **params: object) -> Study:
     return Study(Data(prefs), cc.rank(prefs, method, **params))

@@ -24,6 +24,8 @@ from concordant.reporting.pages import page, rendered
 from concordant.reporting.sections import Control, Fold, Messages, ReportTable, Section, Tag, Text, Versus
 from concordant.reporting.study import Data, Study
 
+pytestmark = pytest.mark.once
+
 METRICS = ("ndcg@10", "map", "mrr")
 
 

@@ -15,6 +15,8 @@ from concordant.reporting.pages import page
 from concordant.reporting.sections import Columns, Fold, ReportTable, Section, Text, Track
 from concordant.reporting.study import Data, Study
 
+pytestmark = pytest.mark.once
+
 ARENA = ROOT / "examples" / "arena-style.csv"
 
 

@@ -30,6 +30,8 @@ from concordant.reporting.sections import (
 )
 from concordant.reporting.study import Data, Study
 
+pytestmark = pytest.mark.once
+
 NAMES = ["Ann", "Ben", "Cem", "Dov"]
 
 

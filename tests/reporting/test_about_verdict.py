@@ -21,6 +21,8 @@ from concordant.reporting.card import card_svg
 from concordant.reporting.study import Data, Study
 from concordant.results.uncertain import Uncertainty
 
+pytestmark = pytest.mark.once
+
 EXAMPLES = ROOT / "examples"
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,6 +8,8 @@ import pytest
 
 from concordant.reporting.metric_texts import known, metric_heading, metric_name, shown_value, signed
 
+pytestmark = pytest.mark.once
+
 
 @pytest.mark.parametrize(
     ("metric", "name", "heading"),

@@ -11,6 +11,8 @@ import pytest
 
 from concordant.support.palette import DARK, EITHER, LIGHT, Palette, luminance
 
+pytestmark = pytest.mark.once
+
 # Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
 VISION = {
     "normal": np.eye(3),

@@ -9,6 +9,8 @@ import pytest
 from concordant.support import progress
 from concordant.support.progress import Progress
 
+pytestmark = pytest.mark.once
+
 
 def told(every: float = 0.0) -> tuple[list[Progress], AbstractContextManager[None]]:
     """Return a list that collects what a listener is told, and the context in which it listens."""

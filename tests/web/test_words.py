@@ -17,6 +17,8 @@ from concordant.params import params_of
 from concordant.web.settings import PageSettings, offered_roles
 from concordant.web.words import LABELS, control_words
 
+pytestmark = pytest.mark.once
+
 PARAMS = [one.name for one in params_of(registry.load("bradley-terry"))]
 
 

@@ -261,7 +261,7 @@ def only(features: Features, keep: Bools) -> Features:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """A ranker that was trained without the held-out queries, and its metrics on them beside those of baselines."""
+    """A ranker that was trained without the held-out queries, and its metrics on them alongside those of baselines."""
 
     trained: Trained
     train: Features

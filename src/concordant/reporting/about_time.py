@@ -43,7 +43,7 @@ from concordant.support.dates import as_moment
 from concordant.support.text import interval_cells, number_format
 from concordant.types import Floats, Int64s
 
-LEADERS = 12  # curves that the page knows: so many leaders, so many with the highest peaks, and those chosen
+LEADERS = 12  # curves that the page knows: this many leaders, this many highest peaks, and those chosen
 POINTS = 160  # of a curve, about
 COARSE = 80  # points of a curve outside the period shown, and of those that are not chosen
 PEAKS = 10  # rows

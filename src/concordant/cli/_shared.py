@@ -21,7 +21,7 @@ from concordant.cli._output import to_json as to_json
 from concordant.cli._output import write_text as write_text
 from concordant.params import Param
 from concordant.support import progress
-from concordant.support.text import visible
+from concordant.support.text import capital, visible
 from concordant.tables.options import Option, options_of
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def reading_options(what: str, *, groups: bool = False, hidden: Collection[str] 
 def _reading_option(declared: Option, hidden: bool) -> Callable[[F], F]:
     """Return the click option of a declared reading option."""
     names = [declared.flag or declared.option, f"read_{declared.name}"]
-    text = declared.doc[:1].upper() + declared.doc[1:] + "."
+    text = capital(declared.doc) + "."
     option = partial(help_option, heading=declared.heading, rare=not declared.common, hidden=hidden, help=text)
     if declared.name == "format":
         names.insert(1, "-f")
@@ -93,7 +93,7 @@ def method_options(params: Iterable[Param], **how: Any) -> list[click.Option]:
 
 def _option(declared: Param, **placement: Any) -> click.Option:
     """Return the click option of a hyper-parameter."""
-    text = declared.doc[:1].upper() + declared.doc[1:]
+    text = capital(declared.doc)
     names = [declared.option, f"param_{declared.name}"]
     shown = f"{text}.  [{declared.name}; default: {declared.default}]"
     if declared.kind is bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
-from concordant.reporting.about_ranking import upper
 from concordant.reporting.sections import Part, ReportTable, Scale, Section, Text, Track
 from concordant.reporting.study import Study
+from concordant.support.text import capital
 
 
 def agents_section(study: Study, top: int) -> Section | None:
@@ -32,7 +32,7 @@ def agents_section(study: Study, top: int) -> Section | None:
     field = study.field
     agents = field.agent[1]
     ballots = field.ballot[1] if field.ballot != field.agent else "ballots"
-    header, right = [upper(field.agent[0]), upper(ballots)], {1}
+    header, right = [capital(field.agent[0]), capital(ballots)], {1}
     if is_known:
         header += ["Agreement", "Agreement (plot)"]
         right.add(2)
@@ -56,4 +56,4 @@ def agents_section(study: Study, top: int) -> Section | None:
     if len(shown) < len(order):
         ends = f"the {top // 2} with the lowest and the {top - top // 2} with the highest agreement"
         parts.append(Text(f"The table shows {ends} of {len(order):,} {agents}.", "left-out"))
-    return Section("agents", upper(agents), tuple(parts))
+    return Section("agents", capital(agents), tuple(parts))

@@ -17,8 +17,8 @@ from concordant.labels import Labels
 from concordant.narrative.verdict import Chip, Dots, Verdict
 from concordant.preferences import Preferences
 from concordant.reporting.about_comparison import span_of
-from concordant.reporting.about_ranking import upper
 from concordant.reporting.sections import Cell, Part, ReportTable, Scale, Section, Text, Track
+from concordant.support.text import capital
 from concordant.types import Bools, Floats
 
 TOP = 200  # rows of a table
@@ -135,7 +135,7 @@ def disagreement_section(of: CrowdAnswers) -> Section:
 
 def _items_table(of: CrowdAnswers, rows: Any, title: str, drawn: str = "probability") -> ReportTable:
     """Return the labels of some items; the column ``drawn`` (probability or share) is a plot."""
-    columns, plot = of.columns, f"{upper(drawn)} (plot)"
+    columns, plot = of.columns, f"{capital(drawn)} (plot)"
     has_instances = "instance" in columns
     cells: list[tuple[Cell, ...]] = []
     for k in rows.tolist():

@@ -18,6 +18,7 @@ from concordant.experiments.claims import Claim
 from concordant.experiments.frame import About, ResultTable, caption_of
 from concordant.reporting.reports import Report
 from concordant.reporting.sections import Code, Facts, Message, Messages, Part, Picture, ReportTable, Section, Text
+from concordant.support.text import capital
 
 TONES = {verdicts.HOLDS: "fine", verdicts.PARTLY: "attention", verdicts.FAILS: "warning"}
 INDEX = "index.html"
@@ -121,21 +122,16 @@ def summary(claims: Sequence[Claim]) -> str:
 def claim_messages(claims: Iterable[Claim]) -> Messages:
     """Return claims as messages: the claim, its verdict, the numbers, the rule and the source."""
     return Messages(
-        tuple(Message(_upper(claim.claim), _details(claim), TONES.get(claim.verdict, "neutral")) for claim in claims)
+        tuple(Message(capital(claim.claim), _details(claim), TONES.get(claim.verdict, "neutral")) for claim in claims)
     )
 
 
 def _details(claim: Claim) -> str:
     """Return the verdict with its numbers, the rule and the source of a claim."""
-    verdict = _upper(claim.verdict) + (f": {claim.numbers}" if claim.numbers else "")
-    rule = f"Rule: {claim.test}" if claim.verdict != verdicts.UNTESTABLE else _upper(claim.test)
+    verdict = capital(claim.verdict) + (f": {claim.numbers}" if claim.numbers else "")
+    rule = f"Rule: {claim.test}" if claim.verdict != verdicts.UNTESTABLE else capital(claim.test)
     parts = (verdict, rule if claim.test else "", f"Source: {claim.source}" if claim.source else "")
     return " ".join(f"{part.rstrip('.')}." for part in parts if part)
-
-
-def _upper(text: str) -> str:
-    """Return a sentence with its first letter in upper case."""
-    return text[:1].upper() + text[1:]
 
 
 def report_table(table: ResultTable) -> ReportTable:
@@ -236,7 +232,7 @@ def _all_claims(runs: Sequence[ExperimentRun]) -> ReportTable:
     return ReportTable(
         "Claims of all experiments",
         ("claim", "verdict", "experiment", "numbers"),
-        tuple((_upper(claim.claim), claim.verdict, run.name, claim.numbers) for run, claim in rows),
+        tuple((capital(claim.claim), claim.verdict, run.name, claim.numbers) for run, claim in rows),
         labels=frozenset([0]),
         links=tuple(f"{run.name}.html" for run, _ in rows),
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
 from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.narrative import fields
-from concordant.reporting.about_ranking import LABEL, download, ranking_table, upper
+from concordant.reporting.about_ranking import LABEL, download, ranking_table
 from concordant.reporting.sections import Chips, Fold, GroupMap, Message, Messages, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
-from concordant.support.text import p_value, short_number
+from concordant.support.text import capital, p_value, short_number
 
 DRAWN = 40  # items and groups of the picture
 COLUMNS = 12  # groups that the table shows
@@ -56,7 +56,7 @@ def _chips(comparison: GroupComparison) -> list[Part]:
     """Return the significant differences, smallest p-value first; without any, the smallest p-value as a sentence."""
     significant = comparison.significant
     if not significant:
-        return [Text(f"{line[:1].upper()}{line[1:]}.") for line in comparison.sentences()]
+        return [Text(f"{capital(line)}.") for line in comparison.sentences()]
     if len(comparison.names) == 2:  # what one group has more the other has less
         significant = [row for row in significant if row.group == comparison.names[0]]
     chips = tuple(_chip(row, comparison) for row in significant[:CHIPS])
@@ -106,6 +106,6 @@ def _ranks(comparison: GroupComparison, n: int, field: fields.Field) -> ReportTa
     for item, name, rank in zip(whole.items[:n], names, whole.ranks[:n].tolist(), strict=True):
         cells = [comparison.cells.get((group, item)) for group in groups]
         rows.append((str(rank), name, *("" if cell is None else str(cell.rank) for cell in cells)))
-    header = ("Rank", upper(field.item[0]), *(shorten(group, NAME) for group in groups))
+    header = ("Rank", capital(field.item[0]), *(shorten(group, NAME) for group in groups))
     right = frozenset([0, *range(2, len(header))])
     return ReportTable("Rank overall and in each group", header, tuple(rows), right, frozenset([1]))

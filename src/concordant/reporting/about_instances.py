@@ -9,10 +9,11 @@ import numpy as np
 from concordant.ballots.vocabulary import shorten
 from concordant.narrative.certainty import summary
 from concordant.narrative.fields import Field
-from concordant.reporting.about_ranking import LABEL, embedded, method_note, ranking_table, upper
+from concordant.reporting.about_ranking import LABEL, embedded, method_note, ranking_table
 from concordant.reporting.metric_texts import metric_heading, shown_value
 from concordant.reporting.sections import Fold, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
+from concordant.support.text import capital
 
 MAX_OPENED = 20
 
@@ -38,7 +39,7 @@ def instances_section(study: Study, top: int) -> Section | None:
     parts += embedded(ranking, f"Download all {instances} and {items} (csv)")
     if len(folds) < ranking.n_instances:
         parts.append(Text(f"The best {items} of the first {len(folds)} {instances} follow.", "left-out"))
-    title = f"Best {items} by {field.instance[0]}" if study.labels is not None else upper(instances)
+    title = f"Best {items} by {field.instance[0]}" if study.labels is not None else capital(instances)
     return Section("instances", title, (*parts, *folds), method_note(ranking))
 
 
@@ -60,10 +61,10 @@ def _instances_table(study: Study, field: Field, top: int) -> ReportTable:
         rows.append((shorten(name, LABEL), *sizes, *first, *[""] * (2 - len(first)), *metric_values))
         links.append(_anchor(q) if q < min(top, MAX_OPENED) and len(part.score) else "")
     names = (field.instance[0], field.item[1], field.ballot[1])
-    header = (*map(upper, names), "First", "Second", *map(metric_heading, metrics))
+    header = (*map(capital, names), "First", "Second", *map(metric_heading, metrics))
     right = frozenset([1, 2, *range(5, len(header))])
     return ReportTable(
-        upper(field.instance[1]),
+        capital(field.instance[1]),
         header,
         tuple(rows),
         right,

@@ -19,9 +19,9 @@ from concordant.reporting.about_comparison import (
     metrics_table,
     span_of,
 )
-from concordant.reporting.about_ranking import upper
 from concordant.reporting.metric_texts import metric_heading, metric_name
 from concordant.reporting.sections import Cell, Message, Messages, Part, ReportTable, Scale, Section, Text, Track
+from concordant.support.text import capital
 
 TOP = 100  # rows of a table
 BETTER = "Better than any single feature"
@@ -130,13 +130,13 @@ def features_section(of: Learnt) -> Section | None:
     what, value = found
     order = np.argsort(-np.abs(value), kind="stable")[:TOP]
     largest = float(np.abs(value).max()) or 1.0
-    plot = f"{upper(what)} (plot)"
+    plot = f"{capital(what)} (plot)"
     is_bar = bool((value >= 0).all())
     scale = Scale(0.0 if is_bar else -largest, largest, plot, None if is_bar else 0.0, is_bar=is_bar)
     rows = tuple(
         (shorten(of.rows.names[k], 60), f"{value[k]:.4g}", Track(float(value[k]))) for k in order.tolist()
     )  # fmt: skip
-    header, title = ("Feature", upper(what), plot), "Features, largest contribution first"
+    header, title = ("Feature", capital(what), plot), "Features, largest contribution first"
     table = ReportTable(title, header, rows, frozenset([1]), frozenset([0]), scale)
     left_out = [] if len(value) <= TOP else [Text(f"The table shows {TOP} of {len(value):,} features.", "left-out")]
     notes = {

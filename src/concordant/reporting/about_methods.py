@@ -9,7 +9,6 @@ from concordant.analysis.comparing import Comparison
 from concordant.analysis.disagreeing import disagreements
 from concordant.ballots.vocabulary import shorten_apart
 from concordant.reporting.about_labels import metrics_of_methods
-from concordant.reporting.about_ranking import upper
 from concordant.reporting.sections import (
     BumpChart,
     Cell,
@@ -23,6 +22,7 @@ from concordant.reporting.sections import (
     Text,
 )
 from concordant.reporting.study import Study
+from concordant.support.text import capital
 
 LINES = 10  # items of the bump chart
 
@@ -90,7 +90,7 @@ def _tables(compared: Comparison) -> list[Part]:
     """Return the table of fit and the table of agreement."""
     n, columns, firsts = len(compared.names), compared.columns(), compared.firsts()
     fit, tau = columns[:-n], columns[-n:]
-    header = ("Method", *(upper(text) for text, _ in fit), "First places")
+    header = ("Method", *(capital(text) for text, _ in fit), "First places")
     shown = [Named(registry.title_of(name), name) for name in compared.names]
     rows: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(shown)]
     title = "Fit of each method to the ballots"

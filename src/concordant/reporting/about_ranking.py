@@ -27,6 +27,7 @@ from concordant.reporting.sections import (
 )
 from concordant.reporting.study import Study
 from concordant.results.rendering import interval_column
+from concordant.support.text import capital
 from concordant.types import Floats
 
 LABEL = 120  # characters of a label that a table shows; the csv file has all
@@ -45,10 +46,10 @@ def ranking_section(study: Study, top: int) -> Section | None:
     if ranking.n_instances != 1:
         return None
     field = study.field
-    parts: list[Part] = [ranking_table(ranking, top, f"{upper(field.item[1])}, best first", item=field.item[0])]
+    parts: list[Part] = [ranking_table(ranking, top, f"{capital(field.item[1])}, best first", item=field.item[0])]
     parts += first_place(ranking)
     if ranking.verdict:
-        parts.append(Text(f"{upper(ranking.verdict)}."))
+        parts.append(Text(f"{capital(ranking.verdict)}."))
     parts += left_out(ranking, top, field.item[1])
     return Section("ranking", "Ranking", tuple(parts), method_note(ranking))
 
@@ -60,11 +61,6 @@ def method_note(ranking: Ranking) -> str:
     idea = registry.METHODS.listed(ranking.method).summary
     converted = "" if ranking.converted is None else " Scores are on the Elo scale."
     return f"{registry.title_of(ranking.method, ranking.params)}: {idea}{converted}"
-
-
-def upper(text: str) -> str:
-    """Return a text with its first letter in upper case."""
-    return text[:1].upper() + text[1:]
 
 
 def first_place(ranking: Ranking) -> list[Text]:
@@ -94,7 +90,7 @@ def ranking_table(ranking: Ranking, top: int, title: str = "Items, best first", 
     n = min(top, len(ranking.items))
     tracks, scale = tracks_of(ranking, n)
     columns = ranking.written(n)
-    header, cells = ["Rank", upper(item)], [columns["rank"], shorten_apart(ranking.items[:n], LABEL)]
+    header, cells = ["Rank", capital(item)], [columns["rank"], shorten_apart(ranking.items[:n], LABEL)]
     right = {0}
     if "rank_low" in ranking.details:
         header.append(f"{interval_column(ranking)} of rank")
@@ -231,7 +227,7 @@ def matrix_section(study: Study) -> Section | None:
     if study.prefs.form != "pairs" and field.ballot[1] == "ballots":
         what = "that rank the row above the column"
     heat = HeatMap(
-        f"{upper(field.ballot[1])} {what}; ties count half",
+        f"{capital(field.ballot[1])} {what}; ties count half",
         tuple(shorten_apart(ranking.items[:n], 40)),
         tuple(map(tuple, wins.tolist())),
         tuple(map(tuple, ties.tolist())),

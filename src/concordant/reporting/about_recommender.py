@@ -23,9 +23,9 @@ from concordant.reporting.about_comparison import (
     metrics_table,
     span_of,
 )
-from concordant.reporting.about_ranking import upper
 from concordant.reporting.metric_texts import metric_name
 from concordant.reporting.sections import Part, ReportTable, Scale, Section, Text, Track
+from concordant.support.text import capital
 from concordant.types import Floats
 
 TOP = 10  # items of a list
@@ -138,10 +138,10 @@ def user_section(of: Recommendations, user: str) -> Section:
 def _rated_table(of: Recommendations, user: str, rated: list[tuple[str, float | None]], n: str) -> ReportTable:
     """Return the items that a user has rated, with what the model predicts for them."""
     predicted = of.trained.model.predict([user] * len(rated), [item for item, _ in rated])
-    header: tuple[str, ...] = ("Item", upper(of.score))
+    header: tuple[str, ...] = ("Item", capital(of.score))
     rows: list[tuple[str, ...]] = [(shorten(item), f"{p:.2f}") for (item, _), p in zip(rated, predicted, strict=True)]
     if not of.are_clicks and of.scale is not None:
-        header = ("Item", "Rating", upper(of.score))
+        header = ("Item", "Rating", capital(of.score))
         rows = [(row[0], f"{value:g}", row[1]) for row, (_, value) in zip(rows, rated, strict=True)]
     right = frozenset(range(1, len(header)))
     return ReportTable(f"{n} by {shorten(user, 40)}", header, tuple(rows), right, frozenset([0]))
@@ -156,13 +156,13 @@ def recommended(of: Recommendations, ranking: Ranking, title: str) -> tuple[Part
     if of.score != "score" and of.scale is not None:
         low, high = min(low, of.scale[0]), max(high, of.scale[1])
     pad = 0.04 * (high - low) or 1.0
-    plot = f"{upper(of.score)} (plot)"
+    plot = f"{capital(of.score)} (plot)"
     count = of.count[1][of.observed.items.codes(list(ranking.items))]
     rows = tuple(
         (str(k + 1), shorten(item), f"{score:.2f}", Track(float(score)), f"{n:,}")
         for k, (item, score, n) in enumerate(zip(ranking.items, scores.tolist(), count.tolist(), strict=True))
     )
-    header = ("Rank", "Item", upper(of.score), plot, f"{upper(of.noun[1])} by all users")
+    header = ("Rank", "Item", capital(of.score), plot, f"{capital(of.noun[1])} by all users")
     table = ReportTable(
         title, header, rows, frozenset([2, 4]), frozenset([1]), Scale(low - pad, high + pad, plot),
         minor=frozenset([4]),

@@ -11,13 +11,13 @@ from concordant.models.fitted import FittedModel
 from concordant.models.style_reasons import between_equals
 from concordant.narrative.sentences import listed
 from concordant.ranking import Ranking
-from concordant.reporting.about_ranking import LABEL, upper
+from concordant.reporting.about_ranking import LABEL
 from concordant.reporting.sections import Cell, Columns, Fold, Part, ReportTable, Section, Text, Track
 from concordant.reporting.study import Study
 from concordant.results.coefficients import Coefficient, header_of, rows_of
 from concordant.results.rendering import interval_column
 from concordant.results.scales import line_of
-from concordant.support.text import number_format, p_value, short_number
+from concordant.support.text import capital, number_format, p_value, short_number
 
 EFFECTS = "Covariate effects"
 CHANGES = 10  # rows of the table of the largest changes
@@ -181,6 +181,6 @@ def _changes(study: Study, without: Ranking) -> tuple[Part, ...]:
         (shorten(label, LABEL), write(score_before), write(score), f"{rank_before:,} → {rank:,}")
         for label, rank_before, score_before, rank, score in shown
     )
-    header = (upper(item[0]), "Without", "With", "Rank")
+    header = (capital(item[0]), "Without", "With", "Rank")
     title = f"Largest changes of rank, and the {study.field.score} without and with style control"
     return (Text(text), ReportTable(title, header, rows, frozenset([1, 2, 3]), frozenset([0])))

@@ -17,7 +17,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, suggest
 from concordant.narrative import fields
 from concordant.ranking import Ranking
-from concordant.reporting.about_ranking import LABEL, upper
+from concordant.reporting.about_ranking import LABEL
 from concordant.reporting.curves import moment
 from concordant.reporting.pictures import COLOURS
 from concordant.reporting.sections import (
@@ -40,7 +40,7 @@ from concordant.results.rendering import interval_column
 from concordant.results.scales import line_of
 from concordant.results.uncertain import independent_errors
 from concordant.support.dates import as_moment
-from concordant.support.text import interval_cells, number_format
+from concordant.support.text import capital, interval_cells, number_format
 from concordant.types import Floats, Int64s
 
 LEADERS = 12  # curves that the page knows: this many leaders, this many highest peaks, and those chosen
@@ -297,7 +297,7 @@ class _Past:
         rows = slice(None, -ROWS - 1, -1)
         cells = self._score_cells({name: column[rows] for name, column in columns.items()})
         name = self._period_name
-        header = (upper(name), upper(self.field.item[0]), upper(self.field.score), cells.scale.title)
+        header = (capital(name), capital(self.field.item[0]), capital(self.field.score), cells.scale.title)
         title = f"Highest {self.field.score} at the end of each {name}; most recent first"
         left_out = len(columns["item"]) - ROWS
         labels = [shorten(item, LABEL) for item in columns["item"][rows]]
@@ -316,7 +316,7 @@ class _Past:
         """Return the highest peaks."""
         columns = {name: column[:PEAKS] for name, column in self.highest.items()}
         cells = self._score_cells(columns)
-        header = [upper(self.field.item[0]), "Time", upper(self.field.score)]
+        header = [capital(self.field.item[0]), "Time", capital(self.field.score)]
         rows = [[shorten(item, LABEL) for item in columns["item"]], columns["time"], cells.scores]
         if cells.intervals:
             header.append(interval_column(self.ranking))
@@ -341,7 +341,7 @@ class _Past:
         least, most = float(np.min(ends)), float(np.max(ends))
         write = number_format(score.tolist(), [])
         margin = 0.03 * (most - least) or 1.0
-        scale = Scale(least - margin, most + margin, f"{upper(self.field.score)} (plot)")
+        scale = Scale(least - margin, most + margin, f"{capital(self.field.score)} (plot)")
         if low is None or high is None:
             return _Cells([write(v) for v in score], [Track(v) for v in score.tolist()], [], scale)
         tracks = [Track(*row) for row in zip(score.tolist(), low.tolist(), high.tolist(), strict=True)]
@@ -359,7 +359,7 @@ class _Past:
             cells[when, item] = write(score)
         whens = list(dict.fromkeys(columns[period]))[-ROWS:]
         rows = tuple((when, *(cells.get((when, item), "") for item in items)) for when in whens)
-        header = (upper(self._period_name), *(shorten(item, 30) for item in items))
+        header = (capital(self._period_name), *(shorten(item, 30) for item in items))
         title = f"{self.field.score.capitalize()} at the end of each {self._period_name}"
         return ReportTable(title, header, rows, frozenset(range(1, len(header))), frozenset([0]), is_sortable=False)
 

@@ -26,7 +26,7 @@ from concordant.reporting.metric_texts import metric_name
 from concordant.reporting.pictures import first_names
 from concordant.reporting.study import Study
 from concordant.results.uncertain import Uncertainty
-from concordant.support.text import p_value, short_number
+from concordant.support.text import capital, p_value, short_number
 
 SHOWN = 5  # items of the small picture
 CHEAP = 1_000  # items up to which the uncertainty of the scores is computed at once
@@ -239,7 +239,7 @@ def _best_run(study: Study, field: Field, *, is_complete: bool) -> Verdict | Non
     if study.prefs.agents is not None:
         numbers.append(_pair(len(study.prefs.agents), field.agent))
     headline = _system(best, study)
-    headline = headline[:1].upper() + headline[1:] if best == own else headline
+    headline = capital(headline) if best == own else headline
     figure = _means(study, runs, order[:SHOWN], metric, shown[metric])
     verdict = Verdict(
         f"Best run by {shown[metric]}", headline, best != own, sentence, chips, tuple(numbers), figure=figure

@@ -12,6 +12,7 @@ from concordant.ranking import Ranking
 from concordant.reporting.sections import Fold, Part, Picture, ReportTable, Section, Text
 from concordant.reporting.study import Study
 from concordant.results.explanation import Reason
+from concordant.support.text import capital
 
 
 def why_section(study: Study) -> Section | None:
@@ -46,6 +47,6 @@ def _parts(reason: Reason, said: frozenset[str], item: str) -> tuple[Part, ...]:
     if reason.rows:
         names = frozenset(range(len(reason.header))) - reason.right
         rows = tuple(tuple(row) for row in reason.rows)
-        header = tuple(item if name == "item" else name for name in reason.header)
+        header = tuple(capital(item if name == "item" else name) for name in reason.header)
         parts.append(ReportTable(reason.title, header, rows, frozenset(reason.right), names))
     return tuple(parts)

@@ -37,6 +37,7 @@ from concordant.reporting.sections import (
 )
 from concordant.reporting.verdict_card import BRAND, icon, verdict_card
 from concordant.support.markup import Markup, element, joined, verbatim
+from concordant.support.text import capital
 
 TONES = {"fine": "good", "attention": "warn", "warning": "warn", "neutral": ""}
 SPOKEN = {"fine": "Fine", "attention": "Attention", "warning": "Warning", "neutral": "Note"}
@@ -200,7 +201,7 @@ def _messages(messages: Messages) -> Markup:
     rows = []
     for message in messages.messages:
         tone = TONES[message.tone]
-        name = f"{message.name[:1].upper()}{message.name[1:]}".rstrip(".")
+        name = capital(message.name).rstrip(".")
         spoken = element("span", f"{SPOKEN[message.tone]}: ", class_="spoken")
         text = element("p", spoken, element("strong", f"{name}."), " ", message.text)
         rows.append(element("div", icon(tone, 18), text, class_=f"message {tone}".strip()))

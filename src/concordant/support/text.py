@@ -125,6 +125,11 @@ def p_value(p: float, correction: str = "") -> str:
     return f"{shown} ({correction})" if correction else shown
 
 
+def capital(text: str) -> str:
+    """Return a text with its first letter in upper case."""
+    return text[:1].upper() + text[1:]
+
+
 def text_width(default: int = 100) -> int:
     """Return the maximum width of text: COLUMNS if set, else the width of the terminal, else ``default``."""
     columns = os.environ.get("COLUMNS", "")

@@ -23,6 +23,7 @@ from concordant.reporting.pages import rendered
 from concordant.reporting.sections import Section, spoken
 from concordant.support import progress
 from concordant.support.markup import Markup, joined
+from concordant.support.text import capital
 from concordant.tables.options import Options
 from concordant.web import troubles
 from concordant.web.cancelling import CancelledError, Interrupts, Uninterrupted
@@ -188,7 +189,7 @@ def _job(section: str, now: progress.Progress) -> Job:
     share = now.done / now.total if now.total else None
     return {
         "section": section,
-        "text": now.text[:1].upper() + now.text[1:],
+        "text": capital(now.text),
         "share": share,
         "left": progress.time_left(now),
     }

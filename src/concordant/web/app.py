@@ -167,7 +167,7 @@ class App:
         data = self.store.data_sets.get(key)
         if data is None:
             return HTMLResponse(pages.problem_page("Data set closed", str(GoneError())), status_code=410)
-        return HTMLResponse(pages.data_page(key, data.name))
+        return HTMLResponse(pages.data_page(key, data.title))
 
     async def static(self, request: Request) -> Response:
         """Return a style sheet or a script."""

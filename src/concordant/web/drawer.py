@@ -19,6 +19,7 @@ from concordant.reporting.metric_texts import metric_heading
 from concordant.reporting.pages import control, panel, part
 from concordant.reporting.sections import Control, Section, spoken
 from concordant.support.markup import Markup, element, joined
+from concordant.support.text import capital
 from concordant.web import forms
 from concordant.web.drawings import icon
 from concordant.web.reading import OPTIONS, Settings, Source
@@ -345,14 +346,14 @@ def _files(question: Mapping[str, Any]) -> str:
     return ", ".join(plain[:6]) + (f" and {len(plain) - 6} more" if len(plain) > 6 else "")
 
 
-def capital(text: str) -> str:
+def sentence(text: str) -> str:
     """Begin a sentence with a capital letter, unless it begins with the name of a file."""
-    return text[:1].upper() + text[1:] if text[:1].islower() and "." not in text.split(" ")[0] else text
+    return capital(text) if text[:1].islower() and "." not in text.split(" ")[0] else text
 
 
 def offers_row(offers: Sequence[Any], notes: Sequence[str], words: Words) -> Markup:
     """Return how the data were understood, and what else can be done with them as buttons."""
-    understood = " ".join(f"{capital(in_words(note, words)).removesuffix('.')}." for note in notes)
+    understood = " ".join(f"{sentence(in_words(note, words)).removesuffix('.')}." for note in notes)
     buttons = [
         element(
             "button", offer.text, type="button", class_="button small", data_set=json.dumps(dict(offer.settings)),

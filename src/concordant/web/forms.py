@@ -14,6 +14,7 @@ from concordant.ballots.vocabulary import shorten
 from concordant.io import Preview
 from concordant.params import Param
 from concordant.support.markup import Markup, element
+from concordant.support.text import capital
 from concordant.tables.layout_roles import SIDES
 from concordant.tables.options import normalise
 from concordant.web.settings import NOT_READ, OPTION, OTHER_SIDE, PLACE, ROLE, offered_roles
@@ -33,7 +34,7 @@ MAX_GROUPS = 0.5  # distinct values per row of the preview up to which a column 
 def option_field(declared: Param, value: str = "") -> Markup:
     """Return the control of one hyper-parameter, with its label and hint."""
     name = f"param-{declared.name}"
-    hint = f"{declared.doc[:1].upper()}{declared.doc[1:]}.{_range(declared)}"
+    hint = f"{capital(declared.doc)}.{_range(declared)}"
     label = element("label", label_of(declared.name).capitalize(), for_=name)
     common = {"id": name, "data_setting": f"{OPTION}{declared.name}", "aria_describedby": f"{name}-hint"}
     default = "" if declared.default is None else str(declared.default)

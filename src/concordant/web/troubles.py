@@ -79,8 +79,8 @@ def panel(problem: ConcordantError, files: Sequence[str], settings: Settings, wo
     chip = element("span", icon("bad"), "Not read" if is_of_file else "Not possible", class_="chip bad")
     parts = [
         element("header", chip),
-        element("div", element("h2", drawer.capital(what or message), class_="headline", id="problem-title"),
-                element("p", drawer.capital(advice), class_="quiet") if colon and what else None),
+        element("div", element("h2", drawer.sentence(what or message), class_="headline", id="problem-title"),
+                element("p", drawer.sentence(advice), class_="quiet") if colon and what else None),
         _lines(problem, files, settings),
         element("h3", "What you can do"),
         element("ul", *_rows(found, has_data=has_data and (is_of_file or not found)), class_="fix"),

@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import random_preferences
 
 import concordant as cc
-from concordant.narrative.certainty import Certainty, sign_test
+from concordant.narrative.certainty import Certainty, assess, sign_test
 from concordant.narrative.verdict import Chip
 from concordant.reporting import report
 from concordant.reporting.sections import Message, Section, Text
@@ -288,3 +288,34 @@ def test_members_of_a_committee_are_not_tested_against_each_other(method: str) -
     shared = cc.rank(prefs, method, seats=2, result="committee").certainty
     assert shared.is_shared
     assert shared.test() == ""
+
+
+def test_a_defeat_by_another_item_is_part_of_the_statement() -> None:
+    votes = [["rock", "scissors", "paper"], ["scissors", "paper", "rock"], ["paper", "rock", "scissors"]]
+    prefs = cc.Preferences.from_rankings(votes, weight=[35, 33, 32])
+    certainty = cc.rank(prefs, "borda").certainty
+    assert certainty.defeat == ("paper", 35.0, 65.0)
+    assert certainty.is_significant
+    assert not certainty.is_certain
+    assert certainty.sentence().endswith("But rock loses the direct comparison with paper (35 to 65).")
+    assert certainty.to_dict()["defeat"] == ["paper", 35.0, 65.0]
+
+
+@pytest.mark.parametrize("missing", ["ignore", "last"])
+@pytest.mark.parametrize("seed", range(5))
+def test_a_defeat_is_the_largest_majority_over_the_first(seed: int, missing: str) -> None:
+    prefs = random_preferences(np.random.default_rng(seed), n_items=5, n_ballots=15, n_instances=1)
+    ranking = cc.rank(prefs, "borda")
+    (certainty,) = assess(ranking, prefs, missing)
+    if certainty.is_shared or certainty.runner_up is None:
+        return
+    wins = cc.views.win_matrices(prefs, missing).matrix()
+    first, second = (list(prefs.items).index(label) for label in (certainty.first[0], certainty.runner_up))
+    margin = wins[:, first] - wins[first]
+    margin[second] = 0
+    if margin.max() <= 0:
+        assert certainty.defeat is None
+    else:
+        assert certainty.defeat is not None
+        rival, won, lost = certainty.defeat
+        assert lost - won == margin.max() == margin[list(prefs.items).index(rival)]

@@ -46,7 +46,8 @@ def test_results_are_those_of_the_matrices_of_pairs(seed: int) -> None:
     prefs = random_preferences(rng, n_items=7, n_ballots=30, n_instances=1)
     if seed % 2:
         prefs = prefs.replace(open=rng.random(prefs.n_ballots) < 0.5)
-    wins, ties = (views.win_matrices(prefs).matrix(), views.win_matrices(prefs).tie_matrix())
+    matrices = views.win_matrices(prefs, "auto")
+    wins, ties = matrices.matrix(), matrices.tie_matrix()
     for slot in range(prefs.n_slots):
         results = results_of(prefs, slot)
         is_other = np.arange(prefs.n_slots) != slot
@@ -197,7 +198,7 @@ def test_an_item_of_several_contests_has_no_card() -> None:
 
 
 def test_an_item_without_comparisons_says_so() -> None:
-    prefs = cc.Preferences.from_rankings([["a", "b"], ["c"]])
+    prefs = cc.Preferences.from_ratings(["x", "x", "y"], ["a", "b", "c"], [5.0, 3.0, 4.0])
     card = card_of(study_of(prefs, "borda"), "c")
     assert any("compares" in part.text for part in parts_of(card, Text))
 

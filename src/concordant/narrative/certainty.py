@@ -52,7 +52,8 @@ class Certainty:
     """The certainty of the first place of one ranking; unknown values are ``None``.
 
     ``difference`` with ``low`` and ``high`` is in the units of the scores; ``votes`` counts the ballots that prefer the
-    first item and those that prefer the runner-up, in direct comparison. ``n_close`` is the number of other items whose
+    first item and those that prefer the runner-up, in direct comparison; ``defeat`` is another item that most ballots
+    prefer to the first, with the votes for the first and for that item. ``n_close`` is the number of other items whose
     difference from the first is not significant. ``factor`` is the multiple of the data needed for significance at
     constant proportions. For votes, ``factor`` and the rank interval are known for a single instance only.
     """
@@ -68,6 +69,7 @@ class Certainty:
     high: float | None = None
     p: float | None = None
     votes: tuple[float, float] | None = None
+    defeat: tuple[str, float, float] | None = None
     p_best: float | None = None
     rank_low: int | None = None
     rank_high: int | None = None
@@ -94,7 +96,8 @@ class Certainty:
     @property
     def is_certain(self) -> bool:
         """Whether the first place is significant against all other items together, not only the runner-up."""
-        return self.is_significant and (self.p_best is None or self.p_best >= (1 + self.level) / 2)
+        is_likely = self.p_best is None or self.p_best >= (1 + self.level) / 2
+        return self.is_significant and is_likely and self.defeat is None
 
     @property
     def is_reversed(self) -> bool:
@@ -111,7 +114,8 @@ class Certainty:
         """Return plain data, ready for JSON."""
         plain = asdict(self)
         plain["first"] = list(self.first)
-        plain["votes"] = None if self.votes is None else list(self.votes)
+        for name in ("votes", "defeat"):
+            plain[name] = None if plain[name] is None else list(plain[name])
         return plain | {
             "is_significant": self.is_significant,
             "is_certain": self.is_certain,
@@ -172,7 +176,7 @@ class Certainty:
         if self.lead < 0:
             return self._against(first, second)
         verdict = "is significant" if self.is_significant else "is not significant"
-        return f"The difference from the runner-up {second} {verdict}: {self._evidence()}.{self._direct(second)}"
+        return f"The difference from the runner-up {second} {verdict}: {self._evidence()}.{self._direct(second)}{self._defeat()}"
 
     def others(self) -> str:
         """Return the results for the other items, if the runner-up is not the only rival."""
@@ -216,6 +220,13 @@ class Certainty:
         if self.basis == "votes" or not self.is_reversed or self.votes is None:
             return ""
         return f" {second} wins the direct comparison ({self.votes[1]:,.6g} to {self.votes[0]:,.6g})."
+
+    def _defeat(self) -> str:
+        """Return a sentence on another item that wins the direct comparison with the first; empty if none does."""
+        if self.defeat is None:
+            return ""
+        (first, rival), (_, won, lost) = all_in_sentence([self.first[0], self.defeat[0]], WIDTH), self.defeat
+        return f" But {first} loses the direct comparison with {rival} ({won:,.6g} to {lost:,.6g})."
 
     def _against(self, first: str, second: str) -> str:
         """Return a sentence for the case that the tested difference favours the runner-up."""
@@ -268,7 +279,10 @@ def assess(ranking: Ranking, prefs: Preferences | None = None, missing: str = "a
             certainties.append(_untested(ranking, q))
             continue
         direct = None if votes is None or p is None else (float(votes[0][k]), float(votes[1][k]), float(p[k]))
-        certainties.append(_tested(ranking, q, int(first[k]), int(second[k]), direct))
+        certainty = _tested(ranking, q, int(first[k]), int(second[k]), direct)
+        if certainty.basis == "votes" and ranking.n_instances == 1 and prefs is not None and slots is not None:
+            certainty = replace(certainty, defeat=_defeat(prefs, missing, int(slots[first[k]]), int(slots[second[k]])))
+        certainties.append(certainty)
     return certainties
 
 
@@ -446,3 +460,24 @@ def _votes(prefs: Preferences, missing: str, first: Int64s, second: Int64s) -> t
     return sum_by(instance, weight * (tier_of_first < tier_of_second), n)[of_pair], sum_by(
         instance, weight * (tier_of_first > tier_of_second), n
     )[of_pair]
+
+
+def _defeat(prefs: Preferences, missing: str, first: int, second: int) -> tuple[str, float, float] | None:
+    """Return the item, other than the runner-up, with the largest majority over the first, and the votes of both."""
+    tier_of_first = np.full(prefs.n_ballots, np.iinfo(np.int64).max)
+    ballot, n = views.ballot_of_entry(prefs), prefs.n_slots
+    entry = np.flatnonzero(prefs.entry_slot == first)
+    tier_of_first[ballot[entry]] = prefs.tier[entry]
+    own, weight = tier_of_first[ballot], prefs.weight[ballot]
+    is_listed = own != np.iinfo(np.int64).max  # the first item, on the ballot of this entry
+    won, lost = (sum_by(prefs.entry_slot, weight * is_so, n) for is_so in ((prefs.tier > own), (prefs.tier < own)))
+    if views.resolve_missing(prefs, missing) == "ignore":
+        lost = sum_by(prefs.entry_slot, weight * ((prefs.tier < own) & is_listed), n)
+    else:
+        won += prefs.weight[ballot[entry]].sum() - sum_by(prefs.entry_slot, weight * is_listed, n)
+    margin = lost - won
+    margin[[first, second]] = 0.0
+    rival = int(margin.argmax())
+    if margin[rival] <= 0:
+        return None
+    return str(prefs.items[int(prefs.slot_item[rival])]), float(won[rival]), float(lost[rival])

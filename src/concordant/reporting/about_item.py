@@ -95,8 +95,8 @@ def results_of(prefs: Preferences, slot: int) -> Results:
     """Count the comparisons of one item with all others, without a matrix of pairs.
 
     Ballots compare the items that they list; members of one team and the last tier of open ballots are not compared.
-    An item on a ballot that only lists items, such as approved ones, beats those that the ballot leaves out. The cost
-    is linear in the length of the ballots that mention the item.
+    Where ballots are rankings, or only list items such as approved ones, an item that is listed beats those that are left
+    out. The cost is linear in the length of the ballots that mention the item.
     """
     entry = np.flatnonzero(prefs.entry_slot == slot)
     ballot = np.searchsorted(prefs.indptr, entry, side="right") - 1
@@ -110,12 +110,22 @@ def results_of(prefs: Preferences, slot: int) -> Results:
             weight = prefs.weight[ballot[some][own[chosen]]]
             by_slot[k] += sum_by(prefs.entry_slot[other[chosen]], weight, prefs.n_slots)
             by_ballot[k][some] = np.bincount(own[chosen], minlength=len(some))
-    if are_sets(prefs):
-        mentioned, both = views.ranked_weight(prefs), by_slot.sum(axis=0)
+    is_last = views.resolve_missing(prefs, "auto") == "last"
+    if is_last or are_sets(prefs):
+        mentioned, both = views.ranked_weight(prefs), _listed_together(prefs, ballot)
         is_other = np.arange(prefs.n_slots) != slot
         by_slot[0] += np.where(is_other, mentioned[slot] - both, 0.0)
         by_slot[2] += np.where(is_other, mentioned - both, 0.0)
+        if is_last:  # ballots that list neither
+            by_slot[1] += np.where(is_other, prefs.weight.sum() - mentioned[slot] - mentioned + both, 0.0)
     return Results(entry, ballot, *by_slot, *by_ballot)
+
+
+def _listed_together(prefs: Preferences, ballot: Int64s) -> Floats:
+    """Return the weight of some ballots by slot that they list."""
+    weight = np.zeros(prefs.n_ballots)
+    weight[ballot] = prefs.weight[ballot]
+    return sum_by(prefs.entry_slot, np.repeat(weight, np.diff(prefs.indptr)), prefs.n_slots)
 
 
 def are_sets(prefs: Preferences) -> bool:

@@ -70,8 +70,8 @@ class Data:
 
     @cached_property
     def matrices(self) -> views.WinMatrices:
-        """Pairwise wins on ballots that list both items."""
-        return views.win_matrices(self.prefs, "ignore")
+        """Pairwise wins, with the same treatment of unranked items as direct comparisons elsewhere."""
+        return views.win_matrices(self.prefs, "auto")
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import html
+import re
 import shlex
 from typing import Any
 
@@ -12,6 +14,7 @@ from tests.reporting.test_reporting import HOSTILE, Tree
 from tests.web.asking import Page
 
 from concordant import registry
+from concordant.cli.__main__ import main
 from concordant.errors import ParameterError
 from concordant.io import Preview, preview
 from concordant.params import Param, params_of
@@ -141,6 +144,51 @@ def test_lines_of_python_run_and_say_the_same(monkeypatch: pytest.MonkeyPatch) -
     exec(lines, names)
     assert names["ranking"].params["prior"] == 2.0
     assert names["prefs"].agents is None
+
+
+def lines_on(page: Page) -> tuple[str, str]:
+    """Return the shell commands and the Python code on a page."""
+    shell, python = re.findall(r"<pre[^>]*>(.*?)</pre>", page.regions["download"], re.DOTALL)
+    return html.unescape(re.sub("<[^>]+>", "", shell)), html.unescape(re.sub("<[^>]+>", "", python))
+
+
+def test_lines_contain_the_comparison_and_the_scores_over_time(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.chdir(ROOT / "examples")
+    page = Page("league.csv", **{"role.date": "time", "method": "glicko2"})
+    assert page.error == ""
+    shell, python = lines_on(page)
+    ranked, compared = shell.splitlines()
+    assert "--peaks --best-of year" in ranked
+    assert compared.startswith("concordant compare league.csv")
+    methods = compared.rpartition(" ")[2].split(",")
+    assert f"cc.compare(prefs, {methods!r})" in python
+    exec(python, {})
+    assert "Cleo" in capsys.readouterr().out
+
+
+def test_lines_of_judged_runs_test_against_the_baseline_of_the_page(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any, capsys: Any
+) -> None:
+    for path in [*sorted((ROOT / "examples" / "runs").glob("*.run")), ROOT / "examples" / "qrels.txt"]:
+        (tmp_path / path.name).write_text(path.read_text())
+    monkeypatch.chdir(tmp_path)
+    page = Page(*(f"engine{k}.run" for k in (1, 2, 3, 4)), "qrels.txt")
+    assert page.error == ""
+    shell, python = lines_on(page)
+    assert "--baseline engine1" in shell
+    names: dict[str, Any] = {}
+    exec(python, names)
+    capsys.readouterr()
+    tests = names["paired_tests"](names["results"], "engine1")
+    for command in shell.splitlines():
+        with pytest.raises(SystemExit) as ended:
+            main(shlex.split(command)[1:])
+        assert ended.value.code == 0, command
+    shown = capsys.readouterr().out
+    for system in ("engine2", "engine4"):
+        p = next(row["p_holm"] for row in tests if row["system"] == system)
+        assert f"{p:.4f}" in page.sections["labels"]
+        assert f"{p:.2g}" in shown
 
 
 @pytest.mark.parametrize(

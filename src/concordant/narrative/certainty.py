@@ -176,7 +176,8 @@ class Certainty:
         if self.lead < 0:
             return self._against(first, second)
         verdict = "is significant" if self.is_significant else "is not significant"
-        return f"The difference from the runner-up {second} {verdict}: {self._evidence()}.{self._direct(second)}{self._defeat()}"
+        tested = f"The difference from the runner-up {second} {verdict}: {self._evidence()}."
+        return f"{tested}{self._direct(second)}{self._defeat()}"
 
     def others(self) -> str:
         """Return the results for the other items, if the runner-up is not the only rival."""

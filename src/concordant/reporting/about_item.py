@@ -95,8 +95,8 @@ def results_of(prefs: Preferences, slot: int) -> Results:
     """Count the comparisons of one item with all others, without a matrix of pairs.
 
     Ballots compare the items that they list; members of one team and the last tier of open ballots are not compared.
-    Where ballots are rankings, or only list items such as approved ones, an item that is listed beats those that are left
-    out. The cost is linear in the length of the ballots that mention the item.
+    Where ballots are rankings, or only list items such as approved ones, a listed item beats those that are left out.
+    The cost is linear in the length of the ballots that mention the item.
     """
     entry = np.flatnonzero(prefs.entry_slot == slot)
     ballot = np.searchsorted(prefs.indptr, entry, side="right") - 1

@@ -276,13 +276,7 @@ class _Past:
     @cached_property
     def periods(self) -> str | float:
         """The length of the periods of the tables: the longest with several of them, such as a year."""
-        begin, end = self.whole
-        if self.is_dated:
-            days = {"year": 730.0, "quarter": 365.0, "month": 90.0, "week": 21.0}
-            return next((name for name, least in days.items() if end - begin >= least), "day")
-        step = 10.0 ** math.ceil(math.log10(max((end - begin) / 20, 1e-9)))
-        is_whole = bool((self.history.time % 1 == 0).all())
-        return max(step, 1.0) if is_whole else step
+        return periods_of(self.history)
 
     @property
     def _period_name(self) -> str:
@@ -462,6 +456,16 @@ def _percent(share: float) -> str:
     if 0 < share < 0.01 or 0.99 < share < 1:
         return "less than 1%" if share < 0.5 else "more than 99%"
     return f"{100 * share:.0f}%"
+
+
+def periods_of(history: History) -> str | float:
+    """Return the length of the periods in which the best item is shown."""
+    span = float(np.ptp(history.time)) if len(history.time) else 0.0
+    if history.is_dated:
+        days = {"year": 730.0, "quarter": 365.0, "month": 90.0, "week": 21.0}
+        return next((name for name, least in days.items() if span >= least), "day")
+    step = 10.0 ** math.ceil(math.log10(max(span / 20, 1e-9)))
+    return max(step, 1.0) if bool((history.time % 1 == 0).all()) else step
 
 
 def _thinned(time: Floats, score: Floats, period: tuple[float, float], points: int) -> Int64s:

@@ -99,6 +99,8 @@ def python_lines(
     scale: EloScale | None = None,
     columns: Sequence[str] = (),
     by: str = "",
+    baseline: str | None = None,
+    best_of: str | float | None = None,
 ) -> str:
     """Return the equivalent Python code."""
     named = files[0] if len(files) == 1 else list(files)
@@ -123,9 +125,19 @@ def python_lines(
     if by:
         grouped = [repr(named), repr(by), *ranked, *(f"{name}={value!r}" for name, value in reading.items())]
         lines.append(f"print(cc.rank_groups({', '.join(grouped)}){on_scale})")
+    if best_of is not None:
+        lines += ["print(ranking.history.peaks())", f"print(ranking.history.best({best_of!r}))"]
     if methods:
         lines.append(f"print(cc.compare(prefs, {list(methods)!r}))")
-    if labels is not None:
+    if labels is not None and baseline is not None:
+        lines.insert(1, "from concordant.evaluation import paired_tests, rankings_of_runs")
+        lines += [
+            f"labels, systems = cc.read_labels({labels!r}), {{{method!r}: ranking, **rankings_of_runs(prefs)}}",
+            f"results = {{name: cc.evaluate(run, labels, {list(metrics)!r}) for name, run in systems.items()}}",
+            "print({name: result.means for name, result in results.items()})",
+            f"print(*paired_tests(results, {baseline!r}), sep='\\n')",
+        ]
+    elif labels is not None:
         lines.append(f"print(cc.evaluate(ranking, cc.read_labels({labels!r}), {list(metrics)!r}))")
     return "\n".join([*lines, "print(ranking.to_text())"])
 
@@ -141,14 +153,17 @@ def lines_of(task: RankTask) -> tuple[str, str]:
     columns = () if task.source.by else task.columns
     of_scale = scale_words(task.scale, columns)
     grouped = ["--by", task.source.by] if task.source.by else []
-    shell = [shell_command(files, reading, method, params, [*further, *of_scale, *grouped])]
-    methods = task.chosen_methods
+    best_of = None if task.source.by else task.best_of
+    over_time = [] if best_of is None else ["--peaks", "--best-of", str(best_of)]
+    shell = [shell_command(files, reading, method, params, [*further, *of_scale, *grouped, *over_time])]
+    methods, baseline = task.compared_methods, task.baseline
     if methods:
         shell.append(other_command("compare", files, reading, "--methods", ",".join(methods), *further))
     if len(files) > 1 and task.prefs.instances is not None and not reading:
-        shell = [fuse_command(files, method, params)]
+        shell[0] = fuse_command(files, method, params)
         if labels is not None:
             words = [word for metric in task.study.metrics for word in ("--metric", metric)]
+            words += [] if baseline is None else ["--baseline", baseline]
             shell.append(shlex.join(["concordant", "evaluate", "fused.run", *files, "--labels", labels, *words]))
     elif labels is not None:
         words = [word for metric in task.study.metrics for word in ("--metric", metric)]
@@ -157,7 +172,7 @@ def lines_of(task: RankTask) -> tuple[str, str]:
     shell += [f"# {name} is available in Python only" for name in python_only_options(reading)]
     python = python_lines(
         files, reading, method, params, min_ballots, labels, task.study.metrics, methods, task.scale, columns,
-        task.source.by,
+        task.source.by, baseline, best_of,
     )  # fmt: skip
     return "\n".join(shell), python
 
@@ -212,7 +227,7 @@ def crowd_lines(task: CrowdTask) -> tuple[str, str]:
     python = ["import concordant as cc", "", _read_line(task, reading)]
     python += [] if gold is None else [f"gold = {_call('cc.read_labels', gold)}"]
     python.append(f"print(cc.crowd.reliability(prefs{'' if gold is None else ', gold'}))")
-    python.append("print(cc.crowd.decide(prefs).columns())")
+    python += ["decided = cc.crowd.decide(prefs).columns()", "print(*zip(*decided.values()), sep='\\n')"]
     return _commented(shell, reading), "\n".join(python)
 
 

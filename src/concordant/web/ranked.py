@@ -30,7 +30,7 @@ from concordant.reporting.about_labels import labels_section, queries_section, q
 from concordant.reporting.about_methods import methods_section
 from concordant.reporting.about_ranking import csv_of, dot_plot, matrix_section, ranking_section
 from concordant.reporting.about_style import style_section, uncontrolled, with_other
-from concordant.reporting.about_time import time_section
+from concordant.reporting.about_time import periods_of, time_section
 from concordant.reporting.about_verdict import verdict_of
 from concordant.reporting.about_why import why_section
 from concordant.reporting.card import card_svg
@@ -40,6 +40,7 @@ from concordant.reporting.pictures import standalone
 from concordant.reporting.reports import Making, report_of
 from concordant.reporting.sections import ReportTable, Section
 from concordant.reporting.study import METRICS, Data, Study
+from concordant.reporting.systems import Systems
 from concordant.reporting.verdict_card import verdict_card
 from concordant.request import Request
 from concordant.results.scales import EloScale, anchor_of, scale_of
@@ -153,6 +154,26 @@ class RankTask(Task):
     def chosen_methods(self) -> tuple[str, ...]:
         """The methods to compare that the settings name."""
         return listed(self.settings.get("methods"))
+
+    @property
+    def compared_methods(self) -> tuple[str, ...]:
+        """The methods to compare that the settings name, or else those on the page."""
+        chosen, is_shown = self.chosen_methods, "compared" in vars(self.study)
+        compared = None if chosen or not is_shown else self.study.compared[0]
+        return chosen if compared is None else tuple(compared.names)
+
+    @property
+    def baseline(self) -> str | None:
+        """The run that the others are compared with, once they are evaluated."""
+        if not self.study.run_evaluations:
+            return None
+        return Systems(self.study, self.settings.get("baseline", "")).baseline
+
+    @property
+    def best_of(self) -> str | float | None:
+        """The periods in which the best item is shown, once the scores over time are known."""
+        ranking = self.study.ranking
+        return periods_of(ranking.history) if ranking.past is not None and "history" in vars(ranking) else None
 
     @property
     def has_log_odds(self) -> bool:

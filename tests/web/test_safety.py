@@ -392,7 +392,7 @@ def test_work_that_takes_too_long_is_stopped(start_server: Callable[..., Server]
     status, _, content = server.ask("GET", f"/api/data/{key}/download/csv?method=kemeny&o.time_limit=500")
     assert status == 400
     assert b"time limit of 4 seconds" in content
-    assert server.work(key, method="borda").state == "done"
+    assert server.work(key, method="borda", methods="borda").state == "done"
 
 
 def test_a_worker_cannot_take_more_memory_than_it_may(start_server: Callable[..., Server]) -> None:

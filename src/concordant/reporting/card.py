@@ -6,6 +6,7 @@ twice. Fonts are those of the reader's machine.
 
 from __future__ import annotations
 
+import re
 from unicodedata import combining, east_asian_width
 
 from concordant.ballots.vocabulary import shorten
@@ -98,18 +99,20 @@ def _sentence(text: str, width: float, room: float) -> tuple[int, list[str]]:
 
 
 def _chips(chips: tuple[Chip, ...], top: float, width: float) -> list[Markup]:
-    """Return chips in one row, those that fit; warnings first."""
+    """Return chips in one row, or two if there is room, those that fit; warnings first."""
     parts: list[Markup] = []
     x = EDGE
     for chip in sorted(chips, key=lambda chip: chip.tone != "warn")[:MAX_CHIPS]:
         is_warning = chip.tone == "warn"
         text = f"⚠ {chip.text}" if is_warning else chip.text
-        length = _width(text, 22.5) + 36
-        if x + length > EDGE + width:
+        length = _width(text, 23) + 36
+        if x > EDGE and x + length > EDGE + width:
+            x, top = EDGE, top + 54
+        if x + length > EDGE + width or top > BOTTOM - 132:
             break
         kind = "chip warn" if is_warning else "chip"
         parts.append(element("rect", x=x, y=top, width=length, height=42, rx=21, class_=kind))
-        parts.append(_text(text, x + 18, top + 28, 21, "b dark" if is_warning else "b"))
+        parts.append(_text(text, x + 18, top + 28, 21, "b dark" if is_warning else "b", length - 36))
         x += length + 12
     return parts
 
@@ -123,20 +126,26 @@ def _bottom(verdict: Verdict, source: str) -> list[Markup]:
         if x + _width(f"{number} {noun}", 25) > W - EDGE:
             break
         parts.append(_text(number, x, BOTTOM - 14, 26, "b"))
-        x += _width(number, 26) + 10
+        x += _width(number, 28) + 10
         parts.append(_text(noun, x, BOTTOM - 14, 22, "quiet"))
         x += _width(noun, 22) + 34
     if source:
         parts.append(_text(_cut(source, 20, 800), EDGE, BOTTOM + 30, 20, "quiet"))
-    name = W - EDGE - 122
+    name = W - EDGE - 134
     brand = element("svg", BRAND, x=name - 34, y=BOTTOM + 10, width=26, height=26, viewBox="0 0 24 24", class_="brand")
     return [*parts, brand, _text("concordant", name, BOTTOM + 30, 21, "b")]
 
 
-def _text(text: str, x: float, y: float, size: int, class_: str = "") -> Markup:
-    """Return a line of text; its direction is its own, and it starts at the left."""
+def _text(text: str, x: float, y: float, size: int, class_: str = "", length: float | None = None) -> Markup:
+    """Return a line of text; its direction is its own, and it starts at the left.
+
+    With a ``length``, it has this width in every font.
+    """
+    if not text:
+        return joined([])
+    fitted = {} if length is None else {"textLength": f"{length:.0f}", "lengthAdjust": "spacingAndGlyphs"}
     inner = element("tspan", text, unicode_bidi="isolate")
-    return element("text", inner, x=x, y=y, font_size=size, class_=class_ or None) if text else joined([])
+    return element("text", inner, x=x, y=y, font_size=size, class_=class_ or None, **fitted)
 
 
 def _width(text: str, size: float) -> float:
@@ -164,7 +173,7 @@ def _cut(text: str, size: float, width: float) -> str:
 def _wrapped(text: str, size: float, width: float, n: int) -> list[str]:
     """Break a text into at most ``n`` lines of about this width; the last one ends with … if text is left over."""
     lines: list[str] = []
-    rest = shorten(" ".join(text.split()), 1_000)
+    rest = re.sub(r"\bp ([=<]) ", "p\u00a0\\1\u00a0", shorten(" ".join(text.split()), 1_000))  # on one line
     while rest and len(lines) < n:
         if len(lines) == n - 1:
             lines.append(_cut(rest, size, width))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
@@ -49,6 +48,7 @@ from concordant.support.text import short_number
 from concordant.web import commands, drawer
 from concordant.web.offers import Offer, offers_of
 from concordant.web.reading import MAX_BYTES, asked, listed
+from concordant.web.sectioned import report_title
 from concordant.web.tasks import Maker, Regions, Task
 from concordant.web.words import control_words
 
@@ -365,8 +365,7 @@ class RankTask(Task):
         question = self.question
         paths = [*question["files"], *filter(None, [question["labels"]])]
         making = Making.of_files(paths, shell, python, date=question["date"])
-        title = os.path.splitext(question["title"])[0] or question["title"]
-        return report_of(self.study, title, TOP, making).to_html(self.words).encode("utf-8")
+        return report_of(self.study, report_title(question), TOP, making).to_html(self.words).encode("utf-8")
 
 
 def _is_method(name: str) -> bool:

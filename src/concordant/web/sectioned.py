@@ -19,6 +19,7 @@ from concordant.reporting.verdict_card import verdict_card
 from concordant.support.files import without_folders
 from concordant.support.markup import Markup, element
 from concordant.web import drawer
+from concordant.web.messages import Question
 from concordant.web.offers import Offer
 from concordant.web.reading import listed
 from concordant.web.tasks import Outline, Regions, Task
@@ -136,9 +137,15 @@ class SectionedTask(Task):
             sections += [] if section is None else [section]
         shell, python = (without_folders(text, paths) for text in self.lines())
         made = Section("making", "Reproduce this report", (Code("Command line", shell), Code("Python", python)))
-        title = os.path.splitext(self.question["title"])[0] or self.question["title"]
+        title = report_title(self.question) or self.question["title"]
         about = f"{self.question['date']} · {self.summary()}"
         return page(title, spoken((*sections, made), self.words), about=about, verdict=self.verdict())
+
+
+def report_title(question: Question) -> str:
+    """Return the title of a report on one file, its name; empty for several files."""
+    name = os.path.basename(question["files"][0])
+    return (os.path.splitext(name)[0] or name) if len(question["files"]) == 1 else ""
 
 
 def facts_section(rows: Sequence[tuple[str, str]], notes: Sequence[str]) -> Section:

@@ -224,7 +224,7 @@ class Store:
         self._asked += 1
         return {
             "id": self._asked, "do": "file" if kind else "view", "kind": kind, "part": part,
-            "title": data.name, "date": datetime.date.today().isoformat(),
+            "title": data.title, "date": datetime.date.today().isoformat(),
             "files": list(data.files), "labels": data.labels, "settings": settings,
         }  # fmt: skip
 

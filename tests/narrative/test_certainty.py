@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -199,6 +200,13 @@ def test_the_data_said_to_be_needed_would_do() -> None:
     more = cc.rank(votes.replace(weight=votes.weight * model.factor * 1.01), "bradley-terry", prior=0).certainty
     assert not model.is_significant
     assert more.is_significant
+
+
+@pytest.mark.parametrize(("factor", "times"), [(1.0001, "1.01"), (1.04, "1.04"), (1.5, "1.5"), (29.3, "29")])
+def test_data_that_nearly_suffice_are_not_said_to_suffice(factor: float, times: str) -> None:
+    votes = cc.Preferences.from_rankings([["a", "b"], ["b", "a"]], weight=[6, 4])
+    found = replace(cc.rank(votes, "bradley-terry", prior=0).certainty, factor=factor)
+    assert f"about {times} times as much data" in found.outlook()
 
 
 def test_a_shared_first_place_is_said_to_be_shared() -> None:

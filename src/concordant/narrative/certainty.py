@@ -204,10 +204,9 @@ class Certainty:
                 f"At the same proportions about {math.ceil(self.factor * sum(self.votes) - 1e-9):,} such votes would "
                 "be needed for a significant difference."
             )
-        return (
-            f"At the same proportions about {self.factor:.2g} times as much data would be needed for a significant "
-            "difference."
-        )
+        # Rounded up near 1, where "1 times as much data" would say that there are enough.
+        times = f"{math.ceil(100 * self.factor - 1e-9) / 100:.3g}" if self.factor < 1.1 else f"{self.factor:.2g}"
+        return f"At the same proportions about {times} times as much data would be needed for a significant difference."
 
     def _evidence(self) -> str:
         """Return the test result in words: the votes and sign test, or the difference with its CI and p-value."""

@@ -209,6 +209,24 @@ def test_much_data_is_permuted_less_often_which_is_said(monkeypatch: pytest.Monk
     assert "99 draws" in found.tested
 
 
+def test_what_would_take_too_long_is_not_tested_unless_permutations_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ticks = itertools.count(step=100)
+    monkeypatch.setattr(contrasts, "perf_counter", lambda: next(ticks))  # each fit of all groups takes 100 seconds
+    prefs, group = votes(np.random.default_rng(5), 60)
+    found = cc.rank_groups(prefs, group, "kemeny")
+    assert (found.n_compared, found.permutations, found.significant) == (0, 0, [])
+    assert found.sentences() == ["no difference between groups was tested"]
+    notice = next(notice for notice in found.warnings if notice.name == "not-tested")
+    assert "99 permutations by Kemeny would take about 2.8 h" in str(notice.text)
+    assert "permutations=99 to test them all the same" in str(notice.text)
+    assert all(row.difference is not None and row.p is None for row in found.differences if row.item == "i4")
+    page = cc.report(prefs, tmp_path / "groups.html", method="kemeny", by=group)
+    assert "The differences between the groups were not tested." in str(page.sections)
+    assert cc.rank_groups(prefs, group, "kemeny", permutations=99).n_compared > 0
+
+
 def test_errors_may_be_asked_for_and_permutations_too() -> None:
     prefs, group = votes(np.random.default_rng(8))
     assert cc.rank_groups(prefs, group, "mpm", test="errors").correction == "Holm"

@@ -27,6 +27,8 @@ def groups_section(study: Study, top: int) -> Section | None:
     n_significant = len(groups.significant)
     lead = f"{n_significant or 'None'} of {groups.n_compared:,} differences between a group and the rest "
     lead += f"{'is' if n_significant == 1 else 'are'} significant."
+    if not groups.n_compared:
+        lead = "The differences between the groups were not tested."
     beyond = study.beyond("This section ranks") if len(groups.whole.score) > len(study.ranking.score) else ""
     known = study.ranking.warnings
     notices = [Message(notice.name, notice.text) for notice in groups.warnings if notice not in known]
@@ -47,7 +49,7 @@ def groups_section(study: Study, top: int) -> Section | None:
         title = f"{part.instance}"
         table = ranking_table(part, min(top, 20), f"Top {field.item[1]} of {title}")
         parts.append(Fold(title, (table,), title_is_label=True))
-    tested = f"Test: {groups.tested}. ★ marks a significant difference."
+    tested = f"Test: {groups.tested}. ★ marks a significant difference." if groups.n_compared else ""
     title = "Groups" if groups.by == "group" else f"Groups: {shorten(groups.by, 30)}"
     return Section("groups", title, tuple(parts), tested)
 
@@ -56,7 +58,7 @@ def _chips(comparison: GroupComparison) -> list[Part]:
     """Return the significant differences, smallest p-value first; without any, the smallest p-value as a sentence."""
     significant = comparison.significant
     if not significant:
-        return [Text(f"{capital(line)}.") for line in comparison.sentences()]
+        return [Text(f"{capital(line)}.") for line in comparison.sentences() if comparison.n_compared]
     if len(comparison.names) == 2:  # what one group has more the other has less
         significant = [row for row in significant if row.group == comparison.names[0]]
     chips = tuple(_chip(row, comparison) for row in significant[:CHIPS])

@@ -175,7 +175,7 @@ def _chips(study: Study, field: Field) -> tuple[Chip, ...]:
     covariates = dict.fromkeys(coefficient.name for coefficient in study.ranking.coefficients)
     if covariates:
         chips.append(Chip(f"Style control: {listed([shorten(name, 24) for name in covariates], 2)}", section="style"))
-    if study.groups is not None:
+    if study.groups is not None and study.groups.n_compared:
         n, by = len(study.groups.significant), shorten(study.groups.by, 24)
         differences = "difference" if n == 1 else "differences"
         text = f"{n:,} significant {differences}" if n else "No significant differences"

@@ -174,12 +174,15 @@ def remaining(progress: Progress, waited: float = 0.0) -> float | None:
 def time_left(progress: Progress, waited: float = 0.0) -> str:
     """Return the estimated remaining time in words, "about 9 s left"; empty if it is not known."""
     left = remaining(progress, waited)
-    if left is None:
-        return ""
-    if left < 55:
-        unit = 1 if left < 10 else 5
-        return f"about {max(unit * round(left / unit), 1)} s left"
-    return f"about {max(round(left / 60), 1)} min left" if left < 5400 else f"about {left / 3600:.1f} h left"
+    return "" if left is None else f"about {estimated(left)} left"
+
+
+def estimated(seconds: float) -> str:
+    """Return an estimated time in words: 9 s, 40 s, 12 min, 1.5 h."""
+    if seconds < 55:
+        unit = 1 if seconds < 10 else 5
+        return f"{max(unit * round(seconds / unit), 1)} s"
+    return f"{max(round(seconds / 60), 1)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def duration(seconds: float) -> str:

@@ -115,6 +115,8 @@ class GroupComparison(Displayed):
     @property
     def tested(self) -> str:
         """The significance test, in a few words."""
+        if not self.n_compared:
+            return "differences were not tested"
         drawn = f", {self.permutations:,} draws" if self.permutations else ""
         return f"{self.test}{drawn}; {self.correction} over {self.n_compared:,} comparisons, level {self.alpha:g}"
 
@@ -140,6 +142,8 @@ class GroupComparison(Displayed):
             sentences.append(f"… and {more:,} more significant differences")
         if sentences:
             return sentences
+        if not self.n_compared:
+            return ["no difference between groups was tested"]
         smallest_p = min(
             (difference.p_adjusted for difference in self.differences if difference.p_adjusted is not None), default=1.0
         )

@@ -16,8 +16,10 @@ group - score in the rest, for each group and item. There are two tests:
   ballot of weight 7 counts as seven ballots.
 
 Cost: one fit per group and one per rest, which use the ballots G times for G groups; a permutation costs the same,
-without standard errors. The fits are batched as instances of a few calls. References: S. Holm, A simple sequentially
-rejective multiple test procedure, 1979; P. Westfall and S. Young, Resampling-based multiple testing, 1993.
+without standard errors. The fits are batched as instances of a few calls. If the fewest useful permutations would take
+more than ``PATIENCE`` seconds, nothing is tested unless a number of permutations is given. References: S. Holm, A
+simple sequentially rejective multiple test procedure, 1979; P. Westfall and S. Young, Resampling-based multiple
+testing, 1993.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import erfc, sqrt
+from time import perf_counter
 
 import numpy as np
 
@@ -39,6 +42,7 @@ from concordant.types import AnyArray, Floats, Int64s
 
 PERMUTATIONS = 999
 FEWEST = 99  # enough to call a difference sure at 5%
+PATIENCE = 300.0  # seconds that the fewest permutations may take, unless somebody asks for more
 BUDGET = 3e7  # entries of ballots that all permutations together may rank, unless somebody asks for more
 PER_PAIR = 40.0  # entries that a cell of a matrix of pairs is worth
 SLOW = {"dawid-skene": 100.0, "mpm-mixture": 10.0}  # how many times as long as others they take over an entry
@@ -62,6 +66,8 @@ class Contrasts:
     test: str
     correction: str
     permutations: int = 0
+    seconds: float = 0.0
+    """How long the fewest permutations would take, if that is why nothing was tested."""
 
     @property
     def n_compared(self) -> int:
@@ -88,10 +94,15 @@ def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
 
 def by_permutation(method: Method, grouped: Preferences, whole: Ranking, n: int | None, seed: int) -> Contrasts:
     """Test by ``n`` random permutations of the groups, by default an affordable number."""
-    deal = Deal(method, grouped, whole)
+    deal, begun = Deal(method, grouped, whole), perf_counter()
+    observed = deal.observed()
+    seconds = FEWEST * (perf_counter() - begun)
+    if n is None and seconds > PATIENCE:
+        unknown = np.full(deal.shape, np.nan)
+        return Contrasts(observed[0], unknown, unknown, unknown, unknown, "not tested", "", seconds=seconds)
     n = deal.affordable() if n is None else n
     rng = np.random.default_rng(seed)
-    deals = np.concatenate([deal.observed(), *deal.draws(n, rng)])
+    deals = np.concatenate([observed, *deal.draws(n, rng)])
     # What is unknown in one deal only is as near as can be there: all deals are treated alike, so that p is exact.
     middle, spread, far = _standardised(deals.reshape(n + 1, -1))
     statistics = (spread, _signed(deals[0].reshape(-1) - middle, spread), _share(far), step_down(far))

@@ -20,11 +20,13 @@ from concordant.analysis.groups import contrasts
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
 from concordant.analysis.groups.contrasts import POOLED, Contrasts
 from concordant.ballots.vocabulary import Vocabulary, shorten
-from concordant.errors import InputError, ParameterError, action, arg, phrase
+from concordant.errors import InputError, ParameterError, Sentence, action, arg, phrase
 from concordant.params import params_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
+from concordant.registry import usual_name
 from concordant.request import Request
+from concordant.support import progress
 from concordant.tables.options import UNGROUPED
 
 if TYPE_CHECKING:
@@ -149,7 +151,7 @@ def compare_groups(
         tested.n_compared,
         tested.permutations,
         by,
-        _small(sizes),
+        (*_untested(method, tested), *_small(sizes)),
     )
     return comparison if request.scale is None else comparison.on_scale(request.scale)
 
@@ -209,6 +211,16 @@ def _rows(whole: Ranking, groups: Ranking, tested: Contrasts, alpha: float) -> t
 
 def _known(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+def _untested(method: Method, tested: Contrasts) -> tuple[Notice, ...]:
+    """Return a notice if the test would take too long."""
+    if not tested.seconds:
+        return ()
+    n = contrasts.FEWEST
+    cost = f"{n} permutations by {usual_name(method.name)} would take about {progress.estimated(tested.seconds)}"
+    text = f"the differences between groups were not tested: {cost}. Use a faster method, or "
+    return (Notice("not-tested", Sentence(text, arg("permutations", n), " to test them all the same")),)
 
 
 def _small(sizes: Mapping[str, float]) -> tuple[Notice, ...]:

@@ -9,6 +9,7 @@ from concordant.reporting.sections import Scale
 from concordant.support.markup import Markup, element, joined
 
 WIDTH = 304.0  # pixels of the small picture
+LABEL_WIDTH = 15  # characters of a label in the small picture
 BAR, DOTS = 70.0, 26.0  # height of a bar with its text, and of a row of dots
 _ICONS = {
     "": "M10 9v5M10 6.3v.1M10 2.5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 1 1 0-15z",
@@ -113,7 +114,9 @@ def _dots(drawn: Dots) -> Markup:
     for tick, text in zip(ticks, pictures.tick_labels(ticks), strict=True):
         parts.append(element("line", class_="gl", x1=x(tick), x2=x(tick), y1=2, y2=height))
         parts.append(element("text", text, x=x(tick), y=height + 16, class_="q t mid"))
-    rows = zip(shorten_apart(drawn.labels, 15), drawn.values, drawn.low, drawn.high, strict=True)
+    rows = zip(
+        drawn.short or shorten_apart(drawn.labels, LABEL_WIDTH), drawn.values, drawn.low, drawn.high, strict=True
+    )
     for k, (label, value, start, stop) in enumerate(rows):
         y = 14 + DOTS * k
         parts.append(element("text", label, x=0, y=y + 4, class_="b"))

@@ -36,9 +36,7 @@ SLOW = {"kemeny": 12, "mallows": 60, "ordered-partitions": 60}  # candidates up 
 RUNS = 20  # agents up to which each one's own order is a system to evaluate
 METRICS = ("ndcg@10", "map")
 SMOOTHED = 50_000  # matches up to which curves are computed by whole-history, which takes seconds for more
-_TOO_MANY = (
-    "Methods were not compared: there are too many candidates. " + arg("methods", shown="A,B") + " selects some."
-)
+_TOO_MANY = "Methods were not compared: the data are too large. " + arg("methods", shown="A,B") + " selects some."
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,17 +90,20 @@ def _tables(compared: Comparison) -> list[Part]:
     """Return the table of fit and the table of agreement."""
     n, columns, firsts = len(compared.names), compared.columns(), compared.firsts()
     fit, tau = columns[:-n], columns[-n:]
-    header = ("Method", *(capital(text) for text, _ in fit), "First places")
+    last = ("First places",) if compared.rankings[0].n_instances == 1 else ()  # of one instance
+    header = ("Method", *(capital(text) for text, _ in fit), *last)
     shown = [Named(registry.title_of(name), name) for name in compared.names]
-    rows: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(shown)]
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(cells[k] for _, cells in fit), *firsts[k : k + len(last)]) for k, name in enumerate(shown)
+    ]
     title = "Fit of each method to the ballots"
     fits = ReportTable(
         title,
         header,
         tuple(rows),
-        frozenset(range(1, len(header) - 1)),
-        frozenset([len(header) - 1]),
-        minor=frozenset(range(2, len(header) - 1)),
+        frozenset(range(1, 1 + len(fit))),
+        frozenset(range(1 + len(fit), len(header))),
+        minor=frozenset(range(2, 1 + len(fit))),
     )
     agreement: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in tau)) for k, name in enumerate(shown)]
     names = ("Method", *map(registry.title_of, compared.names))

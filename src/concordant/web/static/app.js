@@ -539,7 +539,7 @@ function addPair() {
 
 function addRating() {
   const [item, value] = [at("set-rate-item").value.trim(), at("set-rate-value").value];
-  if (!item) return;
+  if (!item || !at("set-rate-value").reportValidity()) return;
   const before = settings().get("rated");
   change({ rated: `${before ? `${before}; ` : ""}${item}=${value}` });
 }

@@ -182,7 +182,9 @@ def _short_forms(group: Sequence[str], width: int) -> Iterator[tuple[str, list[s
     for k, (label, ending) in enumerate(zip(long, endings, strict=True)):
         n_shared_here = max(_n_shared(label, other) for other in long[k - 1 : k] + long[k + 1 : k + 2] or [""])
         parts = [_without_middle(label, width, at) for at in (n_shared, n_shared_here)]
-        yield label, [ending, *parts] if n_endings[ending] == 1 else parts
+        tells = n_endings[ending] == 1
+        is_apart = tells and len(label) - len(ending.partition("…")[2]) <= n_shared_here  # it shows where they differ
+        yield label, [ending, *parts] if is_apart else [*parts, ending] if tells else parts
 
 
 def _n_shared(one: str, other: str) -> int:

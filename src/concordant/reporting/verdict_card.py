@@ -10,6 +10,7 @@ from concordant.support.markup import Markup, element, joined
 
 WIDTH = 304.0  # pixels of the small picture
 TICK = 7.0  # of a digit of an axis
+LABEL_WIDTH = 15  # characters of a label in the small picture
 BAR, DOTS = 70.0, 26.0  # height of a bar with its text, and of a row of dots
 _ICONS = {
     "": "M10 9v5M10 6.3v.1M10 2.5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 1 1 0-15z",
@@ -115,7 +116,9 @@ def _dots(drawn: Dots) -> Markup:
         parts.append(element("line", class_="gl", x1=x(tick), x2=x(tick), y1=2, y2=height))
         middle = min(x(tick), WIDTH - TICK * len(text) / 2)  # the picture is cut off at its edge
         parts.append(element("text", text, x=middle, y=height + 16, class_="q t mid"))
-    rows = zip(shorten_apart(drawn.labels, 15), drawn.values, drawn.low, drawn.high, strict=True)
+    rows = zip(
+        drawn.short or shorten_apart(drawn.labels, LABEL_WIDTH), drawn.values, drawn.low, drawn.high, strict=True
+    )
     for k, (label, value, start, stop) in enumerate(rows):
         y = 14 + DOTS * k
         parts.append(element("text", label, x=0, y=y + 4, class_="b"))

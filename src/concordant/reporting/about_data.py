@@ -26,6 +26,7 @@ BESIDE_LABELS = (  # what findings that name items or agents say
     "No item beats every other in direct comparison",
     "The items fall into groups that are never compared",
     "Some items only win or only lose against the others",
+    " instances have a Condorcet winner",
     "a group never loses to the other items",
     "than the median agent (",
     ". Inspect these ballots, or use a method that weights agents.",
@@ -104,11 +105,15 @@ def warnings_section(study: Study) -> Section | None:
     messages: dict[str, Message] = {}
     for method, ranking in study.known_rankings.items():
         for notice in ranking.warnings:
-            of_method = f"{notice_title(notice)} ({registry.usual_name(method, ranking.params)})"
+            of_method = f"{notice_title(notice)} ({registry.usual_name(ranking.method or method, ranking.params)})"
             messages.setdefault(f"{method} {notice.name}", Message(of_method, notice_text(notice)))
     for system, evaluation in study.known_evaluations.items():
         for notice in evaluation.warnings:
-            of_system = f"{notice_title(notice)} ({in_sentence(system)})"
+            is_method = system in study.known_rankings
+            named = (
+                registry.usual_name(system, study.known_rankings[system].params) if is_method else in_sentence(system)
+            )
+            of_system = f"{notice_title(notice)} ({named})"
             messages.setdefault(f"{system} {notice.name}", Message(of_system, notice_text(notice)))
     if not messages:
         return None

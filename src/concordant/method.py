@@ -227,7 +227,7 @@ class Method(Settings):
         """
         start = time.perf_counter()
         self.check_needs(prefs)
-        with progress.stage(f"ranking by {usual_name(self.name)}"):
+        with progress.stage(f"ranking by {usual_name(self.name)}" if progress.is_heard() else ""):
             return self.ranking_of(prefs, self._scores_within_memory(prefs), start)
 
     def ranking_of(self, prefs: Preferences, scored: Floats | Outcome, start: float | None = None) -> Ranking:

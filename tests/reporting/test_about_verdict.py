@@ -72,7 +72,7 @@ def test_a_leaderboard_has_a_leader_with_scores_and_intervals() -> None:
 def test_a_shared_first_place_is_nobodys_victory() -> None:
     found = verdict(cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"]]), "borda")
     assert (found.over, found.headline) == ("Shared first place by Borda count", "a and b")
-    assert found.sentence == "a and b share the first place of 3."
+    assert found.sentence == "a and b share first place among 3."
 
 
 def test_several_seats_have_several_winners() -> None:

@@ -429,7 +429,7 @@ def test_whatever_is_offered_works(name: str) -> None:
     page = Page([EXAMPLES / name]).show()
     expected = {
         "ratings.csv": ["Recommend items for a user"],
-        "league.csv": ["Rank by rating over time", "Show Elo ratings"],
+        "league.csv": ["Show ratings over time", "Show Elo ratings"],
         "arena-style.csv": ["Control for answer length", "Show Elo ratings"],
         "arena-languages.csv": ["Split by language", "Show Elo ratings"],
         "model-votes.csv": ["Show Elo ratings"],

@@ -91,7 +91,6 @@ def some(prefs: Preferences, names: Sequence[str], chosen: Int64s) -> dict[str, 
     return {name: None if array is None else array[chosen] for name, array in arrays.items()}
 
 
-
 def kept_labels(vocabulary: Vocabulary | None, wanted: Any) -> Any:
     """Return the labels to keep: as given, or those that a function accepts."""
     if not callable(wanted) or vocabulary is None:

@@ -289,8 +289,8 @@ def preferences_of(counted: Counted) -> Preferences:
     if counted.tally is None:
         raise InputError("No file could be read. First error: " + counted.bad[0][1])
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
-    read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
+    read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; " + counted.about
     chosen = counted.choice.notes() if counted.choice is not None else []
-    notes = (read, *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
+    notes = (read + "; merged while reading", *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
     prefs = preferences_of_pairs(counted.tally, notes)
     return prefs.with_facts({READ_AS: {"columns": dict(counted.columns)}})

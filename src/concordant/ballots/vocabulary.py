@@ -334,6 +334,15 @@ def renumber(codes: AnyArray, vocabulary: Vocabulary) -> Coded:
     return new_codes, Vocabulary.lazy(len(used), lambda: vocabulary.take(used))
 
 
+def by_label(codes: AnyArray, vocabulary: Vocabulary) -> Coded:
+    """Renumber codes in the order of the labels; -1 stays."""
+    labels = vocabulary.labels
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    new = np.full(len(labels) + 1, -1, np.int32)
+    new[order] = np.arange(len(labels), dtype=np.int32)
+    return new[codes], Vocabulary([labels[k] for k in order])
+
+
 def vocabulary_of_bytes(offsets: Int64s, data: Bytes) -> Vocabulary:
     """Create a vocabulary over concatenated UTF-8 text, decoded when first needed."""
 

@@ -486,3 +486,12 @@ class Method(Settings):
             Memory in bytes.
         """
         return 8.0 * cls.matrices * items**2
+
+
+def needs_agents(method: Method) -> bool:
+    """Return whether a method uses the agents of pairs.
+
+    It does if it requires them, or if its standard errors, adherence or weights are estimated per agent.
+    """
+    settings = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
+    return "agents" in method.needs or settings[0] in ("sandwich", "bootstrap") or bool(settings[1]) or settings[2]

@@ -25,6 +25,7 @@ from concordant.io import _coded
 from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
+from concordant.io._signs import is_stored
 from concordant.io._source import Source
 from concordant.io._together import Alike, alike
 from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad, reads_together
@@ -151,6 +152,8 @@ def open_table(source: Source, options: Options) -> InputTable:
     if not kind.is_table:
         what = f"this looks like {kind.name}, but only tables can be reduced to counts: "
         raise source.error(what + NOT_REDUCED + ".")
+    if is_stored(source):
+        raise source.error("this file holds sums, not rows: name it alone, or name the other files.")
     return open_table(source, replace(options, format=kind.name))
 
 

@@ -396,7 +396,7 @@ def test_kemeny_reports_how_far_it_has_come(run: Run, tmp_path: Path) -> None:
     shown: list[str] = []
     with progress.listen(lambda now: shown.append(now.text)):
         run("rank", simulated, "--method", "kemeny")
-    assert "ranking by kemeny" in shown
+    assert "ranking by Kemeny" in shown
     assert [text for text in shown if "within" in text][-1].endswith("within 0%")
 
 

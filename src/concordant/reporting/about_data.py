@@ -82,7 +82,7 @@ def _times_not_read(prefs: Preferences) -> Iterator[Sentence]:
 def _facts(description: Description, field: Field) -> Iterator[tuple[str, str]]:
     """Yield the facts of a description in the words of a field, without those that say nothing here."""
     is_of_pairs = description.form == "pairs"
-    for what, text in description.rows():
+    for what, text in description.rows(field):
         is_void = (what == "instances" and description.n_instances == 1) or (
             what == "agents" and description.n_agents is None and field.agent == OTHER.agent
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
@@ -249,3 +250,14 @@ def test_the_command_writes_the_card(tmp_path: Path, run: Run) -> None:
     assert code == 0
     assert ElementTree.parse(card).getroot().tag == f"{SVG}svg"
     assert str(tmp_path) not in (tmp_path / "report.html").read_text()
+
+
+def test_numbers_at_the_right_edge_of_the_small_picture_are_whole() -> None:
+    from concordant.narrative.verdict import Dots
+    from concordant.reporting.verdict_card import TICK, WIDTH, picture_of
+
+    drawn = picture_of(Dots("NDCG@10", ("a", "b"), (0.98, 0.63), (None, None), (None, None)))
+    found = re.findall(r'<text x="([\d.]+)"[^>]*class="q t mid"[^>]*>([^<]*)<', drawn)
+    found = found or re.findall(r'<text class="q t mid"[^>]*x="([\d.]+)"[^>]*>([^<]*)<', drawn)
+    assert ("1.0") in [text for _, text in found]
+    assert all(float(x) + TICK * len(text) / 2 <= WIDTH + 1e-6 for x, text in found)

@@ -183,7 +183,7 @@ def test_back_undoes_and_a_reload_keeps_the_settings(screen: Screen) -> None:
     screen.page.reload()
     assert screen.done("--method plurality").items() == changed
     screen.page.go_back()
-    screen.expect(screen.page.locator("#shell")).not_to_contain_text("plurality")
+    screen.expect(screen.page.locator("#shell")).not_to_contain_text("--method plurality")
     assert screen.done().items() == before
     screen.page.go_forward()
     assert screen.done("--method plurality").items() == changed
@@ -197,7 +197,7 @@ def test_undo_takes_a_change_back(screen: Screen) -> None:
     toast = screen.page.locator("#toast")
     screen.expect(toast).to_contain_text("Method")
     toast.locator("button").click()
-    screen.expect(screen.page.locator("#shell")).not_to_contain_text("plurality")
+    screen.expect(screen.page.locator("#shell")).not_to_contain_text("--method plurality")
     assert screen.done().items() == before
 
 
@@ -206,11 +206,11 @@ def test_two_pages_of_a_data_set_are_independent(screen: Screen, browser: Any) -
     other = browser.new_page()
     other.goto(f"{screen.page.url}?method=plurality")
     other.wait_for_selector("html[data-state=done]")
-    assert "plurality" in other.locator("#shell").text_content()
-    assert "plurality" not in screen.page.locator("#shell").text_content()
+    assert "--method plurality" in other.locator("#shell").text_content()
+    assert "--method plurality" not in screen.page.locator("#shell").text_content()
     screen.page.select_option("#set-method", "schulze")
     screen.done("--method schulze")
-    assert "plurality" in other.locator("#shell").text_content()
+    assert "--method plurality" in other.locator("#shell").text_content()
     other.close()
 
 

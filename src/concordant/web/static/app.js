@@ -559,7 +559,7 @@ function showCurve(item) {
 
 function addRating() {
   const [item, value] = [at("set-rate-item").value.trim(), at("set-rate-value").value];
-  if (!item) return;
+  if (!item || !at("set-rate-value").reportValidity()) return;
   const before = settings().get("rated");
   change({ rated: `${before ? `${before}; ` : ""}${item}=${value}` });
 }

@@ -111,8 +111,8 @@ def controls(problem: ConcordantError, source: Source | None, settings: Settings
 
 
 def _parted(message: str) -> tuple[str, str, str]:
-    """Split a message before its advice: at its last colon outside quotation marks."""
-    hidden = re.sub(r"“[^”]*”", lambda quoted: "x" * len(quoted[0]), message)
+    """Split a message before its advice: at its last colon outside quotation marks and parentheses."""
+    hidden = re.sub(r"“[^”]*”|\([^()]*\)", lambda quoted: "x" * len(quoted[0]), message)
     at = hidden.rfind(": ")
     return (message[:at], ": ", message[at + 2 :]) if at >= 0 else ("", "", message)
 

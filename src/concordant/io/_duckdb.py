@@ -414,11 +414,6 @@ class ParquetTable(DuckTable):
         except RuntimeError:  # DuckDB cannot make a str of such a name
             raise self.source.error("the name of a column is not UTF-8: check that the file is complete.") from None
 
-    def n_rows(self, connection: DuckDBPyConnection) -> int:
-        """Return the number of rows that the file declares."""
-        found = connection.execute(f"SELECT count(*) FROM {self.scan()}").fetchone()
-        return int(found[0]) if found else 0
-
     def scan_of(self, paths: Sequence[str]) -> str:
         """Return the read_parquet call."""
         return f"read_parquet({_listed(paths)})"

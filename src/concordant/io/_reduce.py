@@ -132,8 +132,9 @@ class ReducedTable:
         """Sort the groups by their labels, which DuckDB returns in any order; return the key columns."""
         keys, rest = self._groups[: len(self._keys)], self._groups[len(self._keys) :]
         coded = [by_label(*coded_of_stream(parts)) for parts in keys]
-        order = np.argsort(rows_as_scalars(np.stack([codes for codes, _ in coded], 1)), kind="stable")
-        self._groups = [*keys, *(column[order] for column in rest)]
+        order = np.argsort(rows_as_scalars(np.stack([codes for codes, _ in coded], 1)))
+        taken = {id(column): column[order] for column in {id(column): column for column in rest}.values()}
+        self._groups = [*keys, *(taken[id(column)] for column in rest)]
         return {name: (codes[order], labels) for name, (codes, labels) in zip(self._keys, coded, strict=True)}
 
     def weights_of(self, groups: Floats) -> Sums:

@@ -19,6 +19,7 @@ from concordant.ballots.build import Parts
 from concordant.ballots.form import READ_AS
 from concordant.ballots.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
 from concordant.errors import InputError, Sentence, arg, clause
+from concordant.support.date_bytes import times_of_bytes
 from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
 from concordant.tables.answers import answers, keep_one_each, trimmed
@@ -295,7 +296,8 @@ def _times(rows: Rows) -> tuple[Floats | None, bool]:
         return None, False
     codes, words = rows.raw("time")
     try:
-        time_of_word, is_dated = read_times(words.labels, rows.date_order)
+        quickly = None if words.spelling is None else times_of_bytes(*words.spelling)
+        time_of_word, is_dated = quickly or read_times(words.labels, rows.date_order)
     except InputError as problem:
         raise rows.table.error(-1, f"{shorten(rows.plan.column['time'])}: " + problem.message) from None
     times = np.append(time_of_word, np.nan)[codes]

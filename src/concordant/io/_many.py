@@ -25,10 +25,10 @@ from concordant.io import _coded
 from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
-from concordant.io._signs import is_stored
 from concordant.io._source import Source
 from concordant.io._together import Alike, alike
 from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad, reads_together
+from concordant.io.signs import is_stored
 from concordant.preferences import Preferences
 from concordant.support import memory, progress
 from concordant.tables.bad_rows import summed

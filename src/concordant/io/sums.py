@@ -24,7 +24,6 @@ from concordant.engine.sums import read_sums, refuse_other_method, statistic_of
 from concordant.errors import FormatError, InputError, arg
 from concordant.io import _many, _rows, reduction
 from concordant.io._formats import recognise
-from concordant.io._signs import is_stored
 from concordant.io._source import Source, changed, state_of
 from concordant.io._stored import (
     KINDS,
@@ -38,6 +37,7 @@ from concordant.io._stored import (
 )
 from concordant.io.paths import expand, is_read_once, left_out, notes_on_bad
 from concordant.io.reduction import Needs, Reduced
+from concordant.io.signs import is_stored
 from concordant.support import memory, progress
 from concordant.support.files import locked, replace_file
 from concordant.tables.frames import FrameTable, LazyTable

@@ -14,9 +14,9 @@ from concordant.io._duckdb import JsonTable, ParquetTable, countable, parquet_of
 from concordant.io._formats import WORKBOOKS, Format, Writing, named
 from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
-from concordant.io._signs import are_sums, is_stored
 from concordant.io._source import OLE, Source, names_of
 from concordant.io.formats.features import Features, features_of_table
+from concordant.io.signs import are_sums, is_stored
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.tables.build import labels_of_table, parts_of_table, transposed_if_named

@@ -171,6 +171,12 @@ class RankTask(Task):
         return Systems(self.study, self.settings.get("baseline", "")).baseline
 
     @property
+    def depth(self) -> int:
+        """The number of documents per query of the fused run: as many as are evaluated."""
+        is_evaluated = self.labels is not None and bool(self.study.run_evaluations)
+        return (self.study.depth if is_evaluated else None) or commands.DEPTH
+
+    @property
     def best_of(self) -> str | float | None:
         """The periods in which the best item is shown, once the scores over time are known."""
         ranking = self.study.ranking
@@ -356,7 +362,7 @@ class RankTask(Task):
                 drawn_dots(dot_plot(next(iter(self.ranking)), 40)), static("picture.css")
             ).encode(),
             "card": self._card,
-            "run": lambda: _run(self.ranking),
+            "run": lambda: _run(self.ranking.head(self.depth)),
             "history": lambda: csv_of(self.ranking.history.columns()),
             "groups": lambda: csv_of({} if self.study.groups is None else self.study.groups.columns()),
             "html": self._report,

@@ -83,11 +83,11 @@ def make_seasons(size: Size, seed: int) -> Inputs:
 
 
 def rate(method: str, inputs: Inputs) -> Task:
-    """Rate items over time: ``cc.rank(prefs, method)``."""
+    """Rate items over time: ``cc.rank(prefs, method)``, those without recent matches too."""
     import concordant as cc
 
     prefs = cc.Preferences.from_pairs(inputs["winner"], inputs["loser"], time=inputs["time"])
-    return Task(lambda: pairs.shown(cc.rank(prefs, method)), pairs.answer_of(inputs))
+    return Task(lambda: pairs.shown(cc.rank(prefs, method, all_items=True)), pairs.answer_of(inputs))
 
 
 def is_same_rating(ours: Answer, theirs: Answer) -> bool:

@@ -252,3 +252,10 @@ def test_slopes_of_ballots_are_alike(rng, model, is_bare):
     ballots = Ballots(np.array([0, 9]), instance, indptr, slot, tier, np.ones(40), is_open)
     rest = (level, shown, rng.normal(size=9), np.array([0.3]), np.array([-0.4]), model)
     same(*(k.ballot_slopes(ballots, *rest) for k in (compiled, twins)))
+
+
+def test_entries_are_joined_and_multiplied_alike(rng):
+    row, slot = rng.integers(0, 12, 200), rng.integers(0, 7, 200)
+    joined = [k.join_entries(row, slot, np.linspace(-1, 1, 200), 14, 7) for k in (compiled, twins)]
+    same(*joined)
+    same(*(k.outer_products(*joined[0], 7) for k in (compiled, twins)))

@@ -20,6 +20,7 @@ from concordant.errors import InputError, NeedError, Sentence, action, arg
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
+from concordant.registry import usual_name
 from concordant.results.coefficients import Coefficient
 from concordant.results.explanation import Explanation
 from concordant.results.explanation import Reason as Reason
@@ -226,7 +227,7 @@ class Method(Settings):
         """
         start = time.perf_counter()
         self.check_needs(prefs)
-        with progress.stage(f"ranking by {self.name}"):
+        with progress.stage(f"ranking by {usual_name(self.name)}" if progress.is_heard() else ""):
             return self.ranking_of(prefs, self._scores_within_memory(prefs), start)
 
     def ranking_of(self, prefs: Preferences, scored: Floats | Outcome, start: float | None = None) -> Ranking:

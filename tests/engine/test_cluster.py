@@ -143,8 +143,9 @@ def test_counts_of_the_cluster_are_those_of_one_process(cluster: Cluster, machin
 
 
 def test_a_worker_killed_while_files_are_counted_loses_nothing(
-    cluster: Cluster, machines: Machines, votes: Path
+    cluster: Cluster, machines: Machines, votes: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(_many, "SHARE_BYTES", 1)  # one file in each share
     seen: list[str] = []
 
     def watch(now: progress.Progress) -> None:

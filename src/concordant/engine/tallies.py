@@ -141,6 +141,10 @@ class Tally:
         if not len(self):
             return self
         scalars = rows_as_scalars(np.stack([np.asarray(column, np.int64) for column in self.keys.values()], 1))
+        if scalars.dtype.kind == "i":  # sorting is much faster than finding who equals whom
+            in_order = np.sort(scalars)
+            if (in_order[1:] != in_order[:-1]).all():
+                return self
         _, first, group = np.unique(scalars, return_index=True, return_inverse=True)
         if len(first) == len(scalars):
             return self

@@ -44,6 +44,8 @@ class DuckTable(NestedTable):
     has_header, is_countable = True, True
     longest_line: int | None = None
     """Maximum size of a line of text; None if the file size sets the limit."""
+    like: str = ""
+    """Another file with the same columns, whose plan is known."""
 
     def __init__(self, source: Source, options: Options) -> None:
         super().__init__()
@@ -55,7 +57,15 @@ class DuckTable(NestedTable):
     # ---- what a subclass says ----
     def scan(self) -> str:
         """Return the table function call that scans the file."""
+        return self.scan_of([self.path()])
+
+    def scan_of(self, paths: Sequence[str]) -> str:
+        """Return the table function call that scans files like this one, one after another."""
         raise NotImplementedError
+
+    def bare_number_of(self, column: str) -> str | None:
+        """Return a faster ``number_of`` for a query that may fail if a cell is not a number; None if there is none."""
+        return None
 
     def problem(self, connection: DuckDBPyConnection, error: Exception) -> FormatError:
         """Convert DuckDB's error into one sentence, with the line if known."""
@@ -100,7 +110,7 @@ class DuckTable(NestedTable):
         """Return the columns of a SELECT over this file; a failure becomes an error about the file."""
         import duckdb
 
-        with opened(self, small=os.path.getsize(self.path()) < SMALL) as connection:
+        with opened(self, small=self.size() < SMALL) as connection:
             try:
                 return self.stream(connection, lambda: f"SELECT {select} FROM {self.scan()}{limit}")
             except (duckdb.Error, RuntimeError, ValueError) as error:
@@ -119,6 +129,10 @@ class DuckTable(NestedTable):
     def paths(self) -> list[str]:
         """Return the files that a connection must be able to read."""
         return [self.path()]
+
+    def size(self) -> int:
+        """Return the size of the file in bytes."""
+        return os.path.getsize(self.path())
 
     def prepare(self, connection: DuckDBPyConnection) -> None:
         """Create in a new connection what ``scan`` refers to; nothing for a file that it names."""
@@ -157,7 +171,7 @@ class CsvTable(DuckTable):
         self._position = {name: f"c{k}" for k, name in enumerate(self.columns)}
         self._lines: list[int] | None = None
 
-    def scan(self) -> str:
+    def scan_of(self, paths: Sequence[str]) -> str:
         """Return the read_csv call with every option set, so that DuckDB infers nothing.
 
         If bad rows are skipped, raise an error for a row with far too many fields, which DuckDB would take hours to
@@ -188,7 +202,7 @@ class CsvTable(DuckTable):
                     f"{what}: remove the extra fields, or quote fields that contain the delimiter.", wide_row[0]
                 )
             options["store_rejects"] = "true"
-        return f"read_csv({quoted(self.path())}, {', '.join(f'{k}={v}' for k, v in options.items())})"
+        return f"read_csv({_listed(paths)}, {', '.join(f'{k}={v}' for k, v in options.items())})"
 
     def raw_of(self, column: str) -> tuple[str, Any]:
         """Return the column without the space that some writers put after every delimiter."""
@@ -204,6 +218,10 @@ class CsvTable(DuckTable):
         if self.dialect.delimiter == ";":
             text = f"replace({text}, ',', '.')"
         return f"TRY_CAST({text} AS DOUBLE)"
+
+    def bare_number_of(self, column: str) -> str | None:
+        """Return the column cast while it is parsed, which fails where a cell is not a number."""
+        return f"TRY_CAST({self.text_of(column)} AS DOUBLE)"
 
     def stream(self, connection: DuckDBPyConnection, query: Callable[[], str]) -> list[Any]:
         """Run a query (again if line endings differ), and note which rows DuckDB left out."""
@@ -296,7 +314,7 @@ class JsonTable(DuckTable):
         with connect(self.path(), small=True) as connection:
             try:
                 # Depth one: only the keys matter here, their values are read as text later.
-                columns = connection.sql(f"SELECT * FROM {self._call('maximum_depth=1')}").columns
+                columns = connection.sql(f"SELECT * FROM {self._call([self.path()], 'maximum_depth=1')}").columns
             except duckdb.Error as error:
                 raise self.problem(connection, error) from None
         if columns == ["json"]:
@@ -305,20 +323,20 @@ class JsonTable(DuckTable):
             )
         return list(columns)
 
-    def _call(self, more: str) -> str:
+    def _call(self, paths: Sequence[str], more: str) -> str:
         """Return the read_json call with additional options."""
         kind = "array" if self._is_list else "newline_delimited"
         ignore = ", ignore_errors=true" if self.skip and not self._is_list else ""
-        size = max(1 << 24, min(2 * os.path.getsize(self.source.plain_path()), 1 << 30))
+        size = max(1 << 24, min(2 * max(map(os.path.getsize, paths)), 1 << 30))
         return (
-            f"read_json({quoted(self.path())}, format='{kind}', compression='none', "
+            f"read_json({_listed(paths)}, format='{kind}', compression='none', "
             f"maximum_object_size={size}{ignore}, {more})"
         )
 
-    def scan(self) -> str:
+    def scan_of(self, paths: Sequence[str]) -> str:
         """Return the read_json call with every field as text."""
         fields = ", ".join(f"{quoted(name)}: 'VARCHAR'" for name in self.columns)
-        return self._call(f"columns={{{fields}}}")
+        return self._call(paths, f"columns={{{fields}}}")
 
     def structure(self, column: str) -> nested.Structure:
         """Return the fields of a column in the first object."""
@@ -375,24 +393,30 @@ class JsonTable(DuckTable):
 class ParquetTable(DuckTable):
     """A parquet file; its columns have types."""
 
-    def __init__(self, source: Source, options: Options) -> None:
-        """Read the names and types of the columns."""
+    def __init__(self, source: Source, options: Options, connection: DuckDBPyConnection | None = None) -> None:
+        """Read the names and types of the columns, through an open connection if there is one."""
         super().__init__(source, options)
+        if connection is not None:
+            self._describe(connection)
+            return
+        with opened(self, small=True) as own_connection:
+            self._describe(own_connection)
+
+    def _describe(self, connection: DuckDBPyConnection) -> None:
         import duckdb
 
-        with opened(self, small=True) as connection:
-            try:
-                relation = connection.sql(f"SELECT * FROM {self.scan()}")
-                self.columns = list(relation.columns)
-                self._type = dict(zip(relation.columns, relation.types, strict=True))
-            except duckdb.Error as error:
-                raise self.problem(connection, error) from None
-            except RuntimeError:  # DuckDB cannot make a str of such a name
-                raise source.error("the name of a column is not UTF-8: check that the file is complete.") from None
+        try:
+            relation = connection.sql(f"SELECT * FROM {self.scan()}")
+            self.columns = list(relation.columns)
+            self._type = dict(zip(relation.columns, relation.types, strict=True))
+        except duckdb.Error as error:
+            raise self.problem(connection, error) from None
+        except RuntimeError:  # DuckDB cannot make a str of such a name
+            raise self.source.error("the name of a column is not UTF-8: check that the file is complete.") from None
 
-    def scan(self) -> str:
+    def scan_of(self, paths: Sequence[str]) -> str:
         """Return the read_parquet call."""
-        return f"read_parquet({quoted(self.path())})"
+        return f"read_parquet({_listed(paths)})"
 
     def raw_of(self, column: str) -> tuple[str, Any]:
         """Return a column and its type."""
@@ -401,6 +425,10 @@ class ParquetTable(DuckTable):
     def structure(self, column: str) -> nested.Structure:
         """Return the fields of a column according to its type."""
         return fields_of_type(self._type[column])
+
+
+def _listed(paths: Sequence[str]) -> str:
+    return f"[{', '.join(map(quoted, paths))}]"
 
 
 def _rejection(kind: str, message: str) -> str:

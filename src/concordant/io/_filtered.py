@@ -140,6 +140,10 @@ class FilteredTable(DuckTable):
         """Return the files that a connection must be able to read."""
         return self.base.paths()
 
+    def size(self) -> int:
+        """Return the size of what is scanned in bytes."""
+        return self.base.size()
+
     def prepare(self, connection: DuckDBPyConnection) -> None:
         """Create in a new connection what ``scan`` refers to."""
         self.base.prepare(connection)

@@ -1,6 +1,6 @@
-"""Reduce many files to counts, file by file, and merge the counts.
+"""Reduce many files to counts, a share of the files at a time, and merge the counts.
 
-DuckDB reduces each file to a tally within bounded memory, so memory use grows with the number of distinct rows and not
+DuckDB reduces each share to a tally within bounded memory, so memory use grows with the number of distinct rows and not
 with the number of rows. Files may be reduced in this process, by several processes or on a cluster; the counts are
 bit-identical.
 """
@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from typing import Any
+
+import numpy as np
 
 from concordant.ballots.form import READ_AS
 from concordant.engine.executors import Executor, Processes, Serial, running_on
@@ -24,6 +26,7 @@ from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
 from concordant.io._reduce import LONGEST_LINE, ReducedTable
 from concordant.io._source import Source
+from concordant.io._together import Alike, alike
 from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad, reads_together
 from concordant.io.signs import is_stored
 from concordant.preferences import Preferences
@@ -38,6 +41,9 @@ from concordant.tables.rows import InputTable
 from concordant.tables.selection import Choice, choice_of
 
 NO_MARGINS = "margins are not kept: only wins, losses and ties are counted"
+MAX_TOGETHER = 1000  # files in one query
+SHARE_BYTES = 1 << 30  # of files in one query: merging its counts costs little beside
+MERGED_AT_ONCE = 2_000_000  # rows of counts that are kept before they are merged
 NOT_REDUCED = action("whole", "read the files without reduce")
 
 
@@ -100,6 +106,31 @@ def _listed(part: Counted) -> str:
 def count_pairs(path: Any, options: Options, limit: str | None) -> Counted:
     """Count the pairs of one file; a task for an executor."""
     return count_table(path, options, limit, lambda table: counted_pairs(table, planned(table, options), options))
+
+
+def count_share(paths: Sequence[Any], options: Options, limit: str | None) -> Counted:
+    """Count the pairs of some files, with one query for those whose columns agree; a task for an executor."""
+    if len(paths) == 1:
+        return count_pairs(paths[0], options, limit)
+    with memory.limited(limit), alike(paths, options) as groups:
+        return merged(one for group in groups for one in _counted_alike(group, options, limit))
+
+
+def _counted_alike(group: Alike, options: Options, limit: str | None) -> Iterator[Counted]:
+    """Count files whose columns agree; if that fails, in halves, until the file at fault is alone."""
+    if len(group.paths) == 1:
+        yield count_pairs(group.paths[0], options, limit)
+        return
+    try:
+        table = group.table(options)
+        if table is not None:
+            yield replace(counted_pairs(table, planned(table, options), options), files=len(group.paths))
+            return
+    except (ConcordantError, OSError) as problem:
+        if is_out_of_memory(problem):
+            raise
+    for half in group.halves():
+        yield from _counted_alike(half, options, limit)
 
 
 def count_table(path: Any, options: Options, limit: str | None, count: Callable[[InputTable], Counted]) -> Counted:
@@ -183,7 +214,7 @@ def _on_margins(prefs: Preferences) -> tuple[str, ...]:
 
 def _pieces(table: DuckTable, plan: Plan, options: Options) -> Any:
     """Return the groups of equal rows; a large table with agents is returned in several pieces."""
-    is_large = os.path.getsize(table.path()) >= _coded.LARGE
+    is_large = table.size() >= _coded.LARGE
     return (
         _coded.pieces(table, plan, options)
         if is_large and "agent" in plan.column
@@ -199,9 +230,18 @@ def _without_agents(plan: Plan, options: Options) -> tuple[Plan, list[str]]:
     return plan.without("agent"), [note]
 
 
-def count_files(paths: Sequence[Any], options: Options, executor: Executor, task: Any = count_pairs) -> Counted:
-    """Count all files on an executor, whose workers also merge the counts."""
-    return count_parts(named_for(paths, executor), options, executor, task)
+def count_files(paths: Sequence[Any], options: Options, executor: Executor) -> Counted:
+    """Count the pairs of all files on an executor, a share at a time; the workers also merge the counts."""
+    return count_parts(shares(named_for(paths, executor), executor.workers), options, executor, count_share)
+
+
+def shares(paths: Sequence[Any], workers: int) -> list[list[Any]]:
+    """Divide files into shares of neighbours of about the same size: at least one for each worker."""
+    sizes = [os.path.getsize(path) if not is_read_once(path) and os.path.isfile(path) else 0 for path in paths]
+    least = max(workers, -(-len(paths) // MAX_TOGETHER), -(-sum(sizes) // SHARE_BYTES))
+    ends = np.cumsum([size + 1 for size in sizes])
+    share = (ends - 1) * min(least, len(paths)) // ends[-1]
+    return [[path for path, own in zip(paths, share, strict=True) if own == number] for number in np.unique(share)]
 
 
 def named_for(paths: Sequence[Any], executor: Executor) -> list[Any]:
@@ -243,16 +283,33 @@ def _rows_of(counted: Counted) -> int:
 
 
 def _count_here(parts: Sequence[Any], options: Options, task: Any, counted: Callable[[int, int], None]) -> Counted:
-    """Count the parts one after another in this process, merging each into one tally."""
-    total: Counted | None = None
-    rows = 0
-    for done, part in enumerate(parts, 1):
-        one = task(part, options, options.memory_limit)
-        rows += one.rows
-        total = one if total is None else merge_counted([total, one])
-        counted(done, rows)
-    assert total is not None
-    return total
+    """Count the parts one after another in this process, and merge them."""
+
+    def counts() -> Iterator[Counted]:
+        rows = 0
+        for done, part in enumerate(parts, 1):
+            one = task(part, options, options.memory_limit)
+            rows += one.rows
+            yield one
+            counted(done, rows)
+
+    return merged(counts())
+
+
+def merged(parts: Iterable[Counted]) -> Counted:
+    """Add up counts as they come: once for all if they are few, else whenever they are as many as the sum so far."""
+    pending: list[Counted] = []
+    room = MERGED_AT_ONCE
+    for part in parts:
+        pending.append(part)
+        if sum(map(_size_of, pending)) > room:
+            pending = [merge_counted(pending)]
+            room = MERGED_AT_ONCE + 2 * _size_of(pending[0])
+    return pending[0] if len(pending) == 1 else merge_counted(pending)
+
+
+def _size_of(counted: Counted) -> int:
+    return 0 if counted.tally is None else len(counted.tally)
 
 
 def _absolute(path: Any) -> Any:
@@ -292,8 +349,8 @@ def preferences_of(counted: Counted) -> Preferences:
     if counted.tally is None:
         raise InputError("No file could be read. First error: " + counted.bad[0][1])
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
-    read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
+    read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; " + counted.about
     chosen = counted.choice.notes() if counted.choice is not None else []
-    notes = (read, *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
+    notes = (read + "; merged while reading", *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
     prefs = preferences_of_pairs(counted.tally, notes)
     return prefs.with_facts({READ_AS: {"columns": dict(counted.columns)}})

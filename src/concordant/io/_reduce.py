@@ -17,11 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from concordant.ballots.vocabulary import Coded, coded_of_stream
+from concordant.ballots.merging import rows_as_scalars
+from concordant.ballots.vocabulary import Coded, by_label, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
 from concordant.errors import InputError
-from concordant.io._duckdb import CsvTable, DuckTable, opened
+from concordant.io._duckdb import DuckTable, opened
 from concordant.support.duck import INTERRUPTED, memory_limit_error
 from concordant.support.limits import COUNTED, sql_weight
 from concordant.tables.bad_rows import SKIP_HINT
@@ -73,9 +74,10 @@ class ReducedTable:
 
         with opened(self.table) as connection:
             try:
-                if not self._skip and isinstance(self.table, CsvTable) and self._weight is not None:
-                    try:  # a bare cast is done while parsing, which is faster, and fails where a cell is no number
-                        return self._run(connection, f"TRY_CAST({self.table.text_of(self._weight)} AS DOUBLE)")
+                bare = None if self._skip or self._weight is None else self.table.bare_number_of(self._weight)
+                if bare is not None:
+                    try:  # faster, but it fails where a cell is not a number
+                        return self._run(connection, bare)
                     except (duckdb.Error, RuntimeError) as error:
                         if memory_limit_error(error) or str(error) in INTERRUPTED:
                             raise
@@ -94,7 +96,7 @@ class ReducedTable:
         chosen = [
             f"{key_of(self.table, self.plan, key)} AS {name}" for key, name in zip(self._keys, names, strict=True)
         ]
-        total = "count(*)::DOUBLE, 0::DOUBLE, 0::DOUBLE, count(*)::DOUBLE, 0::DOUBLE, count(*)::DOUBLE"
+        total = "count(*)::DOUBLE"
         if weight is not None:
             chosen.append(f"{weight} AS w")
             usable = f"CASE WHEN {sql_weight('w')} THEN w END"
@@ -105,9 +107,13 @@ class ReducedTable:
             inner = f"SELECT {', '.join(chosen)} FROM {self.table.scan()}"
             if only_good:
                 inner = f"SELECT * FROM ({inner}) WHERE {sql_weight('w')}"
-            return f"SELECT {keys}, {total} FROM ({inner}) GROUP BY {keys} ORDER BY {keys}"
+            return f"SELECT {keys}, {total} FROM ({inner}) GROUP BY {keys}"
 
-        return self.table.stream(connection, query)
+        columns = self.table.stream(connection, query)
+        if weight is None:
+            count, none = columns[-1], np.broadcast_to(0.0, len(columns[-1]))
+            columns[-1:] = [count, none, none, count, none, count]
+        return columns
 
     def fetch(self, texts: Sequence[str], numbers: Sequence[str]) -> tuple[dict[str, Coded], dict[str, Floats]]:
         """Return the columns of the groups.
@@ -123,7 +129,13 @@ class ReducedTable:
         return {name: self._texts[name] for name in texts}, dict.fromkeys(numbers, number)
 
     def _keyed(self) -> dict[str, Coded]:
-        return dict(zip(self._keys, map(coded_of_stream, self._groups), strict=False))
+        """Sort the groups by their labels, which DuckDB returns in any order; return the key columns."""
+        keys, rest = self._groups[: len(self._keys)], self._groups[len(self._keys) :]
+        coded = [by_label(*coded_of_stream(parts)) for parts in keys]
+        order = np.argsort(rows_as_scalars(np.stack([codes for codes, _ in coded], 1)))
+        taken = {id(column): column[order] for column in {id(column): column for column in rest}.values()}
+        self._groups = [*keys, *(taken[id(column)] for column in rest)]
+        return {name: (codes[order], labels) for name, (codes, labels) in zip(self._keys, coded, strict=True)}
 
     def weights_of(self, groups: Floats) -> Sums:
         """Return the exact weights of the groups that ``fetch`` numbered."""

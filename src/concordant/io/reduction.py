@@ -124,5 +124,5 @@ def _sums(paths: list[Any], options: Options, needs: Needs, plan: Plan, executor
         return _ballots(paths, options)  # nothing is preferred to anything: another method fits
     ran = _summary(counted, f"reduced to {statistic.name}", executor)
     chosen = counted.choice.notes() if counted.choice is not None else []
-    notes = (f"{os.path.basename(counted.name)}: {plan.describe()}; {ran}", *chosen, *notes_on_bad(counted.bad))
+    notes = (f"{os.path.basename(counted.name)}: " + plan.describe() + f"; {ran}", *chosen, *notes_on_bad(counted.bad))
     return Reduced(Summed(form, _rows.unnamed(counted.tally, plan)), notes, ran)

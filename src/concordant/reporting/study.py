@@ -36,9 +36,6 @@ SLOW = {"kemeny": 12, "mallows": 60, "ordered-partitions": 60}  # candidates up 
 RUNS = 20  # agents up to which each one's own order is a system to evaluate
 METRICS = ("ndcg@10", "map")
 SMOOTHED = 50_000  # matches up to which curves are computed by whole-history, which takes seconds for more
-_TOO_MANY = (
-    "Methods were not compared: there are too many candidates. " + arg("methods", shown="A,B") + " selects some."
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +47,7 @@ class Data:
     @cached_property
     def description(self) -> Description:
         """The facts, the findings and the suitable methods."""
-        return describe(self.prefs)
+        return describe(self.prefs, field_of_preferences(self.prefs))
 
     @cached_property
     def agreement(self) -> Agreement | None:
@@ -108,7 +105,9 @@ class Study:
         if self.methods == () or (self.methods is None and self.prefs.classes is not None):
             return None, ()
         if self.methods is None and not self.data.may_compare:
-            return None, (_TOO_MANY,)
+            items = self.field.item[1]
+            return None, (f"Methods were not compared, because there are too many {items}: choose some with "
+                          + arg("methods") + ".",)  # fmt: skip
         rankings: dict[str, Ranking] = {}
         suitable, slow = self._suitable_methods() if self.methods is None else ([], [])
         notes: list[str] = (

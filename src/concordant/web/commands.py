@@ -220,7 +220,7 @@ def recommend_lines(task: RecommendTask) -> tuple[str, str]:
 
 def crowd_lines(task: CrowdTask) -> tuple[str, str]:
     """Return the lines that estimate the reliability of annotators and the labels of items."""
-    labels, reading = task.question["labels"], task.source.reading
+    labels, reading = task.gold_path if task.gold else None, task.source.reading
     gold = None if labels is None else os.path.basename(labels)
     more = [] if gold is None else ["--gold", gold]
     shell = [other_command("crowd", task.files, reading, *more, *items) for items in ([], ["--items"])]

@@ -49,6 +49,7 @@ from concordant.web import commands, drawer
 from concordant.web.offers import Offer, offers_of
 from concordant.web.reading import MAX_BYTES, asked, listed
 from concordant.web.sectioned import report_title
+from concordant.web.settings import MAX_TEXT
 from concordant.web.tasks import Maker, Regions, Task
 from concordant.web.words import control_words
 
@@ -259,7 +260,8 @@ class RankTask(Task):
         if section is None:
             return None
         table = next(part for part in section.parts if isinstance(part, ReportTable))
-        links = tuple(f"?{urlencode({'item': item})}" for item in self.ranking.items[: len(table.rows)])
+        shown = self.ranking.items[: len(table.rows)]
+        links = tuple(f"?{urlencode({'item': item})}" if len(item) <= MAX_TEXT else "" for item in shown)
         parts = tuple(replace(part, links=links) if part is table else part for part in section.parts)
         section, without = replace(section, parts=parts), self._uncontrolled
         return section if without is None else with_other(section, without)
@@ -287,8 +289,7 @@ class RankTask(Task):
         is_compared = "compared" in vars(self.study)  # unless that section was cancelled
         verdict = self.verdict(is_complete=is_complete and is_compared)
         notes = [*self.prefs.notes, *self.notes]
-        name, reason = self.request.choice
-        notes += [reason.replace(name, registry.usual_name(name), 1)] if reason else []
+        notes += [self._reason()] if self.request.choice.reason else []
         return {
             "problem": Markup(""),
             "where": drawer.where(self.summary()),
@@ -299,6 +300,14 @@ class RankTask(Task):
             "controls": drawer.controls(self, is_complete=is_complete),
             "download": drawer.downloads(self._kinds(), *self.lines()),
         }
+
+    def _reason(self) -> str:
+        """Return why the method was chosen, for search in the words of the field."""
+        name, reason = self.request.choice
+        usual = registry.usual_name(name)
+        if self.field.name != "search" or self.prefs.n_instances == 1:
+            return reason.replace(name, usual, 1)
+        return f"Ranked by {usual}, because the data are {self.field.agent[1]} for several {self.field.instance[1]}"
 
     def reading_controls(self) -> Markup | None:
         """Return the method and its options, if the data can be read: one of them may be the problem."""

@@ -58,6 +58,9 @@ def diagnosed(problem: ConcordantError, files: Sequence[str]) -> ConcordantError
         with open(path, "rb") as file:
             head = file.read(20).lower()
         what = next((what for sign, what in NOT_DATA if head.startswith(sign.lower())), None)
+        is_undecoded = any(reference.name == "encoding" for reference in problem.message.references)
+        if what is None and is_undecoded and not _encodings(problem, files):
+            what = "not a text file, and has none of the binary formats that can be read"
         if what is not None:
             advice = "open a table, ballots, matches, runs or a spreadsheet instead"
             return FormatError(f"{os.path.basename(path)} is {what}: {advice}.")
@@ -70,20 +73,27 @@ def section(name: str, title: str, message: str) -> Markup:
     return pages.panel(name, title, box)
 
 
-def panel(problem: ConcordantError, files: Sequence[str], settings: Settings, words: Words) -> Markup:
-    """Return the panel on a file or a setting that cannot be used."""
+def panel(
+    problem: ConcordantError, files: Sequence[str], source: Source | None, settings: Settings, words: Words
+) -> Markup:
+    """Return the panel on a file or a setting that cannot be used; ``source`` has the columns, if there are any."""
     message = in_words(problem, words)
     what, colon, advice = _parted(message)
     is_of_file, found = _file_of(problem, files) is not None, remedies(problem, files, settings)
-    has_data = type(problem) is not FormatError or problem.path is not None
-    chip = element("span", icon("bad"), "Not read" if is_of_file else "Not possible", class_="chip bad")
+    has_columns = source is not None and bool(source.preview.columns)
+    chip = element(
+        "span",
+        icon("bad"),
+        "Not read" if is_of_file or isinstance(problem, FormatError) else "Not possible",
+        class_="chip bad",
+    )
     parts = [
         element("header", chip),
         element("div", element("h2", drawer.sentence(what or message), class_="headline", id="problem-title"),
                 element("p", drawer.sentence(advice), class_="quiet") if colon and what else None),
         _lines(problem, files, settings),
         element("h3", "What you can do"),
-        element("ul", *_rows(found, has_data=has_data and (is_of_file or not found)), class_="fix"),
+        element("ul", *_rows(found, has_columns=has_columns and (is_of_file or not found)), class_="fix"),
     ]  # fmt: skip
     return element("section", *parts, class_="panel", aria_labelledby="problem-title")
 
@@ -101,8 +111,8 @@ def controls(problem: ConcordantError, source: Source | None, settings: Settings
 
 
 def _parted(message: str) -> tuple[str, str, str]:
-    """Split a message before its advice: at its last colon outside quotation marks."""
-    hidden = re.sub(r"“[^”]*”", lambda quoted: "x" * len(quoted[0]), message)
+    """Split a message before its advice: at its last colon outside quotation marks and parentheses."""
+    hidden = re.sub(r"“[^”]*”|\([^()]*\)", lambda quoted: "x" * len(quoted[0]), message)
     at = hidden.rfind(": ")
     return (message[:at], ": ", message[at + 2 :]) if at >= 0 else ("", "", message)
 
@@ -191,7 +201,7 @@ def _remedies(
     return []
 
 
-def _rows(found: Sequence[Remedy], *, has_data: bool) -> list[Markup]:
+def _rows(found: Sequence[Remedy], *, has_columns: bool) -> list[Markup]:
     """Return the remedies, then the way to the columns and to another file."""
     rows = [_row(remedy.title, remedy.text, element(
         "button", remedy.button, type="button", class_="button" if k else "button primary",
@@ -199,7 +209,7 @@ def _rows(found: Sequence[Remedy], *, has_data: bool) -> list[Markup]:
     )) for k, remedy in enumerate(found)]  # fmt: skip
     columns = element("a", "Choose columns", href="#settings", class_="button", data_opens="settings")
     other = element("a", "Choose another file", href="/", class_="button")
-    if has_data:
+    if has_columns:
         rows.append(_row("Choose the columns yourself", "Say what each column holds.", columns))
     return [*rows, _row("Open another file", "The data set stays in the list.", other)]
 
@@ -210,7 +220,7 @@ def _row(title: str, text: str, act: Markup) -> Markup:
 
 def _encodings(problem: ConcordantError, files: Sequence[str]) -> list[tuple[str, str]]:
     """Return encodings in which the line with the problem, or the beginning of the file, is text, and that text."""
-    path, found = _file_of(problem, files), []
+    path, found = _file_of(problem, files), list[tuple[float, int, str, str]]()
     if path is None or not os.path.isfile(path):
         return []
     with open(path, "rb") as file:
@@ -226,9 +236,10 @@ def _encodings(problem: ConcordantError, files: Sequence[str]) -> list[tuple[str
         except UnicodeDecodeError as broken:  # the sample may end within a character
             text = sample[: broken.start].decode(known, "replace") if broken.start > len(sample) - 4 else ""
         letters = sum(one.isalnum() or one in " ,;.:'\"()-_/\t\r\n<>=" for one in text)
-        if letters > 0.8 * len(text) and not CONTROLS.search(text):
-            found.append((-letters / len(text), order, known, text.strip().splitlines()[0][:SHOWN]))
-    return [(known, text) for _, _, known, text in sorted(found)][:MAX_ENCODINGS]
+        is_new = text not in [other for *_, other in found]
+        if is_new and text.strip() and letters > 0.8 * len(text) and not CONTROLS.search(text):
+            found.append((-letters / len(text), order, known, text))
+    return [(known, text.strip().splitlines()[0][:SHOWN]) for *_, known, text in sorted(found)][:MAX_ENCODINGS]
 
 
 # ---- lines of a text file ----

@@ -40,7 +40,7 @@ def names_of(frame: Any) -> list[str]:
     """Return the texts among the column names of a DataFrame of any library."""
     if hasattr(frame, "collect_schema"):  # a lazy frame of polars
         return list(frame.collect_schema().names())
-    names = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
+    names: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
     return [name for name in names if isinstance(name, str)] if hasattr(names, "__iter__") else []
 
 

@@ -112,7 +112,7 @@ class Study:
         suitable, slow = self._suitable_methods() if self.methods is None else ([], [])
         notes: list[str] = (
             [
-                f"Not compared, because they are slow on these data: {', '.join(slow)}; "
+                f"Not compared, because they are slow on these data: {', '.join(map(registry.title_of, slow))}; "
                 + arg("methods")
                 + " includes them."
             ]
@@ -128,7 +128,7 @@ class Study:
                 except ConcordantError as problem:
                     if self.methods is not None:
                         raise
-                    notes.append(f"{name} was left out: " + str(problem))
+                    notes.append(f"{registry.title_of(name)} was left out: " + str(problem))
         return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
 
     def _ranked_by(self, name: str) -> Ranking:

@@ -133,7 +133,7 @@ def unknown_columns(source: Source, settings: Settings) -> list[str]:
     named = [(settings.get("by", ""), "is not used to split the data")]
     named += [(column, "gets no role") for column in settings["roles"]]
     return [
-        f"There is no column “{shorten(column, 60)}”: it {what}.{suggest(column, columns)}"
+        f"There is no column “{shorten(column, 60)}”: it {what}.{suggest(column, [*columns])}"
         for column, what in dict(named).items()
         if column not in ("", NOT_READ, *columns)
     ]

@@ -23,7 +23,7 @@ class Reference(NamedTuple):
     """The same without quotes."""
     of: str = ""
     """What the parameter belongs to: "" for reading and the method in use, "write", "sort", "evaluate" or a method's
-    name; ACTION for an action, whose Python wording is ``shown``.
+    name; ACTION for an action and ROLE for the column that has a role, whose Python wording is ``shown``.
     """
     before: str = ""
     """The clause around it, which an interface without the parameter leaves out."""
@@ -35,7 +35,7 @@ class Reference(NamedTuple):
         return self.shown != self.value
 
     def __str__(self) -> str:
-        return self.shown if self.of == ACTION else f"{self.name}={self.shown}"
+        return self.shown if self.of in (ACTION, ROLE) else f"{self.name}={self.shown}"
 
     @property
     def plain(self) -> str:
@@ -51,7 +51,7 @@ class Reference(NamedTuple):
         return self.before + said + self.after
 
 
-ACTION = "action"
+ACTION, ROLE = "action", "role"
 Words = Callable[[Reference], str | None]  # how a face names a parameter; None where it has none of that name
 
 
@@ -191,7 +191,7 @@ class ConcordantError(Exception):
     @property
     def parameter(self) -> str | None:
         """The first parameter that the message names: usually the one that fixes the problem."""
-        return self.meant or next((one.name for one in self.message.references if one.of != ACTION), None)
+        return self.meant or next((one.name for one in self.message.references if one.of not in (ACTION, ROLE)), None)
 
 
 class InputError(ConcordantError, ValueError):

@@ -20,6 +20,7 @@ from concordant.errors import InputError, NeedError, Sentence, action, arg
 from concordant.params import values_of
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking, Uncertain, Uncertainty
+from concordant.registry import usual_name
 from concordant.results.coefficients import Coefficient
 from concordant.results.explanation import Explanation
 from concordant.results.explanation import Reason as Reason
@@ -226,7 +227,7 @@ class Method(Settings):
         """
         start = time.perf_counter()
         self.check_needs(prefs)
-        with progress.stage(f"ranking by {self.name}"):
+        with progress.stage(f"ranking by {usual_name(self.name)}" if progress.is_heard() else ""):
             return self.ranking_of(prefs, self._scores_within_memory(prefs), start)
 
     def ranking_of(self, prefs: Preferences, scored: Floats | Outcome, start: float | None = None) -> Ranking:
@@ -485,3 +486,12 @@ class Method(Settings):
             Memory in bytes.
         """
         return 8.0 * cls.matrices * items**2
+
+
+def needs_agents(method: Method) -> bool:
+    """Return whether a method uses the agents of pairs.
+
+    It does if it requires them, or if its standard errors, adherence or weights are estimated per agent.
+    """
+    settings = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
+    return "agents" in method.needs or settings[0] in ("sandwich", "bootstrap") or bool(settings[1]) or settings[2]

@@ -19,6 +19,7 @@ from concordant.errors import ParameterError, arg, suggest
 
 T = TypeVar("T")
 _TITLE = "\nParameters\n----------"
+TINY = 1e-6  # a lower limit below it only excludes 0
 _KINDS = {"bool": bool, "int": int, "float": float, "str": str}
 
 
@@ -78,6 +79,8 @@ class Param:
         """Describe the allowed range in words."""
         if self.low is not None and self.high is not None:
             return f"between {self.low:,.15g} and {self.high:,.15g}"
+        if self.low is not None and 0 < self.low < TINY:
+            return "above 0"
         if self.low is not None:
             return f"of at least {self.low:,.15g}"
         if self.high is not None:

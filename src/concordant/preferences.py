@@ -674,6 +674,7 @@ class Preferences(Frozen):
         InputError
             If no reading, or more than one, fits the columns.
         """
+        from concordant.ballots.form import RAN
         from concordant.tables.build import parts_of_table
         from concordant.tables.frames import grouped_pairs, table_of_frame
 
@@ -682,9 +683,9 @@ class Preferences(Frozen):
         if grouped is None:
             prefs = cls.of_parts(parts_of_table(table_of_frame(frame, reading), reading))
             return prefs._from_library(frame)
-        table, reading, note = grouped
+        table, reading, note, ran = grouped
         prefs = cls.of_parts(parts_of_table(table, reading))
-        return prefs.merge().noted(note, *prefs.notes[1:])._from_library(frame)
+        return prefs.merge().noted(note, *prefs.notes[1:]).with_facts({RAN: ran})._from_library(frame)
 
     # ---- other views of the same data ----
     def select(

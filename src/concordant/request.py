@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from concordant import registry
 from concordant.api import Summed, default_choice
+from concordant.ballots.form import RAN
 from concordant.errors import InputError, ParameterError, arg
 from concordant.preferences import Preferences
 
@@ -116,6 +117,21 @@ class Request:
 
         return replace(Options.of(PREFERENCES, self.reading), plans=dict(self.plans))
 
+    @property
+    def _frame_reading(self) -> Mapping[str, Any]:
+        """How to read a frame: a lazy one keeps the agents of pairs only if they are asked for."""
+        from concordant.method import needs_agents
+
+        if self.method is None or "agent" in self.reading or not needs_agents(self.chosen_method):
+            return self.reading
+        return {**self.reading, "agent": "?"}
+
+    @cached_property
+    def _frame_options(self) -> Options:
+        from concordant.tables.options import FRAME, Options
+
+        return Options.of(FRAME, self._frame_reading)
+
     @cached_property
     def _files(self) -> tuple[Any, list[Any]]:
         """The files to rank, and the files of relevance judgements among them."""
@@ -163,7 +179,7 @@ class Request:
 
             return read_whole(self._files[0], self._options).noted(*self._aside)
         if self.has_columns:
-            return Preferences.from_frame(self.source, **self.reading)
+            return Preferences.from_frame(self.source, **self._frame_reading)
         raise InputError(
             f"The data must be preferences, a DataFrame or file names, not {type(self.source).__name__}: create "
             "preferences with cc.read(path), cc.Preferences.from_rankings(lists) or another from_… constructor."
@@ -193,15 +209,47 @@ class Request:
     def _reduced(self) -> Reduced | None:
         """The reduced data of files; None if all ballots are read."""
         method = None if self.method is None else self.chosen_method
-        if "_whole" in vars(self) or not self.asks_for_counts:
+        if "_whole" in vars(self) or not self.has_columns:
             return None
-        from concordant.io.reduction import Needs, reduce_files
 
         def fitting(form: str) -> Method:
             return self.by(_fitting(Summed(form)).name, self.params).chosen_method
 
-        needs = Needs(method, fitting, self.needs_ballots or self.min_ballots is not None)
-        return reduce_files(self._files[0], self._options, needs)
+        def needs() -> Any:
+            from concordant.io.reduction import Needs
+
+            return Needs(method, fitting, self.needs_ballots or self.min_ballots is not None)
+
+        if not self._are_files:
+            return self._reduced_frame(needs)
+        from concordant.io.signs import may_hold_sums
+
+        if may_hold_sums(self._files[0], self._options):
+            from concordant.io.sums import sums_of_files
+
+            if (sums := sums_of_files(self._files[0], self._options, needs())) is not None:
+                return sums
+        if not self.asks_for_counts:
+            return None
+        from concordant.io.reduction import reduce_files
+
+        return reduce_files(self._files[0], self._options, needs())
+
+    def _reduced_frame(self, needs: Callable[[], Any]) -> Reduced | None:
+        """The sums of a lazy frame, or in a frame of sums; None if the rows are read."""
+        from concordant.io.signs import are_sums
+        from concordant.tables.frames import lazy_table, names_of
+
+        if are_sums(names_of(self.source)):
+            from concordant.io.sums import sums_of_frame
+
+            return sums_of_frame(self.source, needs())
+        table = lazy_table(self.source, self._frame_options)
+        if table is None or table.plan.layout not in ("ranks", "ratings"):
+            return None
+        from concordant.io.sums import sums_of_lazy_frame
+
+        return sums_of_lazy_frame(table, needs())
 
     def gather(self) -> Preferences | Summed:
         """Read the source, or reduce files to what the method needs."""
@@ -251,8 +299,9 @@ class Request:
             prefs = self._kept if reduced is None else self._filtered(data)
             few = prefs.notes[len(data.notes) :]
             ranking = self._ranked(method, prefs)
-        if reduced is not None:
-            ranking = replace(ranking, ran="; ".join(filter(None, [reduced.ran, ranking.ran])))
+        ran = self._whole.meta.get(RAN) if reduced is None else reduced.ran
+        if ran:
+            ranking = replace(ranking, ran="; ".join(filter(None, [str(ran), ranking.ran])))
         if few:
             from concordant.ranking import Notice
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import concordant as cc
-from concordant.aggregate.voting import pav
+from concordant.aggregate.voting import _best_committees as best_committees
 
 RULES = ["pav", "sequential-pav", "phragmen"]
 LISTS = cc.Preferences.from_rankings([[list("abc")], [list("de")], [["f"]]], weight=[6, 3, 1])
@@ -50,7 +51,19 @@ def approvals_and_order(names, ballots, method):
 @settings(max_examples=100)
 @given(elections())
 def test_pav_finds_the_best_of_all_committees(drawn):
-    names, ballots, seats = drawn
+    check_best_committee(*drawn)
+
+
+@settings(max_examples=40)
+@given(elections())
+def test_pav_finds_the_best_committee_by_integer_programming(drawn):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(best_committees, "MAX_ENUMERATED", 0)
+        patch.setattr(best_committees, "MAX_CELLS", 0)
+        check_best_committee(*drawn)
+
+
+def check_best_committee(names, ballots, seats):
     ranking = cc.rank(preferences(names, ballots), "pav", seats=seats)
     committees = [set(one) for one in combinations(names, min(seats, len(names)))]
     best = max(worth(one, ballots) for one in committees)
@@ -138,14 +151,67 @@ def test_party_lists_share_ten_seats_six_to_four():
         assert (seats.count("red"), seats.count("blue")) == (6, 4), name
 
 
-def test_a_committee_that_is_not_proven_is_said_to_be_so(monkeypatch):
-    solve = pav._Programme.solve
-    monkeypatch.setattr(pav._Programme, "solve", lambda self, limit: (solve(self, limit)[0], 0.046))
-    ranking = cc.rank(LISTS, "pav", seats=3)
+@pytest.mark.parametrize("is_enumerated", [True, False])
+def test_a_committee_that_is_not_proven_is_said_to_be_so(is_enumerated, monkeypatch):
+    if not is_enumerated:
+        monkeypatch.setattr(best_committees, "MAX_ENUMERATED", 0)
+    ranking = cc.rank(LISTS, "pav", seats=3, time_limit=0)
     assert ranking.warnings[0].name == "not-proven"
-    assert "4.6% larger" in ranking.warnings[0].text
+    assert "50% larger" in ranking.warnings[0].text
     assert "the largest known" in str(ranking.explain())
     assert len(elected(ranking)) == 3
+
+
+def test_an_integer_programme_out_of_time_returns_the_greedy_committee_and_its_bound(monkeypatch):
+    solve = best_committees._Programme.solve
+
+    def late(self, seconds):
+        bound = solve(self, seconds)[1] * 1.046
+        self.is_late = True
+        return None, bound
+
+    monkeypatch.setattr(best_committees, "MAX_ENUMERATED", 0)
+    monkeypatch.setattr(best_committees, "MAX_CELLS", 0)
+    monkeypatch.setattr(best_committees._Programme, "solve", late)
+    ranking = cc.rank(LISTS, "pav", seats=3)
+    assert "4.6% larger" in ranking.warnings[0].text
+    assert elected(ranking) == {"a", "b", "d"}
+
+
+def random_approvals(n_candidates, n_ballots, seed):
+    table = np.random.default_rng(seed).random((n_ballots, n_candidates)) < 0.3
+    names = [f"c{k:02d}" for k in range(n_candidates)]
+    ballots = [[names[k] for k in np.flatnonzero(row)] for row in table if row.any()]
+    return cc.Preferences.from_rankings([[ballot] for ballot in ballots], candidates=names), table
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pav_equals_enumeration_of_thousands_of_committees(seed):
+    prefs, table = random_approvals(14, 120, seed)
+    committees = np.array(list(combinations(range(14), 5)))
+    worths = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, 6))])
+    totals = np.array([worths[table[:, list(committee)].sum(axis=1)].sum() for committee in committees])
+    ranking = cc.rank(prefs, "pav", seats=5)
+    best = [{f"c{k:02d}" for k in committees[row]} for row in np.flatnonzero(totals > totals.max() - 1e-9)]
+    assert elected(ranking) in best
+    assert ranking.fit["total"] == pytest.approx(totals.max())
+
+
+def test_pav_is_never_worse_than_the_sequential_rules():
+    for seed in range(5):
+        prefs, table = random_approvals(60, 80, seed)
+        rankings = [cc.rank(prefs, "pav", seats=12, time_limit=0)]
+        rankings += [cc.rank(prefs, method, seats=12) for method in ("sequential-pav", "phragmen")]
+        ballots = [(1, np.flatnonzero(row)) for row in table]
+        total, *others = (worth({int(item[1:]) for item in elected(ranking)}, ballots) for ranking in rankings)
+        assert total >= max(others)
+
+
+def test_half_a_million_tied_committees_are_not_all_kept():
+    prefs = cc.Preferences.from_rankings([[[f"c{k:03d}"]] for k in range(1000)])
+    ranking = cc.rank(prefs, "pav", seats=2)
+    assert elected(ranking) == {"c000", "c001"}
+    assert len(ranking.warnings[0].items) > 900
 
 
 def test_committees_of_many_instances():

@@ -220,6 +220,23 @@ def test_streams_are_alike(rng):
         same(*(k.trueskill_stream(ballots, *rest) for k in (compiled, twins)))
 
 
+def test_rating_periods_are_alike(rng):
+    first = rng.integers(0, 9, 300)
+    second = (first + rng.integers(1, 9, 300)) % 9
+    result, weight = rng.choice([0.5, 1.0], 300), rng.choice([0.5, 1.0, 3.0], 300)
+    period = np.sort(rng.integers(-5, 40, 300))
+    for sd, volatility, tau in ((2.0, 0.06, 0.5), (1.0, 0.5, 1.2), (2.0, 0.06, 0.0)):
+        given = (first, second, result, weight, period, 12, sd, volatility, tau)
+        same(*(k.glicko_periods(*given) for k in (compiled, twins)))
+    nothing = np.empty(0, np.int64)
+    same(
+        *(
+            k.glicko_periods(nothing, nothing, weight[:0], weight[:0], nothing, 2, 2.0, 0.1, 0.5)
+            for k in (compiled, twins)
+        )
+    )
+
+
 @pytest.mark.parametrize("model", range(4))
 @pytest.mark.parametrize("is_bare", [False, True])
 def test_slopes_of_ballots_are_alike(rng, model, is_bare):
@@ -235,3 +252,10 @@ def test_slopes_of_ballots_are_alike(rng, model, is_bare):
     ballots = Ballots(np.array([0, 9]), instance, indptr, slot, tier, np.ones(40), is_open)
     rest = (level, shown, rng.normal(size=9), np.array([0.3]), np.array([-0.4]), model)
     same(*(k.ballot_slopes(ballots, *rest) for k in (compiled, twins)))
+
+
+def test_entries_are_joined_and_multiplied_alike(rng):
+    row, slot = rng.integers(0, 12, 200), rng.integers(0, 7, 200)
+    joined = [k.join_entries(row, slot, np.linspace(-1, 1, 200), 14, 7) for k in (compiled, twins)]
+    same(*joined)
+    same(*(k.outer_products(*joined[0], 7) for k in (compiled, twins)))

@@ -279,7 +279,7 @@ def test_net_wins_of_mpm_come_in_the_order_of_its_scores():
     net = [float(row["net wins"]) for row in table(prefs, "mpm", "Net wins")]
     assert net == sorted(net, reverse=True)
     assert sum(net) == 0
-    decided = table(prefs, "mpm", "Agents that decide", adherence=True)
+    decided = table(prefs, "mpm", "Who decides", adherence=True)
     assert {"agent", "adherence"} <= decided[0].keys()
 
 

@@ -208,14 +208,32 @@ def test_agents_are_drawn_in_every_instance_of_its_own():
     assert (found > 0).all()
 
 
-def test_robust_errors_without_agents_do_not_take_a_matrix_of_votes():
+def test_robust_errors_do_not_depend_on_how_many_votes_are_computed_at_once(monkeypatch):
     from concordant.models import clusters
 
     prefs = votes(30_000, items=40)
-    dense = errors_of(prefs, errors="sandwich", prior=0.5)
-    keep = clusters.LARGEST_ARRAY
-    try:
-        clusters.LARGEST_ARRAY = 1_000
-        assert errors_of(prefs, errors="sandwich", prior=0.5) == pytest.approx(dense, rel=1e-9)
-    finally:
-        clusters.LARGEST_ARRAY = keep
+    at_once = errors_of(prefs, errors="sandwich", prior=0.5)
+    monkeypatch.setattr(clusters, "CELLS_AT_ONCE", 1_000)
+    monkeypatch.setattr(clusters, "DENSE", 10**6)
+    assert errors_of(prefs, errors="sandwich", prior=0.5) == pytest.approx(at_once, rel=1e-9)
+
+
+def test_rows_of_voters_give_products_and_draws_as_a_dense_matrix_does(monkeypatch, backend):
+    from concordant.models import clusters
+
+    rng = np.random.default_rng(3)
+    row, slot, value = rng.integers(0, 50, 300), rng.integers(0, 9, 300), rng.normal(size=300)
+    scale, extra, of_extra = rng.random(9), rng.normal(size=(50, 2)), rng.normal(size=(2, 9))
+    dense = np.zeros((50, 9))
+    np.add.at(dense, (row, slot), value)
+    dense = (dense - extra @ of_extra) * scale
+    rows = clusters.Rows(*clusters.kernels.join_entries(row, slot, value, 50, 9), scale)
+    rows.extra, rows.of_extra = extra, of_extra
+    left, right = rng.normal(size=(2, 9, 4))
+    for cells, share in ((40, 8), (10**6, 0)):
+        monkeypatch.setattr(clusters, "CELLS_AT_ONCE", cells)
+        monkeypatch.setattr(clusters, "DENSE", share)
+        np.testing.assert_allclose(rows.squares(), dense.T @ dense, atol=1e-12)
+        assert rows.trace(left, right) == pytest.approx(float(((dense @ left) * (dense @ right)).sum()))
+        drawn = rows.noise(np.random.default_rng(0), 6)
+        np.testing.assert_allclose(drawn, dense.T @ np.random.default_rng(0).standard_normal((50, 6)), atol=1e-12)

@@ -11,7 +11,7 @@ from tests.cases import EDGES
 import concordant as cc
 from concordant import kernels, views
 from concordant.aggregate import matrices
-from concordant.aggregate.spectral import _steps, hodgerank, markov_chain, rank_centrality
+from concordant.aggregate.spectral import _sparse_walk, _steps, hodgerank, markov_chain, rank_centrality
 from concordant.models.observations.preference_counts import levels
 
 METHODS = ("hodgerank", "svp", "rank-centrality", "mc1", "mc2", "mc3", "mc4")
@@ -222,6 +222,64 @@ def test_walks_over_many_items_spend_the_time_that_the_whole_system_says(monkeyp
     for module in (markov_chain, rank_centrality):
         monkeypatch.setattr(module, "WORTH_STEPS", 10**9)
     np.testing.assert_allclose(by_steps.score, cc.rank(prefs, method).score, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("solver", ["steps", "elimination"])
+def test_a_walk_over_few_pairs_equals_the_eigenvector_of_its_matrix(monkeypatch, solver):
+    rng = np.random.default_rng(11)
+    m, n = 400, 1500
+    chain = np.arange(m - 1)  # connects the even items with the odd ones by a long chain, too
+    one, other = (
+        np.concatenate([rng.integers(0, m // 2, n) * 2, chain]),
+        np.concatenate([rng.integers(0, m // 2, n) * 2 + 1, chain + 1]),
+    )
+    pairs = [
+        [[f"i{a}", f"i{b}"]] if rng.random() < 0.2 else [f"i{a}", f"i{b}"] for a, b in zip(one, other, strict=True)
+    ]
+    prefs = cc.Preferences.from_rankings(pairs, weight=rng.integers(1, 4, len(pairs)))
+    assert rank_centrality._is_sparse(prefs)
+    if solver == "elimination":
+        monkeypatch.setattr(_sparse_walk, "solve_by_steps", lambda *_: None)
+    ranking = cc.rank(prefs, "rank-centrality", prior=0.5)
+    matrices = views.win_matrices(prefs, "ignore")
+    wins = (matrices.wins + matrices.ties / 2).reshape(m, m)
+    met = wins + wins.T
+    move = np.where(met > 0, (wins.T + 0.5) / (met + 1), 0) / (met > 0).sum(axis=1).max()
+    step = move + np.diag(1 - move.sum(axis=1))
+    values, vectors = np.linalg.eig(step.T)
+    stationary = np.real(vectors[:, np.argmin(abs(values - 1))])
+    np.testing.assert_allclose(ranking.score, np.log(m * stationary / stationary.sum()), atol=1e-8)
+    monkeypatch.setattr(rank_centrality, "has_few_pairs", lambda _: False)
+    np.testing.assert_allclose(ranking.score, cc.rank(prefs, "rank-centrality", prior=0.5).score, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", ["steps", "elimination"])
+def test_a_walk_over_few_pairs_gives_every_group_its_share(monkeypatch, solver):
+    if solver == "elimination":
+        monkeypatch.setattr(_sparse_walk, "solve_by_steps", lambda *_: None)
+    rng = np.random.default_rng(12)
+    one = rng.integers(0, 600, 900)
+    other = (one // 6) * 6 + (one + rng.integers(1, 6, 900)) % 6  # a hundred groups of up to six
+    prefs = cc.Preferences.from_pairs(one, other)
+    sparse = cc.rank(prefs, "rank-centrality")
+    monkeypatch.setattr(rank_centrality, "has_few_pairs", lambda _: False)
+    dense = cc.rank(prefs, "rank-centrality")
+    np.testing.assert_allclose(sparse.score, dense.score, rtol=1e-9, atol=1e-9)
+    assert [notice.name for notice in sparse.warnings] == [notice.name for notice in dense.warnings]
+
+
+def test_rank_centrality_of_few_pairs_needs_no_matrices(monkeypatch):
+    monkeypatch.setenv("CONCORDANT_MEMORY", "100MB")
+    one = np.random.default_rng(13).integers(0, 20_000, 200_000)
+    prefs = cc.Preferences.from_pairs(one, (one * 7 + 1) % 20_000)
+    assert len(cc.rank(prefs, "rank-centrality").items) == 20_000
+
+
+def test_a_long_chain_of_certain_winners_is_ranked():
+    one = np.arange(5000)
+    prefs = cc.Preferences.from_pairs(one, one + 1, weight=np.full(5000, 9))
+    ranking = cc.rank(prefs, "rank-centrality")
+    assert ranking.items[:3] == [0, 1, 2] or ranking.items[:3] == ["0", "1", "2"]
 
 
 def test_steps_give_up_where_they_do_not_get_there():

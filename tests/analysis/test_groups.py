@@ -85,6 +85,24 @@ def test_all_groups_get_the_prior_that_the_whole_chose() -> None:
     assert means.groups.fit["prior_count"] == means.whole.fit["prior_count"]  # type: ignore[index]
 
 
+@pytest.mark.parametrize("kind", ["covariates", "teams"])
+def test_covariates_and_teams_of_a_group_count_in_its_ranking(kind: str) -> None:
+    rng = np.random.default_rng(5)
+    sides = rng.permuted(np.tile(np.arange(6), (400, 1)), axis=1)
+    one, two = sides[:, :2], sides[:, 2:4]
+    group = rng.choice(["a", "b"], 400)
+    if kind == "teams":
+        prefs = cc.Preferences.from_teams([[a.tolist(), b.tolist()] for a, b in zip(one, two, strict=True)])
+    else:
+        length = {"length": tuple(rng.normal(size=400) + side[:, 0] for side in (one, two))}
+        prefs = cc.Preferences.from_pairs(one[:, 0], two[:, 0], covariates=length)
+    found = cc.rank_groups(prefs, group, "bradley-terry", prior=1.0)
+    for name in "ab":
+        alone = cc.rank(prefs.take(group == name), "bradley-terry", prior=1.0)
+        assert found.groups[name].items == alone.items
+        np.testing.assert_allclose(found.groups[name].scores, alone.scores, atol=1e-7)
+
+
 def test_totals_are_compared_per_ballot() -> None:
     lists = [["x", "y"]] * 30 + [["y", "x"]] * 10 + [["x", "y"]] * 3 + [["y", "x"]]
     found = cc.rank_groups(cc.Preferences.from_rankings(lists), ["a"] * 40 + ["b"] * 4, "plurality", permutations=19)
@@ -213,7 +231,7 @@ def test_what_would_take_too_long_is_not_tested_unless_permutations_are_asked_fo
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     ticks = itertools.count(step=100)
-    monkeypatch.setattr(contrasts, "perf_counter", lambda: next(ticks))  # each fit of all groups takes 100 seconds
+    monkeypatch.setattr(contrasts, "clock", lambda: next(ticks))  # each fit of all groups takes 100 seconds
     prefs, group = votes(np.random.default_rng(5), 60)
     found = cc.rank_groups(prefs, group, "kemeny")
     assert (found.n_compared, found.permutations, found.significant) == (0, 0, [])

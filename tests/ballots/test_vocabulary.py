@@ -173,3 +173,12 @@ def test_names_from_right_to_left_are_isolated_in_sentences() -> None:
 def test_two_names_with_a_common_start_stay_distinct_in_a_sentence() -> None:
     test = rank(Preferences.from_rankings([MODELS[:2]]), "borda").certainty.test()
     assert "70B" in test
+
+
+def test_shortened_labels_show_where_they_differ():
+    labels = ["mistralai/Mixtral-8x22B-Instruct-v0.1", "mistralai/Mixtral-8x7B-Instruct-v0.1", "claude"]
+    for width in (15, 20, 28):
+        large, small, _ = shorten_apart(labels, width)
+        assert "22B" in large
+        assert "x7B" in small
+        assert max(len(large), len(small)) <= width

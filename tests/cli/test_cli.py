@@ -343,13 +343,13 @@ def test_runs_are_compared_over_the_same_queries(run: Run, tmp_path: Path) -> No
     assert systems["one"]["means"]["mrr"] == pytest.approx(2 / 3)
     assert systems["two"]["means"]["mrr"] == pytest.approx(2.5 / 3)
     assert (systems["one"]["missing"], systems["one"]["unjudged"]) == (["3"], ["9"])
-    assert "means over 3 of 3 judged instances" in err
+    assert "means over 3 of 3 judged queries" in err
     assert "warning: one: missing-instances: 1 of 3" in err
     assert "--queries shared" in err
     code, out, err = run(*args, "--json", "--queries", "shared")
     means = [system["means"]["mrr"] for system in json.loads(out)["systems"]]
     assert means == pytest.approx([1.0, 0.75])
-    assert "means over 2 of 3 judged instances" in err
+    assert "means over 2 of 3 judged queries" in err
     (tmp_path / "tied").write_text("1 Q0 d1 1 9 tied\n1 Q0 d2 2 9 tied\n")
     args = ("evaluate", tmp_path / "tied", "--labels", tmp_path / "qrels", "--metric", "mrr", "--queries", "shared")
     assert "--ties average" in run(*args)[2]
@@ -396,7 +396,7 @@ def test_kemeny_reports_how_far_it_has_come(run: Run, tmp_path: Path) -> None:
     shown: list[str] = []
     with progress.listen(lambda now: shown.append(now.text)):
         run("rank", simulated, "--method", "kemeny")
-    assert "ranking by kemeny" in shown
+    assert "ranking by Kemeny" in shown
     assert [text for text in shown if "within" in text][-1].endswith("within 0%")
 
 

@@ -120,7 +120,7 @@ def test_many_tables_end_after_some(tmp_path: Path) -> None:
 def test_long_work_shows_a_bar_that_disappears(votes: Path) -> None:
     code, shown, piped = on_terminal("-c", WAITING, "once", votes, out=False)
     assert code == 0
-    assert "ranking by borda – waiting" in shown
+    assert "ranking by Borda count – waiting" in shown
     assert "50%" in shown
     assert "\x1b[2K" in shown.split("waiting")[-1]  # its line is erased
     assert rows(piped) == 60

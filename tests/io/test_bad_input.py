@@ -77,6 +77,8 @@ def test_an_item_compared_with_itself(make: Any) -> None:
 
 def test_ratings_without_agents_say_what_may_be_missing(make: Any) -> None:
     assert "name the agent column with agent=" in complaint(make("item,rating\nx,1\nx,2\n"))
+    only = make("who,item,rating\na,x,1\nb,x,2\n")
+    assert "name the agent column with agent='who'" in complaint(only), "the only column that may be"
 
 
 @pytest.mark.parametrize("weight", ["nan", "inf", "-1", "-inf", "many", ""])

@@ -269,7 +269,7 @@ def test_a_full_spill_folder_is_said_and_emptied(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(duck, "SPILL_LIMIT", "1MB")
     for skips in (False, True):  # the file is good: it must not be left out as a bad one
         with pytest.raises(InputError, match=r"spill folder .* is full: free some space"):
-            cc.read(path, reduce=True, memory_limit="60MB", skip_bad_files=skips)
+            cc.read(path, reduce=True, memory_limit="120MB", skip_bad_files=skips)
         assert os.listdir(spill) == []
 
 

@@ -212,7 +212,7 @@ def test_data_that_nearly_suffice_are_not_said_to_suffice(factor: float, times: 
 def test_a_shared_first_place_is_said_to_be_shared() -> None:
     found = cc.rank(cc.Preferences.from_rankings([["a", "b"], ["b", "a"]]), "borda").certainty
     assert found.is_shared
-    assert found.sentences() == ["a and b share the first place of 2 by borda."]
+    assert found.sentences() == ["a and b share first place among 2 by borda."]
 
 
 def test_parts_and_heads_of_a_ranking_keep_its_statements() -> None:

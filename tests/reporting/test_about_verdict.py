@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from xml.etree import ElementTree
@@ -71,7 +72,7 @@ def test_a_leaderboard_has_a_leader_with_scores_and_intervals() -> None:
 def test_a_shared_first_place_is_nobodys_victory() -> None:
     found = verdict(cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"]]), "borda")
     assert (found.over, found.headline) == ("Shared first place by Borda count", "a and b")
-    assert found.sentence == "a and b share the first place of 3."
+    assert found.sentence == "a and b share first place among 3."
 
 
 def test_several_seats_have_several_winners() -> None:
@@ -249,3 +250,14 @@ def test_the_command_writes_the_card(tmp_path: Path, run: Run) -> None:
     assert code == 0
     assert ElementTree.parse(card).getroot().tag == f"{SVG}svg"
     assert str(tmp_path) not in (tmp_path / "report.html").read_text()
+
+
+def test_numbers_at_the_right_edge_of_the_small_picture_are_whole() -> None:
+    from concordant.narrative.verdict import Dots
+    from concordant.reporting.verdict_card import TICK, WIDTH, picture_of
+
+    drawn = picture_of(Dots("NDCG@10", ("a", "b"), (0.98, 0.63), (None, None), (None, None)))
+    found = re.findall(r'<text x="([\d.]+)"[^>]*class="q t mid"[^>]*>([^<]*)<', drawn)
+    found = found or re.findall(r'<text class="q t mid"[^>]*x="([\d.]+)"[^>]*>([^<]*)<', drawn)
+    assert ("1.0") in [text for _, text in found]
+    assert all(float(x) + TICK * len(text) / 2 <= WIDTH + 1e-6 for x, text in found)

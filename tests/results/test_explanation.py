@@ -85,7 +85,7 @@ def test_the_lead_and_the_direct_comparison_are_told():
 
 def test_ties_for_the_first_place_are_told():
     prefs = cc.Preferences.from_rankings([["a", "b", "c"], ["b", "a", "c"]])
-    assert "a and b share the first place of 3" in cc.rank(prefs, "rank-centrality").explain().to_text()
+    assert "a and b share first place among 3" in cc.rank(prefs, "rank-centrality").explain().to_text()
     level = cc.Preferences.from_rankings([["a", "b"], ["b", "a"]])
     assert "All 2 candidates are tied" in cc.rank(level, "rank-centrality").explain().to_text()
 

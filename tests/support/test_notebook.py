@@ -78,3 +78,13 @@ def test_long_rankings_end_with_the_number_of_further_items() -> None:
     html = cc.rank(prefs, "borda")._repr_html_()
     assert "… 70 more" in html
     assert html.count("<tr") == 51
+
+
+def test_the_first_of_many_instances_are_drawn() -> None:
+    rows = [(f"q{k}", "a", "b") for k in range(5) for _ in range(3)]
+    instances, winners, losers = (list(column) for column in zip(*rows, strict=True))
+    prefs = cc.Preferences.from_pairs(winners, losers, instance=instances)
+    page = tree(cc.rank(prefs, "bradley-terry")._repr_html_())
+    assert [one.text for one in page.iter("caption")] == [f"bradley-terry, q{k}" for k in range(3)]
+    assert len(list(page.iter("circle"))) == 6
+    assert "… 2 more instances" in [one.text for one in page.iter("p")]

@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.once, pytest.mark.slow]
 def test_a_dropped_file_is_ranked(screen: Screen) -> None:
     screen.drop(rows("winner,loser", "ann,bob", "bob,cy", "ann,cy", "cy,bob"))
     assert screen.items()[0] == "ann"
-    screen.expect(screen.page.locator("#understood")).to_contain_text("votes.csv: 4 pairs; winner = winner")
+    screen.expect(screen.page.locator("#understood")).to_contain_text("votes.csv: 4 pairs; winner, loser. Ranked by")
     assert screen.page.locator("#data table.preview tbody tr").count() == 5, "the roles, and four rows"
 
 
@@ -145,9 +145,13 @@ def test_methods_to_compare_are_found_and_ticked(screen: Screen) -> None:
     screen.page.fill("#find-method", "minim")
     shown = screen.page.locator("#compared label:not([hidden])")
     screen.expect(shown).to_have_count(1)
-    shown.locator("input").click()
+    shown.locator("input").focus()
+    screen.page.keyboard.press("Space")
     screen.done("minimax")
     screen.expect(screen.page.locator("#methods")).to_contain_text("Minimax")
+    screen.expect(screen.page.locator("#toast")).to_contain_text("Minimax: compared")
+    assert screen.focused("#compare-minimax"), "the list is away until the comparison is known"
+    assert screen.page.input_value("#find-method") == "minim"
 
 
 def test_covariates_are_picked_in_pairs_and_removed(screen: Screen) -> None:
@@ -179,7 +183,7 @@ def test_back_undoes_and_a_reload_keeps_the_settings(screen: Screen) -> None:
     screen.page.reload()
     assert screen.done("--method plurality").items() == changed
     screen.page.go_back()
-    screen.expect(screen.page.locator("#shell")).not_to_contain_text("plurality")
+    screen.expect(screen.page.locator("#shell")).not_to_contain_text("--method plurality")
     assert screen.done().items() == before
     screen.page.go_forward()
     assert screen.done("--method plurality").items() == changed
@@ -193,7 +197,7 @@ def test_undo_takes_a_change_back(screen: Screen) -> None:
     toast = screen.page.locator("#toast")
     screen.expect(toast).to_contain_text("Method")
     toast.locator("button").click()
-    screen.expect(screen.page.locator("#shell")).not_to_contain_text("plurality")
+    screen.expect(screen.page.locator("#shell")).not_to_contain_text("--method plurality")
     assert screen.done().items() == before
 
 
@@ -202,11 +206,11 @@ def test_two_pages_of_a_data_set_are_independent(screen: Screen, browser: Any) -
     other = browser.new_page()
     other.goto(f"{screen.page.url}?method=plurality")
     other.wait_for_selector("html[data-state=done]")
-    assert "plurality" in other.locator("#shell").text_content()
-    assert "plurality" not in screen.page.locator("#shell").text_content()
+    assert "--method plurality" in other.locator("#shell").text_content()
+    assert "--method plurality" not in screen.page.locator("#shell").text_content()
     screen.page.select_option("#set-method", "schulze")
     screen.done("--method schulze")
-    assert "plurality" in other.locator("#shell").text_content()
+    assert "--method plurality" in other.locator("#shell").text_content()
     other.close()
 
 
@@ -278,6 +282,19 @@ def test_curves_are_chosen_and_stay_in_the_address(screen: Screen) -> None:
     screen.expect(chips.filter(has_text="Edda")).to_have_attribute("aria-pressed", "true")
     screen.page.select_option("#set-first", "Edda")
     screen.expect(screen.page.locator("#time")).to_contain_text("Edda beats")
+
+
+def test_the_curve_of_an_item_is_added_from_its_card(screen: Screen) -> None:
+    screen.example("league")
+    coloured = screen.page.locator("#time .curves button[aria-pressed=true]")
+    before = coloured.all_text_contents()
+    assert "Edda" not in before
+    screen.page.locator("#ranking tbody th a", has_text="Edda").click()
+    screen.page.get_by_role("button", name="Show in the chart over time").click()
+    screen.expect(coloured).to_have_count(len(before) + 1)
+    assert {*coloured.all_text_contents()} == {*before, "Edda"}
+    screen.expect(screen.page.locator("#time h2")).to_be_in_viewport()
+    screen.done()
 
 
 def test_a_query_is_opened_from_the_table(screen: Screen) -> None:

@@ -52,8 +52,9 @@ def test_the_lines_shown_repeat_what_is_shown(screen: Screen, monkeypatch: pytes
     screen.page.select_option("#set-method", "elo")
     screen.done("--method elo")
     monkeypatch.chdir(EXAMPLES)
-    shell = shlex.split(str(screen.page.locator("#shell").text_content()))
-    code, out, _ = run(*shell[1:], "--csv")
+    rank, compare = (shlex.split(line) for line in str(screen.page.locator("#shell").text_content()).splitlines())
+    assert run(*compare[1:])[0] == 0
+    code, out, _ = run(*rank[1:], "--csv")
     assert code == 0
     assert [row["item"] for row in csv.DictReader(io.StringIO(out))] == screen.items()
     names: dict[str, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,36 @@ def test_gold_labels_among_dropped_files_check_the_annotators(tmp_path: Path, or
     assert "gold.csv contains gold labels" in page.regions["offers"].lower()
     assert "--gold gold.csv" in page.regions["download"]
     assert "Accuracy" in page.sections["annotators"]
+
+
+def test_pages_of_search_speak_of_runs_documents_and_queries() -> None:
+    page = Page(*sorted((ROOT / "examples" / "runs").iterdir()), ROOT / "examples" / "qrels.txt")
+    assert "because the data are runs for several queries" in page.regions["offers"]
+    assert "lines of 4 TREC runs" in page.regions["offers"]
+    assert "the average ranked list ranks 58.3% of the documents" in page.sections["data"]
+    assert "of 12 queries have a Condorcet winner" in page.sections["data"]
+    assert "the median run agrees with" in page.sections["agents"]
+    assert "First places" not in page.sections["methods"], "they would be of one query only"
+    assert "Tied scores (Borda count)" in page.sections["data"]
+    for word in ("agent", "candidate", "instance"):
+        shown = re.sub(r"<(select|pre|table).*?</\1>|<[^>]*>", " ", page.sections["data"], flags=re.DOTALL)
+        assert word not in shown.lower(), word
+
+
+def test_methods_that_are_too_slow_to_compare_are_left_to_the_user(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("user,movie,rating\n" + "".join(f"u{k % 9},m{k},{1 + k % 5}\n" for k in range(1_500)))
+    said = "Methods were not compared, because there are too many movies: choose some with “Compare with”."
+    assert said in Page(path).sections["methods"]
+    assert "Who decides between the first two" in Page(ROOT / "examples" / "ratings.csv").sections["why"]
+
+
+def test_gold_answers_inside_an_export_check_the_annotators(tmp_path: Path) -> None:
+    path = tmp_path / "export.tsv"
+    rows = [f"i{k % 9}\t{'cat' if k % 3 else 'dog'}\t{'cat' if k < 9 else ''}\tw{k // 9}" for k in range(36)]
+    path.write_text("\n".join(["INPUT:image\tOUTPUT:result\tGOLDEN:result\tASSIGNMENT:worker_id", *rows]) + "\n")
+    page = Page(path)
+    assert page.error == ""
+    assert "of the gold labels" in page.regions["verdict"]
+    assert "Accuracy [95% CI]" in page.sections["annotators"]
+    assert "concordant crowd export.tsv --gold export.tsv" in page.regions["download"]

@@ -155,6 +155,20 @@ def test_the_page_lets_no_other_script_run(chromium: Callable[..., Any], report_
     page.close()
 
 
+@pytest.mark.parametrize("n", [9, 12, 13, 30])
+def test_heat_maps_fit_the_paper(chromium: Callable[..., Any], tmp_path: Path, n: int) -> None:
+    """A wider one would make the browser shrink the whole page."""
+    names = [f"laboratory/family-of-models-{k}-instruct-v1" for k in range(n)]
+    prefs = cc.Preferences.from_rankings([names, names[::-1], names])
+    cc.report(prefs, tmp_path / "report.html", methods=[])
+    page = chromium(viewport={"width": 680, "height": 1000}).new_page()
+    page.emulate_media(media="print")
+    page.goto((tmp_path / "report.html").as_uri())
+    assert page.locator(".matrix").count() == 1
+    assert page.evaluate("document.documentElement.scrollWidth") <= 680
+    assert page.locator(".matrix td:not(.self)").nth(1).evaluate("cell => cell.scrollWidth <= cell.offsetWidth")
+
+
 def test_it_prints_on_paper(chromium: Callable[..., Any], report_of: Callable[[str], Path]) -> None:
     page = chromium(viewport={"width": 1100, "height": 800}).new_page()
     page.goto(report_of("model-votes.csv").as_uri())

@@ -196,6 +196,14 @@ def test_a_wrong_name_gets_a_sentence_in_its_section(
     assert "Recommended for" in text(ratings.sections["recommend"]) or part == "recommend"
 
 
+def test_a_rating_outside_the_scale_is_removed_alone(ratings: Page) -> None:
+    page = ratings.show(task="recommend", rated="Paper Boats=9; Unknown=4")
+    shown = page.sections["newcomer"]
+    assert "is out of range" in text(shown)
+    assert 'value="Unknown=4"' in shown
+    assert 'value="Paper Boats=9"' in shown
+
+
 def test_items_with_the_signs_of_the_notation_can_be_rated(ratings: Page) -> None:
     ratings.show(task="recommend")
     task = next(iter(ratings.answerer._tasks.values()))
@@ -305,7 +313,7 @@ def test_gold_answers_give_accuracies_with_intervals(tmp_path: Path) -> None:
     gold = write(tmp_path / "gold.csv", ["item", "label"], [*zip(decided["item"], decided["label"], strict=True)][:20])
     page = Page([path], gold).show()
     assert "Accuracy [95% CI]" in text(page.sections["annotators"])
-    assert "Dawid-Skene: 100.0%" in text(page.sections["annotators"])
+    assert "Dawid-Skene 100.0%" in text(page.sections["annotators"])
     assert "--gold gold.csv" in page.lines("shell")[0]
     assert 'id="judgements"' in page.regions["controls"]  # the file that the script sends as labels
     assert page.rows("annotators")[0]["on_gold"] == "20"
@@ -421,7 +429,7 @@ def test_whatever_is_offered_works(name: str) -> None:
     page = Page([EXAMPLES / name]).show()
     expected = {
         "ratings.csv": ["Recommend items for a user"],
-        "league.csv": ["Rank by rating over time", "Show Elo ratings"],
+        "league.csv": ["Show ratings over time", "Show Elo ratings"],
         "arena-style.csv": ["Control for answer length", "Show Elo ratings"],
         "arena-languages.csv": ["Split by language", "Show Elo ratings"],
         "model-votes.csv": ["Show Elo ratings"],
@@ -495,3 +503,16 @@ def test_every_control_is_labelled_and_every_setting_declared(ratings: Page, tmp
             name = re.search(r' id="([^"]*)"', field)
             is_named = "aria-label" in field or 'type="hidden"' in field or 'type="checkbox"' in field
             assert is_named or (name is not None and f'for="{name[1]}"' in content), field
+
+
+def test_a_link_may_name_what_the_data_lack() -> None:
+    page = Page([EXAMPLES / "election.csv"])
+    page.show(methods="nosuch,borda,schulze", by="nosuch", item="Nobody", curve="Nobody", **{"role.nix": "time"})
+    said = html.unescape(page.regions["offers"])
+    for part in ("no column “nosuch”", "no column “nix”", "no candidate “Nobody”", "Not compared: there is no method",
+                 "have no times"):  # fmt: skip
+        assert part in said
+    assert "2 methods" in page.sections["methods"]
+    page.show(methods="nosuch")
+    assert "Methods compared" in page.sections["methods"]
+    assert "Not available" not in page.sections["methods"]

@@ -217,3 +217,83 @@ def test_the_sheets_of_a_workbook_are_listed_and_offered(tmp_path: Path) -> None
     assert json.dumps({"sheet": "Votes"}) in unescape(page.regions["problem"])
     assert '<option value="Votes">Votes</option>' in page.regions["controls"]
     assert Page(path, sheet="Votes").error == ""
+
+
+def test_a_binary_file_is_called_one_and_offers_no_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("program.csv").write_bytes(b"\x7fELF\x02\x01\x01\x00" + bytes(range(256)) * 40)
+    error, panel, _ = shown(Path("program.csv"), {})
+    assert str(error).startswith("program.csv is not a text file")
+    assert "Not read" in panel
+    assert "Choose columns" not in panel
+    assert remedies(panel) == []
+
+
+def test_encodings_with_the_same_text_are_offered_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("latin1.csv").write_bytes(FILES["latin1.csv"])
+    panel = shown(Path("latin1.csv"), {})[1]
+    texts = re.findall(r"Line 2 then reads: (.*?)<", panel)
+    assert texts
+    assert len(texts) == len({*texts})
+
+
+def test_a_bomb_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from concordant.web import reading
+
+    monkeypatch.chdir(tmp_path)
+    Path("bomb.zip").write_bytes(FILES["bomb.zip"])
+    looked, preview = list[str](), reading.preview
+    monkeypatch.setattr(reading, "preview", lambda path, **options: (looked.append(path), preview(path, **options))[1])
+    assert shown(Path("bomb.zip"), {})[0]
+    assert looked == ["bomb.zip"]
+    Path("bomb.zip").write_bytes(FILES["several.zip"])
+    shown(Path("bomb.zip"), {})
+    assert len(looked) == 2, "another file of the same name"
+
+
+@pytest.mark.parametrize("first", ["ratings.csv", "movies.csv"])
+def test_a_table_of_names_beside_ratings_is_left_aside_with_a_note(
+    first: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [f"u{k % 5},{k % 7},{1 + k % 4}" for k in range(35)]
+    Path("ratings.csv").write_text("\n".join(["userId,movieId,rating", *rows]) + "\n")
+    Path("movies.csv").write_text("movieId,title,genres\n" + "".join(f"{k},Film {k},Drama\n" for k in range(7)))
+    second = {"ratings.csv": "movies.csv", "movies.csv": "ratings.csv"}[first]
+    page = Page(first, second)
+    assert page.error == ""
+    assert "movies.csv is not used: its columns have no recognised roles" in page.regions["offers"]
+    assert "concordant rank ratings.csv --method" in page.regions["download"]
+
+
+def test_a_label_of_many_megabytes_does_not_fill_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("long.csv").write_text(f"winner,loser\n{'a' * 3_000_000},b\nb,c\n")
+    page = Page("long.csv")
+    assert page.error == ""
+    assert len(page.html) < 500_000
+
+
+@pytest.mark.parametrize(
+    ("content", "first", "n_skipped"),
+    [
+        ("user,item,rating,x,y\n,a,5,1,q\n,b,4,2,q\n,c,3,3,r\n", {"role.user": "-"}, "3 of 3 rows"),
+        ("user,film,stars,kind\nv,a,5,x\n,a,4,y\n,a,3,x\n", "columns", "2 of 3 rows"),
+        ("a,b,c,d\n1,x,2020-01-02,hello\n,y,2020-01-03,there\n,x,2020-01-03,you\n", "columns", ""),
+    ],
+)
+def test_the_role_of_a_column_is_offered_before_rows_are_lost(
+    content: str, first: object, n_skipped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "votes.csv"
+    path.write_text(content)
+    error, panel, _ = shown(path, {})
+    assert error is not None
+    main = re.findall(r'<(?:button|a)[^>]*class="button primary"[^>]*>', panel)
+    assert len(main) == 1
+    assert ('data-opens="settings"' in main[0]) == (first == "columns")
+    assert first == "columns" or remedies(panel)[0] == first
+    assert n_skipped in text_of(panel)
+    assert {"skip_bad_rows": "true"} not in remedies(panel)[:-1]

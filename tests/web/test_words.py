@@ -12,7 +12,7 @@ from tests.web.asking import Page
 from tests.workbooks import xlsx
 
 from concordant import registry
-from concordant.errors import Sentence, action, arg, clause, in_words
+from concordant.errors import ROLE, Reference, Sentence, action, arg, clause, in_words
 from concordant.params import params_of
 from concordant.web.settings import PageSettings, offered_roles
 from concordant.web.words import LABELS, control_words
@@ -26,6 +26,9 @@ PARAMS = [one.name for one in params_of(registry.load("bradley-terry"))]
     ("sentence", "words"),
     [
         (arg("winner"), "the role “winner”"),
+        (Sentence(Reference("left", "left = model_a", "model_a", ROLE)), "model_a (first side)"),
+        (Sentence(Reference("winner", "winner = Winner", "Winner", ROLE)), "Winner"),
+        (Sentence(Reference("covariate", "covariate x = a - b", "a − b", ROLE)), "a − b (style)"),
         (arg("winner", shown="…"), "the role “winner”"),
         (arg("left_won", "A wins?"), "the role “first side won” for A wins?"),
         (arg("places", "x,y"), "the role “place” for x,y"),

@@ -22,7 +22,7 @@ from concordant.results.explanation import Reason
 from concordant.results.flow_picture import Flow, Node, draw_flows
 from concordant.support.brief import Brief
 from concordant.support.text import plain_number
-from concordant.types import Floats
+from concordant.types import AnyArray, Floats
 
 AT_ONCE = 8  # stages in one table
 OVER = "non-transferable"
@@ -168,10 +168,17 @@ def labelled(labels: Sequence[str], values: Floats) -> dict[str, float]:
     return dict(zip(labels, values.tolist(), strict=True))
 
 
-def flows_of(labels: Sequence[str], moved: Floats, over: Floats) -> dict[tuple[str, str], float]:
-    """Return a dictionary of the transfers by (from, to), given a matrix (from x to) and the non-transferable votes."""
-    flows = {(labels[a], labels[b]): float(moved[a, b]) for a, b in np.argwhere(moved > 0).tolist()}
-    return flows | {(labels[a], OVER): float(over[a]) for a in np.flatnonzero(over > 0).tolist()}
+def flows_of(
+    labels: Sequence[str], sources: Sequence[int], moved: AnyArray, over: AnyArray
+) -> dict[tuple[str, str], float]:
+    """Return a dictionary of the transfers by (from, to), given the candidates whose votes were transferred.
+
+    ``moved`` is a matrix (source x to), and ``over`` has the non-transferable votes of every source.
+    """
+    row, to = np.nonzero(moved > 0)
+    amounts = moved[row, to].tolist()
+    flows = {(labels[sources[a]], labels[b]): v for a, b, v in zip(row.tolist(), to.tolist(), amounts, strict=True)}
+    return flows | {(labels[sources[a]], OVER): float(over[a]) for a in np.flatnonzero(over > 0).tolist()}
 
 
 # ---- in words and in a picture ----

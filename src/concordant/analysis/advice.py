@@ -18,7 +18,7 @@ from concordant.preferences import Preferences
 MAX_METHODS = 5  # how many methods are named
 FEW_ITEMS = 60  # for methods whose cost can grow fast with the items
 RANKED = ("rankings", "top-k", "ratings")
-_ADHERENCE = "with " + arg("adherence", True, of="mpm") + " weights agents by their agreement with the others"
+_ADHERENCE = "weights agents by their agreement with the others (" + arg("adherence", True, of="mpm") + ")"
 USUAL = {
     "rankings": ("plurality", "instant-runoff", "borda", "schulze", "copeland"),
     "top-k": ("plurality", "instant-runoff", "borda", "schulze"),

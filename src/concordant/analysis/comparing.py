@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from concordant import metrics, registry, views
 from concordant.ballots.segments import sum_by
-from concordant.ballots.vocabulary import in_sentence, shorten
+from concordant.ballots.vocabulary import in_sentence, shorten, shorten_apart
 from concordant.engine.instances import cut
 from concordant.errors import ConcordantError, InputError, arg
 from concordant.params import params_of
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from concordant.method import Method
 
 CELLS_AT_ONCE = 4_000_000  # of the matrices of pairs
+MAX_APART = 1_000  # first items from which shortened labels differ
 DISPUTED = 3  # instances that an explanation looks at
 COUNTED_BY = ("counts", "normalise", "missing", "ties", "distance")  # parameters that change what a likelihood is of
 MEASURES = {
@@ -111,7 +112,10 @@ class Comparison(Displayed):
         list of str
             A text per method, such as ``a = b > c``.
         """
-        return [_written(tiers, n) for tiers in self.tiers]
+        labels = [label for tier in self.tiers[0] for label in tier][:MAX_APART] if self.tiers else []
+        labels += [label for tiers in self.tiers for tier in tiers[:n] for label in tier[:n]]
+        short = dict(zip(labels, shorten_apart(labels, 20), strict=True))
+        return [_written(tiers, n, short) for tiers in self.tiers]
 
     @property
     def winners(self) -> list[tuple[tuple[str, ...], list[str]]]:
@@ -240,7 +244,10 @@ class Comparison(Displayed):
             A row per method.
         """
         columns, firsts = self.columns(), self.firsts()
-        header = ["method", *(f"tau {text}" if text in self.names else text for text, _ in columns), "top items"]
+        n_instances = self.rankings[0].n_instances
+        first = next(iter(self.rankings[0])).instance
+        top = "top items" if n_instances == 1 else f"top items of {in_sentence(str(first), 20)}"
+        header = ["method", *(f"tau {text}" if text in self.names else text for text, _ in columns), top]
         rows = [[name, *(cells[k] for _, cells in columns), firsts[k]] for k, name in enumerate(self.names)]
         drawn = Drawn("distance", self.distance.tolist(), is_bar=True)
         return DisplayTable(header, rows, range(1, len(header) - 1), drawn=drawn)
@@ -331,8 +338,13 @@ class Comparison(Displayed):
 
         return notebook([*self.blocks(), Passage(warnings)])
 
-    def notes(self) -> list[str]:
+    def notes(self, shown: Callable[[str], str] = str) -> list[str]:
         """Explain the columns of the table, and list log-likelihoods by the outcome they refer to.
+
+        Parameters
+        ----------
+        shown : callable, default str
+            Function that returns how a method is named.
 
         Returns
         -------
@@ -347,7 +359,7 @@ class Comparison(Displayed):
         by_kind: dict[str, list[str]] = {}
         for name, kind, value in zip(self.names, self.likelihood_of, self.log_likelihood, strict=True):
             if kind is not None and value is not None:
-                by_kind.setdefault(kind, []).append(f"{name} {value:,.2f}")
+                by_kind.setdefault(kind, []).append(f"{shown(name)} {value:,.2f}")
         return notes + [f"Log-likelihood of {kind}: {', '.join(likelihoods)}." for kind, likelihoods in by_kind.items()]
 
     __repr__ = __str__
@@ -552,12 +564,12 @@ def _most_disputed(prefs: Preferences, rankings: Sequence[Ranking]) -> list[str]
     return [prefs.instances[q] for q in order.tolist() if not same[q]][:DISPUTED]
 
 
-def _written(tiers: list[list[str]], n: int) -> str:
+def _written(tiers: list[list[str]], n: int, short: Mapping[str, str]) -> str:
     """Format the first ``n`` items, with ``=`` between tied items and … where a tier is truncated."""
     text, n_left = "", n
     for tier in tiers:
         text += " > " if text else ""
-        text += " = ".join([*(shorten(label, 20) for label in tier[:n_left]), *(["…"] if len(tier) > n_left else [])])
+        text += " = ".join([*(short[label] for label in tier[:n_left]), *(["…"] if len(tier) > n_left else [])])
         n_left -= len(tier)
         if n_left <= 0:
             break

@@ -15,6 +15,7 @@ from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import Words, in_words
 from concordant.models.notices import joined
+from concordant.narrative.fields import NEUTRAL, Field
 from concordant.preferences import Preferences
 from concordant.support.display import DisplayTable
 from concordant.support.text import text_width
@@ -76,8 +77,8 @@ class Description:
         """Return the finding of this name, if there is one."""
         return next((finding for finding in self.findings if finding.name == name), None)
 
-    def rows(self) -> list[tuple[str, str]]:
-        """Return (name, value) pairs for display."""
+    def rows(self, field: Field = NEUTRAL) -> list[tuple[str, str]]:
+        """Return (name, value) pairs for display; ``field`` has the words of the values."""
         lines = [
             ("form", self.form),
             ("items", f"{self.n_items:,}"),
@@ -89,7 +90,7 @@ class Description:
                 _span(self.length_min, self.length_max, self.length_mean),
             ),
             *([("teams", f"of {_listed(self.team_sizes)}")] if self.team_sizes else []),
-            *self._order_rows(),
+            *self._order_rows(field),
         ]
         if self.covariates:
             names = ", ".join(shorten(name, 30) for name in self.covariates)
@@ -97,7 +98,7 @@ class Description:
         if self.density < 1 and not self.classes:
             lines.append(("unlisted items", MISSING[self.missing]))
         if self.n_unranked_slots:
-            lines.append(("never ranked", f"{self.n_unranked_slots:,} candidates appear on no ballot"))
+            lines.append(("never ranked", f"{self.n_unranked_slots:,} {field.item[1]} appear on no ballot"))
         for what, labels, count in (
             ("never lost", self.never_lost, self.n_never_lost),
             ("never won", self.never_won, self.n_never_won),
@@ -107,15 +108,19 @@ class Description:
                 lines.append((what, ", ".join(shorten(label, 30) for label in labels) + more))
         return lines + [("note", note) for note in self.notes]
 
-    def _order_rows(self) -> list[tuple[str, str]]:
+    def _order_rows(self, field: Field) -> list[tuple[str, str]]:
         """Return the rows on density and ties; for nominal answers, on density and classes."""
-        share = f"{100 * self.density:.3g}% of the candidates"
+        share = f"{100 * self.density:.3g}% of the {field.item[1]}"
         if not self.classes:
             tied = f"{100 * self.tied_share:.3g}% of the pairs on ballots are tied"
-            return [("density", f"the average ballot ranks {share}"), ("ties", tied)]
+            ballot = "ballot" if self.form in ("pairs", "teams") else field.ballot[0]
+            return [("density", f"the average {ballot} ranks {share}"), ("ties", tied)]
         shown = ", ".join(f"{shorten(name, 30)} {share:.0%}" for name, share in self.classes[:SHOWN_ITEMS])
         more = f", … ({len(self.classes):,} in all)" if len(self.classes) > SHOWN_ITEMS else ""
-        return [("density", f"the average agent answers {share}"), ("classes", f"{shown}{more}, without an order")]
+        return [
+            ("density", f"the average {field.agent[0]} answers {share}"),
+            ("classes", f"{shown}{more}, without an order"),
+        ]
 
     def __str__(self) -> str:
         return self.to_text()
@@ -169,8 +174,8 @@ def _block(title: str, rows: list[tuple[str, str]]) -> str:
     return "\n".join(lines)
 
 
-def describe(prefs: Preferences) -> Description:
-    """Describe preferences: facts, findings and suitable methods."""
+def describe(prefs: Preferences, field: Field = NEUTRAL) -> Description:
+    """Describe preferences: facts, findings and suitable methods; ``field`` has the words of the findings."""
     groups, cycles = _components(prefs), findings.cycles(prefs)
     facts = _summarise(prefs, groups, cycles)
     if not prefs.n_slots:
@@ -184,8 +189,8 @@ def describe(prefs: Preferences) -> Description:
     ]
     if prefs.team is None:  # what a team did says little of two of its players
         all_findings += [
-            findings.cyclicity(cycles, prefs.n_instances),
-            findings.outlying(prefs, findings.agreement(prefs)),
+            findings.cyclicity(cycles, prefs.n_instances, field),
+            findings.outlying(prefs, findings.agreement(prefs), field),
             findings.top_two(prefs),
             findings.recovery(prefs),
         ]

@@ -34,9 +34,10 @@ from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import in_sentence
 from concordant.models.recovery import STATISTICS, recovery_of
 from concordant.narrative.certainty import summary
+from concordant.narrative.fields import NEUTRAL, Field
 from concordant.preferences import Preferences
 from concordant.support import memory, special
-from concordant.support.text import without_isolates
+from concordant.support.text import capital, without_isolates
 from concordant.types import AnyArray, Floats, Int32s, Int64s
 
 LARGEST_FOR_CYCLES = 2_000  # candidates of one instance: cyclic triads cost a matrix product
@@ -178,7 +179,7 @@ def recovery(prefs: Preferences) -> Finding | None:
     return Finding("recovery", True, text, {"phi": by_mode.phi, **data})
 
 
-def cyclicity(counted: Cycles | None, n_instances: int) -> Finding:
+def cyclicity(counted: Cycles | None, n_instances: int, nouns: Field = NEUTRAL) -> Finding:
     """Return the finding on cyclic majorities."""
     if counted is None:
         return Finding("cyclic", True, "Cycles were not counted: there are too many items.", is_tested=False)
@@ -189,7 +190,7 @@ def cyclicity(counted: Cycles | None, n_instances: int) -> Finding:
     }
     if n_instances > 1:
         data = {"cyclic_triads": counted.n_cyclic, "n_with_condorcet_winner": counted.n_with_winner}
-        winners = f" {counted.n_with_winner:,} of {n_instances:,} instances have a Condorcet winner."
+        winners = f" {counted.n_with_winner:,} of {n_instances:,} {nouns.instance[1]} have a Condorcet winner."
     elif counted.winner is not None:
         winners = f" {in_sentence(counted.winner)} beats every other item in direct comparison (Condorcet winner)."
     else:
@@ -335,26 +336,29 @@ def _margins_of_others(
     return agent, weight, margin
 
 
-def outlying(prefs: Preferences, measured: Agreement | None) -> Finding | None:
+def outlying(prefs: Preferences, measured: Agreement | None, nouns: Field = NEUTRAL) -> Finding | None:
     """Return the finding on outlier agents; None if the agents are not known."""
+    agent, agents = nouns.agent
     if prefs.n_agents is None or prefs.n_agents < 2 or prefs.agents is None:
         return None
     if measured is None:
-        return Finding("outlier agents", True, "Agents were not tested: there are too many pairs.", is_tested=False)
+        return Finding(
+            "outlier agents", True, f"{capital(agents)} were not tested: there are too many pairs.", is_tested=False
+        )
     if np.isnan(measured.share).all():
-        return Finding("outlier agents", True, "No two agents compare the same items.")
+        return Finding("outlier agents", True, f"No two {agents} compare the same {nouns.item[1]}.")
     median = f"{measured.median:.0%}"
     outliers = measured.outliers()
     data = {"median_agreement": measured.median, "n_outliers": len(outliers)}
     if not len(outliers):
-        text = f"No outliers: the median agent agrees with the majority of the others on {median} of its pairs."
+        text = f"No outliers: the median {agent} agrees with the majority of the others on {median} of its pairs."
         return Finding("outlier agents", True, text, {**data, "outliers": []})
     worst = [{"agent": prefs.agents[k], "agreement": float(measured.share[k])} for k in outliers[:NAMED].tolist()]
     shown = ", ".join(f"{in_sentence(str(outlier['agent']))} {outlier['agreement']:.0%}" for outlier in worst[:4])
     more = f" and {len(outliers) - 4:,} more" if len(outliers) > 4 else ""
     text = (
-        f"Significantly lower agreement with the majority than the median agent ({median} of its pairs): "
-        f"{shown}{more}. Inspect these ballots, or use a method that weights agents."
+        f"Significantly lower agreement with the majority than the median {agent} ({median} of its pairs): "
+        f"{shown}{more}. Inspect these ballots, or use a method that weights {agents}."
     )
     return Finding("outlier agents", False, text, {**data, "outliers": worst})
 

@@ -7,16 +7,17 @@ because ``Preferences.of_parts`` knows them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 
 from concordant import kernels
-from concordant.ballots.segments import first_of, pointer, segment_index, spans
+from concordant.ballots.segments import first_of, number_inside, pointer, segment_index, spans
 from concordant.ballots.vocabulary import (
     Coded,
     Vocabulary,
+    as_whole_numbers,
     encode,
     encode_together,
     encode_whole_numbers,
@@ -57,14 +58,21 @@ def gather_rankings(
     rankings: Iterable[Sequence[object]], candidates: Iterable[object] | None = None, **columns: object
 ) -> Parts:
     """Return rankings as parts, best first; an inner list, tuple or set is a tie. ``candidates`` may add items."""
-    rankings = list(rankings)
     extra_labels = [] if candidates is None else list(candidates)
-    codes, labels, indptr, tier, bad = kernels.encode_lists(rankings)
-    vocabulary, n_entries = Vocabulary(labels), len(codes)
-    if bad != -1 or extra_labels:
-        flat, indptr, tier = _flatten(rankings)
-        n_entries = len(flat)
-        codes, vocabulary = encode(flat + extra_labels, "item")
+    rankings = rankings if isinstance(rankings, np.ndarray) and rankings.ndim == 2 else list(rankings)
+    whole = None if extra_labels else _whole_numbers(rankings)
+    if whole is not None:
+        numbers, indptr = whole
+        (codes, vocabulary), tier = encode(numbers, "item"), number_inside(indptr).astype(np.int32)
+        n_entries = len(codes)
+    else:
+        rankings = list(rankings)
+        codes, labels, indptr, tier, bad = kernels.encode_lists(rankings)
+        vocabulary, n_entries = Vocabulary(labels), len(codes)
+        if bad != -1 or extra_labels:
+            flat, indptr, tier = _flatten(rankings)
+            n_entries = len(flat)
+            codes, vocabulary = encode(flat + extra_labels, "item")
     item = codes[:n_entries]
     freeze(indptr, item, tier)
     parts: Parts = {"items": vocabulary, "indptr": indptr, "item": item, "tier": tier}
@@ -83,6 +91,23 @@ def gather_rankings(
         order = np.array(list(dict.fromkeys(codes[n_entries:].tolist())), np.int32)
         parts.update(slot_ptr=np.array([0, len(order)]), slot_item=order)
     return parts
+
+
+def _whole_numbers(rankings: Any) -> tuple[Int64s, Int64s] | None:
+    """Return all items and the bounds of the rankings if they are lists or arrays of whole numbers; else None."""
+    if isinstance(rankings, np.ndarray):
+        numbers, sizes = as_whole_numbers(rankings.reshape(-1)), np.full(len(rankings), rankings.shape[1])
+        return None if numbers is None else (numbers, pointer(sizes))
+    kinds = set(map(type, rankings))
+    first = next((ranking[0] for ranking in rankings if len(ranking)), None) if kinds <= {list, tuple} else None
+    if kinds == {np.ndarray} and all(ranking.ndim == 1 and ranking.dtype.kind in "iu" for ranking in rankings):
+        flat: Any = np.concatenate(rankings)
+    elif type(first) is int:
+        flat = list(chain.from_iterable(rankings))
+    else:
+        return None
+    numbers = as_whole_numbers(flat)
+    return None if numbers is None else (numbers, pointer(np.fromiter(map(len, rankings), np.int64, len(rankings))))
 
 
 def _flatten(rankings: list[Any]) -> tuple[list[object], Int64s, Int32s]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 READ_AS = "read as"
 """Key of ``Preferences.meta`` for the format, or the layout and the columns, that the preferences were read from."""
+RAN = "ran"
+"""Key of ``Preferences.meta`` for a sentence on where pairs were counted, if not in this process."""
 
 
 def form_of(prefs: Preferences) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from concordant import kernels
 from concordant.ballots.build import number_teams
 from concordant.ballots.segments import segment_index, sum_by
+from concordant.ballots.subsets import OF_ENTRIES
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError
 from concordant.types import AnyArray, Bools, Int64s
@@ -94,7 +95,7 @@ def same_content(a: Preferences, b: Preferences) -> bool:
         return False
     if not np.array_equal(dense_tiers(a)[order_a], dense_tiers(b)[order_b]):
         return False
-    for name in ("value", "shown", "team", "covariate", "points"):
+    for name in OF_ENTRIES:
         column_a, column_b = _in_order(a, name, order_a), _in_order(b, name, order_b)
         if name == "value" and column_a is not None and column_b is not None:
             column_b = _same_classes(a, b, column_b)

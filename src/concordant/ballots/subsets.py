@@ -13,6 +13,9 @@ from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError
 from concordant.types import AnyArray, Bools, Int64s
 
+OF_ENTRIES = ("value", "shown", "team", "covariate", "points")  # what preferences may hold of every entry
+OF_BALLOTS = ("open", "time")
+
 if TYPE_CHECKING:
     from concordant.preferences import Preferences
 
@@ -54,12 +57,12 @@ def parts_of_subset(
         "indptr": pointer(size_left[is_kept]),
         "item": item_code[prefs.item[entries]],
         "tier": prefs.tier[entries],
-        **{name: _some(getattr(prefs, name), entries) for name in ("value", "shown", "team", "covariate", "points")},
+        **some(prefs, OF_ENTRIES, entries),
         "covariates": prefs.covariates,
         "scale": prefs.scale,
         "classes": prefs.classes,
         "weight": prefs.weight[chosen],
-        **{name: _some(getattr(prefs, name), chosen) for name in ("open", "time")},
+        **some(prefs, OF_BALLOTS, chosen),
         "is_dated": prefs.is_dated,
         "slot_item": item_code[prefs.slot_item[slots]],
         "form": prefs.said_form,
@@ -82,8 +85,10 @@ def parts_of_subset(
     return parts
 
 
-def _some(array: AnyArray | None, chosen: Int64s) -> AnyArray | None:
-    return None if array is None else array[chosen]
+def some(prefs: Preferences, names: Sequence[str], chosen: Int64s) -> dict[str, Any]:
+    """Return the chosen elements of these arrays, as far as the preferences have them."""
+    arrays = {name: getattr(prefs, name) for name in names}
+    return {name: None if array is None else array[chosen] for name, array in arrays.items()}
 
 
 def kept_labels(vocabulary: Vocabulary | None, wanted: Any) -> Any:

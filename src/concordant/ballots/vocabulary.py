@@ -182,7 +182,9 @@ def _short_forms(group: Sequence[str], width: int) -> Iterator[tuple[str, list[s
     for k, (label, ending) in enumerate(zip(long, endings, strict=True)):
         n_shared_here = max(_n_shared(label, other) for other in long[k - 1 : k] + long[k + 1 : k + 2] or [""])
         parts = [_without_middle(label, width, at) for at in (n_shared, n_shared_here)]
-        yield label, [ending, *parts] if n_endings[ending] == 1 else parts
+        tells = n_endings[ending] == 1
+        is_apart = tells and len(label) - len(ending.partition("…")[2]) <= n_shared_here  # it shows where they differ
+        yield label, [ending, *parts] if is_apart else [*parts, ending] if tells else parts
 
 
 def _n_shared(one: str, other: str) -> int:
@@ -218,7 +220,7 @@ def encode(column: object, what: str = "item") -> Coded:
             raise InputError(f"The {what} column has {column.ndim} dimensions: give one label per row.")
         if column.dtype.kind == "f":
             return _encode_floats(column, what)
-    integers = _integers(column)
+    integers = as_whole_numbers(column)
     if integers is not None:
         return _encode_ints(integers)
     values: list[Any] = column.tolist() if isinstance(column, np.ndarray) else column  # type: ignore[assignment]
@@ -239,7 +241,7 @@ def encode_whole_numbers(columns: Sequence[object]) -> Coded | None:
 
     None if a column contains anything else, or if the columns differ in length.
     """
-    whole = [column for column in map(_integers, columns) if column is not None]
+    whole = [column for column in map(as_whole_numbers, columns) if column is not None]
     if len(whole) < len(columns) or len({len(column) for column in whole}) > 1:
         return None
     return _encode_ints(np.stack(whole, 1).reshape(-1))
@@ -370,7 +372,7 @@ def _checked(codes: AnyArray, vocabulary: Vocabulary, what: str) -> Coded:
     return codes, vocabulary
 
 
-def _integers(column: object) -> Int64s | None:
+def as_whole_numbers(column: object) -> Int64s | None:
     """Return a column of integers as int64; None if it contains anything else, or a number beyond int64."""
     if isinstance(column, np.ndarray):
         if column.ndim != 1 or column.dtype.kind not in "iu" or (column.size and column.max() > LARGEST):
@@ -380,7 +382,7 @@ def _integers(column: object) -> Int64s | None:
         return None
     integers, bad = kernels.list_integers(column)
     if bad >= 0 and all(issubclass(kind, np.integer) for kind in set(map(type, column))):
-        return _integers(np.array(column))
+        return as_whole_numbers(np.array(column))
     return integers if bad < 0 else None
 
 

@@ -31,15 +31,19 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def reading_options(what: str, *, groups: bool = False, hidden: Collection[str] = ()) -> Callable[[F], F]:
+def reading_options(
+    what: str, *, groups: bool = False, hidden: Collection[str] = (), only: Collection[str] | None = None
+) -> Callable[[F], F]:
     """Add the options for reading preferences, labels or features; with ``groups`` also ``--by``.
 
-    ``hidden`` options, which do not apply to a command, are accepted but not shown in its help.
+    ``hidden`` options, which do not apply to a command, are accepted but not shown in its help; ``only`` names the
+    options of a command that takes no others.
     """
 
     def add(command: F) -> F:
         for declared in reversed(options_of(what)):
-            if declared.flag is not None and (groups or declared.name != "by"):
+            is_wanted = declared.name in only if only is not None else groups or declared.name != "by"
+            if declared.flag is not None and is_wanted:
                 command = _reading_option(declared, declared.name in hidden)(command)
         return command
 

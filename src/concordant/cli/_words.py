@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import click
 
-from concordant.errors import ACTION, Reference, UnknownNameError, Words
+from concordant.errors import ACTION, ROLE, Reference, UnknownNameError, Words
 
 # Parameters of Python whose option has another name, in the commands that have that option.
 CALLED = {"qid": "query", "folder": "data", "n_ballots": "ballots", "n": "number", "share": "validation"}
@@ -58,6 +58,8 @@ def option_words(command: click.Command | None) -> Words:
         name, of = reference.name, reference.of
         if of == ACTION:
             return next((text for text in ACTIONS[name] if text is None or typed.issuperset(OPTION.findall(text))), "")
+        if of == ROLE:
+            return reference.shown
         if of in ("write", "sort", "evaluate"):
             option = others.get(ELSEWHERE.get((of, name), name))
         elif of and not _is_in_use(command, of):

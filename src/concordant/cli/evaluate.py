@@ -157,9 +157,9 @@ def _test_table(tests: list[dict[str, Any]], test: str) -> DisplayTable:
 
 
 def _tell(results: dict[str, Any], n_judged: int) -> None:
-    """Print the number of instances behind the means, and the warnings with the systems they concern."""
+    """Print the number of queries behind the means, and the warnings with the systems they concern."""
     n = next(iter(results.values())).n_instances
-    shared.tell([f"means over {n} of {n_judged} judged instances"], "note: ")
+    shared.tell([f"means over {n} of {n_judged} judged queries"], "note: ")
     systems_of: dict[str, list[str]] = {}
     for name, result in results.items():
         for notice in result.warnings:

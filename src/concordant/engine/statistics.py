@@ -285,6 +285,31 @@ NET_WINS = Statistic(
 )
 
 
+def _count_item_sums(prefs: Preferences) -> Tally:
+    positions, wins = _count_positions(prefs).sorted, _count_net_wins(prefs).sorted
+    is_ballots = positions.keys["item"] < 0  # the rows of both tallies have the same order otherwise
+    sums = dict(positions.sums)
+    for name, wins_of_name in wins.sums.items():
+        spread = np.zeros((2, len(positions)), np.int64)
+        spread[:, ~is_ballots] = wins_of_name.whole, 0 if wins_of_name.part is None else wins_of_name.part
+        sums[name] = Sums(spread[0], spread[1] if spread[1].any() else None)
+    return Tally(positions.keys, positions.domain, positions.labels, sums)
+
+
+ITEM_SUMS = Statistic(  # for tables of sums, which serve several methods
+    *("item sums", ("instance", "item"), (*POSITIONS.sums, *NET_WINS.sums)),
+    PLACED
+    + """, counted AS (
+    SELECT instance, item, weight, better, worse, size - better - worse - 1 AS tied, size, level, total FROM placed
+    UNION ALL
+    SELECT instance, NULL, any_value(weight), 0, 0, 0, 0, 0, 0 FROM placed GROUP BY instance, ballot
+)
+SELECT instance, item, {sums} FROM counted GROUP BY instance, item""",
+    {**POSITIONS.terms, **NET_WINS.terms},
+    _count_item_sums,
+)
+
+
 # ---- Lehmer codes over a given order of the items ----
 def _count_lehmer(prefs: Preferences, reference: Vocabulary) -> Tally:
     """Count ballots by Lehmer coordinate: how many items that precede an item in ``reference`` are ranked behind it.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from concordant.ballots.form import READ_AS, refuse_nominal
+from concordant.ballots.form import RAN, READ_AS, refuse_nominal
 from concordant.ballots.merging import dense_tiers
 from concordant.ballots.segments import segment_index
 from concordant.ballots.vocabulary import shorten
@@ -220,7 +220,7 @@ def _left_behind(prefs: Preferences, kind: str) -> list[str]:
     if prefs.value is not None and kind != "wmd":
         notes.append(f"the {prefs.scale}s that imply the order are not written")
     notes += [f"{what} not written" for name, what in NOT_WRITTEN.items() if getattr(prefs, name) is not None]
-    known = {NUMBERS, NEVER_CAST, CATEGORIES, AS_LISTED, COUNTED_FROM, READ_AS}
+    known = {NUMBERS, NEVER_CAST, CATEGORIES, AS_LISTED, COUNTED_FROM, RAN, READ_AS}
     unknown_fields = [key for key, value in prefs.meta.items() if not isinstance(value, str) and key not in known]
     if unknown_fields:
         notes.append(f"the header fields {', '.join(unknown_fields)} are not written")

@@ -28,6 +28,7 @@ from concordant.io._reduce import LONGEST_LINE, ReducedTable, require_counts
 from concordant.io._source import Source
 from concordant.io._together import Alike, alike
 from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad, reads_together
+from concordant.io.signs import is_stored
 from concordant.preferences import Preferences
 from concordant.support import memory, progress
 from concordant.tables.bad_rows import summed
@@ -170,6 +171,8 @@ def open_table(source: Source, options: Options) -> InputTable:
     if not kind.is_table:
         what = f"this looks like {kind.name}, but only tables can be reduced to counts: "
         raise source.error(what + NOT_REDUCED + ".")
+    if is_stored(source):
+        raise source.error("this file holds sums, not rows: name it alone, or name the other files.")
     return open_table(source, replace(options, format=kind.name))
 
 
@@ -380,9 +383,9 @@ def preferences_of(counted: Counted) -> Preferences:
     if counted.tally is None:
         raise InputError("No file could be read. First error: " + counted.bad[0][1])
     more = f" and {counted.files - 1} more" if counted.files > 1 else ""
-    read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; {counted.about}; merged while reading"
+    read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; " + counted.about
     chosen = counted.choice.notes() if counted.choice is not None else []
-    notes = (read, *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
+    notes = (read + "; merged while reading", *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
     if counted.files > 1:
         require_counts(len(counted.tally))
     prefs = preferences_of_pairs(counted.tally, notes)

@@ -19,7 +19,7 @@ from concordant.io import _many, _rows
 from concordant.io._formats import recognise
 from concordant.io._source import Source, changed, state_of
 from concordant.io.paths import expand, is_out_of_memory, is_read_once, left_out, notes_on_bad
-from concordant.method import Method
+from concordant.method import Method, needs_agents
 from concordant.preferences import Preferences
 from concordant.support import memory
 from concordant.tables.options import Options
@@ -68,7 +68,7 @@ def _reduced(paths: list[Any], options: Options, needs: Needs, executor: Executo
         return None
     if plan.layout == "pairs" and (method is None or "order" not in method.needs):
         roles = dict(options.roles)
-        if method is not None and "agent" in plan.column and _needs_agents(method):
+        if method is not None and "agent" in plan.column and needs_agents(method):
             roles["agent"] = plan.column["agent"]
         counted = _many.count_files(paths, replace(options, roles=roles, reduce=True), executor)
         prefs = _many.preferences_of(counted)
@@ -90,15 +90,6 @@ def _summary(counted: _many.Counted, what: str, executor: Executor) -> str:
     """Return a sentence on the number of rows, how they were reduced, and where."""
     where = "DuckDB in this process" if isinstance(executor, Serial) else f"DuckDB on {executor.place}"
     return f"{counted.rows:,} rows of {counted.files:,} file{'s' * (counted.files != 1)} {what} by {where}"
-
-
-def _needs_agents(method: Method) -> bool:
-    """Return whether a method uses the agents of pairs.
-
-    It does if it requires them, or if its standard errors, adherence or weights are estimated per agent.
-    """
-    settings = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
-    return "agents" in method.needs or settings[0] in ("sandwich", "bootstrap") or bool(settings[1]) or settings[2]
 
 
 def _plan(paths: list[Any], options: Options) -> Plan | None:
@@ -133,5 +124,5 @@ def _sums(paths: list[Any], options: Options, needs: Needs, plan: Plan, executor
         return _ballots(paths, options)  # nothing is preferred to anything: another method fits
     ran = _summary(counted, f"reduced to {statistic.name}", executor)
     chosen = counted.choice.notes() if counted.choice is not None else []
-    notes = (f"{os.path.basename(counted.name)}: {plan.describe()}; {ran}", *chosen, *notes_on_bad(counted.bad))
+    notes = (f"{os.path.basename(counted.name)}: " + plan.describe() + f"; {ran}", *chosen, *notes_on_bad(counted.bad))
     return Reduced(Summed(form, _rows.unnamed(counted.tally, plan)), notes, ran)

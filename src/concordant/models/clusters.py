@@ -14,13 +14,14 @@ are strongly dependent. Two quantities correct for this:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from concordant import kernels, views
-from concordant.ballots.segments import pointer, sum_by
+from concordant.ballots.segments import pointer, segment_index, sum_by
 from concordant.models.likelihoods.observed import ObservedDuels
 from concordant.models.observations.completed import with_missing
 from concordant.models.observations.contestants import Design
@@ -29,14 +30,17 @@ from concordant.models.solve.objectives import Fit
 from concordant.models.tied import dispersion
 from concordant.preferences import Preferences
 from concordant.support.brief import Brief
-from concordant.types import Floats, Int64s
+from concordant.types import AnyArray, Floats, Int64s
 
 TYPICAL = 10.0  # voters that the dependence of rankings is worth beside that of the data
 MAX_LEVERAGE = 0.95
 FEW = 500.0  # voters of an item up to which its own J is not trusted below the average
 LARGEST_BLOCK = 2500  # candidates up to which the whole clustered covariance is made
-LARGEST_ARRAY = 10_000_000  # cells of voters x candidates above which most are zeros not worth keeping
+CELLS_AT_ONCE = 4_000_000  # of voters x candidates, or of voters x draws
+DENSE = 8  # share of zeros among cells (one in so many is not) up to which dense products are faster
+KEYS_OF_BALLOT = 4  # agents x instances per ballot up to which a table of them is faster than sorting
 N_DRAWS = 256
+N_PROBES = 32  # sign vectors of a trace, whose relative error is sqrt(2 / (probes x items)): below 0.5%
 
 
 class Voters:
@@ -49,15 +53,17 @@ class Voters:
         prefs = trusted(prefs, counting.trust) if counting.trust is not None else prefs
         self.prefs, self.counting = prefs, counting = with_missing(prefs, counting.missing), counting
         instance = prefs.instance_of_ballot.astype(np.int64)
-        self.unit, self.weight, self.instance = np.arange(prefs.n_ballots), prefs.weight, instance
+        self.unit, self.weight = np.arange(prefs.n_ballots), prefs.weight
         if by_agent and prefs.agent is not None and prefs.agents is not None:
-            key = instance * len(prefs.agents) + prefs.agent
-            _, first, unit = np.unique(key, return_index=True, return_inverse=True)
-            self.unit, self.instance, self.weight = unit.reshape(-1), instance[first], np.ones(len(first))
-        order = np.argsort(self.instance, kind="stable")
-        self.row = np.empty(len(order), np.int64)
-        self.row[order] = np.arange(len(order))
-        self.row_ptr = np.searchsorted(self.instance[order], np.arange(prefs.n_instances + 1))
+            key, instance = _agents_by_instance(prefs)
+            self.unit, self.weight = key, np.ones(len(instance))
+        self.row_ptr = pointer(np.bincount(instance, minlength=prefs.n_instances))
+        if (np.diff(instance) < 0).any():
+            row = np.empty(len(instance), np.int64)
+            row[np.argsort(instance, kind="stable")] = np.arange(len(instance))
+            self.row = row[self.unit]
+        else:
+            self.row = self.unit
 
     @property
     def typical(self) -> float:
@@ -82,24 +88,19 @@ class Voters:
         )
         # A voter with several ballots of different weights: weights enter the sum, the square is taken of the whole.
         weight = prefs.weight / np.sqrt(np.maximum(self.weight[self.unit], 1e-300))
-        extra = np.stack([sum_by(self.row[self.unit], column * weight, n) for column in extra.T], 1)
-        row, value = np.repeat(self.row[self.unit], size), slope * np.repeat(weight, size)
-        voters, n_slots = np.repeat(np.maximum(self.weight, 1.0)[self.unit], size), prefs.n_slots
-        instance = np.repeat(prefs.instance_of_ballot, size)
+        extra = np.stack([sum_by(self.row, column * weight, n) for column in extra.T], 1)
+        value, n_slots = slope * np.repeat(weight, size), prefs.n_slots
+        row, voters = (np.repeat(by_ballot, size) for by_ballot in (self.row, np.maximum(self.weight, 1.0)[self.unit]))
         if (design := self.design) is not None:
             in_coefficients = [sum_by(row, value * column[slot], n) for column in design.x.T]
             extra, n_slots = np.column_stack([extra, *in_coefficients]), design.n_slots
             slot, entry, share = design.members(slot)
-            row, value, voters, instance = row[entry], value[entry] * share, voters[entry], instance[entry]
-        if len(self.weight) < prefs.n_ballots:  # an agent counts once, however many of its ballots name an item
-            voters = np.zeros(len(slot))
-            voters[np.unique(row * n_slots + slot, return_index=True)[1]] = 1.0
+            row, value, voters = row[entry], value[entry] * share, voters[entry]
         times = sum_by(slot, voters, n_slots)
-        entry_ptr = pointer(np.bincount(instance, minlength=prefs.n_instances))
-        if prefs.n_instances > 1:
-            order = np.argsort(instance, kind="stable")
-            row, slot, value = row[order], slot[order], value[order]
-        return Gradients(row, slot, value, extra, times, self.row_ptr, entry_ptr)
+        ptr, slot, value = kernels.join_entries(row, slot, value, n, n_slots)
+        if n < prefs.n_ballots:  # an agent counts once, however many of its ballots name an item
+            times = np.bincount(slot, minlength=n_slots).astype(np.float64)
+        return Gradients(ptr, slot, value, extra, times, self.row_ptr)
 
 
 class Agents:
@@ -109,9 +110,8 @@ class Agents:
         assert prefs.agents is not None
         assert prefs.agent is not None
         self.prefs, self.counting = prefs, counting
-        key = prefs.instance_of_ballot.astype(np.int64) * len(prefs.agents) + prefs.agent
-        agents, self.agent = np.unique(key, return_inverse=True)
-        self.ptr = np.searchsorted(agents // len(prefs.agents), np.arange(prefs.n_instances + 1))
+        self.agent, instance = _agents_by_instance(prefs)
+        self.ptr = pointer(np.bincount(instance, minlength=prefs.n_instances))
 
     def redrawn(self, rng: np.random.Generator) -> Duels:
         """Return the pairwise counts of a bootstrap sample of agents, drawn with replacement within each instance."""
@@ -119,6 +119,20 @@ class Agents:
         place = (rng.random(n) * np.repeat(size, size)).astype(np.int64)
         times = np.bincount(np.repeat(self.ptr[:-1], size) + place, minlength=n)
         return self.counting.duels(self.prefs.replace(weight=self.prefs.weight * times[self.agent]))
+
+
+def _agents_by_instance(prefs: Preferences) -> tuple[Int64s, Int64s]:
+    """Return the number of the agent of every ballot, counted through all instances, and the instance of each."""
+    assert prefs.agents is not None
+    assert prefs.agent is not None
+    key = prefs.instance_of_ballot.astype(np.int64) * len(prefs.agents) + prefs.agent
+    n_keys = prefs.n_instances * len(prefs.agents)
+    if n_keys > KEYS_OF_BALLOT * len(key):
+        known, number = np.unique(key, return_inverse=True)
+        return number.reshape(-1), known // len(prefs.agents)
+    is_known = np.zeros(n_keys, bool)
+    is_known[key] = True
+    return (np.cumsum(is_known) - 1)[key], np.flatnonzero(is_known) // len(prefs.agents)
 
 
 def strengths_at(parts: list[Fit], design: Design | None) -> tuple[Floats, Floats, Floats]:
@@ -140,17 +154,85 @@ class Gradients(Brief):
 
     Voters are sorted by instance.
 
-    The entries of instance q are entry_ptr[q]:entry_ptr[q + 1] (voter, slot, value), its voters row_ptr[q]:row_ptr[q
-    + 1]. ``extra`` holds a row per voter for the other parameters, ``times`` is the number of voters by slot.
+    Voter v has the entries (slot, value) ptr[v]:ptr[v + 1], one per slot; the voters of instance q are row_ptr[q]:
+    row_ptr[q + 1]. ``extra`` holds a row per voter for the other parameters, ``times`` is the number of voters by slot.
     """
 
-    row: Int64s
+    ptr: Int64s
     slot: Int64s
     value: Floats
     extra: Floats
     times: Floats
     row_ptr: Int64s
-    entry_ptr: Int64s
+
+
+class Rows:
+    """The gradients of the voters of one instance: sparse rows S, minus what other parameters explain, times a scale.
+
+    With the gradients E in the other parameters the rows are R = (S - E B) diag(scale), and B is the regression of the
+    scores' derivatives on the others' (both from the Hessian). Neither R nor anything else of voters x items is built.
+    """
+
+    def __init__(self, ptr: Int64s, slot: Int64s, value: Floats, scale: Floats) -> None:
+        self.ptr, self.slot, self.value, self.scale = ptr, slot, value, scale
+        self.extra, self.of_extra = np.zeros((len(ptr) - 1, 0)), np.zeros((0, len(scale)))
+
+    def squares(self) -> Floats:
+        """Return J = Rᵀ R (items x items)."""
+        n, m = len(self.ptr) - 1, len(self.scale)
+        if len(self.slot) * DENSE >= n * m:
+            total = np.zeros((m, m))
+            for start, stop in _blocks(n, m):
+                rows = np.zeros((stop - start, m))
+                rows[segment_index(self.ptr[start : stop + 1]), self._entries(self.slot, start, stop)] = self._entries(
+                    self.value, start, stop
+                )
+                total += rows.T @ rows
+        else:
+            total = kernels.outer_products(self.ptr, self.slot, self.value, m)
+        if self.extra.shape[1]:
+            crossed = self._transposed(self.extra) @ self.of_extra
+            total += self.of_extra.T @ (self.extra.T @ self.extra) @ self.of_extra - crossed - crossed.T
+        return np.asarray(total * self.scale * self.scale[:, None])
+
+    def trace(self, left: Floats, right: Floats) -> float:
+        """Return the trace of (R left)ᵀ (R right)."""
+        total, (left, right) = 0.0, (columns * self.scale[:, None] for columns in (left, right))
+        for start, stop in _blocks(len(self.ptr) - 1, left.shape[1]):
+            sparse, extra = self._sparse(start, stop), self.extra[start:stop]
+            of_left, of_right = (sparse @ columns - extra @ (self.of_extra @ columns) for columns in (left, right))
+            total += float((of_left * of_right).sum())
+        return total
+
+    def noise(self, rng: np.random.Generator, n_draws: int) -> Floats:
+        """Return draws with covariance J, a column per draw: Rᵀ times standard normal numbers."""
+        total = np.zeros((len(self.scale), n_draws))
+        for start, stop in _blocks(len(self.ptr) - 1, n_draws):
+            drawn = rng.standard_normal((stop - start, n_draws))
+            total += self._sparse(start, stop).T @ drawn - self.of_extra.T @ (self.extra[start:stop].T @ drawn)
+        return np.asarray(total * self.scale[:, None])
+
+    def _transposed(self, columns: Floats) -> Floats:
+        """Return Sᵀ times columns of numbers of voters."""
+        row = segment_index(self.ptr)
+        return np.stack([sum_by(self.slot, self.value * column[row], len(self.scale)) for column in columns.T], 1)
+
+    def _sparse(self, start: int, stop: int) -> Any:
+        from scipy.sparse import csr_array
+
+        slot, value = self._entries(self.slot, start, stop), self._entries(self.value, start, stop)
+        ptr = self.ptr[start : stop + 1] - self.ptr[start]
+        return csr_array((value, slot, ptr), shape=(stop - start, len(self.scale)))
+
+    def _entries(self, values: AnyArray, start: int, stop: int) -> AnyArray:
+        return values[self.ptr[start] : self.ptr[stop]]
+
+
+def _blocks(n_rows: int, n_columns: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and last of as many rows as are computed at once."""
+    at_once = max(1, CELLS_AT_ONCE // max(n_columns, 1))
+    for start in range(0, n_rows, at_once):
+        yield start, min(start + at_once, n_rows)
 
 
 class Scatter:
@@ -166,30 +248,24 @@ class Scatter:
         self.enlarge = 1 / np.sqrt(1 - leverage)
         self.min_share = np.minimum(1.0, FEW / np.maximum(gradients.times[part.slots], 1.0))
         ends = zip(part.slot_ptr[:-1].tolist(), part.slot_ptr[1:].tolist(), strict=True)
+        self._squares: dict[int, Floats] = {}
         is_compared = np.diff(_duels(part).duels.ptr) > 0
         self.spans = [(q, slice(a, b)) for q, (a, b) in enumerate(ends) if is_compared[q]]
 
-    def rows(self, q: int, span: slice) -> Any:
-        """Return the inflated gradients of instance q, a row per voter; sparse if the array would be large.
+    def rows(self, q: int, span: slice) -> Rows:
+        """Return the inflated gradients of instance q, a row per voter.
 
         The part explained by the other parameters is projected out, because they are estimated as well.
         """
-        g, instance, m = self.gradients, int(self.part.instances[q]), span.stop - span.start
-        entries, voters = (
-            slice(g.entry_ptr[instance], g.entry_ptr[instance + 1]),
-            slice(g.row_ptr[instance], g.row_ptr[instance + 1]),
-        )
-        row, column = g.row[entries] - voters.start, g.slot[entries] - self.part.slots[span.start]
-        n, enlarge = int(voters.stop - voters.start), self.enlarge[span]
+        g, instance = self.gradients, int(self.part.instances[q])
+        voters = slice(g.row_ptr[instance], g.row_ptr[instance + 1])
+        entries = slice(g.ptr[voters.start], g.ptr[voters.stop])
+        ptr = g.ptr[voters.start : voters.stop + 1] - entries.start
+        rows = Rows(ptr, g.slot[entries] - self.part.slots[span.start], g.value[entries], self.enlarge[span])
         if self.part.observed.n_extra:
             side, corner, columns = self._border(q)
-            gradient = np.bincount(row * m + column, g.value[entries], n * m).reshape(n, m)
-            return (gradient - g.extra[voters][:, columns] @ np.linalg.solve(corner, side.T)) * enlarge
-        if n * m <= LARGEST_ARRAY:
-            return np.bincount(row * m + column, g.value[entries] * enlarge[column], n * m).reshape(n, m)
-        from scipy.sparse import csr_array
-
-        return csr_array((g.value[entries] * enlarge[column], (row, column)), shape=(n, m))
+            rows.extra, rows.of_extra = g.extra[voters][:, columns], np.linalg.solve(corner, side.T)
+        return rows
 
     def _border(self, q: int) -> tuple[Floats, Floats, list[int]]:
         """Return the negative Hessian between scores and other parameters, among these, and their columns in
@@ -201,11 +277,11 @@ class Scatter:
         columns += [2 + k for k in range(objective.likelihood.n_coefficients)]
         return side, corner + objective.prior.among_others(len(corner)), columns
 
-    def _squares(self, q: int, span: slice) -> Floats:
+    def squares(self, q: int, span: slice) -> Floats:
         """Return J, the sum over voters of the outer products of their gradients (items x items)."""
-        rows = self.rows(q, span)
-        squares = rows.T @ rows
-        return np.asarray(squares if isinstance(squares, np.ndarray) else squares.toarray())
+        if q not in self._squares:
+            self._squares[q] = self.rows(q, span).squares()
+        return self._squares[q]
 
     def traces(self) -> tuple[float, float]:
         """Return the trace of J A, and its expectation if pairs were independent, summed over all instances.
@@ -216,11 +292,10 @@ class Scatter:
         for q, span in self.spans:
             expected += span.stop - span.start - 1 - float(self.pull[span] @ self.variance[span])
             if self.part.covariance is not None:
-                trace += float((self._squares(q, span) * self.part.block(q)).sum())
+                trace += float((self.squares(q, span) * self.part.block(q)).sum())
             else:
-                rows = self.rows(q, span)
-                signs = np.random.default_rng(0).choice([-1.0, 1.0], (span.stop - span.start, N_DRAWS))
-                trace += float(((rows @ signs) * (rows @ self.part.times_inverse(signs))).sum()) / N_DRAWS
+                signs = np.random.default_rng(0).choice([-1.0, 1.0], (span.stop - span.start, N_PROBES))
+                trace += self.rows(q, span).trace(signs, self.part.times_inverse(signs)) / N_PROBES
         return trace, expected
 
     def clustered(self, factor: float, rng: np.random.Generator) -> Fit:
@@ -243,7 +318,7 @@ class Scatter:
         block_start = np.concatenate([[0], np.cumsum(np.diff(part.slot_ptr) ** 2)])
         for q, span in self.spans:
             block = part.block(q)
-            sandwich = block @ self._squares(q, span) @ block + (factor * self.pull[span] * block) @ block
+            sandwich = block @ self.squares(q, span) @ block + (factor * self.pull[span] * block) @ block
             stretch = self._stretch(np.diag(sandwich), factor * self.min_share[span] * self.variance[span])
             sandwich *= stretch[:, None] * stretch
             covariance[block_start[q] : block_start[q + 1]], variance[span] = sandwich.reshape(-1), np.diag(sandwich)
@@ -251,8 +326,7 @@ class Scatter:
 
     def _draws(self, factor: float, rng: np.random.Generator) -> Floats:
         """Draw deviations of the scores with the clustered covariance, a column per draw."""
-        rows = self.rows(*self.spans[0])
-        noise = rows.T @ rng.standard_normal((rows.shape[0], N_DRAWS))
+        noise = self.rows(*self.spans[0]).noise(rng, N_DRAWS)
         noise += np.sqrt(factor * self.pull)[:, None] * rng.standard_normal(noise.shape)
         drawn = self.part.times_inverse(noise)
         return np.asarray(

@@ -153,7 +153,7 @@ class Certainty:
         if not self.first:
             return ""
         if self.is_shared:
-            return f"{self._firsts} share the first place of {self.n_items:,}{by}."
+            return f"{self._firsts} share first place among {self.n_items:,}{by}."
         facts = [] if self.p_best is None else [f"P(best) = {percent(self.p_best)}"]
         if self.rank_low is not None and self.rank_high is not None:
             rank_text = (

@@ -31,6 +31,7 @@ class Field:
 
 
 OTHER = Field("other")
+NEUTRAL = Field("other", item=("candidate", "candidates"))  # of descriptions without a field
 ELECTION = Field(
     "election", ("candidate", "candidates"), ("voter", "voters"), ("voter", "voters"), ("contest", "contests")
 )

@@ -112,7 +112,7 @@ def plot_means(values: Mapping[str, Mapping[str, Floats]], path: Path = None) ->
         axes[k].grid(axis="x", color=FAINT, linewidth=0.6)
         axes[k].tick_params(axis="y", length=0)
         axes[k].spines["left"].set_visible(False)
-    axes[0].set_title("means over instances", loc="left", fontsize=10, color=INK)
+    axes[0].set_title("means over queries", loc="left", fontsize=10, color=INK)
     return finish(figure, path)
 
 

@@ -197,7 +197,7 @@ def _lead(scene: Scene) -> list[str]:
     behind = scene.order[len(first)]
     lead = f"{number(score - float(value[behind]))} ahead of {names[behind]}"
     if len(first) > 1:
-        return [f"{listed(tied)} share the first place of {n:,} with a {scene.value_name} of {number(score)}, {lead}."]
+        return [f"{listed(tied)} share first place among {n:,} with a {scene.value_name} of {number(score)}, {lead}."]
     return [
         f"{tied[0]} is first of {n:,} with a {scene.value_name} of {number(score)}, {lead}.",
         *_certainty(scene),
@@ -221,7 +221,7 @@ def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float
     if not ahead + behind + level:
         sentences = [f"No {scene.noun} compares {names[first]} and {names[second]} directly: their order is indirect."]
     else:
-        ties = f", {number(level)} tie them" if level else ""
+        ties = f", {number(level)} {'ties' if level == 1 else 'tie'} them" if level else ""
         verb = "prefers" if ahead == 1 else "prefer"
         sentences = [
             f"In direct comparison {counted(ahead, scene.noun)} {verb} {names[first]} to {names[second]}, "

@@ -38,6 +38,8 @@ class Dots:
     values: tuple[float, ...]
     low: tuple[float | None, ...]
     high: tuple[float | None, ...]
+    short: tuple[str, ...] = ()
+    """The labels as they are drawn; empty if they differ from each other when they are shortened."""
 
 
 @dataclass(frozen=True)

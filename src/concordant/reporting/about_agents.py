@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
+from concordant.reporting.about_data import finding_text
 from concordant.reporting.sections import Part, ReportTable, Scale, Section, Text, Track
 from concordant.reporting.study import Study
 from concordant.support.text import capital
@@ -19,7 +20,7 @@ def agents_section(study: Study, top: int) -> Section | None:
     if prefs.agents is None or prefs.agent is None or len(prefs.agents) < 2:
         return None
     outlying = study.data.description.finding("outlier agents")
-    parts: list[Part] = [Text(outlying.text)] if outlying is not None else []
+    parts: list[Part] = [Text(finding_text(outlying, study.field))] if outlying is not None else []
     is_known = agreement is not None and not np.isnan(agreement.share).all()
     weights = study.ranking.agents
     if not is_known and not weights:

@@ -193,13 +193,18 @@ def annotators_section(of: CrowdAnswers) -> Section:
     )  # fmt: skip
     parts: list[Part] = [table, *_left_out(len(value), "annotators", "in the download")]
     if has_gold:
-        means = "; ".join(f"{SYSTEMS[name]}: {share:.1%}" for name, share in of.on_gold.items())
-        parts.insert(0, Text(f"Share of the gold labels that the aggregated labels match: {means}.", "lead"))
+        parts.insert(0, Text(_matched(of, 1), "lead"))
     note = (
         "The majority includes the annotator's own answers. Dawid-Skene estimates the probability of a correct answer "
         "without gold labels."
     )
     return Section("annotators", "Annotators", tuple(parts), note)
+
+
+def _matched(of: CrowdAnswers, digits: int) -> str:
+    """Return the sentence on the share of the gold labels that the labels of each system match."""
+    (first, share), *others = [(capital(SYSTEMS[name]), f"{one:.{digits}%}") for name, one in of.on_gold.items()]
+    return f"{first} matches {share} of the gold labels{''.join(f', {other} {one}' for other, one in others)}."
 
 
 # ---- verdict ----
@@ -212,8 +217,7 @@ def crowd_verdict(of: CrowdAnswers) -> Verdict:
     lowest = int(np.argmin(share))
     sentence = f"{shorten(agents[lowest], 40)} agrees least: {share[lowest]:.0%} of {n_answers[lowest]:,g} answers."
     if of.gold is not None:
-        means = " and ".join(f"{SYSTEMS[name]} {one:.0%}" for name, one in of.on_gold.items())
-        sentence += f" Of the gold labels, {means} match."
+        sentence += f" {_matched(of, 0)}"
     n_differ = int(of.differs.sum())
     chips = []
     if n_differ:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from concordant.analysis.groups.comparison import GroupComparison, GroupDifference
 from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.narrative import fields
+from concordant.reporting.about_data import notice_text, notice_title
 from concordant.reporting.about_ranking import LABEL, download, ranking_table
 from concordant.reporting.sections import Chips, Fold, GroupMap, Message, Messages, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
@@ -31,7 +32,7 @@ def groups_section(study: Study, top: int) -> Section | None:
         lead = "The differences between the groups were not tested."
     beyond = study.beyond("This section ranks") if len(groups.whole.score) > len(study.ranking.score) else ""
     known = study.ranking.warnings
-    notices = [Message(notice.name, notice.text) for notice in groups.warnings if notice not in known]
+    notices = [Message(notice_title(notice), notice_text(notice)) for notice in groups.warnings if notice not in known]
     parts: list[Part] = [
         Text(lead, "lead"),
         *([Text(beyond)] if beyond else []),

@@ -166,7 +166,7 @@ def queries_section(of: Learnt) -> Section:
         rows.append((label, f"{size[k]:,}", *cells))
     table = ReportTable(
         "Held-out queries, worst first", ("Query", "Rows", heading, plot), tuple(rows), frozenset([1, 2]),
-        frozenset([0]), Scale(0.0, 1.0, plot),
+        frozenset([0]), Scale(0.0, 1.0, plot), minor=frozenset([1]),
     )  # fmt: skip
     left_out = [] if test.n_queries <= TOP else [Text(f"The table shows {TOP} of {test.n_queries:,}.", "left-out")]
     note = f"The hollow dot is the best single feature ({shorten(of.tried.single, 40)})."

@@ -88,25 +88,28 @@ def bump_chart(compared: Comparison) -> BumpChart:
 
 def _tables(compared: Comparison) -> list[Part]:
     """Return the table of fit and the table of agreement."""
-    n, columns, firsts = len(compared.names), compared.columns(), compared.firsts()
+    n, columns = len(compared.names), compared.columns()
+    firsts = compared.firsts() if compared.rankings[0].n_instances == 1 else []  # those of one query say little
     fit, tau = columns[:-n], columns[-n:]
-    header = ("Method", *(capital(text) for text, _ in fit), "First places")
+    header = ("Method", *(capital(text) for text, _ in fit), *(["First places"] if firsts else []))
     shown = [Named(registry.title_of(name), name) for name in compared.names]
-    rows: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in fit), firsts[k]) for k, name in enumerate(shown)]
+    rows: list[tuple[Cell, ...]] = [
+        (name, *(cells[k] for _, cells in fit), *firsts[k : k + 1]) for k, name in enumerate(shown)
+    ]
     title = "Fit of each method to the ballots"
     fits = ReportTable(
         title,
         header,
         tuple(rows),
-        frozenset(range(1, len(header) - 1)),
-        frozenset([len(header) - 1]),
-        minor=frozenset(range(2, len(header) - 1)),
+        frozenset(range(1, 1 + len(fit))),
+        frozenset([1 + len(fit)] if firsts else []),
+        minor=frozenset(range(2, 1 + len(fit))),
     )
     agreement: list[tuple[Cell, ...]] = [(name, *(cells[k] for _, cells in tau)) for k, name in enumerate(shown)]
     names = ("Method", *map(registry.title_of, compared.names))
     return [
         fits,
-        *(Text(note) for note in compared.notes()),
+        *(Text(note) for note in compared.notes(registry.usual_name)),
         Fold(
             "Agreement of the methods",
             (ReportTable("Kendall's tau between methods", names, tuple(agreement), frozenset(range(1, n + 1))),),

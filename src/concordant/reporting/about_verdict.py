@@ -13,7 +13,7 @@ import numpy as np
 
 from concordant import registry
 from concordant.analysis.advice import usual_rules
-from concordant.ballots.vocabulary import shorten
+from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.errors import InputError
 from concordant.evaluation import Evaluation, paired_tests
 from concordant.narrative.certainty import Certainty, summary
@@ -25,10 +25,12 @@ from concordant.ranking import Ranking
 from concordant.reporting.metric_texts import metric_name
 from concordant.reporting.pictures import first_names
 from concordant.reporting.study import Study
+from concordant.reporting.verdict_card import LABEL_WIDTH
 from concordant.results.uncertain import Uncertainty
 from concordant.support.text import capital, p_value, short_number
 
 SHOWN = 5  # items of the small picture
+COMPARED = 200  # first items from which their shortened labels differ
 CHEAP = 1_000  # items up to which the uncertainty of the scores is computed at once
 NAMED = 3  # leaders or members that the headline names before it counts the others
 WIDTH = 60  # characters of a label in the headline
@@ -105,7 +107,9 @@ def _figure(ranking: Ranking, certainty: Certainty) -> Bar | Dots | None:
             tuple(end if np.isfinite(end) else None for end in part[:n].tolist())
             for part in (ranking.low, ranking.high)
         ]
-        return Dots(f"Score and {level:.0%} CI", tuple(ranking.items[:n]), tuple(ranking.scores[:n].tolist()), *ends)
+        labels, scores = tuple(ranking.items[:n]), tuple(ranking.scores[:n].tolist())
+        short = tuple(shorten_apart(ranking.items[:COMPARED], LABEL_WIDTH)[:n])
+        return Dots(f"Score and {level:.0%} CI", labels, scores, ends[0], ends[1], short)
     if certainty.votes is None or certainty.runner_up is None or not sum(certainty.votes):
         return None
     won, lost = certainty.votes

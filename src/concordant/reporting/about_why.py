@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from concordant import registry
 from concordant.errors import ConcordantError
+from concordant.narrative.fields import Field
 from concordant.narrative.sentences import COUNTS
 from concordant.ranking import Ranking
 from concordant.reporting.sections import Fold, Part, Picture, ReportTable, Section, Text
@@ -27,7 +28,7 @@ def why_section(study: Study) -> Section | None:
     title = registry.usual_name(ranking.method, ranking.params)
     parts: list[Part] = []
     for number, reason in enumerate(explanation.reasons):
-        reason_parts = _parts(reason, _said(ranking), study.field.item[0])
+        reason_parts = _parts(reason, _said(ranking), study.field)
         parts += reason_parts if number == 0 else [Fold(reason.title, reason_parts)]
     if explanation.draw is not None:
         parts.append(Picture(f"Explanation: {title}", explanation.draw()))
@@ -40,13 +41,14 @@ def _said(ranking: Ranking) -> frozenset[str]:
     return frozenset([*certainty.sentences(), certainty.sentence()])
 
 
-def _parts(reason: Reason, said: frozenset[str], item: str) -> tuple[Part, ...]:
-    """Return a reason as sentences and a table, with the word of the field for an item."""
+def _parts(reason: Reason, said: frozenset[str], field: Field) -> tuple[Part, ...]:
+    """Return a reason as sentences and a table, with the words of the field for an item and an agent."""
+    nouns = {"item": field.item[0], "agent": field.agent[0]}
     sentences = [sentence for sentence in reason.sentences if sentence not in said and not sentence.startswith(COUNTS)]
     parts: list[Part] = [Text(sentence) for sentence in sentences]
     if reason.rows:
         names = frozenset(range(len(reason.header))) - reason.right
         rows = tuple(tuple(row) for row in reason.rows)
-        header = tuple(capital(item if name == "item" else name) for name in reason.header)
+        header = tuple(capital(nouns.get(name, name)) for name in reason.header)
         parts.append(ReportTable(reason.title, header, rows, frozenset(reason.right), names))
     return tuple(parts)

@@ -18,6 +18,7 @@ SORTED_FROM = 3  # rows from which a table can be sorted
 FILTERED_FROM = 12
 PAGED_FROM = 41
 MAX_MATRIX = 30  # items up to which a heat map is a table
+TURNED_FROM, MAX_LEVEL = 9, 9  # items from which longer names than this are written upwards above a heat map
 TOOLTIPS = 12  # items up to which cells carry their tooltip; the script writes those of larger tables
 
 
@@ -116,7 +117,9 @@ def matrix(drawn: HeatMap) -> Markup:
     n = len(drawn.labels)
     totals = {drawn.wins[i][j] + drawn.wins[j][i] + drawn.ties[i][j] for i in range(n) for j in range(n) if i != j}
     is_counts = len(totals) == 1 and not any(map(any, drawn.ties)) and max(totals) < 10_000
-    heads = [element("th", element("bdi", name), scope="col") for name in pictures.first_names(drawn.labels)]
+    names = pictures.first_names(drawn.labels)
+    is_crowded = n >= TURNED_FROM and max(map(len, names)) > MAX_LEVEL
+    heads = [element("th", element("bdi", name), scope="col") for name in names]
     rows = [
         element(
             "tr",
@@ -126,7 +129,7 @@ def matrix(drawn: HeatMap) -> Markup:
         for i, label in enumerate(drawn.labels)
     ]
     unit = f"{drawn.noun} of {short_number(max(totals))}" if is_counts else f"share of {drawn.noun} in percent"
-    classes = "matrix" if n <= TOOLTIPS else "matrix dense"
+    classes = "matrix dense" if n > TOOLTIPS else "matrix turned" if is_crowded else "matrix"
     drawn_table = element(
         "table",
         element("caption", f"{drawn.title} ({unit})" if n > 1 else drawn.title),

@@ -123,7 +123,7 @@ def part(content: Part) -> Markup:
         case Text(text, "heading"):
             return element("h3", text)
         case Text():
-            kind = {"plain": None, "left-out": "note"}.get(content.kind, content.kind)
+            kind = {"plain": None}.get(content.kind, content.kind.replace("left-out", "note"))
             return element("p", content.text, class_=kind)
         case Facts():
             pairs = [joined([element("dt", what), element("dd", how)]) for what, how in content.rows]

@@ -217,7 +217,8 @@ def initials(labels: Sequence[str]) -> list[str]:
         words = re.findall(r"\w+", label) or [label[:1] or "?"]
         first = words[0][0]
         digits = re.search(r"(\d{1,2})\D*$", label)
-        candidates = [first + words[1][0] if len(words) > 1 else words[0][:2]]
+        second = words[1] if len(words) > 1 else ""
+        candidates = [first + (second[:2] if second[:2].isdigit() else second[:1])] if second else [words[0][:2]]
         candidates += [first + digits[1]] if digits else []
         candidates += [first + sign for sign in "".join(words)[1:]]
         unused = (text.upper() for text in candidates if text.upper() not in found)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from concordant.ballots.vocabulary import shorten_apart
+from concordant.ballots.vocabulary import shorten, shorten_apart
 from concordant.narrative.verdict import Bar, Chip, Dots, Verdict
 from concordant.reporting import pictures
 from concordant.reporting.sections import Scale
 from concordant.support.markup import Markup, element, joined
 
 WIDTH = 304.0  # pixels of the small picture
+TICK = 7.0  # of a digit of an axis
+LABEL_WIDTH = 15  # characters of a label in the small picture
 BAR, DOTS = 70.0, 26.0  # height of a bar with its text, and of a row of dots
 _ICONS = {
     "": "M10 9v5M10 6.3v.1M10 2.5a7.5 7.5 0 1 1 0 15a7.5 7.5 0 1 1 0-15z",
@@ -112,15 +114,20 @@ def _dots(drawn: Dots) -> Markup:
     ticks = pictures.ticks(scale, 3)
     for tick, text in zip(ticks, pictures.tick_labels(ticks), strict=True):
         parts.append(element("line", class_="gl", x1=x(tick), x2=x(tick), y1=2, y2=height))
-        parts.append(element("text", text, x=x(tick), y=height + 16, class_="q t mid"))
-    rows = zip(shorten_apart(drawn.labels, 15), drawn.values, drawn.low, drawn.high, strict=True)
+        middle = min(x(tick), WIDTH - TICK * len(text) / 2)  # the picture is cut off at its edge
+        parts.append(element("text", text, x=middle, y=height + 16, class_="q t mid"))
+    rows = zip(
+        drawn.short or shorten_apart(drawn.labels, LABEL_WIDTH), drawn.values, drawn.low, drawn.high, strict=True
+    )
     for k, (label, value, start, stop) in enumerate(rows):
         y = 14 + DOTS * k
         parts.append(element("text", label, x=0, y=y + 4, class_="b"))
         if start is not None and stop is not None:
             parts.append(element("line", class_="span", x1=x(start), x2=x(stop), y1=y, y2=y))
         parts.append(element("circle", class_="point", cx=x(value), cy=y, r=5))
-    said = "; ".join(f"{label} {value:,.4g}" for label, value in zip(drawn.labels, drawn.values, strict=True))
+    said = "; ".join(
+        f"{shorten(label, 60)} {value:,.4g}" for label, value in zip(drawn.labels, drawn.values, strict=True)
+    )
     return _picture(parts, height_of(drawn), f"{drawn.title}: {said}")
 
 

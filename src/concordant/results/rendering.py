@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from concordant.ballots.vocabulary import shorten, shorten_apart
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from concordant.ranking import Ranking
 
 SHOWN = 50  # items in a notebook
+SHOWN_INSTANCES, SHOWN_OF_EACH = 3, 5  # of several instances
 
 
 def dict_of(ranking: Ranking) -> dict[str, object]:
@@ -161,9 +162,18 @@ def html_of(ranking: Ranking) -> str:
     from concordant.support.notebook import notebook
 
     if ranking.n_instances != 1:
-        return notebook([Passage([repr(ranking)])])
+        return notebook([Passage([repr(ranking)]), *_first_instances(ranking), Passage([*map(str, ranking.warnings)])])
     table, *effects = blocks_of(ranking.head(SHOWN))
     n_more = len(ranking.items) - SHOWN
     more = [f"… {n_more:,} more"] if n_more > 0 else []
     sentences = [*more, " ".join(ranking.certainty.sentences()), *map(str, ranking.warnings)]
     return notebook([table, Passage(list(filter(None, sentences))), *effects])
+
+
+def _first_instances(ranking: Ranking) -> list[Block]:
+    """Return the best items of the first instances."""
+    blocks: list[Block] = [
+        _table_of(part, min(len(part.items), SHOWN_OF_EACH)) for part in islice(ranking, SHOWN_INSTANCES)
+    ]
+    n_more = ranking.n_instances - SHOWN_INSTANCES
+    return [*blocks, *([Passage([f"… {n_more:,} more instances"])] if n_more > 0 else [])]

@@ -9,7 +9,10 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from concordant.errors import InputError, Sentence
 from concordant.support import pipes
@@ -47,6 +50,47 @@ def replace_file(name: str | os.PathLike[str], content: bytes) -> None:
                 f"{shown} cannot be written: the folder {folder} is not writable, choose another one."
             ) from None
         raise InputError(f"{shown} cannot be written ({problem.strerror}): choose another location.") from None
+
+
+LOCK_WAIT = 600.0  # seconds that a writer waits for another one
+
+
+@contextmanager
+def locked(name: str | os.PathLike[str], wait: float = LOCK_WAIT) -> Iterator[None]:
+    """Hold the lock of a file that is read and then replaced; wait for another process that holds it.
+
+    The lock is a hidden file next to it, which stays. The system releases it when the process ends, however it ends.
+    """
+    folder, base = os.path.split(os.path.realpath(name))
+    try:
+        handle = os.open(os.path.join(folder, f".{base}.lock"), os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as problem:
+        raise InputError(f"{os.fspath(name)} cannot be locked ({problem.strerror}): choose another location.") from None
+    try:
+        deadline = time.monotonic() + wait
+        while not _try_lock(handle):
+            if time.monotonic() >= deadline:
+                raise InputError(f"{os.fspath(name)} is being written by another process: try again when it has ended.")
+            time.sleep(0.05)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _try_lock(handle: int) -> bool:
+    """Lock an open file if no other process has; closing it releases the lock."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def is_address(name: str) -> bool:

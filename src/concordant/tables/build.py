@@ -59,7 +59,7 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
     by_item = plan.layout in MATRICES and "item" in plan.column
     unit = "items" if by_item else "ballots" if plan.layout in ("places", "rankings", *MATRICES) else plan.layout
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
-    read = f"{table.name}: {count}; {plan.describe()}"
+    read = f"{table.name}: {count}; " + plan.describe()
     unread = [f"not read: {', '.join(_heading(table, name) for name in plan.unread[:12])}"] if plan.unread else []
     known_facts: dict[str, str] = getattr(table, "meta", {})
     is_form = bool(plan.labels) or getattr(table, "is_form", False)
@@ -343,7 +343,7 @@ def _long_ballots(rows: Rows) -> Parts:
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
         advice = "keep one of these rows"
         if not rows.has("agent") and not rows.has("ballot"):
-            advice += ", name the agent column with " + arg("agent")
+            advice += ", name the agent column with " + arg("agent", *rows.plan.unread[: len(rows.plan.unread) == 1])
             advice += ", or name the match or race column with " + arg("ballot")
         elif rows.has("rating") and not rows.has("ballot") and not rows.has("rank"):
             advice += ", or choose a rule with " + arg("repeated")

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from concordant.tables.derived import as_text
 from concordant.tables.layouts import arranged, invited
 from concordant.tables.nested import FrameFields, Structure, dig, structure_of
 from concordant.tables.options import FEATURES, IF_ANY, PREFERENCES, Options, normalise
-from concordant.tables.plans import Names, beyond_counts, has_points
+from concordant.tables.plans import Names, Plan, beyond_counts, has_points
 from concordant.tables.roles import plan_columns
 from concordant.tables.rows import InputTable
 from concordant.tables.selection import choose_rows, is_choosing, refuse_empty
@@ -34,6 +34,14 @@ T = TypeVar("T")
 def is_frame(given: object) -> bool:
     """Return whether an object has named columns, as DataFrames do."""
     return hasattr(type(given), "columns") or hasattr(type(given), "column_names")
+
+
+def names_of(frame: Any) -> list[str]:
+    """Return the texts among the column names of a DataFrame of any library."""
+    if hasattr(frame, "collect_schema"):  # a lazy frame of polars
+        return list(frame.collect_schema().names())
+    names: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
+    return [name for name in names if isinstance(name, str)] if hasattr(names, "__iter__") else []
 
 
 def frame_of(columns: Mapping[str, Any], backend: str | None = None, library: str | None = None) -> Any:
@@ -106,11 +114,20 @@ class LazyNames(Names):
 COUNT, ROWS = "weight of equal rows", "number of equal rows"
 
 
-def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, str] | None:
-    """Count equal pairs with the engine of a lazy frame: (counts, options to read them, note); or None."""
+class LazyTable(NamedTuple):
+    """A lazy frame with a plan: its rows are still with its engine."""
+
+    frame: Any
+    """The narwhals frame, with a column for every column and field of the plan."""
+    plan: Plan
+    engine: str
+
+
+def lazy_table(frame: Any, options: Options) -> LazyTable | None:
+    """Plan a lazy frame whose rows can stay with its engine; None if all rows have to be read."""
     import narwhals as nw
 
-    if is_choosing(options):
+    if is_choosing(options) or options.transpose:
         return None
     try:
         lazy = nw.from_native(frame, allow_series=False, pass_through=True)
@@ -126,23 +143,54 @@ def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, st
         plan = plan_columns(table, options)
     except InputError:  # FrameTable says what is wrong, or recognises a matrix by its numbers
         return None
-    if options.transpose or plan.layout != "pairs" or beyond_counts(plan, options) or has_points(plan):
+    if beyond_counts(plan, options):
         return None
+    if fields := [name for name in plan.column.values() if name not in table.columns]:
+        lazy = lazy.with_columns(*map(table.expression, fields))
+    return LazyTable(lazy, plan, engine_of(lazy))
+
+
+def engine_of(lazy: Any) -> str:
+    """Return the name of the engine of a lazy frame, for ``ranking.ran``."""
+    name = str(lazy.implementation.value)
+    if name == "ibis":
+        backend = lazy.to_native().get_backend().name
+        return f"{_ENGINES.get(backend, backend)} through ibis"
+    return _ENGINES.get(name, name)
+
+
+_ENGINES = {"duckdb": "DuckDB", "dask": "Dask", "pyspark": "Spark", "postgres": "Postgres", "sqlite": "SQLite"}
+_ENGINES |= {"bigquery": "BigQuery", "snowflake": "Snowflake"}
+
+
+def grouped_pairs(frame: Any, options: Options) -> tuple[InputTable, Options, str, str] | None:
+    """Count equal pairs with the engine of a lazy frame; None if it has to be read.
+
+    Return the counts, the options to read them, a note, and a sentence on where they were counted.
+    """
+    import narwhals as nw
+
+    table = lazy_table(frame, options)
+    if table is None or table.plan.layout != "pairs" or has_points(table.plan):
+        return None
+    lazy, plan, engine = table
     keys = {role: name for role, name in plan.column.items() if role != "weight"}
     if options.roles.get("agent") is None:
         keys.pop("agent", None)
     weight = plan.column.get("weight")
-    if fields := [name for name in plan.column.values() if name not in table.columns]:
-        lazy = lazy.with_columns(*map(table.expression, fields))
-    total = nw.len() if weight is None else nw.col(weight).sum()
-    counts = lazy.group_by(*keys.values()).agg(total.alias(COUNT), nw.len().alias(ROWS)).collect().sort(*keys.values())
+    total = [] if weight is None else [nw.col(weight).sum().alias(COUNT)]
+    counts = lazy.group_by(*keys.values()).agg(*total, nw.len().alias(ROWS)).collect().sort(*keys.values())
+    if weight is None:  # not counted twice, which Dask cannot do
+        counts = counts.with_columns(nw.col(ROWS).alias(COUNT))
     roles: dict[str, Any] = {**dict.fromkeys(("agent", "instance", "tie")), **keys, "weight": COUNT}
     if "tie" in keys and options.roles.get("tie") is None:
         roles["tie"] = IF_ANY + keys["tie"]  # not named by the user
     if plan.is_grouped:
         roles |= {"by": roles["instance"], "instance": None}
     note = f"pairs of a lazy frame, counted by its engine: {len(counts):,} different ones"
-    return GroupedFrame(counts), replace(options, roles=roles, layout="pairs"), note
+    groups = GroupedFrame(counts)
+    ran = f"{groups.n_rows:,} rows counted by {engine}, which returned {len(counts):,} counts"
+    return groups, replace(options, roles=roles, layout="pairs"), note, ran
 
 
 def table_of_frame(frame: Any, options: Options, layout: str | None = None) -> InputTable:
@@ -298,6 +346,7 @@ class GroupedFrame(FrameTable):
         super().__init__(frame)
         self.columns.remove(ROWS)
         self._n_rows = self._numbers(ROWS)
+        self.n_rows = int(self._n_rows.sum())
 
     def rows_in(self, groups: Int64s) -> int:
         """Return the number of rows that some groups represent."""

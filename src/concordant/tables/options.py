@@ -110,7 +110,7 @@ COLUMNS = (
     _of_ballots(
         *("agent", "with the voter, judge, user or engine"),
         "agent, user, voter, judge, worker, engine, system, run, rater, annotator, reviewer, expert, respondent, "
-        "assessor",
+        "assessor, member, juror, delegate, critic, evaluator, labeller",
         weak="judge hash, evaluation session, annotator hash, user hash, voter hash, judge model, session hash",
         common=True,
     ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from concordant.errors import InputError
+from concordant.errors import ROLE, InputError, Reference, Sentence
 from concordant.tables.covariates import Covariate
 from concordant.tables.options import FEATURES, MATRICES, Options, normalise
 
@@ -79,18 +79,20 @@ class Plan:
         facts = {"columns": dict(self.column), "unread": self.unread, "is_run": self.is_run, "is_form": is_form}
         return {key: value for key, value in facts.items() if value}
 
-    def describe(self) -> str:
+    def describe(self) -> Sentence:
         """Return a note on the role of each column."""
         unit, places = self.one_of_many, tuple(dict.fromkeys(self.labels)) or self.places
         shown_role = {"instance": "by"} if self.is_grouped else {}
         shown = {role: " + ".join(self.players.get(role, [name])) for role, name in self.column.items()}
-        parts = [f"{shown_role.get(role, role)} = {names}" for role, names in shown.items()]
-        parts += [covariate.describe() for covariate in self.covariates]
+        roles = [(shown_role.get(role, role), names) for role, names in shown.items()]
+        read = [Reference(role, f"{role} = {names}", names, ROLE) for role, names in roles]
+        read += [Reference("covariate", one.describe(), " − ".join(one.columns), ROLE) for one in self.covariates]
+        parts: list[str] = [Sentence(one) for one in read]
         if len(places) == 1:
             parts.append(f"{unit} = {places[0]}")
         elif places:
             parts.append(f"{len(places)} {unit}s = {places[0]} … {places[-1]}")
-        return ", ".join(parts)
+        return Sentence(", ").join(parts)
 
     def without(self, role: str, note: str | None = None) -> Plan:
         """Return the plan without one role, whose column becomes unread; ``note`` gives the reason."""

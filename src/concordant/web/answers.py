@@ -28,7 +28,7 @@ from concordant.tables.options import Options
 from concordant.web import troubles
 from concordant.web.cancelling import CancelledError, Interrupts, Uninterrupted
 from concordant.web.messages import Answer, Job, Question, Update
-from concordant.web.reading import MAX_BYTES, Source, gold_among, source_of
+from concordant.web.reading import MAX_BYTES, Source, gold_among, source_of, unknown_columns, unrelated_among
 from concordant.web.tasks import Maker, Task, task_of
 from concordant.web.words import control_words
 
@@ -104,8 +104,8 @@ class Answerer:
         """Return the task for some files and settings, with what earlier questions computed."""
         kind, settings = task_of(source, question["settings"]), question["settings"]
         key = json.dumps([kind.__name__, source.files, source.reading, settings.get("min_ballots")], default=str)
-        before = self._tasks.get(key)
-        self._tasks = {key: kind(source, settings, question, tuple(notes), self._progress, before)}
+        before, told = self._tasks.get(key), (*notes, *unknown_columns(source, settings))
+        self._tasks = {key: kind(source, settings, question, told, self._progress, before)}
         return self._tasks[key]
 
     def _section(self, question: Question, name: str, title: str, make: Maker) -> None:
@@ -147,8 +147,9 @@ class Answerer:
         settings, files = question["settings"], question["files"]
         problem = troubles.diagnosed(problem, files)
         own = None if task is None else task.reading_controls()
-        controls = troubles.controls(problem, _source_without(files, settings), settings)
-        regions = {"problem": troubles.panel(problem, files, settings, self._words)}
+        source = _source_without(files, settings)
+        controls = troubles.controls(problem, source, settings)
+        regions = {"problem": troubles.panel(problem, files, source, settings, self._words)}
         self.tell({"regions": {**regions, "controls": controls if own is None else joined([own, controls])}})
         return {"error": in_words(problem, self._words)}
 
@@ -197,7 +198,7 @@ def _job(section: str, now: progress.Progress) -> Job:
 
 def _with_judgements(question: Question) -> tuple[Question, list[str]]:
     """Return a question in which relevance judgements that were added together with runs, or gold labels together with
-    answers, are the labels, and notes.
+    answers, are the labels, without tables that hold something else, and notes.
     """
     files = question["files"]
     if question["labels"] is not None or len(files) < 2:
@@ -207,5 +208,7 @@ def _with_judgements(question: Question) -> tuple[Question, list[str]]:
         return {**question, "files": [path for path in files if path != gold], "labels": gold}, [note]
     runs, judged = set_aside(files, Options(max_bytes=MAX_BYTES))
     if len(judged) != 1:
-        return question, []
+        others = unrelated_among(files)
+        notes = [f"{os.path.basename(path)} is not used: its columns have no recognised roles" for path in others]
+        return {**question, "files": [path for path in files if path not in others]}, notes
     return {**question, "files": runs, "labels": judged[0]}, notes_on(judged)

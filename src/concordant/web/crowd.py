@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, partial
 
-from concordant.errors import Sentence, Words
+from concordant.errors import ConcordantError, Sentence, Words
 from concordant.io import read_labels
 from concordant.labels import Labels
 from concordant.narrative.verdict import Verdict
@@ -48,9 +48,9 @@ def _is_number(cell: str | None) -> bool:
     return True
 
 
-def _names_an_order(note: str) -> bool:
-    """Return whether a note says how to order classes, which the page cannot do."""
-    return isinstance(note, Sentence) and any(reference.name == "categories" for reference in note.references)
+def _refers_to(note: str, name: str) -> bool:
+    """Return whether a note names a parameter or an action."""
+    return isinstance(note, Sentence) and any(reference.name == name for reference in note.references)
 
 
 class CrowdTask(SectionedTask):
@@ -77,11 +77,22 @@ class CrowdTask(SectionedTask):
     @cached_property
     def gold(self) -> Labels | None:
         """The gold labels."""
-        path = self.question["labels"]
+        path = self.gold_path
         if path is None:
             return None
-        gold: Labels = self.kept(f"gold {path}", lambda: read_labels(path, max_bytes=MAX_BYTES), 1)
+        try:
+            gold: Labels = self.kept(f"gold {path}", lambda: read_labels(path, max_bytes=MAX_BYTES), 1)
+        except ConcordantError:
+            if self.question["labels"] is not None:
+                raise
+            return None  # the gold answers among the answers are not needed
         return gold
+
+    @cached_property
+    def gold_path(self) -> str | None:
+        """The file of gold labels: the added one, or else an export that contains gold answers."""
+        is_inside = any(_refers_to(note, "gold_file") for note in self.prefs.notes)
+        return self.question["labels"] or (self.question["files"][0] if is_inside else None)
 
     @cached_property
     def of(self) -> CrowdAnswers:
@@ -96,8 +107,8 @@ class CrowdTask(SectionedTask):
 
     @property
     def reading_notes(self) -> tuple[str, ...]:
-        """How the files were understood."""
-        return tuple(note for note in self.prefs.notes if not _names_an_order(note))
+        """How the files were understood, without advice on the order of classes, which the page cannot choose."""
+        return tuple(note for note in self.prefs.notes if not _refers_to(note, "categories"))
 
     # ---- what the page says ----
     def summary(self) -> str:

@@ -76,12 +76,18 @@ def method(task: RankTask, chosen: str, *, is_complete: bool = True, scale: Mark
     about = element("small", registry.load(known).summary(), id="set-method-hint")
     is_search = task.field.name == "search"
     label = element("label", "Fusion method" if is_search else LABELS["method"], for_="set-method")
-    declared = sorted(params_of(registry.load(known)), key=lambda one: one.name not in COMMON)
+    options = [one for one in params_of(registry.load(known)) if one.name != "missing" or _may_omit(task)]
+    declared = sorted(options, key=lambda one: one.name not in COMMON)
     fields = [forms.option_field(one, task.settings["params"].get(one.name, "")) for one in declared]
     is_set = any(one.name in task.settings["params"] for one in declared[SHOWN:])
     rest = element("details", element("summary", "More options of this method"), *fields[SHOWN:], open=is_set)
     parts = [element("div", label, menu, about, class_="field"), *fields[:SHOWN], rest if fields[SHOWN:] else None]
     return group("", *parts, scale)
+
+
+def _may_omit(task: RankTask) -> bool:
+    """Return whether ballots may leave out items, so that an option on unranked items matters."""
+    return "missing" in task.settings["params"] or task.prefs.form not in ("pairs", "teams")
 
 
 def _scale(task: RankTask) -> Markup | None:
@@ -147,7 +153,13 @@ def _compared(task: RankTask, *, is_complete: bool) -> Markup | None:
         element(
             "label",
             element(
-                "input", type="checkbox", value=name, checked=name in chosen, data_setting="methods", data_list=True
+                "input",
+                type="checkbox",
+                id=f"compare-{name}",
+                value=name,
+                checked=name in chosen,
+                data_setting="methods",
+                data_list=True,
             ),
             registry.title_of(name),
             class_="check",

@@ -61,9 +61,10 @@ def _range(declared: Param) -> str:
     """Return the allowed range of a number as a sentence."""
     if declared.choices or declared.kind not in (int, float):
         return ""
-    words = "".join(f" or {word}" for word in declared.words)
     has_range = declared.low is not None or declared.high is not None
-    return f" A number {declared.range_text()}{words}." if has_range else f" A number{words}."
+    number = f"a number {declared.range_text()}" if has_range else "a number"
+    *first, last = number, *declared.words
+    return f" {capital(', '.join(first) + ' or ' + last if first else last)}."
 
 
 # ---- the roles of columns ----

@@ -85,7 +85,7 @@ def _over_time(task: RankTask) -> Offer | None:
     plan = task.source.preview.plan
     if plan is None or plan.layout != "pairs" or task.ranking.past is not None:
         return None
-    text, reason = "Rank by rating over time", "The matches have dates."
+    text, reason = "Show ratings over time", "The matches have dates."
     if task.prefs.time is not None:
         return Offer(text, {"method": OVER_TIME}, reason)
     column = _date_column(task.source)

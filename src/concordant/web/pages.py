@@ -173,7 +173,9 @@ def _when(seconds: float) -> Markup:
 
 
 def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{max(n_bytes / 1e3, 0.1):,.3g} kB"
+    if n_bytes < 1000:
+        return f"{n_bytes} bytes"
+    return f"{n_bytes / 1e6:,.1f} MB" if n_bytes >= 1e6 else f"{n_bytes / 1e3:,.3g} kB"
 
 
 def data_page(key: str, name: str) -> str:

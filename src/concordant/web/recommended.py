@@ -248,10 +248,10 @@ class RecommendTask(SectionedTask):
 
     def _given(self) -> Markup | None:
         """Return the ratings of the new user as chips that can be removed."""
+        text = self.settings.get("rated", "")
         try:
-            rated = self.rated
+            rated = named_ratings(text)
         except ConcordantError:
-            text = self.settings.get("rated", "")
             return chips([("", element("bdi", shorten(text, 60)))], "rated")
         removable = []
         for item, value in rated.items():
@@ -333,7 +333,18 @@ class RecommendTask(SectionedTask):
 
 
 def ratings_of(text: str, of: Recommendations) -> dict[str, float]:
-    """Return the ratings in a text of the form ``ITEM=RATING; …``; an item may contain "=" and ";"."""
+    """Return the ratings in a text of the form ``ITEM=RATING; …``; reject those outside the scale."""
+    rated = named_ratings(text)
+    low, high = of.scale or (1.0, 1.0)
+    for item, value in rated.items():
+        if not low <= value <= high:
+            problem = f"The rating {value:g} of {shorten(item, 40)!r} is out of range"
+            raise ParameterError(f"{problem}: rate from {low:g} to {high:g}.")
+    return rated
+
+
+def named_ratings(text: str) -> dict[str, float]:
+    """Return the numbers in a text of the form ``ITEM=RATING; …``; an item may contain "=" and ";"."""
     rated: dict[str, float] = {}
     end = 0
     for match in islice(RATING.finditer(text), 1000):
@@ -344,9 +355,4 @@ def ratings_of(text: str, of: Recommendations) -> dict[str, float]:
         raise ParameterError(
             f"{shorten(text[end:].strip(), 40)!r} is not a rating: write ITEM=NUMBER, and semicolons between ratings."
         )
-    low, high = of.scale or (1.0, 1.0)
-    for item, value in rated.items():
-        if not low <= value <= high:
-            problem = f"The rating {value:g} of {shorten(item, 40)!r} is out of range"
-            raise ParameterError(f"{problem}: rate from {low:g} to {high:g}.")
     return rated

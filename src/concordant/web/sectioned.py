@@ -167,7 +167,7 @@ def text_field(name: str, label: str, value: str = "", *, listed: Sequence[str] 
 def chips(removable: Sequence[tuple[str, Markup | str]], setting: str) -> Markup | None:
     """Return chips that are removed by a click: pairs of the setting without the chip, and its text."""
     buttons = [
-        element("button", shown, " ✕", type="button", class_="chip", data_setting=setting, value=rest)
+        element("button", element("span", shown), " ✕", type="button", class_="chip", data_setting=setting, value=rest)
         for rest, shown in removable
     ]
     return element("ul", *(element("li", button) for button in buttons), class_="chips") if buttons else None

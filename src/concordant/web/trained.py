@@ -257,7 +257,7 @@ class TrainTask(SectionedTask):
     def offers(self) -> tuple[Offer, ...]:
         """Return the way back to the ranking, if the files can be ranked, and another ranker."""
         other = "forest-ranker" if self.learner != "forest-ranker" else training.DEFAULT
-        text = f"Train {title_of(other)} instead"
+        text = "Train a randomised forest instead" if other != training.DEFAULT else f"Train {title_of(other)} instead"
         reason = "Trees find interactions of features." if other != training.DEFAULT else "A linear model is simpler."
         letor = not self.source.preview.columns
         back = () if letor else ranking_offers(self.source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from concordant.errors import ACTION, Reference, Words
+from concordant.errors import ACTION, ROLE, Reference, Words
 from concordant.web.settings import PLACE, offered_roles
 
 LABELS = {
@@ -111,6 +111,9 @@ def control_words(params: Collection[str] = (), method: str | None = None) -> Wo
         name, value, of = reference.name, reference.value, reference.of
         if of == ACTION:
             return ACTIONS[name]
+        if of == ROLE:
+            label = role_label(name).partition(" (")[0]
+            return value if value.lower() == label else f"{value} ({label})"
         if of in ("write", "sort", "evaluate"):
             return None if reference.before else reference.plain
         if name in LIMITS:

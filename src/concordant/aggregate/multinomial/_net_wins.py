@@ -69,4 +69,4 @@ def _agents(scene: Scene, net: Floats) -> Reason:
         f"{n_for_second:,} fewer. The agents with the largest differences are:"
     ]
     header = ["agent", *(["adherence"] if adherence else []), "net wins of the 1st", "net wins of the 2nd"]
-    return Reason("Agents that decide between the first two", sentences, header, rows, frozenset(range(1, len(header))))
+    return Reason("Who decides between the first two", sentences, header, rows, frozenset(range(1, len(header))))

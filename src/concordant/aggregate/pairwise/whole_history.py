@@ -175,8 +175,6 @@ class WholeHistory(OverTime):
             return []
         latest = shown_time(float(np.nanmax(last[idle])) * unit_of(prefs), prefs.is_dated)
         text = (
-            f"these items of the top {TOP} have not played since {latest} or earlier; "
-            + arg("since")
-            + " excludes such items"
+            f"of the top {TOP}, these have not played since {latest} or earlier (" + arg("since") + " leaves them out)"
         )
         return [notice_on(prefs, "no-longer-playing", text, idle)]

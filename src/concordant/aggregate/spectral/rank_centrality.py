@@ -7,7 +7,8 @@ score is the logarithm of the stationary probability. ``prior`` adds this many p
 compared pair, so that an undefeated item is not absorbing. Use it as a fast, robust alternative to Bradley-Terry on
 dense comparisons.
 
-Cost: the pairwise counts, then one linear system per instance; large systems take about ten matrix-vector products.
+Cost: the pairwise counts, then one linear system per instance; large systems take about ten matrix-vector products,
+over a list of the compared pairs if there are few.
 Reference: S. Negahban, S. Oh, D. Shah, Rank centrality: ranking from pairwise comparisons, Operations Research, 2017.
 """
 
@@ -27,8 +28,10 @@ from concordant.aggregate.matrices import (
     stacks,
     times_compared,
 )
+from concordant.aggregate.spectral._sparse_walk import SparseWalk
 from concordant.aggregate.spectral._steps import WORTH_STEPS, solve_by_steps
 from concordant.method import Method, Outcome
+from concordant.models.observations.duels import Counting, has_few_pairs
 from concordant.params import param
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int32s
@@ -52,11 +55,21 @@ class RankCentrality(Method):
 
     def scores(self, prefs: Preferences) -> Outcome:
         """Return log(stationary probability x number of candidates) of every slot."""
+        group = comparable_groups(prefs)
+        times_uniform = self._of_pairs(prefs, group) if _is_sparse(prefs) else self._of_matrices(prefs, group)
+        score = np.log(np.maximum(times_uniform, 1e-300))
+        return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=group_notices(prefs, group))
+
+    def _of_pairs(self, prefs: Preferences, group: Int32s) -> Floats:
+        """Return the stationary probabilities in one instance times its number of candidates, from a list of pairs."""
+        return SparseWalk.of(Counting().duels(prefs), self.prior, group).time_spent() * prefs.n_slots
+
+    def _of_matrices(self, prefs: Preferences, group: Int32s) -> Floats:
+        """Return the stationary probabilities times the number of candidates, from matrices of all pairs."""
         matrices = views.win_matrices(prefs, "ignore")
         support = matrices.wins + matrices.ties / 2
         compared = times_compared(prefs, matrices)
-        group = comparable_groups(prefs)
-        score = np.zeros(prefs.n_slots)
+        times_uniform = np.zeros(prefs.n_slots)
         for stack in stacks(prefs.slot_ptr):
             wins, total = stack.take(support), stack.take(compared)
             m = stack.size
@@ -65,8 +78,17 @@ class RankCentrality(Method):
             move = np.where(total > 0, share_lost, 0.0)
             opponents = (total > 0).sum(axis=2).max(axis=1)
             move /= np.maximum(opponents, 1)[:, None, None]
-            score[stack.slots] = np.log(np.maximum(_time_spent(move, group[stack.slots]), 1e-300) * m)
-        return Outcome(snap_scores(prefs, score, TIE_OF_SOLVED), warnings=group_notices(prefs, group))
+            times_uniform[stack.slots] = _time_spent(move, group[stack.slots]) * m
+        return times_uniform
+
+    def _scores_within_memory(self, prefs: Preferences) -> Floats | Outcome:
+        """Rank without matrices where few pairs are compared."""
+        return self.scores(prefs) if _is_sparse(prefs) else super()._scores_within_memory(prefs)
+
+
+def _is_sparse(prefs: Preferences) -> bool:
+    """Return whether there is a single large instance in which few pairs are compared."""
+    return prefs.n_instances == 1 and prefs.n_slots >= WORTH_STEPS and has_few_pairs(prefs)
 
 
 def _time_spent(move: Floats, group: Int32s) -> Floats:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from concordant.aggregate.voting._transfers import NOT_NAMED, Election, Result, Tally
+from concordant.aggregate.voting._transfers import NOT_NAMED, Election, Moves, Result, Tally
 from concordant.types import Floats
 
 AGREES = 1e-13  # of all votes
@@ -57,19 +57,15 @@ def meek_count(election: Election, seats: int) -> Result:
     before = np.zeros(m)
     while True:
         votes, over, quota, reached = _settled(papers, tally, keep)
-        moved, to_nobody = _moves(sources, before, votes, over - (tally.stages[-1].over if tally.stages else 0.0))
-        did = "exclusion" if sources else "first"
-        tally.record(did, sources, votes, moved, to_nobody, over, 0.0, quota)
+        moves = _moves(sources, before, votes, over - (tally.stages[-1].over if tally.stages else 0.0))
+        tally.record("exclusion" if sources else "first", sources, votes, moves, over, 0.0, quota)
         tally.close([*reached, *(tally.fill_last() if tally.vacancies else [])])
         if not tally.vacancies or not tally.continuing:
             break
-        already = {candidate for group in tally.elected for candidate in group}
         sources = tally.next_out()
         if not sources:
-            tally.close([candidate for group in tally.elected for candidate in group if candidate not in already])
             break
         tally.exclude(sources)
-        tally.close(excluded=sources)
         last = tally.fill_last()
         if last:
             tally.close(last)
@@ -89,10 +85,8 @@ def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float
     votes, over = papers.votes(keep)
     for _ in range(MAX_STEPS):
         quota = (papers.total - over) / (tally.seats + 1)
-        tally.history.append(votes)
-        passed = [candidate for candidate in tally.continuing if votes[candidate] > quota + slack]
-        reached += tally.elect(tally.in_order(passed)) if len(passed) <= tally.vacancies else []
-        tally.history.pop()
+        passed = tally.reaching(quota + slack, votes, exceeding=True)
+        reached += tally.elect(tally.in_order(passed, votes)) if len(passed) <= tally.vacancies else []
         elected = [candidate for group in tally.elected for candidate in group]
         if not elected or np.abs(votes[elected] - quota).max() <= slack or not tally.vacancies:
             break
@@ -103,16 +97,15 @@ def _settled(papers: _Papers, tally: Tally, keep: Floats) -> tuple[Floats, float
     return votes, over, (papers.total - over) / (tally.seats + 1), reached
 
 
-def _moves(sources: list[int], before: Floats, votes: Floats, ran_out: float) -> tuple[Floats, Floats]:
-    """Return the transfers of a stage as a matrix (from x to), and the exhausted votes by source.
+def _moves(sources: list[int], before: Floats, votes: Floats, ran_out: float) -> Moves:
+    """Return the transfers of a stage.
 
     All surpluses are transferred at once, so no vote has a single source: each loss is divided in proportion to the
     gains.
     """
-    m = len(votes)
-    lost = np.maximum(before - votes, 0.0) if sources else np.zeros(m)
-    gained = np.maximum(votes - before, 0.0)
+    losing = np.flatnonzero(before > votes)
+    lost, gained = (before - votes)[losing], np.maximum(votes - before, 0.0)
     total = gained.sum() + max(ran_out, 0.0)
     if not sources or total <= 0:
-        return np.zeros((m, m)), np.zeros(m)
-    return np.outer(lost, gained / total), lost * max(ran_out, 0.0) / total
+        return Moves.none()
+    return Moves(losing.tolist(), np.outer(lost, gained / total), lost * max(ran_out, 0.0) / total)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from concordant.aggregate.voting._transfers import NOT_NAMED, Election, Result, Tally
+from concordant.aggregate.voting._transfers import NOT_NAMED, Election, Moves, Result, Tally
 from concordant.types import Bools, Int64s
 
 VALUE = 100_000  # of a paper that was never transferred: five decimals
@@ -26,21 +26,30 @@ class _Papers:
         self.holder = np.empty(0, np.int64)
         self.value = np.empty(0, np.int64)
         self.n_candidates = m
+        self.is_shared = False
+        """Whether some ballot has been split between tied candidates."""
 
     def take(self, out: Sequence[int]) -> tuple[Int64s, Int64s, Int64s]:
         """Remove the pieces of some candidates; return their ballots, holders and values."""
-        is_taken = np.isin(self.holder, out)
+        is_out = np.zeros(self.n_candidates, bool)
+        is_out[out] = True
+        is_taken = is_out[self.holder]
         pieces = self.ballot[is_taken], self.holder[is_taken], self.value[is_taken]
         self.ballot, self.holder, self.value = self.ballot[~is_taken], self.holder[~is_taken], self.value[~is_taken]
         return pieces
 
-    def deal(self, ballot: Int64s, source: Int64s, value: Int64s, is_in: Bools) -> tuple[Int64s, Int64s]:
+    def deal(
+        self, sources: Sequence[int], ballot: Int64s, source: Int64s, value: Int64s, is_in: Bools
+    ) -> tuple[Int64s, Int64s]:
         """Transfer pieces to the next continuing candidates, equally in ties; return moves and non-transferable votes.
 
         Moves are a matrix (source x candidate); pieces of a ballot with the same holder are merged.
         """
-        m, weight = self.n_candidates, self.weight
-        moved, over = np.zeros((m, m), np.int64), np.zeros(m, np.int64)
+        weight = self.weight
+        row_of = np.zeros(max(self.n_candidates, 1), np.int64)
+        row_of[sources] = np.arange(len(sources))
+        source = row_of[source]
+        moved, over = np.zeros((len(sources), self.n_candidates), np.int64), np.zeros(len(sources), np.int64)
         for start in range(0, len(ballot), 100_000):
             chunk = slice(start, start + 100_000)
             place = np.where(is_in, self.places[ballot[chunk]], NOT_NAMED)
@@ -55,7 +64,9 @@ class _Papers:
             self.ballot = np.concatenate([self.ballot, ballot_of_piece])
             self.holder = np.concatenate([self.holder, candidate])
             self.value = np.concatenate([self.value, piece])
-        self._join()
+            self.is_shared |= bool((sharing > 1).any())
+        if self.is_shared:
+            self._join()
         return moved, over
 
     def _join(self) -> None:
@@ -75,22 +86,20 @@ def scottish_count(election: Election, seats: int) -> Result:
     tally = Tally(election, seats, float(VALUE))
     n = len(papers.weight)
     all_papers = np.arange(n), np.zeros(n, np.int64), np.full(n, VALUE)
-    first, _ = papers.deal(*all_papers, tally.is_in)
-    votes = first.sum(axis=0) if m else np.zeros(0, np.int64)
+    first, _ = papers.deal([0] if m else [], *all_papers, tally.is_in)
+    votes = first.sum(axis=0)
     over, total = 0, int(papers.weight.sum()) * VALUE
-    tally.record("first", (), votes, np.zeros((m, m)), np.zeros(m), over, total - int(votes.sum()), quota)
+    tally.record("first", (), votes, Moves.none(), over, total - int(votes.sum()), quota)
     surplus = np.zeros(m, bool)
     while True:
-        reached = tally.elect(
-            tally.in_order([candidate for candidate in tally.continuing if votes[candidate] >= quota])
-        )
+        reached = tally.elect(tally.in_order(tally.reaching(quota, votes), votes))
         surplus[[candidate for candidate in reached if votes[candidate] > quota]] = True
         reached += tally.fill_last() if tally.vacancies else []
         tally.close(reached)
-        if not tally.vacancies or not tally.continuing:
+        if not tally.vacancies or not tally.is_in.any():
             break
         if surplus.any():
-            sources = tally.lowest(np.flatnonzero(surplus).tolist(), -1)
+            sources = tally.lowest(np.flatnonzero(surplus).tolist(), votes, -1)
             surplus[sources] = False
             ballot, holder, value = papers.take(sources)
             value = _transfer_values(value, holder, votes, quota)
@@ -98,26 +107,17 @@ def scottish_count(election: Election, seats: int) -> Result:
         else:
             sources = tally.next_out()
             if not sources:
-                tally.close(
-                    [candidate for group in tally.elected for candidate in group if candidate not in _seated(tally)]
-                )
                 break
             tally.exclude(sources)
-            tally.close(excluded=sources)
             ballot, holder, value = papers.take(sources)
             did, remains = "exclusion", 0
-        moved, to_nobody = papers.deal(ballot, holder, value, tally.is_in)
+        moved, to_nobody = papers.deal(sources, ballot, holder, value, tally.is_in)
         votes = votes + moved.sum(axis=0)
         votes[sources] = remains
         over += int(to_nobody.sum())
-        tally.record(did, sources, votes, moved, to_nobody, over, total - int(votes.sum()) - over, quota)
+        moves = Moves(sources, moved, to_nobody)
+        tally.record(did, sources, votes, moves, over, total - int(votes.sum()) - over, quota)
     return tally.result()
-
-
-def _seated(tally: Tally) -> set[int]:
-    """Return the candidates recorded as elected at some stage."""
-    elected = {label for stage in tally.stages for label in stage.elected}
-    return {k for k, label in enumerate(tally.election.labels) if label in elected}
 
 
 def _transfer_values(value: Int64s, holder: Int64s, votes: Int64s, quota: int) -> Int64s:

@@ -102,7 +102,8 @@ def _count(prefs: Preferences, rounds: Floats, instance: int) -> Count:
     for number, (is_left, is_excluded) in enumerate(words.rounds(rounds), 1):
         if number > 1 and is_excluded.sum() == is_left.sum() == 1:
             break  # the last one has won
-        moved, to_nobody = np.zeros((len(labels), len(labels))), np.zeros(len(labels))
+        sources = np.flatnonzero(is_out)
+        moved, to_nobody = np.zeros((len(sources), len(labels))), np.zeros(len(sources))
         if number > 1:
             new_tops = papers.tops(is_left)
             moved, to_nobody = _moves(papers, tops, new_tops, is_out)
@@ -114,9 +115,9 @@ def _count(prefs: Preferences, rounds: Floats, instance: int) -> Count:
             CountStage(
                 number,
                 "exclusion" if number > 1 else "first",
-                tuple(labels[slot] for slot in np.flatnonzero(is_out)),
+                tuple(labels[slot] for slot in sources),
                 labelled(labels, votes),
-                flows_of(labels, moved, to_nobody),
+                flows_of(labels, sources.tolist(), moved, to_nobody),
                 exhausted,
                 0.0,
                 total / 2,
@@ -136,7 +137,7 @@ _Tops = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def _moves(papers: Papers, before: _Tops, after: _Tops, out: Bools) -> tuple[Floats, Floats]:
-    """Return the votes transferred from eliminated slots as a matrix (from x to), and the exhausted votes by source.
+    """Return the votes of eliminated slots as a matrix (eliminated slot x to), and the exhausted votes by source.
 
     ``before`` and ``after`` are (ballot, slot, share of weight). The share of a ballot that leaves the eliminated slots
     goes to the slots that gain from the ballot, in proportion to their gains.
@@ -152,4 +153,5 @@ def _moves(papers: Papers, before: _Tops, after: _Tops, out: Bools) -> tuple[Flo
     lost, gained = np.maximum(share[0] - share[1], 0.0), np.maximum(share[1] - share[0], 0.0)
     total = lost.sum(axis=1, keepdims=True)
     part = gained / total
-    return lost.T @ part, lost.T @ (1 - part.sum(axis=1))
+    lost_by_source = lost[:, out].T
+    return lost_by_source @ part, lost_by_source @ (1 - part.sum(axis=1))

@@ -30,7 +30,7 @@ The ranking lists elected candidates in the order of election, then those still 
 then the others, last excluded first. ``ranking.detail("elected")`` is 1 for elected candidates, and the share of a seat
 if lots must decide; ``ranking.model`` has the votes, transfers and quota of every stage.
 
-Cost: stages x (ballots + candidates²); instances are counted one after another. References: The Scottish Local
+Cost: stages x (ballots + candidates); instances are counted one after another. References: The Scottish Local
 Government Elections Order 2007, schedule 1, rules 46 to 52; I. D. Hill, B. A. Wichmann and D. R. Woodall, Algorithm
 123: single transferable vote by Meek's method, The Computer Journal, 1987.
 """
@@ -39,6 +39,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -93,18 +94,17 @@ class STV(Method):
         rule = scottish_count if self.rules == "scottish" else meek_count
         results = [rule(election, self.seats) for election in elections(prefs)]
         score = [(result.tier.max(initial=0) - result.tier).astype(np.float64) for result in results]
-        counts = tuple(result.count for result in results)
-        contested = [count for count in counts if count.candidates]
+        contested = [result.tally for result in results if len(result.tier)]
         return Outcome(
             np.concatenate([*score, np.empty(0)]),
             fit={
                 "seats": float(self.seats),
-                "quota": float(np.mean([count.quota for count in contested])),
-                "stages": float(np.mean([len(count.stages) for count in contested])),
+                "quota": float(np.mean([tally.stages[-1].quota / tally.unit for tally in contested])),
+                "stages": float(np.mean([len(tally.stages) for tally in contested])),
             },
             warnings=_notices(prefs, results),
             details={"elected": np.concatenate([*(result.share for result in results), np.empty(0)])},
-            model=CountModel(prefs.instances, counts.__getitem__),
+            model=CountModel(prefs.instances, partial(_count_of, results)),
         )
 
     def reasons(self, prefs: Preferences, ranking: Ranking) -> Sequence[Reason]:
@@ -129,6 +129,11 @@ class STV(Method):
         return count_picture(_count(ranking), title, ranking.items, "stage")
 
 
+def _count_of(results: Sequence[Result], instance: int) -> Count:
+    """Return the count of an instance."""
+    return results[instance].count
+
+
 def _count(ranking: Ranking) -> Count:
     """Return the count of the ranking's instance."""
     model = ranking.model
@@ -148,8 +153,8 @@ def _seats(n: int) -> str:
 
 def _notices(prefs: Preferences, results: Sequence[Result]) -> tuple[Notice, ...]:
     """Return notices about ties and about counts that did not converge."""
-    tie = np.concatenate([*(result.tie for result in results), np.empty(0, np.uint8)])
-    unsettled = [q for q, result in enumerate(results) if not result.is_settled]
+    tie = np.concatenate([*(result.tally.tie for result in results), np.empty(0, np.uint8)])
+    unsettled = [q for q, result in enumerate(results) if not result.tally.is_settled]
     not_converged = (
         f"the keep factors of elected candidates did not converge{in_instances(prefs, np.array(unsettled, np.int64))}"
     )

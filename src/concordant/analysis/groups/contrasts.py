@@ -27,11 +27,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import erfc, sqrt
-from time import perf_counter
+from time import perf_counter as clock
 
 import numpy as np
 
 from concordant.ballots.segments import pointer, segment_index, spans
+from concordant.ballots.subsets import OF_BALLOTS, OF_ENTRIES, some
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.method import Method
 from concordant.metrics.significance import holm
@@ -94,9 +95,9 @@ def by_errors(groups: Ranking, rests: Ranking) -> Contrasts:
 
 def by_permutation(method: Method, grouped: Preferences, whole: Ranking, n: int | None, seed: int) -> Contrasts:
     """Test by ``n`` random permutations of the groups, by default an affordable number."""
-    deal, begun = Deal(method, grouped, whole), perf_counter()
+    deal, begun = Deal(method, grouped, whole), clock()
     observed = deal.observed()
-    seconds = FEWEST * (perf_counter() - begun)
+    seconds = FEWEST * (clock() - begun)
     if n is None and seconds > PATIENCE:
         unknown = np.full(deal.shape, np.nan)
         return Contrasts(observed[0], unknown, unknown, unknown, unknown, "not tested", "", seconds=seconds)
@@ -189,28 +190,17 @@ def dealt(
     item = prefs.item[entry]
     is_candidate = np.full((len(labels), prefs.n_items), all_known)
     is_candidate[np.repeat(instance, size), item] = True
-    return Preferences(
-        prefs.items,
-        pointer(size),
-        item,
-        prefs.tier[entry],
-        value=None if prefs.value is None else prefs.value[entry],
-        scale=prefs.scale,
-        classes=prefs.classes,
+    return prefs.replace(
+        indptr=pointer(size),
+        item=item,
+        tier=prefs.tier[entry],
+        **some(prefs, OF_ENTRIES, entry),
         weight=weight,
-        agents=prefs.agents,
-        agent=None if prefs.agent is None else prefs.agent[ballot],
+        **some(prefs, (*OF_BALLOTS, "agent"), ballot),
         instances=Vocabulary(labels),
         instance=instance,
-        open=None if prefs.open is None else prefs.open[ballot],
-        shown=None if prefs.shown is None else prefs.shown[entry],
-        points=None if prefs.points is None else prefs.points[entry],
         slot_ptr=pointer(is_candidate.sum(1)),
         slot_item=is_candidate.nonzero()[1],
-        form=prefs.said_form,
-        is_merged=prefs.is_merged,
-        time=None if prefs.time is None else prefs.time[ballot],
-        is_dated=prefs.is_dated,
     )
 
 

@@ -16,6 +16,7 @@ from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
 from concordant.io._source import OLE, Source, names_of
 from concordant.io.formats.features import Features, features_of_table
+from concordant.io.signs import are_sums, is_stored
 from concordant.labels import Labels
 from concordant.preferences import Preferences
 from concordant.support import memory
@@ -69,7 +70,15 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
         if jester.is_jester(sources[0]):
             prefs = jester.read(sources, options)
             return prefs if options.where is None else prefs.filter(options.where)
+    if is_stored(sources[0]):
+        from concordant.io._stored import read_preferences
+
+        return read_preferences(sources)
     table = open_all(sources, options)
+    if are_sums(table.columns):
+        from concordant.io._stored import refuse_sums
+
+        refuse_sums(table)
     plan = _by_file(table, planned(table, options), sources, options)
     if options.merge:
         return _merged(table, options, plan)

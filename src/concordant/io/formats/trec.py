@@ -75,7 +75,8 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     if kernels.find_repeated(parts["indptr"], parts["item"], len(parts["items"]))[0] >= 0:
         rows.lines.refuse_repeats(rows, (topic, agent, document), "occurs twice in one topic of a run")
         parts = _gather(rows, topic, document, agent, rank, score)
-    count = f"{rows.lines.name}: {rows.count:,} lines of TREC runs, {len(parts['agents'])} agents"
+    n_runs = len(parts["agents"])
+    count = f"{rows.lines.name}: {rows.count:,} lines of {n_runs} TREC run{'s' * (n_runs != 1)}"
     prefs = Preferences(**parts, notes=[count, *rows.remarks, *rows.notes()])
     return prefs.noted(*_lost_ranks(prefs, rank[rows.good]))
 

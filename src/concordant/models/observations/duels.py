@@ -253,6 +253,12 @@ class _Size:
         return self.longest <= SHORT and self.pairs <= MAX_LISTED * self.cells
 
 
+def has_few_pairs(prefs: Preferences) -> bool:
+    """Return whether the ballots compare so few pairs that a list of them is much smaller than dense matrices."""
+    size = _Size.of(prefs)
+    return MAX_EMPTY * size.pairs <= size.cells
+
+
 Strategy = Callable[[Counting, Preferences, _Size], Duels]
 STRATEGIES: Mapping[str, tuple[Strategy, Strategy]] = {
     # what is counted: where matrices fit, where they do not

@@ -324,9 +324,11 @@ class Products(Large):
         m = self.m
         of_scores = np.ascontiguousarray(x[:m])
         out = np.empty_like(x)
-        out[:m] = self.likelihood.product(of_scores) + self.prior.product(self.point, of_scores) + self.side @ x[m:]
+        out[:m] = self.likelihood.product(of_scores) + self.prior.product(self.point, of_scores)
+        if len(x) > m:
+            out[:m] += self.side @ x[m:]
+            out[m:] = self.side.T @ of_scores + self.corner @ x[m:]
         out[:m] += self.level * of_scores.mean(axis=0)
-        out[m:] = self.side.T @ of_scores + self.corner @ x[m:]
         return out
 
     def solve(self, right: Floats, accuracy: float) -> Floats:

@@ -135,6 +135,7 @@ function startPage() {
 const PART_OF = { item: "item", query: "query", first: "time", second: "time", curve: "time", span: "time", user: "recommend", rated: "newcomer", like: "similar" };
 const key = document.querySelector("[data-key]")?.dataset.key;
 const settings = () => new URLSearchParams(location.search);
+const MAX_CURVES = 6; // as many as the chart has colours
 const PATIENCE = 600; // milliseconds after which work on a ranking is shown above the previous one
 let loaded = null; // the settings that the page shows
 
@@ -179,6 +180,7 @@ function toast(text) {
 // ---- the parts of a view ----
 let working = null; // the request at work, its number and what it has not brought yet
 const last = {};
+const away = {}; // what a region had and its content does not have yet: the control with the focus, searched words
 
 function enliven(root) {
   enlivenTables(root);
@@ -188,14 +190,19 @@ function enliven(root) {
 function put(region, html) {
   if (last[region.id] === html) return;
   last[region.id] = html;
-  const focused = region.contains(document.activeElement) ? document.activeElement.id : "";
+  const kept = away[region.id] || { focused: "", sought: {} };
+  if (region.contains(document.activeElement)) kept.focused = document.activeElement.id;
+  else if (document.activeElement !== document.body) kept.focused = "";
   const opened = [...region.querySelectorAll("details[open] > summary")].map((one) => one.textContent);
-  const sought = [...region.querySelectorAll("[data-search]")].map((one) => [one.id, one.value]);
+  region.querySelectorAll("[data-search]").forEach((one) => { kept.sought[one.id] = one.value; });
+  away[region.id] = kept;
   region.innerHTML = html;
   region.querySelectorAll("details > summary").forEach((one) => { if (opened.includes(one.textContent)) one.parentElement.open = true; });
-  sought.forEach(([id, value]) => { if (at(id)) search(Object.assign(at(id), { value })); });
+  Object.entries(kept.sought).forEach(([id, value]) => { if (at(id)) search(Object.assign(at(id), { value })); });
   enliven(region);
-  if (focused) at(focused)?.focus({ preventScroll: true });
+  if (!at(kept.focused)) return;
+  at(kept.focused).focus({ preventScroll: true });
+  kept.focused = "";
 }
 
 // Show only what matches the words of a search field.
@@ -454,7 +461,8 @@ function valueOf(control) {
 }
 
 function shownValue(control) {
-  if (control.type === "checkbox" && control.dataset.list === undefined) return control.checked ? "yes" : "no";
+  if (control.dataset.list !== undefined) return control.checked ? "compared" : "no longer compared";
+  if (control.type === "checkbox") return control.checked ? "yes" : "no";
   if (control.tagName === "SELECT") return control.selectedOptions[0].textContent;
   return valueOf(control).replaceAll(",", ", ") || "default";
 }
@@ -492,7 +500,8 @@ document.addEventListener("click", (event) => {
   const set = pick("[data-set]");
   if (set) change(JSON.parse(set.dataset.set), set.textContent.replace("✕", "").trim());
   const press = pick("button[data-setting]");
-  if (press && press.dataset.setting !== "rate-add") change({ [press.dataset.setting]: press.value }, PART_OF[press.dataset.setting] ? "" : press.textContent);
+  if (press?.dataset.setting === "curve") showCurve(press.value);
+  else if (press && press.dataset.setting !== "rate-add") change({ [press.dataset.setting]: press.value }, PART_OF[press.dataset.setting] ? "" : press.textContent);
   if (press?.dataset.setting === "rate-add") addRating();
   if (pick("#add-pair")) addPair();
   const isCard = settings().has("item");
@@ -537,9 +546,20 @@ function addPair() {
   change(roles, `Controlled for ${second && second !== first ? `${first} − ${second}` : first}`);
 }
 
+// Add the curve of an item to those that are coloured, and go to the chart.
+function showCurve(item) {
+  const figure = document.querySelector("#time [data-curves]");
+  const labels = figure ? JSON.parse(figure.dataset.curves).curves.map((curve) => curve.label) : [];
+  const chips = figure ? [...figure.querySelectorAll(".chip")] : [];
+  const coloured = labels.filter((label, k) => chips[k]?.getAttribute("aria-pressed") === "true" && label !== item);
+  const isSheet = matchMedia("(max-width: 64rem)").matches; // the card covers the chart
+  change({ curve: [...coloured.slice(1 - MAX_CURVES), item].join("\n"), ...(isSheet ? { item: "" } : {}) });
+  at("time")?.scrollIntoView();
+}
+
 function addRating() {
   const [item, value] = [at("set-rate-item").value.trim(), at("set-rate-value").value];
-  if (!item) return;
+  if (!item || !at("set-rate-value").reportValidity()) return;
   const before = settings().get("rated");
   change({ rated: `${before ? `${before}; ` : ""}${item}=${value}` });
 }

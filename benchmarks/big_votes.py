@@ -80,6 +80,7 @@ def make_files(folder: Path, rows: int, items: int, files: int, ending: str, *, 
 def bare(path: str) -> None:
     import duckdb
 
+    duckdb.execute("SET enable_progress_bar=false")
     duckdb.execute(f"SELECT winner, loser, count(*) FROM '{path}' GROUP BY winner, loser").fetchnumpy()
 
 

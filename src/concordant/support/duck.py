@@ -41,6 +41,7 @@ def connect(*paths: str, small: bool = False, share: float = SHARE) -> Iterator[
     connection = duckdb.connect(":memory:", config=config)
     try:
         # Tables larger than memory go to the temporary folder; nothing else is read or written but the named files.
+        connection.execute("SET enable_progress_bar=false")  # which would be mixed with the output of the command
         connection.execute("SET python_enable_replacements=false")
         connection.execute(f"SET temp_directory={quoted(spill)}")
         if SPILL_LIMIT is not None:

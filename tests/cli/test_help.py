@@ -99,7 +99,7 @@ def test_an_option_has_the_same_text_and_metavar_in_all_commands() -> None:
             if not has_own or one.opts[0] in ("--json", "--seed", "--output", "--to"):
                 said[one.opts[0]].add((str(one.help), one.metavar))
     different = {name: {text for text, _ in texts} for name, texts in said.items() if len(texts) > 1}
-    assert different.keys() == {"--output", "--plot", "--item", "--weight", "--test", "--scale", "--all"}
+    assert different.keys() == {"--output", "--plot", "--item", "--weight", "--table", "--test", "--scale", "--all"}
     assert different["--output"] == {
         'File to write; "-" for standard output.',
         "File to write, in the format of its extension.",

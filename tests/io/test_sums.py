@@ -199,7 +199,7 @@ def test_other_rows_are_refused(tmp_path: Path) -> None:
     added = reduce(votes(tmp_path / "v", 1), target, where="winner <> 'm1'")
     assert "m1" in cc.read(target).items.labels  # as a loser
     assert cc.read(target).weight.sum() == added.rows < 200
-    with pytest.raises(FormatError, match="where 'winner <> "):
+    with pytest.raises(FormatError, match='where "winner <> '):
         reduce(votes(tmp_path / "v", 2), target)
     with pytest.raises(InputError, match="drop_duplicates= relates the rows of several files"):
         reduce(votes(tmp_path / "v", 3), tmp_path / "other.parquet", drop_duplicates=True)

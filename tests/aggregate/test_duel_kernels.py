@@ -259,3 +259,13 @@ def test_entries_are_joined_and_multiplied_alike(rng):
     joined = [k.join_entries(row, slot, np.linspace(-1, 1, 200), 14, 7) for k in (compiled, twins)]
     same(*joined)
     same(*(k.outer_products(*joined[0], 7) for k in (compiled, twins)))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 64])
+def test_products_of_laplacians_are_alike_in_any_order_of_rows(rng, columns):
+    first, second = (rng.integers(0, 9, 60).astype(np.int32) for _ in range(2))
+    first = np.where(rng.integers(0, 2, 60) > 0, np.sort(first), first).astype(np.int32)
+    weight, x = rng.random(60), rng.normal(size=(9, columns))
+    same(*(k.laplacian_product(first, second, weight, x) for k in (compiled, twins)))
+    nothing = first[:0], second[:0], weight[:0]
+    same(*(k.laplacian_product(*nothing, x) for k in (compiled, twins)))

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from benchmarks.core import Inputs, Size, Task, Work, sizes
+from benchmarks.core import Answer, Inputs, Size, Task, Work, sizes
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 NUMPY = 0.1
@@ -17,6 +17,11 @@ COMMAND = [str(Path(sys.executable).with_name("concordant"))]
 def make(_size: Size, _seed: int) -> Inputs:
     """Need nothing."""
     return {}
+
+
+def has_ended(_ours: Answer, _theirs: Answer) -> bool:
+    """Say yes: a process that fails has raised an error, and there is nothing else to compare."""
+    return True
 
 
 def work(name: str, doc: str, command: list[str], budget: float) -> Work:
@@ -31,7 +36,9 @@ def work(name: str, doc: str, command: list[str], budget: float) -> Work:
         return Task(lambda: subprocess.run(command, check=True, cwd=EXAMPLES, **quiet))
 
     goals = {"import_numpy": round(NUMPY / budget, 2)}
-    return Work(name, doc, sizes("processes", tiny=(1,), small=(1,), full=(1,)), make, ours, goals, budget=budget)
+    return Work(
+        name, doc, sizes("processes", tiny=(1,), small=(1,), full=(1,)), make, ours, goals, has_ended, budget=budget
+    )
 
 
 def command(name: str, line: str, budget: float) -> Work:

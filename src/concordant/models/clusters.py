@@ -265,7 +265,7 @@ class Scatter:
         rows = Rows(ptr, g.slot[entries] - self.part.slots[span.start], g.value[entries], self.enlarge[span])
         if self.part.observed.n_extra:
             side, corner, columns = self._border(q)
-            rows.extra, rows.of_extra = g.extra[voters][:, columns], np.linalg.solve(corner, side.T)
+            rows.extra, rows.of_extra = g.extra[voters][:, columns], np.asarray(np.linalg.solve(corner, side.T))
         return rows
 
     def _border(self, q: int) -> tuple[Floats, Floats, list[int]]:

@@ -276,3 +276,13 @@ class Rows(NamedTuple):
     spread: AnyArray
     doubt: Floats
     log_det: Floats
+
+
+class AnswersByItem(NamedTuple):
+    """Answers of annotators by item: item s owns ``ptr[s]:ptr[s + 1]``; ``known`` is its class, or -1."""
+
+    ptr: Int64s
+    agent: Int64s
+    answer: Int64s
+    weight: Floats
+    known: Int64s

@@ -2,8 +2,8 @@
 
 A judgement is the label that an agent (an annotator or worker) gives a document of a topic: 1 for relevant and 0 for
 irrelevant, a grade, or a class such as "cat". Gold labels are the true labels of some documents. Classes without an
-order are aggregated by majority-vote, dawid-skene, one-coin, mace and glad only. These systems turn judgements into rankings
-and labels:
+order are aggregated by majority-vote, dawid-skene, one-coin, mace and glad only. These systems turn judgements into
+rankings and labels:
 
 ==================  ========================================================================================
 majority-vote       judgements for a document minus those against it
@@ -46,7 +46,7 @@ from concordant import registry, views
 from concordant.analysis.gold import in_classes, values_of, yes_among
 from concordant.analysis.gold import yes_from as yes_from
 from concordant.analysis.truth import METHODS as METHODS
-from concordant.analysis.truth import NAMES
+from concordant.analysis.truth import NAMES as NAMES
 from concordant.analysis.truth import Aggregated as Aggregated
 from concordant.analysis.truth import HeldOut as HeldOut
 from concordant.analysis.truth import aggregate as aggregate

@@ -30,7 +30,7 @@ from concordant.types import Bools, Floats, Int64s
 METHODS = ("majority-vote", "one-coin", "dawid-skene", "mace", "glad", "ordinal-annotators")
 NAMES = {
     "majority-vote": "majority vote",
-    "one-coin": "one-coin Dawid-Skene",
+    "one-coin": "one-coin",
     "dawid-skene": "Dawid-Skene",
     "mace": "MACE",
     "glad": "GLAD",
@@ -358,9 +358,9 @@ class Aggregated:
         share, top, excess = self._most_frequent(informed)
         found = {}
         for k in np.flatnonzero(is_useless).tolist():
-            low, high = kappa[k] - LEVEL * error[k], kappa[k] + LEVEL * error[k]
+            at, low, high = (round(kappa[k] + side * LEVEL * error[k], 2) + 0.0 for side in (0, -1, 1))
             is_reversed = kappa[k] + VERY_SURE * error[k] < 0
-            shown = f"kappa with the others {kappa[k]:.2f} [{low:.2f}, {high:.2f}], typically {typical:.2f}"
+            shown = f"kappa with the others {at:.2f} [{low:.2f}, {high:.2f}], typically {typical:.2f}"
             if is_reversed:
                 found[k] = Spammer("reversed answers", f"{shown}; {n_answers[k]:,} answers")
             elif share[k] >= CONSTANT and excess[k] > SURE:
@@ -388,7 +388,7 @@ class Aggregated:
 
     @cached_property
     def adherence(self) -> Floats | None:
-        """The adherence of each annotator by the multinomial model, NaN if unknown; None for classes without an order."""
+        """The adherence of each annotator by the multinomial model, NaN if unknown; None for nominal classes."""
         if self.prefs.classes is not None:
             return None
         agents = registry.make("theta-mpm").rank(self.prefs).agents or {}
@@ -401,9 +401,9 @@ class Aggregated:
         Returns
         -------
         dict of str to list
-            ``agent``, ``judged``, ``estimated`` (accuracy) with ``estimated_low`` and ``estimated_high``, ``kappa`` with
-            the consensus of the others, with ``kappa_low`` and ``kappa_high``, ``adherence`` (classes with an order
-            only), ``spammer`` and ``evidence``; None where unknown.
+            ``agent``, ``judged``, ``estimated`` (accuracy) with ``estimated_low`` and ``estimated_high``, ``kappa``
+            with the consensus of the others, with ``kappa_low`` and ``kappa_high``, ``adherence`` (classes with an
+            order only), ``spammer`` and ``evidence``; None where unknown.
         """
         prefs, (estimate, low, high), (kappa, error) = self.prefs, self.accuracy, self.kappa
         assert prefs.agents is not None

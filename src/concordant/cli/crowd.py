@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,15 +35,26 @@ CHOICES = (
     "majority",
     "ordinal",
 )
-VIEWS = ("items", "compare", "confusions")
+TWO = "{:.2f}".format
+# The headings of columns, and how figures are written.
+ITEMS: tuple[dict[str, str], dict[str, Any]] = (
+    {"judged": "judgements", "majority_vote": "majority vote"},
+    {"judged": "{:g}".format, "share": TWO, "probability": TWO},
+)
+COMPARED: tuple[dict[str, str], dict[str, Any]] = (
+    {"log_likelihood": "held-out log-likelihood"}, {"log_likelihood": "{:.4f}".format}
+)  # fmt: skip
+CONFUSIONS: tuple[dict[str, str], dict[str, Any]] = (
+    {"class": "true class"}, {"probability": TWO, "low": TWO, "high": TWO, "expected": "{:.1f}".format}
+)  # fmt: skip
 
 
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @_options.labels("--gold")
 @option("--method", type=click.Choice(CHOICES), default="auto", metavar="NAME", heading="method", help="Method that "
-        "estimates the class of each item: majority-vote, one-coin, dawid-skene, mace, glad or ordinal-annotators; auto: "
-        "the one under which held-out judgements are most likely. Default: auto.")  # fmt: skip
+        "estimates the class of each item: majority-vote, one-coin, dawid-skene, mace, glad or ordinal-annotators; "
+        "auto: the one under which held-out judgements are most likely. Default: auto.")  # fmt: skip
 @option("--use-gold", is_flag=True, heading="method", help="Treat the gold labels as known classes "
         "(semi-supervised); the agreement with gold labels is then cross-validated.")  # fmt: skip
 @option("--relevant", type=float, metavar="X", heading="method", help="Minimum judgement or label that "
@@ -101,15 +113,14 @@ def command(
         )
         agreement[found.method] = crowd.gold_accuracy(found, gold, min_yes=min_yes, learns=use_gold)
     compared = crowd.held_out(prefs) if compare else found.held_out
-    columns: dict[str, Any]
+    of_agents = _agents(reliability.columns(), found)
+    columns, write, title = of_agents, partial(_agents_table, reliability.written()), "reliability"
     if compare and compared is not None:
-        columns, table, title = compared.columns(), _compared_table, "methods"
+        columns, write, title = compared.columns(), partial(_table, *COMPARED), "methods"
     elif confusions:
-        columns, table, title = found.confusions(), _plain_table, "confusions"
+        columns, write, title = found.confusions(), partial(_table, *CONFUSIONS), "confusions"
     elif items:
-        columns, table, title = found.items(), _items_table, "classes"
-    else:
-        columns, table, title = _agents(reliability.columns(), found), _agents_table, "reliability"
+        columns, write, title = found.items(), partial(_table, *ITEMS), "classes"
 
     def data() -> dict[str, Any]:
         by_item = [
@@ -130,12 +141,7 @@ def command(
             "adherence_correlation": found.concordance(),
         }
 
-    output.show(
-        data=data,
-        columns=lambda: columns,
-        blocks=lambda: [table(columns) if table is not _agents_table else table(reliability.written(), columns)],
-        title=title,
-    )
+    output.show(data=data, columns=lambda: columns, blocks=lambda: [write(columns)], title=title)
     if output.is_for_people:
         shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
         shared.tell(_sentences(found, crowd.NAMES), "")
@@ -179,7 +185,7 @@ def _agents_table(written: dict[str, list[str]], columns: dict[str, Any]) -> Dis
     cells = dict(written)
     for name in ("kappa", "adherence"):
         if name in columns:
-            cells[name] = ["" if value is None else f"{value:.2f}" for value in columns[name]]
+            cells[name] = ["" if value is None else f"{round(value, 2) + 0.0:.2f}" for value in columns[name]]
     if any(columns["spammer"]):
         cells["spammer"] = [value or "" for value in columns["spammer"]]
     return DisplayTable(
@@ -187,29 +193,7 @@ def _agents_table(written: dict[str, list[str]], columns: dict[str, Any]) -> Dis
     )
 
 
-def _compared_table(columns: dict[str, Any]) -> DisplayTable:
-    """Return the comparison of methods for people."""
-    return _table(columns, {"log_likelihood": "held-out log-likelihood"}, {"log_likelihood": "{:.4f}".format})
-
-
-def _items_table(columns: dict[str, Any]) -> DisplayTable:
-    """Return the table of items for people."""
-    heads = {"judged": "judgements", "majority_vote": "majority vote"}
-    return _table(columns, heads, {"judged": "{:g}".format, "share": "{:.2f}".format, "probability": "{:.2f}".format})
-
-
-def _plain_table(columns: dict[str, Any]) -> DisplayTable:
-    """Return the confusion matrices for people."""
-    write = {
-        "probability": "{:.2f}".format,
-        "low": "{:.2f}".format,
-        "high": "{:.2f}".format,
-        "expected": "{:.1f}".format,
-    }
-    return _table(columns, {"class": "true class"}, write)
-
-
-def _table(columns: dict[str, Any], heads: dict[str, str], write: dict[str, Any]) -> DisplayTable:
+def _table(heads: dict[str, str], write: dict[str, Any], columns: dict[str, Any]) -> DisplayTable:
     """Return columns as a table; ``write`` has the columns of figures."""
     from concordant.support.display import DisplayTable
 

@@ -165,7 +165,7 @@ def shares_of_votes(answers: Answers) -> Floats:
     return np.asarray(chance)
 
 
-def learnt_by(answers: Answers, coding: object, tolerance: float | None = None) -> tuple[Learnt, em.Fit]:
+def learnt_by(answers: Answers, coding: em.Coding, tolerance: float | None = None) -> tuple[Learnt, em.Fit]:
     """Fit a coding of confusion matrices by expectation-maximisation, starting from the shares of the votes."""
     found = em.fit(answers, coding, shares_of_votes(answers), tolerance or em.CONVERGED)
     learnt = Learnt(

@@ -8,8 +8,8 @@ import numpy as np
 
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import NeedError
-from concordant.models.annotators import ability
 from concordant.models.annotators.answers import Answers
+from concordant.models.annotators.thresholds import logistic
 from concordant.models.fitted import FittedModel
 from concordant.preferences import Preferences
 from concordant.types import Floats, Int64s
@@ -86,7 +86,7 @@ class AnnotationModel(FittedModel):
         slot = answers.slot
         if self.ability is not None and self.log_ease is not None:
             ease = np.exp(self.log_ease[slot])
-            right = ability.logistic(self.ability[answers.agent] * ease)
+            right = logistic(self.ability[answers.agent] * ease)
             is_class = self.posterior[slot, answers.answer]
             return np.asarray(is_class * right + (1 - is_class) * (1 - right) / max(answers.n_classes - 1, 1))
         return np.asarray((self.posterior[slot] * self.confusions[answers.agent, :, answers.answer]).sum(axis=1))

@@ -24,9 +24,9 @@ of varying quality; use ``ordinal-annotators`` for ordered categories, ``mace`` 
 items differ in difficulty, and ``mpm`` if ratings are a matter of taste or scale. ``concordant crowd`` compares them by
 held-out likelihood.
 
-Cost: categories x answers per step; a million answers take about 0.5 s. References: A. P. Dawid and A. M. Skene, Maximum
-likelihood estimation of observer error-rates using the EM algorithm, Applied Statistics, 1979; V. C. Raykar et al.,
-Learning from crowds, JMLR, 2010 (priors).
+Cost: categories x answers per step; a million answers take less than a second. References: A. P. Dawid and A. M. Skene,
+Maximum likelihood estimation of observer error-rates using the EM algorithm, Applied Statistics, 1979; V. C. Raykar et
+al., Learning from crowds, JMLR, 2010 (priors).
 """
 
 from __future__ import annotations

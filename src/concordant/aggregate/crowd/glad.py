@@ -1,9 +1,10 @@
 """GLAD: the class of every item, its difficulty, and the ability of every annotator.
 
-Agent (annotator) a answers item i correctly with probability logistic(ability_a · ease_i); all wrong answers are equally
-likely. An ability of 0 is guessing between right and wrong, a negative one answers wrong on purpose; an ease near 0 is
-an item on which everybody guesses. Abilities and the logarithms of the eases have Gaussian priors with mean 1 and
-standard deviation 1. The classes are summed out, and L-BFGS maximises the penalised likelihood with exact gradients.
+Agent (annotator) a answers item i correctly with probability logistic(ability_a · ease_i); all wrong answers are
+equally likely. An ability of 0 is guessing between right and wrong, a negative one answers wrong on purpose; an ease
+near 0 is an item on which everybody guesses. Abilities and the logarithms of the eases have Gaussian priors with mean 1
+and standard deviation 1. The classes are summed out, and L-BFGS maximises the penalised likelihood with exact
+gradients.
 
 ``ranking.agents`` has the ability of each agent, ``ranking.model.log_ease`` the log-ease of each item; the confusion
 matrices of the model are those on an item of average ease. Scores, intervals and classes are those of ``dawid-skene``.
@@ -40,7 +41,7 @@ class GLAD(AnnotationMethod):
         """Estimate abilities, eases and category probabilities."""
         found = ability.fit(answers, _minimised)
         is_answered = np.diff(answers.ptr) > 0
-        ease = np.exp(found.log_ease[is_answered].mean()) if is_answered.any() else 1.0
+        ease = float(np.exp(found.log_ease[is_answered].mean())) if is_answered.any() else 1.0
         return Learnt(
             found.chance,
             ability.confusions(found.ability, ease, answers.n_classes),

@@ -84,7 +84,7 @@ def fit(answers: Answers, minimise: Minimise, *, estimates_shares: bool = True) 
     return Abilities(point[:a], log_ease, shares, terms.chance, terms.log_likelihood, terms.value, has_converged)
 
 
-def confusions(ability: Floats, ease: Floats, n_classes: int) -> Floats:
+def confusions(ability: Floats, ease: float, n_classes: int) -> Floats:
     """Return the confusion matrices of these abilities on items of an ease: agent x class x answer."""
     right = logistic(ability * ease)[:, None, None]
     wrong = (1 - right) / max(n_classes - 1, 1)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class Probabilities:
         means = [part + prior for part, prior in zip(sorted_counts, self.priors or self.usual, strict=True)]
         means.append(classes + (SHARE_PRIOR if self.smoothing is None else TINY))
         means = [np.maximum(mean / np.maximum(mean.sum(axis=-1, keepdims=True), TINY), TINY) for mean in means]
-        return np.log(np.concatenate([mean.ravel() for mean in means]))
+        return np.asarray(np.log(np.concatenate([mean.ravel() for mean in means])))
 
     def table(self, psi: Floats) -> Floats:
         """Return the log-probabilities of answers: agent x answer x class."""
@@ -210,6 +210,3 @@ class Spamming(Probabilities):
         """Return the strategy on all rows, and knowing on the diagonal."""
         knows, strategy = blocks[0][:, 0], blocks[1]
         return np.asarray(((1 - knows)[:, None] * strategy)[:, None, :] + knows[:, None, None] * np.eye(self.n))
-
-
-CODINGS: dict[str, Any] = {"full": Full, "one-coin": OneCoin, "spamming": Spamming}

@@ -113,8 +113,8 @@ def climb(answers: Answers, coding: Coding, psi: Floats, tolerance: float) -> Fi
         if np.abs(two.chance - one.chance).max(initial=0.0) < tolerance:
             return Fit(coding, one.psi, *two[1:], True, steps)
         r, v = one.psi - psi, two.psi - 2 * one.psi + psi
-        length = np.sqrt(v @ v)
-        stretch = min(np.sqrt(r @ r) / length, limit) if length > 0 and cycle >= PLAIN_STEPS else 1.0
+        length = float(np.sqrt(v @ v))
+        stretch = min(float(np.sqrt(r @ r)) / length, limit) if length > 0 and cycle >= PLAIN_STEPS else 1.0
         tried = psi + 2 * stretch * r + stretch * stretch * v
         psi = two.psi
         if stretch > 1.0:
@@ -135,4 +135,4 @@ def expected_counts(answers: Answers, chance: Floats) -> Floats:
     k, n = answers.n_classes, answers.n_agents
     row, slot = answers.agent * k + answers.answer, answers.slot
     columns = [np.bincount(row, answers.weight * chance[slot, c], n * k) for c in range(k)]
-    return np.stack(columns, axis=1).reshape(n, k, k)
+    return np.asarray(np.stack(columns, axis=1).reshape(n, k, k), np.float64)

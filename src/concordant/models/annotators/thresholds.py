@@ -1,7 +1,7 @@
 """Annotators of ordered classes: a cumulative logit model with a slope and thresholds per agent.
 
-An agent shown an item of class k (0 … K - 1) answers at most l with probability logistic(c_l - s v_k), where v_k =
-k - (K - 1) / 2 is the place of the class: the agent's thresholds c say how it uses the scale, and its slope s how well it
+An agent shown an item of class k (0 … K - 1) answers at most l with probability logistic(c_l - s v_k), where v_k = k -
+(K - 1) / 2 is the place of the class: the agent's thresholds c say how it uses the scale, and its slope s how well it
 sees the classes (0: not at all). With K parameters per agent instead of K (K - 1), confusions of neighbouring classes
 are learnt from few answers. The thresholds are a first one and the logarithms of the steps to the next ones; all
 parameters have Gaussian priors that are common to all agents, with means and variances from the data (empirical Bayes

@@ -7,10 +7,9 @@ import pytest
 from scipy.stats import dirichlet_multinomial, spearmanr
 
 import concordant as cc
-from concordant.aggregate.crowd._annotations import shares_of_votes
 from concordant.aggregate.crowd.glad import _minimised
 from concordant.models.annotators import ability, em, thresholds
-from concordant.models.annotators.answers import Answers
+from concordant.models.annotators.answers import Answers, shares_of_votes
 from concordant.models.annotators.codings import Full, OneCoin, Spamming, fitted_prior
 from concordant.models.annotators.thresholds import Thresholds
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant.aggregate.crowd._annotations import shares_of_votes
 from concordant.aggregate.crowd.glad import _minimised
 from concordant.models.annotators import ability, em
-from concordant.models.annotators.answers import Answers
+from concordant.models.annotators.answers import Answers, shares_of_votes
 from concordant.models.annotators.codings import Full, Spamming
 
 kit = pytest.importorskip("crowdkit.aggregation", reason="crowd-kit is not installed")

@@ -15,15 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concordant import registry, views
-from concordant.aggregate.crowd._annotations import AnnotationMethod, shares_of_votes
-from concordant.aggregate.crowd._model import AnnotationModel
 from concordant.analysis.gold import in_classes, values_of, yes_among
 from concordant.ballots.segments import segment_index, sum_by
 from concordant.errors import InputError, NeedError, ParameterError, arg
 from concordant.labels import Labels
 from concordant.models.annotators import em
-from concordant.models.annotators.answers import Answers
+from concordant.models.annotators.answers import Answers, shares_of_votes
 from concordant.models.annotators.codings import OneCoin
+from concordant.models.annotators.fitted import AnnotationModel
 from concordant.preferences import Preferences
 from concordant.types import Bools, Floats, Int64s
 
@@ -151,16 +150,12 @@ def method_name(name: str) -> str:
     return full
 
 
-def _method(name: str) -> AnnotationMethod:
-    made: Any = registry.make(name)
-    return made  # type: ignore[no-any-return]
-
-
 def _fitted(name: str, answers: Answers, prefs: Preferences) -> AnnotationModel:
     """Return the fitted model of a method; that of majority vote gives all agents the same accuracy."""
     if name == "majority-vote":
         return _majority(answers, prefs)
-    learnt = _method(name).learn(answers)
+    made: Any = registry.make(name)
+    learnt = made.learn(answers)
     return _model_of(prefs, answers, learnt.chance, learnt.shares, learnt.confusions, learnt.counts,
                      ability=learnt.ability, log_ease=learnt.log_ease)  # fmt: skip
 

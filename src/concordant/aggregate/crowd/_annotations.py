@@ -11,11 +11,11 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
-from concordant.aggregate.crowd._model import AnnotationModel
 from concordant.ballots.vocabulary import shorten
 from concordant.method import Method, Outcome, Reason
 from concordant.models.annotators import em
-from concordant.models.annotators.answers import Answers
+from concordant.models.annotators.answers import Answers, shares_of_votes
+from concordant.models.annotators.fitted import AnnotationModel
 from concordant.models.notices import named
 from concordant.preferences import Preferences
 from concordant.ranking import Notice, Ranking
@@ -152,17 +152,6 @@ class AnnotationMethod(Method):
         return Outcome(
             score=score, low=np.minimum(low, score), high=np.maximum(high, score), details={"stderr": deviation}
         )
-
-
-def shares_of_votes(answers: Answers) -> Floats:
-    """Return the share of each class in the answers by slot; those of all answers where a slot has none."""
-    votes = answers.votes()
-    n = votes.sum(axis=1, keepdims=True)
-    overall = votes.sum(axis=0) / max(votes.sum(), 1e-300)
-    chance = np.where(n > 0, votes / np.where(n > 0, n, 1.0), overall)
-    given = np.flatnonzero(answers.known >= 0)
-    chance[given] = np.eye(answers.n_classes)[answers.known[given]]
-    return np.asarray(chance)
 
 
 def learnt_by(answers: Answers, coding: em.Coding, tolerance: float | None = None) -> tuple[Learnt, em.Fit]:

@@ -115,6 +115,17 @@ class Answers:
         return chance, counts.reshape(-1, k, k), value
 
 
+def shares_of_votes(answers: Answers) -> Floats:
+    """Return the share of each class in the answers by slot; those of all answers where a slot has none."""
+    votes = answers.votes()
+    n = votes.sum(axis=1, keepdims=True)
+    overall = votes.sum(axis=0) / max(votes.sum(), 1e-300)
+    chance = np.where(n > 0, votes / np.where(n > 0, n, 1.0), overall)
+    given = np.flatnonzero(answers.known >= 0)
+    chance[given] = np.eye(answers.n_classes)[answers.known[given]]
+    return np.asarray(chance)
+
+
 def check_size(prefs: Preferences, n: int, name: str) -> None:
     """Reject too many classes: they are free text or measurements, or their matrices do not fit into memory."""
     if prefs.classes is not None:

@@ -24,17 +24,6 @@ Examples:
   concordant crowd judgements.csv --gold gold.csv --use-gold --items
   concordant crowd judgements.csv --gold gold.csv --agent worker --instance topic --rating label --json
 """
-CHOICES = (
-    "auto",
-    "majority-vote",
-    "one-coin",
-    "dawid-skene",
-    "mace",
-    "glad",
-    "ordinal-annotators",
-    "majority",
-    "ordinal",
-)
 TWO = "{:.2f}".format
 # The headings of columns, and how figures are written.
 ITEMS: tuple[dict[str, str], dict[str, Any]] = (
@@ -52,9 +41,7 @@ CONFUSIONS: tuple[dict[str, str], dict[str, Any]] = (
 @click.command(cls=Command, epilog=EPILOG)
 @click.argument("file", nargs=-1, required=True, metavar="FILE…")
 @_options.labels("--gold")
-@option("--method", type=click.Choice(CHOICES), default="auto", metavar="NAME", heading="method", help="Method that "
-        "estimates the class of each item: majority-vote, one-coin, dawid-skene, mace, glad or ordinal-annotators; "
-        "auto: the one under which held-out judgements are most likely. Default: auto.")  # fmt: skip
+@_options.method(default="auto")
 @option("--use-gold", is_flag=True, heading="method", help="Treat the gold labels as known classes "
         "(semi-supervised); the agreement with gold labels is then cross-validated.")  # fmt: skip
 @option("--relevant", type=float, metavar="X", heading="method", help="Minimum judgement or label that "
@@ -81,7 +68,8 @@ def command(
 
     The input has one judgement per row: agent (annotator), topic (instance), document or task (item) and judgement
     (rating: a number, or answer: a class such as "cat"). The method under which held-out judgements are most likely
-    estimates the class of each item; --method chooses another one.
+    estimates the class of each item; --method chooses another one: majority-vote, one-coin, dawid-skene, mace, glad or
+    ordinal-annotators.
 
     The table shows for each agent the number of judgements, the number with a gold label, the accuracy on those with
     its 95% confidence interval, the accuracy on relevant and on irrelevant documents, the accuracy that the method

@@ -34,7 +34,7 @@ TOLERANCE = 1e-11  # relative improvement at the end
 class GLAD(AnnotationMethod):
     """Expected true category of each item, with ability by annotator and difficulty by item."""
 
-    usual_name = "GLAD"
+    usual_name = "GLAD model"
     likelihood_of = "annotations, given abilities and difficulties"
 
     def learn(self, answers: Answers) -> Learnt:

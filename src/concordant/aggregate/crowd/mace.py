@@ -27,7 +27,7 @@ from concordant.models.annotators.codings import Spamming
 class MACE(AnnotationMethod):
     """Expected true category of each item, from annotators who know it or spam."""
 
-    usual_name = "MACE"
+    usual_name = "MACE model"
 
     def learn(self, answers: Answers) -> Learnt:
         """Estimate competences, strategies and category probabilities by EM."""

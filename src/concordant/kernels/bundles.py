@@ -293,3 +293,13 @@ class GlickoRun(NamedTuple):
     row_period: Int64s
     row_mean: Floats
     row_sd: Floats
+
+
+class AnswersByItem(NamedTuple):
+    """Answers of annotators by item: item s owns ``ptr[s]:ptr[s + 1]``; ``known`` is its class, or -1."""
+
+    ptr: Int64s
+    agent: Int64s
+    answer: Int64s
+    weight: Floats
+    known: Int64s

@@ -84,6 +84,14 @@ _RIDGE = (
     *("other_row like other_spread", "other_row across ridge", "target repeats curve"),
 )
 OWN: dict[str, tuple[str, ...]] = {
+    "ability_posterior": (
+        *("ptr cuts agent answer weight", "ptr counts known log_ease", "answer below log_share"),
+        *("agent below ability", "known columns log_share"),
+    ),
+    "annotation_posterior": (
+        *("ptr cuts agent answer weight", "ptr counts known", "answer below log_share"),
+        *("known columns table", "table across log_share", "agent is free"),
+    ),
     "ballot_slopes": (
         *("indptr cuts level? shown?", "shown is free"),
         *("slot_ptr counts advantage tie",),

@@ -1,6 +1,7 @@
 // The extension module: every family binds its functions here.
 #include "common.hpp"
 
+void bind_annotations(nb::module_ &m);
 void bind_arrow(nb::module_ &m);
 void bind_strings(nb::module_ &m);
 void bind_rows(nb::module_ &m);
@@ -42,6 +43,7 @@ void bind_permutations(nb::module_ &m);
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels; every function has a NumPy twin of the same name in concordant.kernels.twins.";
+    bind_annotations(m);
     bind_arrow(m);
     bind_strings(m);
     bind_rows(m);

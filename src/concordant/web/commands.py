@@ -227,7 +227,7 @@ def crowd_lines(task: CrowdTask) -> tuple[str, str]:
     """Return the lines that estimate the reliability of annotators and the labels of items."""
     labels, reading = task.gold_path if task.gold else None, task.source.reading
     gold = None if labels is None else os.path.basename(labels)
-    more = [] if gold is None else ["--gold", gold]
+    more = ["--method", "dawid-skene", *([] if gold is None else ["--gold", gold])]
     shell = [other_command("crowd", task.files, reading, *more, *items) for items in ([], ["--items"])]
     python = ["import concordant as cc", "", _read_line(task, reading)]
     python += [] if gold is None else [f"gold = {_call('cc.read_labels', gold)}"]

@@ -24,6 +24,8 @@ from concordant.support.text import (
     short_number,
     text_width,
     tick_labels,
+    typeset,
+    typeset_number,
     visible,
     without_isolates,
 )
@@ -203,3 +205,21 @@ def test_numbers_of_an_axis_are_written_in_full() -> None:
     assert tick_labels([0.0, 500_000.0, 1_000_000.0]) == ["0", "500,000", "1,000,000"]
     assert tick_labels([-0.25, 0.0, 0.30000000000000004]) == ["−0.25", "0.00", "0.30"]
     assert tick_labels([1e15]) == ["1e+15"]
+
+
+def test_text_of_pages_has_true_minus_signs_and_one_full_stop() -> None:
+    assert (
+        typeset("Ahead by -0.5 (95% CI -129 to -12) of Acme Inc..") == "Ahead by −0.5 (95% CI −129 to −12) of Acme Inc."
+    )
+    assert typeset("Wait ... gpt-4 beats T-1000 on 2024-05-31.") == "Wait ... gpt-4 beats T-1000 on 2024-05-31."
+    assert typeset_number("[ 0.155, -0.957]") == "[0.155, −0.957]"
+    assert typeset_number("2024-05-31") == "2024-05-31"
+
+
+def test_scores_have_no_more_digits_than_their_intervals() -> None:
+    write = number_format([1685.98, 1685.31], [1599.9, 1600.1, 1771.2, 1771.9])
+    assert [write(1685.98), write(1685.31)] == ["1686", "1685"]
+    assert number_format([1685.98, 1685.96])(1685.98) == "1685.98"
+    assert number_format([1685.98, 1685.96], [1599.9, 1600.1, 1771.2, 1771.9])(1685.98) == "1686"
+    narrow = number_format([1000.12, 1000.34], [1000.02, 1000.24, 1000.22, 1000.44])
+    assert narrow(1000.12) == "1000.1"

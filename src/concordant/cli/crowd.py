@@ -51,6 +51,7 @@ def command(
     Dawid-Skene with its probability. "concordant rank --method dawid-skene" ranks the documents.
     """
     from concordant.analysis import crowd
+    from concordant.analysis.agreement.measuring import sentences
     from concordant.io import read_labels
     from concordant.reporting.about_crowd import item_columns
 
@@ -74,6 +75,7 @@ def command(
     )
     if output.is_for_people:
         shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
+        shared.tell(sentences(prefs), "agreement of annotators: ")
         shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agreement.items()), "")
 
 

@@ -226,6 +226,7 @@ def test_tables_frames_and_text_agree() -> None:
         ({"coefficients": "alpha"}, "no coefficient 'alpha'"),
         ({"coefficients": []}, "empty"),
         ({"replicates": -1}, "replicates must be"),
+        ({"seed": -1}, "seed must be"),
         ({"coefficients": "kendall-w"}, "needs rankings"),
         ({"coefficients": "cohen-kappa"}, "two raters"),
         ({"level": "nominal", "coefficients": "gwet-ac2-linear"}, "Weights need an order"),

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from concordant.cli import _options
 from concordant.cli import _shared as shared
 from concordant.cli._help import Command, option
 
@@ -27,8 +28,7 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
         "krippendorff-alpha,gwet-ac1. Default: those that suit the level and the number of raters.")  # fmt: skip
 @option("--replicates", type=click.IntRange(0), default=1000, show_default=True, metavar="N", heading="method",
         help="Number of bootstrap samples for the confidence intervals; 0 for none.")  # fmt: skip
-@option("--seed", type=click.IntRange(0), default=0, show_default=True, metavar="N", heading="method",
-        help="Seed of the bootstrap.")  # fmt: skip
+@_options.seed(0)
 @option("--pairs", is_flag=True, heading="output", help="Print the pairs of raters instead of the coefficients.")
 @shared.output_options()
 @shared.reading_options("preferences")

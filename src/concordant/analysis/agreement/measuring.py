@@ -84,6 +84,8 @@ def agreement(
         raise ParameterError(f"{next(iter(reading))!r} applies to DataFrames and files only: leave it out.")
     if isinstance(replicates, bool) or not isinstance(replicates, int) or replicates < 0:
         raise ParameterError(f"replicates must be a whole number of at least 0, got {replicates!r}.")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise ParameterError(f"seed must be a whole number of at least 0, got {seed!r}.")
     if level is not None and level not in LEVELS:
         raise ParameterError(f"level must be one of {', '.join(LEVELS)}, got {level!r}.")
     asked = [coefficients] if isinstance(coefficients, str) else None if coefficients is None else [*coefficients]

@@ -115,7 +115,8 @@ def rank(
     ----------
     prefs : Preferences, DataFrame, str, path or list of paths
         What to rank. A DataFrame (pandas, polars, pyarrow, …) is read as by ``Preferences.from_frame``. Names of
-        files, folders and patterns (``"votes/*.parquet"``) are read as by ``cc.read``.
+        files, folders and patterns (``"votes/*.parquet"``) are read as by ``cc.read``. Tables of sums (see
+        ``concordant sql`` and ``concordant reduce``) take the place of the rows that they were made from.
     method : str or Method, optional
         Name of a method (``"borda"``; ``concordant methods`` lists all) or a method object (``cc.Borda()``). By
         default, a method that suits the form of the data is chosen.
@@ -146,7 +147,8 @@ def rank(
     Notes
     -----
     Files are reduced to counts while they are read if the method allows it. ``workers`` processes or a Dask
-    ``cluster`` then share the work.
+    ``cluster`` then share the work. The engine of a lazy frame (polars, DuckDB, Dask, Spark, ibis) counts pairs and
+    sums ratings and ranks itself. ``ranking.ran`` says what ran where.
 
     Examples
     --------

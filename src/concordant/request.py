@@ -222,7 +222,7 @@ class Request:
 
         if not self._are_files:
             return self._reduced_frame(needs)
-        from concordant.io._signs import may_hold_sums
+        from concordant.io.signs import may_hold_sums
 
         if may_hold_sums(self._files[0], self._options):
             from concordant.io.sums import sums_of_files
@@ -237,7 +237,7 @@ class Request:
 
     def _reduced_frame(self, needs: Callable[[], Any]) -> Reduced | None:
         """The sums of a lazy frame, or in a frame of sums; None if the rows are read."""
-        from concordant.io._signs import are_sums
+        from concordant.io.signs import are_sums
         from concordant.tables.frames import lazy_table, names_of
 
         if are_sums(names_of(self.source)):

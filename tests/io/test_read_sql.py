@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import socket
 import sqlite3
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -133,56 +127,6 @@ def test_a_value_as_text(value: Any, text: str | None) -> None:
 
 
 # ---- Postgres ----
-def _binary(name: str) -> str | None:
-    found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    return str(found[-1]) if found else shutil.which(name)
-
-
-@pytest.fixture(scope="module")
-def postgres() -> Iterator[Any]:
-    """Start a Postgres server in a temporary folder on a free port of this machine; end it afterwards."""
-    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
-    initdb, control = _binary("initdb"), _binary("pg_ctl")
-    if initdb is None or control is None or os.name != "posix":
-        pytest.skip("PostgreSQL is not installed")
-    folder, who = tempfile.mkdtemp(prefix="concordant-postgres-"), {}
-    data = f"{folder}/data"
-    try:
-        if os.geteuid() == 0:  # as whom Postgres refuses to run
-            who = _other_user(folder)
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
-
-        def done(*words: str) -> bool:
-            quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": "/"}
-            return subprocess.run(words, check=False, **quiet, **who).returncode == 0
-
-        if not done(initdb, "-D", data, "-A", "trust", "-U", "tester", "--no-sync"):
-            pytest.skip("Postgres cannot create a database cluster here")
-        if not done(control, "-D", data, "-w", "-o", f"-h 127.0.0.1 -p {port} -k {folder} -F", "start"):
-            pytest.skip("the Postgres server does not start here")
-        try:
-            with psycopg.connect(f"host=127.0.0.1 port={port} user=tester dbname=postgres") as connection:
-                yield connection
-        finally:
-            assert done(control, "-D", data, "-m", "fast", "-w", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def _other_user(folder: str) -> dict[str, Any]:
-    """Give a folder to the user postgres; return how to run a process as that user."""
-    import pwd
-
-    try:
-        user = pwd.getpwnam("postgres")
-    except KeyError:
-        pytest.skip("Postgres does not run as root, and there is no user postgres")
-    os.chown(folder, user.pw_uid, user.pw_gid)
-    return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-
-
 def test_a_query_of_psycopg_on_postgres_is_read(postgres: Any) -> None:
     with postgres.cursor() as cursor:
         cursor.execute(

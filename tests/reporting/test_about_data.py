@@ -9,8 +9,9 @@ import pytest
 
 import concordant as cc
 from concordant.errors import arg
+from concordant.narrative.fields import SEARCH
 from concordant.reporting.about_agents import agents_section
-from concordant.reporting.about_data import data_section, notice_text, notice_title, warnings_section
+from concordant.reporting.about_data import data_section, in_field, notice_text, notice_title, warnings_section
 from concordant.reporting.sections import Facts, Message, Messages, Text
 from concordant.reporting.study import Data, Study
 from concordant.results.uncertain import Notice
@@ -54,6 +55,18 @@ def test_facts_of_a_league_are_in_its_words_and_say_nothing_void(tmp_path: Path)
     assert "No competitor beats every other in direct comparison" in said["majority cycles"].text
 
 
+def test_a_column_of_times_that_was_not_read_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "votes.csv"
+    file.write_text("model_a,model_b,winner,timestamp\nx,y,model_a,2025-01-01\ny,x,model_b,2025-01-02\n")
+
+    def notes(prefs: cc.Preferences) -> list[str]:
+        section = data_section(Study(Data(prefs), cc.rank(prefs)))
+        return [part.text for part in section.parts if isinstance(part, Text) and part.kind == "left-out"]
+
+    assert notes(cc.read(file)) == ["The column timestamp was not read; time='timestamp' adds scores over time."]
+    assert notes(cc.read(file, time="timestamp")) == []
+
+
 def test_findings_on_agents_are_in_the_words_of_the_field(tmp_path: Path) -> None:
     file = tmp_path / "votes.csv"
     rows = [(judge, *pair) for judge in "stuv" for pair in (("a", "b"), ("a", "c"), ("b", "c")) for _ in range(6)]
@@ -87,3 +100,7 @@ def test_a_warning_on_a_run_keeps_the_name_of_the_run() -> None:
     section = warnings_section(SimpleNamespace(known_rankings={}, known_evaluations={"lower01": evaluation}))
     (part,) = section.parts
     assert [one.name for one in part.messages] == ["Tied scores (lower01)"]
+
+
+def test_words_of_the_field_begin_sentences_too() -> None:
+    assert in_field("Agents rank items.", SEARCH) == "Runs rank documents."

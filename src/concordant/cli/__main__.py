@@ -23,7 +23,20 @@ for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
 
 # The order in which a user meets the commands; those of other files follow.
 ORDER = (
-    *("rank", "compare", "describe", "report", "serve", "convert", "fuse", "train-fusion", "train", "predict"),
+    *(
+        "rank",
+        "compare",
+        "describe",
+        "report",
+        "serve",
+        "convert",
+        "reduce",
+        "sql",
+        "fuse",
+        "train-fusion",
+        "train",
+        "predict",
+    ),
     *("recommend", "evaluate", "crowd", "agreement", "datasets", "simulate", "reproduce", "completion"),
 )
 _SUMMARY = re.compile(r'^def command\(.*?^    """(.+?)(?:"""|\n)', re.MULTILINE | re.DOTALL)

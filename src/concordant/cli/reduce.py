@@ -48,7 +48,9 @@ def command(file: tuple[str, ...], output: str, sums: str, count_copies: bool, *
     reading = Options.of(PREFERENCES, shared.pop_reading_options(options))
     added = add_files(file[0] if len(file) == 1 else list(file), output, reading, sums, count_copies)
     shared.tell(added.notes, "note: ")
-    click.echo(
-        f"added {added.rows:,} rows of {added.files:,} files; {output} holds {added.total_rows:,} rows of "
-        f"{added.total_files:,} files"
-    )
+    new, total = _rows_of(added.rows, added.files), _rows_of(added.total_rows, added.total_files)
+    click.echo(f"added {new}; {output} holds {total}")
+
+
+def _rows_of(rows: int, files: int) -> str:
+    return f"{rows:,} rows of {files:,} file{'s' * (files != 1)}"

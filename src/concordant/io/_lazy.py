@@ -82,11 +82,12 @@ def _rows(frame: Any, plan: Plan) -> Any:
 
     ballot = next((role for role in ("ballot", "agent") if role in plan.column), None)
     level = nw.col(plan.column["rating" if "rating" in plan.column else "rank"]).cast(nw.Float64)
+    one = nw.lit(1).cast(nw.Float64)  # a literal 1.0 would be a decimal number in Postgres
     chosen = {
         "item": text("item"),
         "ballot": nw.lit("?") if ballot is None else text(ballot),
         "level": level if "rating" in plan.column else -level,
-        "weight": nw.col(plan.column["weight"]).cast(nw.Float64) if "weight" in plan.column else nw.lit(1.0),
+        "weight": nw.col(plan.column["weight"]).cast(nw.Float64) if "weight" in plan.column else one,
     }
     if "instance" in plan.column:
         chosen["instance"] = text("instance").fill_null("?")

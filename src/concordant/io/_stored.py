@@ -25,8 +25,8 @@ from concordant.engine.sums import FORM, FORMS, PART, UNUSABLE, WHOLE, read_sums
 from concordant.engine.tallies import UNIT, Sums, Tally
 from concordant.errors import FormatError
 from concordant.io._duckdb import DuckTable, opened
-from concordant.io._signs import KEY, is_stored
 from concordant.io._source import Source
+from concordant.io.signs import KEY, is_stored
 from concordant.preferences import Preferences
 from concordant.support.duck import connect, identifier, quoted
 from concordant.support.limits import MAX_WEIGHT

@@ -21,7 +21,7 @@ from concordant.io._duckdb import CsvTable, DuckTable, JsonTable, ParquetTable, 
 from concordant.io._formats import recognise
 from concordant.io._source import Source
 from concordant.io.paths import is_out_of_memory, is_read_once
-from concordant.support.duck import connect
+from concordant.support.duck import connect, quoted
 from concordant.tables.layouts import arranged, invited
 from concordant.tables.nested import Structure
 from concordant.tables.options import Options, normalise
@@ -161,9 +161,20 @@ def _tables(paths: Sequence[Any], options: Options, stack: ExitStack) -> Iterato
     stored = [None if is_read_once(path) else os.path.abspath(path) for path in paths]
     first: dict[object, str] = {}
     with connect(*(path for path in stored if path is not None), small=True) as connection:
-        for path in stored:
-            table = None if path is None else _opened(path, options, stack, connection)
-            yield table if table is None or _is_planned(table, options, first) else None
+        tables = [None if path is None else _opened(path, options, stack, connection) for path in stored]
+        empty = _without_rows(tables, connection)
+    for table in tables:
+        is_good = table is not None and table.path() not in empty and _is_planned(table, options, first)
+        yield table if is_good else None
+
+
+def _without_rows(tables: Sequence[DuckTable | None], connection: DuckDBPyConnection) -> set[str]:
+    """Return the parquet files that declare no rows."""
+    paths = ", ".join(quoted(table.path()) for table in tables if isinstance(table, ParquetTable))
+    if not paths:
+        return set()
+    declared = connection.execute(f"SELECT file_name, num_rows FROM parquet_file_metadata([{paths}])").fetchall()
+    return {str(path) for path, count in declared if not count}
 
 
 def _is_planned(table: DuckTable, options: Options, first: dict[object, str]) -> bool:
@@ -200,10 +211,9 @@ def _opened(path: str, options: Options, stack: ExitStack, connection: DuckDBPyC
 
 
 def _table(source: Source, options: Options, connection: DuckDBPyConnection) -> DuckTable | None:
-    """Open a table with at least one row; None if it cannot be scanned together with others."""
+    """Open a table; None if it cannot be scanned together with others."""
     if options.format == "parquet":
-        table = ParquetTable(source, options, connection)
-        return table if table.n_rows(connection) else None
+        return ParquetTable(source, options, connection)
     if options.format == "jsonl":
         return JsonTable(source, options)
     if options.format not in ("csv", "tsv") or options.skip_bad_rows:  # lines left out are located file by file

@@ -276,3 +276,20 @@ class Rows(NamedTuple):
     spread: AnyArray
     doubt: Floats
     log_det: Floats
+
+
+class GlickoRun(NamedTuple):
+    """Glicko-2 ratings after the last period of each slot (``seen``), and the win probability of each first slot.
+
+    Rows have the mean and the standard error of every slot that played in a period, at its end.
+    """
+
+    mean: Floats
+    sd: Floats
+    volatility: Floats
+    seen: Int64s
+    chance: Floats
+    row_slot: Int64s
+    row_period: Int64s
+    row_mean: Floats
+    row_sd: Floats

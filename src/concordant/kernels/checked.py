@@ -102,6 +102,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "fit_mpm_variances": ("pair_ptr cuts net", "slot_ptr triangles net", "slot_ptr beside pair_ptr"),
     "fit_stages": ("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
     "fuse_lists": ("lists like weight",),
+    "glicko_periods": ("first like result period", "period is free"),
     "group_rows": ("values like instance? agent?", "instance is free", "agent is free"),
     "insertion_orders": ("ptr lines sequence", "sequence local ptr"),
     "interval_codes": ("value is free",),

@@ -18,6 +18,7 @@ void bind_votes(nb::module_ &m);
 void bind_search(nb::module_ &m);
 void bind_local(nb::module_ &m);
 void bind_gradients(nb::module_ &m);
+void bind_glicko(nb::module_ &m);
 void bind_laplacian(nb::module_ &m);
 void bind_lehmer(nb::module_ &m);
 void bind_totals(nb::module_ &m);
@@ -58,6 +59,7 @@ NB_MODULE(_compiled, m) {
     bind_search(m);
     bind_local(m);
     bind_gradients(m);
+    bind_glicko(m);
     bind_laplacian(m);
     bind_lehmer(m);
     bind_totals(m);

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from concordant import registry
 from concordant.analysis.describing import Description
 from concordant.analysis.findings import Finding
+from concordant.ballots.form import READ_AS
 from concordant.ballots.vocabulary import in_sentence, shorten
-from concordant.errors import Sentence
+from concordant.errors import Sentence, arg
 from concordant.narrative.fields import OTHER, Field
+from concordant.preferences import Preferences
 from concordant.reporting.sections import Facts, Message, Messages, Named, Part, ReportTable, Section, Text
 from concordant.reporting.study import Study
 from concordant.results.uncertain import Notice
 from concordant.support.text import capital
+from concordant.tables.options import normalise
 
 MAX_NAMED = 4
+TIMES = ("date", "datetime", "day", "time", "timestamp", "tstamp")  # names of columns that hold times
 LISTS = ("never lost", "never won")  # facts that name items
 OF_LONGER_BALLOTS = ("items per ballot", "density", "unlisted items")  # facts that say nothing about pairs
 TITLES = {"connected": "connection", "separated": "separation", "cyclic": "majority cycles"}  # of findings
@@ -37,6 +41,7 @@ def data_section(study: Study) -> Section:
     """Describe the data, the findings and the suitable methods."""
     description, field = study.data.description, study.field
     parts: list[Part] = [Text(note) for note in study.prefs.notes]
+    parts += [Text(note, "left-out") for note in _times_not_read(study.prefs)]
     parts.append(Facts(tuple(_facts(description, field))))
     # "top two" is of another method: this ranking says its own.
     shown = [finding for finding in description.findings if finding.name != "top two"]
@@ -63,6 +68,17 @@ def _tone(finding: Finding) -> str:
     return "fine" if finding.is_fine else "attention"
 
 
+def _times_not_read(prefs: Preferences) -> Iterator[Sentence]:
+    """Yield a sentence on a column of times that was not read, which would give scores over time."""
+    known = prefs.meta.get(READ_AS)
+    unread = known.get("unread", ()) if isinstance(known, Mapping) and prefs.form == "pairs" else ()
+    column = next((name for name in unread if normalise(name) in TIMES), None)
+    if column is not None and prefs.time is None:
+        yield Sentence(
+            f"The column {in_sentence(column)} was not read; ", arg("time", column), " adds scores over time."
+        )
+
+
 def _facts(description: Description, field: Field) -> Iterator[tuple[str, str]]:
     """Yield the facts of a description in the words of a field, without those that say nothing here."""
     is_of_pairs = description.form == "pairs"
@@ -84,10 +100,11 @@ def in_field(text: str, field: Field) -> Sentence:
     ballot = field.ballot if field.ballot != field.agent else OTHER.ballot
     nouns = {"item": field.item, "candidate": field.item, "agent": field.agent, "ballot": ballot}
     nouns["instance"] = field.instance
-    forms = {word: pair for noun, pair in nouns.items() for word in (noun, f"{noun}s")}
+    forms = {f"{noun}{'s' * number}": pair[number] for noun, pair in nouns.items() for number in (0, 1)}
+    forms |= {capital(noun): capital(named) for noun, named in forms.items()}
     pattern = rf"\b({'|'.join(forms)})\b"
     said = text if isinstance(text, Sentence) else Sentence(text)
-    return said.each(lambda part: re.sub(pattern, lambda found: forms[found[0]][found[0].endswith("s")], part))
+    return said.each(lambda part: re.sub(pattern, lambda found: forms[found[0]], part))
 
 
 def finding_text(finding: Finding, field: Field) -> str:

@@ -38,7 +38,7 @@ def instances_section(study: Study, top: int) -> Section | None:
         parts.append(Text(sentence, "left-out"))
     parts += embedded(ranking, f"Download all {instances} and {items} (csv)")
     if len(folds) < ranking.n_instances:
-        parts.append(Text(f"The best {items} of the first {len(folds)} {instances} follow.", "left-out"))
+        parts.append(Text(f"The best {items} of the first {len(folds)} {instances} follow.", "left-out screen"))
     title = f"Best {items} by {field.instance[0]}" if study.labels is not None else capital(instances)
     return Section("instances", title, (*parts, *folds), method_note(ranking))
 

@@ -183,8 +183,8 @@ def embedded(ranking: Ranking, says: str) -> list[Part]:
     if file is not None and len(file.content) <= EMBEDDED:
         return [file]
     note = f"All {len(ranking.score):,} rows are too large for this page: "
-    note += "the web app and `concordant rank FILE -o ranking.csv` write them to a file."
-    return [Text(note, "left-out")]
+    note += "the web app and “concordant rank FILE -o ranking.csv” write them to a file."
+    return [Text(note, "left-out screen")]
 
 
 def download(data: Ranking | Mapping[str, Any], says: str, name: str = "ranking") -> Download:

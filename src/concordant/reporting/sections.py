@@ -14,7 +14,9 @@ from concordant.errors import Sentence, Words
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph. ``kind`` is plain, lead (the main result), heading, or left-out (a note on omitted content)."""
+    """A paragraph. ``kind`` is plain, lead (the main result), heading, left-out (a note on omitted content), or
+    left-out screen (one that is not printed).
+    """
 
     text: str
     kind: str = "plain"

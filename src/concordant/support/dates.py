@@ -40,7 +40,11 @@ def read_times(words: Sequence[str], date_order: str | None = None, advice: str 
     n_numbers = sum(kind == "number" for kind, _ in moments)
     if n_numbers * 2 < len(moments):
         return np.array([_days(kind, moment, order) for kind, moment in moments], np.float64), True
-    numbers = np.array([value if kind == "number" else np.nan for kind, value in moments], np.float64)
+    return as_numbers(np.array([value if kind == "number" else np.nan for kind, value in moments], np.float64))
+
+
+def as_numbers(numbers: Floats) -> tuple[Floats, bool]:
+    """Return numbers as times, and whether they are dates: time stamps become days since 1970."""
     unit = _epoch_unit(numbers)
     return (numbers, False) if unit is None else (numbers / (unit * DAY), True)
 

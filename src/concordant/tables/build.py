@@ -19,6 +19,7 @@ from concordant.ballots.build import Parts
 from concordant.ballots.form import READ_AS
 from concordant.ballots.vocabulary import Coded, Vocabulary, join_rows, renumber, shorten
 from concordant.errors import InputError, Sentence, arg, clause
+from concordant.support.date_bytes import times_of_bytes
 from concordant.support.dates import read_times
 from concordant.support.frozen import freeze
 from concordant.tables.answers import answers, keep_one_each, trimmed
@@ -57,6 +58,7 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
         parts = split_teams(parts, options.team_separator)
     by_item = plan.layout in MATRICES and "item" in plan.column
     unit = "items" if by_item else "ballots" if plan.layout in ("places", "rankings", *MATRICES) else plan.layout
+    unit = "rows" if unit == "ballots" and "weight" in plan.column else unit  # of several ballots each
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; " + plan.describe()
     unread = [f"not read: {', '.join(_heading(table, name) for name in plan.unread[:12])}"] if plan.unread else []
@@ -295,7 +297,8 @@ def _times(rows: Rows) -> tuple[Floats | None, bool]:
         return None, False
     codes, words = rows.raw("time")
     try:
-        time_of_word, is_dated = read_times(words.labels, rows.date_order)
+        quickly = None if words.spelling is None else times_of_bytes(*words.spelling)
+        time_of_word, is_dated = quickly or read_times(words.labels, rows.date_order)
     except InputError as problem:
         raise rows.table.error(-1, f"{shorten(rows.plan.column['time'])}: " + problem.message) from None
     times = np.append(time_of_word, np.nan)[codes]

@@ -36,7 +36,8 @@ class GoneError(ConcordantError):
 
     def __init__(self) -> None:
         super().__init__(
-            "This data set is no longer open: it was closed to make room for newer ones. Open the file again."
+            "This data set is no longer open: it or the program was closed, or newer data sets needed the space. "
+            "Open the file again."
         )
 
 

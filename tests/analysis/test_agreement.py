@@ -205,6 +205,7 @@ def test_what_is_not_defined_is_no_number_and_said() -> None:
     assert np.isnan(found["krippendorff-alpha"].value)
     assert found.to_dict()["coefficients"][1]["value"] is None
     assert "not defined" in str(found)
+    assert any("All answers are equal" in note for note in found.notes)
     assert found.sentence.endswith("is not defined: all answers are equal")
 
 

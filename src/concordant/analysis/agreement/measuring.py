@@ -143,6 +143,8 @@ def _of_answers(
         found.append(_measured(name, chosen, statistic, fewest, seed, draws))
     if not asked and chosen in ("interval", "ratio") and len(found) < 7:
         notes.append("No two items are answered by all raters, so the two-way forms of the ICC are not shown.")
+    if codings.n_categories == 1:
+        notes.append("All answers are equal, so coefficients that are corrected for chance are not defined.")
     if codings.names is not None and len(codings.names) > MAX_RATERS:
         notes.append(f"The table of pairs has the {MAX_RATERS:,} raters with the most answers.")
     unit = "comparisons" if codings.is_mirrored else "items"
@@ -259,7 +261,8 @@ def _measured(
         known = drawn[~np.isnan(drawn)]
         if len(known) > 1:
             moved = known + value - known.mean() if is_shifted else known
-            low, high = np.minimum(np.quantile(moved, (0.025, 0.975)), 1.0).tolist()
+            least = 0.0 if name == "kendall-w" else -np.inf
+            low, high = np.clip(np.quantile(moved, (0.025, 0.975)), least, 1.0).tolist()
     title = f"{kind.title} ({level})" if name == "krippendorff-alpha" else kind.title
     return Coefficient(name, title, value, float(low), float(high), kind.meaning)
 

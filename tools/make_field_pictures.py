@@ -1,4 +1,4 @@
-"""Draw the pictures at the top of the pages in docs/for and of docs/guide/output.md, of the shipped examples.
+"""Draw the pictures at the top of the pages in docs/for and of two pages of docs/guide, of the shipped examples.
 
 Run it after changing how plots look: ``python tools/make_field_pictures.py``. It needs the extra ``plots``.
 """
@@ -25,6 +25,7 @@ from concordant.support.markup import Markup
 
 FOLDER = ROOT / "docs" / "for"
 GUIDE = ROOT / "docs" / "guide" / "output.svg"
+AGREEMENT = ROOT / "docs" / "guide" / "agreement.svg"
 EXAMPLES = ROOT / "examples"
 TEXT_AS_TEXT = {"svg.fonttype": "none", "svg.hashsalt": "concordant"}
 
@@ -42,6 +43,7 @@ def main() -> None:
     council = cc.rank(cc.read(EXAMPLES / "council.csv"), "stv", seats=3)
     Path(path("elections-and-committees")).write_text(council.explain().draw(), encoding="utf-8")
     save("crowdsourcing", dot_plot(crowd()))
+    save(str(AGREEMENT), dot_plot(agreement()))
     save("recommenders", wide_bump(recommended()))
     save("researchers", wide_bump(papers()))
 
@@ -56,7 +58,7 @@ def queries(target: str) -> None:
 
 def path(name: str) -> str:
     """Return where the picture of a page is kept."""
-    return str(FOLDER / f"{name}.svg")
+    return name if name.endswith(".svg") else str(FOLDER / f"{name}.svg")
 
 
 def save(name: str, picture: Markup) -> None:
@@ -83,6 +85,14 @@ def crowd() -> DotPlot:
     tracks = tuple(Track(float(found.accuracy[k]), float(found.low[k]), float(found.high[k])) for k in order)
     names = tuple(found.agents[k] for k in order)
     return DotPlot("Accuracy on gold tasks, 95% CI", names, tracks, Scale(0.2, 1.0, "accuracy"))
+
+
+def agreement() -> DotPlot:
+    """Return the coefficients of agreement of the judges of the model votes, with 95% confidence intervals."""
+    found = cc.agreement(cc.read(EXAMPLES / "model-votes.csv")).coefficients
+    tracks = tuple(Track(one.value, one.low, one.high) for one in found)
+    names = tuple(one.title for one in found)
+    return DotPlot("Agreement of six judges, 95% CI", names, tracks, Scale(0.0, 1.0, "agreement"))
 
 
 def recommended() -> BumpChart:

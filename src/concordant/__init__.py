@@ -24,6 +24,7 @@ _HOME = {
     "rank_groups": "analysis.groups.rank_groups",
     "fuse": "analysis.fusing",
     "compare": "analysis.comparing",
+    "agreement": "analysis.agreement.measuring",
     "evaluate": "evaluation",
     "lehmer_recovery": "models.recovery",
     "report": "reporting",

@@ -79,6 +79,7 @@ from concordant.aggregate.voting.sequential_pav import SequentialPAV as Sequenti
 from concordant.aggregate.voting.star import Star as Star
 from concordant.aggregate.voting.stv import STV as STV
 from concordant.analysis import crowd as crowd
+from concordant.analysis.agreement.measuring import agreement as agreement
 from concordant.analysis.comparing import compare as compare
 from concordant.analysis.fusing import fuse as fuse
 from concordant.analysis.groups.rank_groups import rank_groups as rank_groups

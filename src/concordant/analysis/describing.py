@@ -10,6 +10,7 @@ import numpy as np
 from concordant import views
 from concordant.analysis import findings
 from concordant.analysis.advice import Advice, fitting_methods
+from concordant.analysis.agreement.measuring import summary
 from concordant.analysis.findings import NAMED, Finding
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
@@ -64,12 +65,17 @@ class Description:
     """The first ballots as they were read: the agent and the ranking (``a > b = c``)."""
     classes: tuple[tuple[str, float], ...] = ()
     """The classes of nominal answers with their shares, most frequent first."""
+    agreement: tuple[str, float] | None = None
+    """The main coefficient of agreement of the agents, by title, if it applies."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data, ready for JSON."""
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         plain["findings"] = [finding.to_dict() for finding in self.findings]
         plain["classes"] = [{"class": name, "share": share} for name, share in self.classes]
+        if self.agreement is not None:
+            title, value = self.agreement
+            plain["agreement"] = {"coefficient": title, "value": None if np.isnan(value) else value}
         plain["first"] = [{"ballot": who, "says": order} for who, order in self.first]
         return plain
 
@@ -92,6 +98,8 @@ class Description:
             *([("teams", f"of {_listed(self.team_sizes)}")] if self.team_sizes else []),
             *self._order_rows(field),
         ]
+        if self.agreement is not None and not np.isnan(self.agreement[1]):
+            lines.append(("agreement", f"{self.agreement[0]} {self.agreement[1]:.3f}"))
         if self.covariates:
             names = ", ".join(shorten(name, 30) for name in self.covariates)
             lines.append(("covariates", f"{names}: used by models of comparisons and choices"))
@@ -180,6 +188,8 @@ def describe(prefs: Preferences, field: Field = NEUTRAL) -> Description:
     facts = _summarise(prefs, groups, cycles)
     if not prefs.n_slots:
         return facts
+    found = summary(prefs)
+    facts = facts if found is None else replace(facts, agreement=(found.main.title, found.main.value))
     if prefs.classes is not None:
         methods = fitting_methods(prefs, facts.tied_share, facts.density == 1, ())
         return replace(facts, findings=findings.equal_answers(prefs), methods=methods)

@@ -37,7 +37,7 @@ ORDER = (
         "train",
         "predict",
     ),
-    *("recommend", "evaluate", "crowd", "datasets", "simulate", "reproduce", "completion"),
+    *("recommend", "evaluate", "crowd", "agreement", "datasets", "simulate", "reproduce", "completion"),
 )
 _SUMMARY = re.compile(r'^def command\(.*?^    """(.+?)(?:"""|\n)', re.MULTILINE | re.DOTALL)
 

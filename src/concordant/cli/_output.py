@@ -206,6 +206,12 @@ def _without_nan(columns: Columns) -> dict[str, list[object]]:
     return {name: [None if cell != cell else cell for cell in column] for name, column in plain.items()}
 
 
+def records(columns: Columns) -> list[dict[str, object]]:
+    """Return columns as rows for JSON; unknown values are None."""
+    plain = _without_nan(columns)
+    return [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+
+
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], right: set[int], title: str = "", output: str = "-"
 ) -> str:

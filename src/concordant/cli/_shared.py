@@ -15,6 +15,7 @@ from concordant.cli._options import complete as complete
 from concordant.cli._options import listed as listed
 from concordant.cli._output import Output as Output
 from concordant.cli._output import output_options as output_options
+from concordant.cli._output import records as records
 from concordant.cli._output import table as table
 from concordant.cli._output import to_csv as to_csv
 from concordant.cli._output import to_json as to_json

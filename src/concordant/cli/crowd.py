@@ -81,6 +81,7 @@ def command(
     --method dawid-skene" ranks the documents.
     """
     from concordant.analysis import crowd
+    from concordant.analysis.agreement.measuring import sentences
     from concordant.errors import ParameterError, arg
     from concordant.io import read_labels
 
@@ -133,6 +134,7 @@ def command(
     if output.is_for_people:
         shared.tell(_notes(reliability.notes) if gold is not None else prefs.notes, "note: ")
         shared.tell(_sentences(found, crowd.NAMES), "")
+        shared.tell(sentences(prefs), "agreement of annotators: ")
         shared.tell((f"{name} agrees with {share:.1%} of the gold labels" for name, share in agreement.items()), "")
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from concordant import views
 from concordant.analysis import crowd
+from concordant.analysis.agreement.measuring import sentences
 from concordant.ballots.segments import sum_by
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import InputError
@@ -282,6 +283,7 @@ def data_rows(of: CrowdAnswers) -> list[tuple[str, str]]:
         ("items", f"{of.n_items:,}, with {span_of(per_item)} answers each"),
         ("values", f"{len(classes):,}: {shown}"),
     ]
+    rows += [("agreement", sentence) for sentence in sentences(prefs)]
     if of.gold is not None:
         rows.append(("gold labels", f"{len(of.gold.label):,}"))
     return rows

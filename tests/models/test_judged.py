@@ -217,3 +217,19 @@ def test_the_table_of_judges_is_part_of_all_output() -> None:
     assert sum(agent["votes"] for agent in agents) == 400
     assert "discrimination" in repr(ranking.model.judges)
     assert cc.rank(votes(), "bradley-terry", judge_effects="skill", errors="none").model.judges.stderr("skill") is None
+
+
+def test_maximum_likelihood_scores_still_shrink_the_judges() -> None:
+    skill = np.array([2.0, 1.0, 1.0, 0.0])
+    prefs = votes(n=2000, skill=skill, ties=0.0)
+    plain, auto = (cc.rank(prefs, "bradley-terry", judge_effects="skill", prior=prior) for prior in (0, "auto"))
+    assert plain.fit is not None
+    assert 0.3 < plain.fit["judge_skill_sd"] < 2
+    np.testing.assert_allclose(plain.scores, auto.scores, atol=0.1)
+
+
+def test_a_single_judge_has_discrimination_one() -> None:
+    prefs = votes(n_judges=1, n=300)
+    ranking, plain = (cc.rank(prefs, "bradley-terry", judge_effects=effects) for effects in ("skill", "none"))
+    assert ranking.agents == {"j0": 1.0}
+    np.testing.assert_allclose(ranking.scores, plain.scores, atol=1e-6)

@@ -94,7 +94,8 @@ def choose_shrinkage(
 
 def _evidence(search: PriorSearch, n_judges: int, times: float) -> Callable[[float], float]:
     """Return the evidence of a precision of one effect of the judges, with the constant of its prior."""
-    return lambda value: log_evidence(search.fitted(value), times) + n_judges / 2 * float(np.log(value))
+    constant = n_judges / 2
+    return lambda value: log_evidence(search.fitted(value), times, False) + constant * float(np.log(value))
 
 
 # ---- what is known of the judges ----

@@ -86,7 +86,7 @@ def own(votes: Votes, effects: str) -> Answer:
 
 
 def noisy_bradley_terry(votes: Votes) -> Answer:
-    """Rank by crowd-kit: an answer is one of Bradley-Terry with the probability of the judge's skill, else position bias."""
+    """Rank by crowd-kit: with the probability of the judge's skill an answer is that of Bradley-Terry, else biased."""
     import pandas as pd
     from crowdkit.aggregation import NoisyBradleyTerry
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -233,3 +234,23 @@ def test_a_single_judge_has_discrimination_one() -> None:
     ranking, plain = (cc.rank(prefs, "bradley-terry", judge_effects=effects) for effects in ("skill", "none"))
     assert ranking.agents == {"j0": 1.0}
     np.testing.assert_allclose(ranking.scores, plain.scores, atol=1e-6)
+
+
+def test_the_command_ranks_files_with_their_judges(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from concordant.cli.__main__ import cli
+
+    rng = np.random.default_rng(0)
+    for name in ("first.csv", "second.csv"):
+        rows = [
+            f"m{a},m{a + 1},{'model_a' if rng.random() < 0.7 else 'model_b'},j{k}" for a in range(3) for k in range(9)
+        ]
+        (tmp_path / name).write_text("\n".join(["model_a,model_b,winner,judge", *rows]) + "\n", encoding="utf-8")
+    command = ["rank", str(tmp_path), "--method", "bradley-terry", "--judge-effects", "both"]
+    printed = CliRunner().invoke(cli, command)
+    assert printed.exit_code == 0, printed.output
+    assert "judge effects" in printed.output
+    rejected = CliRunner().invoke(cli, [*command, "--errors", "sandwich"])
+    assert rejected.exit_code == 1
+    assert "--judge-effects both does not support --errors sandwich" in rejected.output

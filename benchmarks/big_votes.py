@@ -1,11 +1,15 @@
 """Votes by the hundred million: what counting and ranking them costs beside a bare group-by of DuckDB.
 
     python -m benchmarks.big_votes                        # 1e6, 1e7 and 1e8 votes: seconds and peak memory
+    python -m benchmarks.big_votes --files                # 1e7 votes in 1, 20 and 200 files, csv and parquet
+    python -m benchmarks.big_votes --files 200 --rows 1e8 --items 1000 --formats parquet
+    python -m benchmarks.big_votes --events 5e6           # what a method that needs all votes in order takes
     python -m benchmarks.big_votes --agents 1e8           # pair counts voter by voter within 4 GB
     python -m benchmarks.big_votes --instances 100000     # many small fits, one process and two
 
 The files (parquet, string labels; 0.9 GB for 1e8 votes) are made in ``--folder``, a temporary one by default, and every
-figure is that of a process of its own: the least of ``--repeats`` runs, and the most memory any took.
+figure is that of a process of its own: the least of ``--repeats`` runs, and the most memory any took. ``--before``
+names the Python of another checkout, which is measured in the same run, in turn with this one.
 """
 
 from __future__ import annotations
@@ -14,11 +18,12 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -49,10 +54,33 @@ def make(path: Path, rows: int) -> None:
     )
 
 
+def make_files(folder: Path, rows: int, items: int, files: int, ending: str, *, is_wide: bool) -> Path:
+    """Draw votes in several files, with the columns judge and timestamp if they are wide; return their pattern."""
+    import duckdb
+
+    place = folder / f"{rows}-{items}-{files}-{ending}{'-wide' * is_wide}"
+    place.mkdir(exist_ok=True)
+    more = ", 'judge-' || hash(i) % 100000 AS judge, 1700000000 + 3 * i AS timestamp" if is_wide else ""
+    other = f"(a + 1 + (hash(i, 1) % {items - 1})::INT) % {items}"
+    won = f"hash(i, 2) % 1000 < 1000 / (1 + exp(-4.0 * ({other} - a) / {items}))"
+    for k in range(files):
+        duckdb.execute(
+            f"""COPY (
+                SELECT 'model-' || lpad((CASE WHEN won THEN a ELSE b END)::VARCHAR, 5, '0') AS winner,
+                    'model-' || lpad((CASE WHEN won THEN b ELSE a END)::VARCHAR, 5, '0') AS loser{more}
+                FROM (SELECT *, {other} AS b, {won} AS won
+                    FROM (SELECT range AS i, (hash(range) % {items})::INT AS a
+                        FROM range({k * rows // files}, {(k + 1) * rows // files})))
+            ) TO '{place}/{k:04}.{ending}'"""
+        )
+    return place / f"*.{ending}"
+
+
 # ---- what is measured, each in a process of its own ----
 def bare(path: str) -> None:
     import duckdb
 
+    duckdb.execute("SET enable_progress_bar=false")
     duckdb.execute(f"SELECT winner, loser, count(*) FROM '{path}' GROUP BY winner, loser").fetchnumpy()
 
 
@@ -60,7 +88,19 @@ def ours(path: str) -> None:
     import concordant as cc
 
     ranking = cc.rank(path, "bradley-terry", reduce=True)
-    assert len(ranking.low) == len(ranking.items) == ITEMS
+    assert len(ranking.low) == len(ranking.items)
+
+
+def counted(path: str) -> None:
+    import concordant as cc
+
+    assert cc.read(path, reduce=True).n_ballots
+
+
+def events(path: str) -> None:
+    import concordant as cc
+
+    assert cc.rank(path, "elo", time="timestamp").items
 
 
 def by_agent(path: str) -> None:
@@ -72,7 +112,13 @@ def by_agent(path: str) -> None:
     assert int(counted.tally.sums["weight"].whole.sum()) == counted.rows
 
 
-TASKS: dict[str, Callable[[str], None]] = {"bare": bare, "ours": ours, "agents": by_agent}
+TASKS: dict[str, Callable[[str], None]] = {
+    "bare": bare,
+    "ours": ours,
+    "counted": counted,
+    "events": events,
+    "agents": by_agent,
+}
 
 
 def run_task(name: str, path: str) -> None:
@@ -88,9 +134,18 @@ def run_task(name: str, path: str) -> None:
 
 
 def measured(name: str, path: Path, repeats: int) -> dict[str, float]:
-    command = [sys.executable, "-m", "benchmarks.big_votes", "--task", name, str(path)]
-    runs = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(repeats)]
-    return {**{key: min(run[key] for run in runs) for key in ("wall", "cpu")}, "peak": max(run["peak"] for run in runs)}
+    (found,) = in_turn([(name, sys.executable)], path, repeats)
+    return found
+
+
+def in_turn(tasks: Sequence[tuple[str, str]], path: Path, repeats: int) -> list[dict[str, float]]:
+    """Measure tasks, each with a Python, in turn: whatever else the machine does slows all of them alike."""
+    runs: list[list[dict[str, float]]] = [[] for _ in tasks]
+    for _ in range(repeats):
+        for (name, python), own in zip(tasks, runs, strict=True):
+            command = [python, __file__, "--task", name, str(path)]
+            own.append(json.loads(subprocess.run(command, check=True, capture_output=True).stdout))
+    return [{key: (max if key == "peak" else min)(run[key] for run in own) for key in own[0]} for own in runs]
 
 
 def votes(folder: Path, rows: int) -> Path:
@@ -109,6 +164,32 @@ def show_curve(folder: Path, sizes: list[int], repeats: int) -> None:
         ratio, peak = mine["cpu"] / theirs["cpu"], mine["peak"]
         shown = (f"{one['wall']:.2f} s ({one['cpu']:.2f} s CPU)" for one in (theirs, mine))
         print(f"| {rows:.0e} | {' | '.join(shown)} | {ratio:.2f} | {peak:.2f} GB |", flush=True)
+
+
+def show_files(folder: Path, said: argparse.Namespace) -> None:
+    """Compare the folder of votes in several cuts with a bare group-by, and with another checkout."""
+    befores = [("ours", said.before)] if said.before else []
+    tasks = [("bare", sys.executable), ("counted", sys.executable), ("ours", sys.executable), *befores]
+    heads = ["bare group-by", "counts", "Bradley-Terry with intervals", *(["before"] if befores else [])]
+    print(f"| votes | {' | '.join(heads)} | ratio of counts | peak |\n|{'---|' * (len(heads) + 3)}")
+    for ending in said.formats:
+        for is_wide in (False, True):
+            for files in said.files or [1, 20, 200]:
+                pattern = make_files(folder, int(said.rows[0]), said.items, files, ending, is_wide=is_wide)
+                found = in_turn(tasks, pattern, said.repeats)
+                name = f"{files} {ending}{', further columns' * is_wide}"
+                ratio, cells = found[1]["cpu"] / found[0]["cpu"], " | ".join(f"{one['cpu']:.2f} s" for one in found)
+                print(f"| {name} | {cells} | {ratio:.2f} | {found[2]['peak']:.2f} GB |", flush=True)
+                shutil.rmtree(pattern.parent)
+
+
+def show_events(folder: Path, rows: int, said: argparse.Namespace) -> None:
+    """Show what elo takes with a column of times."""
+    for ending in said.formats:
+        path = next(iter(sorted(make_files(folder, rows, said.items, 1, ending, is_wide=True).parent.iterdir())))
+        tasks = [("events", sys.executable), *([("events", said.before)] if said.before else [])]
+        shown = (f"{one['cpu']:.1f} s CPU, {one['peak']:.2f} GB" for one in in_turn(tasks, path, said.repeats))
+        print(f"elo with times, {rows:.0e} votes, {ending}: {'; before: '.join(shown)}", flush=True)
 
 
 def show_agents(folder: Path, rows: int) -> None:
@@ -205,7 +286,12 @@ def _used_by(executor: Processes | None) -> list[float]:
 def main() -> None:
     """Measure what the arguments say."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rows", nargs="+", type=float, default=[1e6, 1e7, 1e8])
+    parser.add_argument("--rows", nargs="+", type=float)
+    parser.add_argument("--files", nargs="*", type=int)
+    parser.add_argument("--items", type=int, default=ITEMS)
+    parser.add_argument("--formats", nargs="+", default=["csv", "parquet"])
+    parser.add_argument("--before", help="Python of another checkout to measure in the same run")
+    parser.add_argument("--events", type=float)
     parser.add_argument("--agents", type=float)
     parser.add_argument("--instances", type=int)
     parser.add_argument("--repeats", type=int, default=3)
@@ -222,10 +308,15 @@ def main() -> None:
         return
     with tempfile.TemporaryDirectory() as temporary:
         folder = said.folder or Path(temporary)
-        if said.agents:
+        if said.files is not None:
+            said.rows = said.rows or [1e7]
+            show_files(folder, said)
+        elif said.events:
+            show_events(folder, int(said.events), said)
+        elif said.agents:
             show_agents(folder, int(said.agents))
         else:
-            show_curve(folder, [int(rows) for rows in said.rows], said.repeats)
+            show_curve(folder, [int(rows) for rows in said.rows or [1e6, 1e7, 1e8]], said.repeats)
 
 
 if __name__ == "__main__":

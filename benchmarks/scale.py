@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 SIZES = ("1e6:300", "1e7:300", "1e6:100000", "1e7:100000", "1e7:1000000", "1e8:1000")
-BEYOND = ((1e9, 1e3), (1e10, 1e3), (1e10, 1e6))
-NETWORK = 1.25e8  # bytes per second of 1 Gbit/s
+BEYOND = ((1e9, 1e3, 1e6), (1e10, 1e3, 1e6), (1e10, 1e6, 1e8), (1e10, 1e6, 1e10))  # rows, items, distinct pairs
+WORKERS = 16
 HOUR = 3600.0
 
 
@@ -65,6 +65,7 @@ def run_task(path: str, items: int) -> None:
     assert counted.tally is not None
     figures: dict[str, Any] = {"count": used() - begin, "count peak": peak(), "rows": counted.rows}
     figures |= {"distinct": len(counted.tally), "items": items, "file": Path(path).stat().st_size}
+    figures["tally"] = counted.tally.nbytes
     begin = used()
     figures["sums"] = len(parquet_of(Stored(PAIRS, PAIRS, counted.columns, counted.tally, counted.rows)))
     figures["store"] = used() - begin
@@ -97,10 +98,9 @@ def fitted(runs: list[dict[str, float]], what: str, *by: str) -> dict[str, float
     return dict(zip(("run", *by), constants.tolist(), strict=True))
 
 
+SIZES_PER = {"file": "rows", "sums": "distinct", "tally": "distinct"}
 MODEL = {
     "count": ("rows", "distinct"),
-    "file": ("rows",),
-    "sums": ("distinct",),
     "store": ("distinct", "items"),
     "fit": ("distinct", "items"),
     "count peak": ("distinct", "items"),
@@ -112,10 +112,13 @@ def predicted(constants: dict[str, float], about: dict[str, float]) -> float:
     return constants["run"] + sum(each * about[name] for name, each in constants.items() if name != "run")
 
 
-def distinct(rows: float, items: float) -> float:
-    """Return the expected number of different ordered pairs among votes on random pairs."""
-    pairs = items * (items - 1)
-    return float(-pairs * np.expm1(-rows / pairs))
+def size(runs: list[dict[str, float]], what: str, per: str, about: dict[str, float]) -> float:
+    """Return the bytes of a figure by those per row or pair of the run whose number of items is closest.
+
+    They depend on how well labels repeat, which no constant tells.
+    """
+    like = min(runs, key=lambda run: (abs(np.log(run["items"] / about["items"])), -run["rows"]))
+    return like[what] / like[per] * about[per]
 
 
 def show(runs: list[dict[str, float]]) -> None:
@@ -135,17 +138,19 @@ def show(runs: list[dict[str, float]]) -> None:
     print(f"\n{last['rows']:.0e} rows, {last['items']:.0e} items (not fitted): predicted / measured")
     for what, constants in model.items():
         print(f"  {what}: {predicted(constants, last):.3g} / {last[what]:.3g}")
-    print(
-        "\n| rows | items | distinct | files | sums | count CPU | rank CPU | peak | workers for 1 h |\n|" + "---|" * 9
-    )
-    for rows, items in BEYOND:
-        about = {"rows": rows, "items": items, "distinct": distinct(rows, items)}
+    for what, per in SIZES_PER.items():
+        print(f"  {what}: {size(rest, what, per, last):.3g} / {last[what]:.3g}")
+    head = "rows | items | distinct pairs | files | sums | count CPU | rank CPU | peak | network | workers for 1 h"
+    print(f"\n| {head} |\n|" + "---|" * 10)
+    for rows, items, distinct in BEYOND:
+        about = {"rows": rows, "items": items, "distinct": distinct}
         of = {what: predicted(constants, about) for what, constants in model.items()}
-        workers = np.ceil(of["count"] / HOUR)
-        shown = [f"{rows:.0e}", f"{items:.0e}", f"{about['distinct']:.1e}"]
+        of |= {what: size(known, what, per, about) for what, per in SIZES_PER.items()}
+        sent = WORKERS * min(distinct, rows / WORKERS) / distinct * of["tally"]
+        shown = [f"{rows:.0e}", f"{items:.0e}", f"{distinct:.0e}"]
         shown += [f"{of[what] / 1e9:.3g} GB" for what in ("file", "sums")]
         shown += [f"{of[what]:.3g} s" for what in ("count", "fit")]
-        shown += [f"{of['peak'] / 1e9:.3g} GB", f"{workers:.0f}"]
+        shown += [f"{of['peak'] / 1e9:.3g} GB", f"{sent / 1e9:.3g} GB", f"{np.ceil(of['count'] / HOUR):.0f}"]
         print(f"| {' | '.join(shown)} |")
 
 

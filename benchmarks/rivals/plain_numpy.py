@@ -33,6 +33,22 @@ def bradley_terry(inputs: Inputs) -> Task:
     return Task(estimate, answer)
 
 
+def users_pav(inputs: Inputs) -> Task:
+    """Every committee there is."""
+    from itertools import combinations
+
+    table, seats = inputs["table"], inputs["seats"]
+    worth = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, seats + 1))])
+    columns = np.ascontiguousarray(table.T).astype(np.int8)
+
+    def enumerate_all() -> float:
+        return max(
+            worth[columns[list(chosen)].sum(axis=0)].sum() for chosen in combinations(range(len(columns)), seats)
+        )
+
+    return Task(enumerate_all, lambda total: {"total": np.array([total])})
+
+
 def recommend_all(inputs: Inputs) -> Task:
     """One product for all scores, and a sort for every agent."""
     model, listed = inputs["model"], 10

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any
 
 from benchmarks.core import Answer, Inputs, LeftOutError, Task
@@ -162,3 +162,70 @@ def dictionaries(inputs: Inputs) -> tuple[dict[str, dict[str, float]], dict[str,
         run[query] = dict(zip(documents, scores, strict=True))
         judgements[query] = {d: label for d, label in zip(documents, labels, strict=True) if label >= 0}
     return run, judgements
+
+
+def users_glicko2(inputs: Inputs) -> Task:
+    """Glickman's steps in loops, month by month."""
+    months = inputs["time"].astype("datetime64[M]").astype(int).tolist()
+    games = list(zip(months, inputs["winner"].tolist(), inputs["loser"].tolist(), strict=True))
+    tau, start, scale = 0.5, 350 / 173.7178, 173.7178
+
+    def volatility_after(sigma: float, sd: float, variance: float, delta: float) -> float:
+        a = math.log(sigma**2)
+
+        def f(x: float) -> float:
+            power = math.exp(x)
+            total = sd**2 + variance + power
+            return power * (delta**2 - total) / (2 * total**2) - (x - a) / tau**2
+
+        left, right, k = a, 0.0, 1
+        if delta**2 > sd**2 + variance:
+            right = math.log(delta**2 - sd**2 - variance)
+        else:
+            while f(a - k * tau) < 0:
+                k += 1
+            right = a - k * tau
+        at_left, at_right = f(left), f(right)
+        while abs(right - left) > 1e-10 and at_left != at_right:
+            middle = left + (left - right) * at_left / (at_right - at_left)
+            at_middle = f(middle)
+            if at_middle * at_right <= 0:
+                left, at_left = right, at_right
+            else:
+                at_left /= 2
+            right, at_right = middle, at_middle
+        return math.exp(left / 2)
+
+    def play() -> dict[int, list[float]]:
+        state: dict[int, list[float]] = {}  # mean, deviation, volatility, last month
+        for month, played in groupby(games, key=lambda game: game[0]):
+            meetings: dict[int, list[tuple[int, float]]] = {}
+            for _, won, lost in played:
+                meetings.setdefault(won, []).append((lost, 1.0))
+                meetings.setdefault(lost, []).append((won, 0.0))
+            before = {}
+            for item in meetings:
+                mean, sd, sigma, seen = state.get(item, [0.0, start, 0.06, month - 1])
+                before[item] = mean, min(math.sqrt(sd**2 + (month - 1 - seen) * sigma**2), start), sigma
+            for item, met in meetings.items():
+                mean, sd, sigma = before[item]
+                information = gain = 0.0
+                for opponent, result in met:
+                    g = 1 / math.sqrt(1 + 3 * before[opponent][1] ** 2 / math.pi**2)
+                    e = 1 / (1 + math.exp(-g * (mean - before[opponent][0])))
+                    information += g * g * e * (1 - e)
+                    gain += g * (result - e)
+                sigma = volatility_after(sigma, sd, 1 / information, gain / information)
+                after = 1 / (1 / (sd**2 + sigma**2) + information)
+                state[item] = [mean + after * gain, math.sqrt(after), sigma, month]
+        return state
+
+    def answer(state: dict[int, list[float]]) -> Answer:
+        import numpy as np
+
+        score = np.full(inputs["items"], 0.0)
+        for item, (mean, *_) in state.items():
+            score[item] = 1500 + scale * mean
+        return {"score": score - score.mean()}
+
+    return Task(play, answer)

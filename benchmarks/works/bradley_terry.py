@@ -47,6 +47,26 @@ def ours(inputs: Inputs) -> Task:
     return Task(rank, partial(answer, inputs["items"]))
 
 
+def make_judged(size: Size, seed: int) -> Inputs:
+    """Give every vote a judge; a few judges cast most votes."""
+    judge = np.random.default_rng(seed).random(size["votes"]) ** 3 * size["judges"]
+    return {**make(size, seed), "judge": judge.astype(np.int64)}
+
+
+def clustered(inputs: Inputs) -> Task:
+    """Rank with intervals that are clustered by judge; the preferences are made before."""
+    import concordant as cc
+
+    prefs = cc.Preferences.from_pairs(inputs["winner"], inputs["loser"], agent=inputs["judge"])
+
+    def rank() -> Ranking:
+        ranking = cc.rank(prefs, "bradley-terry", errors="sandwich")
+        _ = ranking.low
+        return ranking
+
+    return Task(rank, partial(answer, inputs["items"]))
+
+
 def answer(items: int, ranking: Ranking) -> Answer:
     """Read the scores by item."""
     score = np.zeros(items)
@@ -68,6 +88,18 @@ VOTES = Work(
     {"plain_numpy": 1 / 1.2, "evalica": 10},
     is_near,
 )
+JUDGED = sizes("votes items judges", tiny=(4000, 8, 900), small=(200_000, 100, 70_000), full=(1_670_000, 129, 600_000))
+SANDWICH = VOTES.but(
+    "bradley-terry-sandwich",
+    "intervals clustered by judge",
+    sizes=JUDGED,
+    make=make_judged,
+    ours=clustered,
+    rivals={},
+    agree=None,
+    budget=1.0,
+)
+HUGE = {**SIZES, "full": {"votes": 3_000_000, "items": 1_000_000}}
 LSR = "the same from integer votes, against Luce spectral ranking"
 CI = "intervals, against a bootstrap of 100 resamples"
 WORKS = (
@@ -75,4 +107,6 @@ WORKS = (
     VOTES.but("bradley-terry-str", "the same from columns of str objects", make=make_strings, rivals={"evalica": 5}),
     VOTES.but("bradley-terry-lsr", LSR, rivals={"choix": 50}),
     VOTES.but("bradley-terry-ci", CI, sizes=INTERVALS, rivals={"evalica": 100}),
+    SANDWICH,
+    VOTES.but("bradley-terry-items", "the same over a million items", sizes=HUGE, rivals={}, agree=None, budget=15),
 )

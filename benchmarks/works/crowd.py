@@ -58,8 +58,8 @@ def ours(inputs: Inputs) -> Task:
 
 
 def is_alike(ours: Answer, theirs: Answer) -> bool:
-    """Say whether nearly all items got the same category: ours draws workers who said little to the others."""
+    """Say whether nearly all items got the same category: ours shrinks workers who said little towards the others."""
     return bool((ours["category"] == theirs["category"]).mean() >= ALIKE)
 
 
-WORKS = (Work("dawid-skene", "Dawid-Skene from lists of answers", SIZES, make, ours, {"crowdkit": 5}, is_alike),)
+WORKS = (Work("dawid-skene", "Dawid-Skene from lists of answers", SIZES, make, ours, {"crowdkit": 10}, is_alike),)

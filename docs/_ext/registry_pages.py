@@ -24,6 +24,7 @@ FAMILIES = {
     "fusion": "Fusion of search results",
     "pairwise": "Models of pairwise comparisons",
     "multinomial": "Multinomial preference models",
+    "crowd": "Models of annotators",
     "stagewise": "Stagewise models: successive choices",
     "permutation": "Permutation models",
     "distance": "Minimum distance to the ballots",

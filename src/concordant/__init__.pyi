@@ -10,6 +10,10 @@ from concordant import recommend as recommend
 from concordant import registry as registry
 from concordant import simulate as simulate
 from concordant import views as views
+from concordant.aggregate.crowd.dawid_skene import DawidSkene as DawidSkene
+from concordant.aggregate.crowd.glad import GLAD as GLAD
+from concordant.aggregate.crowd.mace import MACE as MACE
+from concordant.aggregate.crowd.ordinal_annotators import OrdinalAnnotators as OrdinalAnnotators
 from concordant.aggregate.distance.fas_pivot import FasPivot as FasPivot
 from concordant.aggregate.distance.faslp_pivot import FaslpPivot as FaslpPivot
 from concordant.aggregate.distance.footrule import Footrule as Footrule
@@ -23,7 +27,6 @@ from concordant.aggregate.fusion.calibrated_rrf import CalibratedRRF as Calibrat
 from concordant.aggregate.fusion.comb import Comb as Comb
 from concordant.aggregate.fusion.rrf import RRF as RRF
 from concordant.aggregate.fusion.ulara import Ulara as Ulara
-from concordant.aggregate.multinomial.dawid_skene import DawidSkene as DawidSkene
 from concordant.aggregate.multinomial.mpm import MPM as MPM
 from concordant.aggregate.multinomial.mpm_mixture import MPMMixture as MPMMixture
 from concordant.aggregate.pairwise.bradley_terry import BradleyTerry as BradleyTerry

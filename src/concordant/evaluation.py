@@ -17,7 +17,7 @@ import numpy as np
 from concordant import kernels
 from concordant import metrics as measures
 from concordant.ballots.form import refuse_nominal
-from concordant.ballots.segments import pointer, spans
+from concordant.ballots.segments import pointer, segment_index, spans
 from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.errors import InputError, action, arg, clause
 from concordant.labels import Labels
@@ -379,25 +379,44 @@ def ranking_of_run(prefs: Preferences, ties: str = "order") -> Ranking:
             + action("one_agent", "select one with prefs.select(agents=…)")
             + ", or aggregate them first."
         )
-    return _ranking_of_ballots(prefs, np.arange(prefs.n_ballots), _places(prefs, ties), ties)
+    return _ranking_of_ballots(prefs, np.arange(prefs.n_ballots), _places(prefs.items, ties), ties)
 
 
 def rankings_of_runs(prefs: Preferences) -> dict[str, Ranking]:
     """Sort the search run of every agent as ``ranking_of_run`` does; all share one vocabulary of documents."""
     if prefs.agents is None or prefs.agent is None:
         return {}
-    place = _places(prefs, "order")
+    place = _places(prefs.items, "order")
     return {
         agent: _ranking_of_ballots(prefs, np.flatnonzero(prefs.agent == k), place, "order")
         for k, agent in enumerate(prefs.agents)
     }
 
 
-def _places(prefs: Preferences, ties: str) -> Int64s:
+def run_of_ranking(ranking: Ranking, depth: int) -> Ranking:
+    """Sort a ranking as the run that ``concordant fuse --depth`` writes from it is sorted when it is evaluated.
+
+    The best ``depth`` documents of each query stay, and ties are broken by document ID as in ``ranking_of_run``.
+    """
+    best = ranking.head(depth)
+    order = np.lexsort((_places(best.vocabulary, "order")[best.slot_item], segment_index(best.slot_ptr)))
+    return Ranking(
+        vocabulary=best.vocabulary,
+        slot_ptr=best.slot_ptr,
+        slot_item=best.slot_item[order],
+        score=best.score[order].astype(np.float32).astype(np.float64),
+        instances=best.instances,
+        method=best.method,
+        params=best.params,
+        library=best.library,
+    )
+
+
+def _places(items: Vocabulary, ties: str) -> Int64s:
     """Return the place of every item among tied ones: by label, descending; equal if ties keep the input order."""
-    place = np.zeros(len(prefs.items), np.int64)
+    place = np.zeros(len(items), np.int64)
     if ties != "input":
-        labels = prefs.items.labels
+        labels = items.labels
         place[sorted(range(len(labels)), key=labels.__getitem__, reverse=True)] = np.arange(len(labels))
     return place
 

@@ -220,6 +220,23 @@ def test_streams_are_alike(rng):
         same(*(k.trueskill_stream(ballots, *rest) for k in (compiled, twins)))
 
 
+def test_rating_periods_are_alike(rng):
+    first = rng.integers(0, 9, 300)
+    second = (first + rng.integers(1, 9, 300)) % 9
+    result, weight = rng.choice([0.5, 1.0], 300), rng.choice([0.5, 1.0, 3.0], 300)
+    period = np.sort(rng.integers(-5, 40, 300))
+    for sd, volatility, tau in ((2.0, 0.06, 0.5), (1.0, 0.1, 0.3), (2.0, 0.06, 0.0)):
+        given = (first, second, result, weight, period, 12, sd, volatility, tau)
+        same(*(k.glicko_periods(*given) for k in (compiled, twins)))
+    nothing = np.empty(0, np.int64)
+    same(
+        *(
+            k.glicko_periods(nothing, nothing, weight[:0], weight[:0], nothing, 2, 2.0, 0.1, 0.5)
+            for k in (compiled, twins)
+        )
+    )
+
+
 @pytest.mark.parametrize("model", range(4))
 @pytest.mark.parametrize("is_bare", [False, True])
 def test_slopes_of_ballots_are_alike(rng, model, is_bare):
@@ -242,3 +259,13 @@ def test_entries_are_joined_and_multiplied_alike(rng):
     joined = [k.join_entries(row, slot, np.linspace(-1, 1, 200), 14, 7) for k in (compiled, twins)]
     same(*joined)
     same(*(k.outer_products(*joined[0], 7) for k in (compiled, twins)))
+
+
+@pytest.mark.parametrize("columns", [1, 2, 7, 64])
+def test_products_of_laplacians_are_alike_in_any_order_of_rows(rng, columns):
+    first, second = (rng.integers(0, 9, 60).astype(np.int32) for _ in range(2))
+    first = np.where(rng.integers(0, 2, 60) > 0, np.sort(first), first).astype(np.int32)
+    weight, x = rng.random(60), rng.normal(size=(9, columns))
+    same(*(k.laplacian_product(first, second, weight, x) for k in (compiled, twins)))
+    nothing = first[:0], second[:0], weight[:0]
+    same(*(k.laplacian_product(*nothing, x) for k in (compiled, twins)))

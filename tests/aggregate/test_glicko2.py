@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import concordant as cc
-from concordant.aggregate.pairwise import _glicko
 from concordant.aggregate.pairwise.glicko2 import SCALE
+from concordant.kernels.models import glicko
 
 
 def rated(ranking, column="score"):
@@ -22,11 +22,11 @@ def test_the_worked_example_of_the_paper():
 
     The paper rounds on the way and prints 1464.06, 151.52 and 0.05999.
     """
-    state = _glicko.State(
+    state = glicko.State(
         (np.array([1500, 1400, 1550, 1700]) - 1500) / SCALE, np.array([200, 30, 100, 300]) / SCALE, np.full(4, 0.06)
     )
-    games = _glicko.Games(np.array([0, 2, 3]), np.array([1, 0, 0]), np.ones(3), np.ones(3))
-    found = _glicko.updated(state, games, 0.5)
+    games = glicko.Games(np.array([0, 2, 3]), np.array([1, 0, 0]), np.ones(3), np.ones(3))
+    found = glicko.updated(state, games, 0.5)
     assert 1500 + SCALE * found.mean[0] == pytest.approx(1464.06, abs=0.02)
     assert SCALE * found.sd[0] == pytest.approx(151.52, abs=0.01)
     assert found.volatility[0] == pytest.approx(0.05999, abs=1e-5)

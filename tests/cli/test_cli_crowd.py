@@ -52,11 +52,61 @@ def test_items_get_their_class_and_its_probability(run: Run, answers: Path) -> N
         ("t3", "bird", "2.0"),
     ]
     assert [round(float(row["share"]), 3) for row in rows] == [0.667, 0.667, 1.0]
-    assert all(0.5 < float(row["probability"]) <= 1 for row in rows)
+    assert all(0.3 < float(row["probability"]) <= 1 for row in rows)
     _, out, _ = run("crowd", answers, "--items")
-    assert out.splitlines()[0] == "item  judgements  majority vote  share  Dawid-Skene  probability"
+    assert out.splitlines()[0] == "item  judgements  class  probability  majority vote  share"
     _, out, _ = run("crowd", answers, "--items", "--json")
-    assert json.loads(out)["items"][0]["dawid_skene"] == "cat"
+    (first, *_) = json.loads(out)["items"]
+    assert first["class"] == "cat"
+    assert sum(first["distribution"].values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", ["majority", "majority-vote", "one-coin", "dawid-skene", "mace", "glad"])
+def test_every_method_gives_items_and_agents(run: Run, answers: Path, name: str) -> None:
+    code, out, err = run("crowd", answers, "--method", name, "--json")
+    assert code == 0, err
+    data = json.loads(out)
+    assert [row["item"] for row in data["items"]] == ["t1", "t2", "t3"]
+    assert [row["class"] for row in data["items"]][1:] == ["dog", "bird"]
+    assert all(0 < row["probability"] <= 1 for row in data["items"])
+    assert {row["agent"] for row in data["agents"]} == {"w1", "w2", "w3"}
+    assert all(len(row["confusion"]) == 3 for row in data["agents"])
+
+
+def test_the_ordinal_model_needs_an_order(run: Run, answers: Path) -> None:
+    code, _, err = run("crowd", answers, "--method", "ordinal")
+    assert code != 0
+    assert "--categories A,B,…" in err
+    code, out, err = run("crowd", answers, "--method", "ordinal", "--categories", "cat,dog,bird", "--json")
+    assert code == 0, err
+    assert json.loads(out)["method"] == "ordinal-annotators"
+
+
+def test_methods_are_compared_and_matrices_printed(run: Run, answers: Path) -> None:
+    _, out, _ = run("crowd", answers, "--compare", "--csv")
+    assert {row["method"] for row in csv.DictReader(io.StringIO(out))} >= {
+        "majority-vote",
+        "dawid-skene",
+        "mace",
+        "glad",
+    }
+    _, out, _ = run("crowd", answers, "--confusions", "--csv", "--method", "dawid-skene")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert len(rows) == 27
+    assert all(float(row["low"]) <= float(row["probability"]) <= float(row["high"]) for row in rows)
+    assert run("crowd", answers, "--compare", "--items")[0] != 0
+
+
+def test_gold_labels_may_be_used_in_the_estimation(run: Run, answers: Path, gold: Path) -> None:
+    code, out, err = run("crowd", answers, "--gold", gold, "--use-gold", "--method", "dawid-skene", "--json")
+    assert code == 0, err
+    data = json.loads(out)
+    found = {row["item"]: (row["class"], row["probability"]) for row in data["items"]}
+    assert (found["t1"], found["t2"]) == (("cat", 1.0), ("bird", 1.0))
+    assert 0 <= data["agreement"]["dawid-skene"] <= 1
+    code, _, err = run("crowd", answers, "--use-gold")
+    assert code != 0
+    assert "--labels" in err
 
 
 def test_categories_order_the_classes_of_both_files(run: Run, answers: Path, gold: Path) -> None:

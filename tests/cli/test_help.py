@@ -99,14 +99,16 @@ def test_an_option_has_the_same_text_and_metavar_in_all_commands() -> None:
             if not has_own or one.opts[0] in ("--json", "--seed", "--output", "--to"):
                 said[one.opts[0]].add((str(one.help), one.metavar))
     different = {name: {text for text, _ in texts} for name, texts in said.items() if len(texts) > 1}
-    assert different.keys() == {"--output", "--plot", "--item", "--weight", "--test", "--scale", "--all"}
+    assert different.keys() == {"--output", "--plot", "--item", "--weight", "--table", "--test", "--scale", "--all"}
     assert different["--output"] == {
         'File to write; "-" for standard output.',
         "File to write, in the format of its extension.",
         "File to save the model to.",
+        "Parquet file of sums to add to.",
     }
     assert all(text.startswith("Save a plot of ") for text in different["--plot"])  # each command plots something else
     assert all(text.startswith("Column with ") for text in different["--item"] | different["--weight"])  # of two tables
     assert len(different["--scale"]) == 2  # of scores, of features
+    assert len(different["--table"]) == 2  # of a database file, of a database elsewhere
     assert len(different["--all"]) == 2  # of agents, of rows
     assert len(different["--test"]) == 2  # a file of rows, a statistical test

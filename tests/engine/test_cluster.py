@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
 import pytest
 from tests.conftest import ROOT
+from tests.engine import work
 from tests.engine.test_executors import instances, itself, objectives, rows
 from tests.engine.test_rows_of_files import METHODS, arrays, sums, write_cut
 from tests.io.test_many_files import equal
@@ -20,7 +23,7 @@ from tests.support.test_isolation import COMMAND, Folder, every_name
 
 import concordant as cc
 from concordant.engine import instances as engine_instances
-from concordant.engine.executors import Cluster, Serial, cluster_at
+from concordant.engine.executors import Cluster, Serial, WorkerError, cluster_at
 from concordant.engine.gradients import fit_parts
 from concordant.engine.instances import rank_in_chunks
 from concordant.engine.statistics import NET_WINS
@@ -101,6 +104,14 @@ class Machines:
         self.workers[0].kill()
         self.workers[0].wait()
 
+    def restart(self) -> None:
+        """Kill the scheduler and the workers, and start others at the same address."""
+        self.close()
+        (self.folder / "scheduler.json").unlink()
+        self._start("scheduler", "--port", self.address.rpartition(":")[2])
+        self.workers = []
+        self.fill()
+
     def close(self) -> None:
         for process in reversed(self.running):
             process.kill()
@@ -157,10 +168,79 @@ def test_a_worker_killed_while_files_are_counted_loses_nothing(
     options = Options.of(PREFERENCES, {"reduce": True})
     with progress.listen(watch):
         counted = _many.count_files(paths.expand(votes), options, cluster)
-    assert len(seen) == 12
+    assert len(seen) > 6
     assert seen[-1].startswith("counting: 4,800 rows")
     assert counted.rows == 4800
     assert equal(_many.preferences_of(counted), cc.read(votes, reduce=True))
+
+
+def count(paths_of_votes: Any, executor: Any, task: Any) -> _many.Counted:
+    """Count files, one in each share, with another task."""
+    options = Options.of(PREFERENCES, {"reduce": True})
+    shares = [[path] for path in _many.named_for(paths.expand(paths_of_votes), executor)]
+    return _many.count_parts(shares, options, executor, task)
+
+
+def test_a_worker_killed_in_the_middle_of_a_reduction_loses_nothing(
+    cluster: Cluster, machines: Machines, votes: Path, tmp_path: Path
+) -> None:
+    marker, found = tmp_path / "counting", []
+    task = partial(work.count_and_wait, marker=str(marker))
+    thread = Thread(target=lambda: found.append(count(votes, cluster, task)))
+    thread.start()
+    machines._wait(lambda: marker.exists() and marker.read_text(), "the reduction")
+    os.kill(int(marker.read_text()), signal.SIGKILL)
+    thread.join()
+    (counted,) = found
+    assert (counted.rows, counted.files) == (4800, 12)
+    assert equal(_many.preferences_of(counted), cc.read(votes, reduce=True))
+
+
+def test_sums_that_are_changed_on_the_way_are_refused(cluster: Cluster, votes: Path) -> None:
+    with pytest.raises(WorkerError, match="Counts that a worker returned were changed on the way: check the memory"):
+        count(votes, cluster, work.count_and_change)
+
+
+def test_a_scheduler_that_is_restarted_ends_in_an_error_and_then_in_the_same_answer(
+    votes: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "dask").mkdir()
+    machines = Machines(tmp_path / "dask")
+    try:
+        marker, problems = tmp_path / "counting", []
+
+        def reduce() -> None:
+            try:
+                with cluster_at(machines.address) as executor:
+                    count(votes, executor, partial(work.count_and_wait, marker=str(marker)))
+            except Exception as problem:
+                problems.append(problem)
+
+        thread = Thread(target=reduce)
+        thread.start()
+        machines._wait(lambda: marker.exists() and marker.read_text(), "the reduction")
+        machines.restart()
+        thread.join()
+        (problem,) = problems
+        assert isinstance(problem, WorkerError)
+        assert "scheduler" in str(problem)
+        assert equal(cc.read(votes, reduce=True, cluster=machines.address), cc.read(votes, reduce=True))
+    finally:
+        machines.close()
+
+
+def test_two_commands_that_write_one_file_leave_a_whole_one(machines: Machines, votes: Path, tmp_path: Path) -> None:
+    machines.fill()
+    output, alone = tmp_path / "ranking.csv", tmp_path / "alone.csv"
+    command = [sys.executable, "-m", "concordant", "rank", str(votes), "--method", "borda"]
+    subprocess.run([*command, "--output", str(alone)], check=True, capture_output=True)
+    there = [*command, "--cluster", machines.address, "--output", str(output)]
+    writers = [subprocess.Popen(there, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) for _ in range(2)]
+    for writer in writers:
+        assert writer.communicate()
+        assert writer.returncode == 0
+    assert output.read_bytes() == alone.read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["alone.csv", "ranking.csv"]
 
 
 def test_a_corrupt_file_is_named_by_the_cluster(

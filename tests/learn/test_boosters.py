@@ -146,3 +146,22 @@ def test_a_missing_library_is_named_with_the_extra(cls: Any, monkeypatch: pytest
     X, y, qid = graded(12)
     with pytest.raises(ConcordantError, match=r"concordant\[learn\]"):
         cls().fit(X, y, qid=qid)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("lightgbm") is None, reason="lightgbm is not installed")
+def test_lightgbm_leaves_busy_processors_alone_and_models_do_not_depend_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from concordant.learn import light_gbm_ranker
+
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setattr(light_gbm_ranker.os, "sched_getaffinity", lambda _: range(8), raising=False)
+    for load, idle in ((0.0, 8), (2.6, 5), (7.9, 1), (20.0, 1)):
+        monkeypatch.setattr(light_gbm_ranker.os, "getloadavg", lambda load=load: (load, 0.0, 0.0), raising=False)
+        assert light_gbm_ranker.idle_processors() == idle
+    monkeypatch.setattr(light_gbm_ranker.os, "getloadavg", lambda: (0.0, 0.0, 0.0), raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert light_gbm_ranker.idle_processors() == 3
+    X, y, qid = graded(5)
+    one = LightGBMRanker(trees=5, threads=1).fit(X, y, qid=qid)
+    monkeypatch.setattr(light_gbm_ranker, "idle_processors", lambda: 1)
+    chosen = LightGBMRanker(trees=5).fit(X, y, qid=qid)
+    assert chosen.booster_text_ == one.booster_text_.replace("[num_threads: 1]", "[num_threads: 0]")

@@ -12,7 +12,7 @@ from tests.conftest import Run
 from tests.reporting.test_reporting import EXAMPLES, HOSTILE, RUNS, Tree
 
 import concordant as cc
-from concordant.evaluation import on_shared_instances, paired_tests, ranking_of_run, rankings_of_runs
+from concordant.evaluation import on_shared_instances, paired_tests, ranking_of_run, rankings_of_runs, run_of_ranking
 from concordant.reporting.about_labels import (
     favoured,
     labels_section,
@@ -43,7 +43,8 @@ def results(study: Study) -> dict[str, cc.Evaluation]:
     labels = study.labels
     assert labels is not None
     runs = {path.stem: cc.evaluate(cc.read(path), labels, METRICS) for path in RUNS}
-    return on_shared_instances({"rrf": cc.evaluate(cc.rank(cc.read(RUNS), "rrf"), labels, METRICS), **runs})
+    fused = run_of_ranking(cc.rank(cc.read(RUNS), "rrf"), 15)
+    return on_shared_instances({"rrf": cc.evaluate(fused, labels, METRICS), **runs})
 
 
 def parts_of(section: Section | None, kind: type) -> list[Any]:
@@ -189,6 +190,29 @@ def test_runs_are_sorted_together_as_each_alone() -> None:
         assert ranking.instances == alone.instances
         assert [one.items for one in ranking] == [one.items for one in alone]
         assert np.array_equal(ranking.score[ranking.order], alone.score[alone.order])
+
+
+@pytest.mark.parametrize("method", ["rrf", "borda"])
+def test_a_fused_run_is_evaluated_as_the_command_writes_it(run: Run, tmp_path: Path, method: str) -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"r{r}", f"q{q}", f"d{d}", float(score))
+        for r in range(3) for q in range(6) for score, d in enumerate(rng.permutation(14)[:7].tolist())
+    ]  # fmt: skip
+    paths = [tmp_path / f"r{k}.run" for k in range(3)]
+    for k, path in enumerate(paths):
+        cc.write(runs_of(rows).select(agents=f"r{k}"), path, format="trec")
+    labels = cc.Labels([f"q{q}" for q in range(6) for _ in range(4)], [f"d{3 * k}" for _ in range(6) for k in range(4)],
+                       rng.integers(0, 3, 24).tolist())  # fmt: skip
+    prefs = cc.read(paths)
+    study = Study(Data(prefs), cc.rank(prefs, method), (), labels, METRICS)
+    assert study.depth == 7
+    fused = tmp_path / "fused.run"
+    run("fuse", *map(str, paths), "--method", method, "--depth", "7", "-o", str(fused))
+    written = cc.evaluate(cc.read(fused), labels, METRICS)
+    for metric, values in study.run_evaluations[method].per_instance.items():
+        assert np.array_equal(values, written.per_instance[metric])
+    assert "cut at 7 documents per query" in texts(labels_section(study))
 
 
 # ---- queries ----

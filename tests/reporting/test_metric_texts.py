@@ -14,10 +14,10 @@ pytestmark = pytest.mark.once
 @pytest.mark.parametrize(
     ("metric", "name", "heading"),
     [
-        ("ndcg@10", "NDCG@10", "NDCG@10: exponential"),
+        ("ndcg@10", "NDCG@10", "NDCG@10 (exponential)"),
         ("map", "MAP", "MAP"),
         ("recall@5", "recall@5", "recall@5"),
-        ("p@5:threshold=2", "P@5", "P@5: threshold=2"),
+        ("p@5:threshold=2", "P@5", "P@5 (threshold=2)"),
     ],
 )
 def test_a_name_has_no_options_and_a_heading_has_them(metric: str, name: str, heading: str) -> None:

@@ -97,7 +97,7 @@ def test_learners_do_not_show_what_they_learnt(name: str) -> None:
 
 def test_fitted_models_name_their_size() -> None:
     assert repr(cc.rank(pairs(), "bradley-terry").model) == "PairModel(40 items, 1 instance)"
-    assert repr(cc.rank(ratings(), "dawid-skene").model) == "DawidSkeneModel(40 items, 20 agents, 1 instance)"
+    assert repr(cc.rank(ratings(), "dawid-skene").model) == "AnnotationModel(40 items, 20 agents, 1 instance)"
     assert repr(cc.rank(pairs(), "stv").model) == "CountModel(1 election)"
 
 

@@ -42,7 +42,7 @@ def test_pages_of_search_speak_of_runs_documents_and_queries() -> None:
     assert "of 12 queries have a Condorcet winner" in page.sections["data"]
     assert "the median run agrees with" in page.sections["agents"]
     assert "First places" not in page.sections["methods"], "they would be of one query only"
-    assert "Borda count, tied scores" in page.sections["data"]
+    assert "Tied scores (Borda count)" in page.sections["data"]
     for word in ("agent", "candidate", "instance"):
         shown = re.sub(r"<(select|pre|table).*?</\1>|<[^>]*>", " ", page.sections["data"], flags=re.DOTALL)
         assert word not in shown.lower(), word

@@ -503,3 +503,16 @@ def test_every_control_is_labelled_and_every_setting_declared(ratings: Page, tmp
             name = re.search(r' id="([^"]*)"', field)
             is_named = "aria-label" in field or 'type="hidden"' in field or 'type="checkbox"' in field
             assert is_named or (name is not None and f'for="{name[1]}"' in content), field
+
+
+def test_a_link_may_name_what_the_data_lack() -> None:
+    page = Page([EXAMPLES / "election.csv"])
+    page.show(methods="nosuch,borda,schulze", by="nosuch", item="Nobody", curve="Nobody", **{"role.nix": "time"})
+    said = html.unescape(page.regions["offers"])
+    for part in ("no column “nosuch”", "no column “nix”", "no candidate “Nobody”", "Not compared: there is no method",
+                 "have no times"):  # fmt: skip
+        assert part in said
+    assert "2 methods" in page.sections["methods"]
+    page.show(methods="nosuch")
+    assert "Methods compared" in page.sections["methods"]
+    assert "Not available" not in page.sections["methods"]

@@ -273,3 +273,27 @@ def test_a_label_of_many_megabytes_does_not_fill_the_page(tmp_path: Path, monkey
     page = Page("long.csv")
     assert page.error == ""
     assert len(page.html) < 500_000
+
+
+@pytest.mark.parametrize(
+    ("content", "first", "n_skipped"),
+    [
+        ("user,item,rating,x,y\n,a,5,1,q\n,b,4,2,q\n,c,3,3,r\n", {"role.user": "-"}, "3 of 3 rows"),
+        ("user,film,stars,kind\nv,a,5,x\n,a,4,y\n,a,3,x\n", "columns", "2 of 3 rows"),
+        ("a,b,c,d\n1,x,2020-01-02,hello\n,y,2020-01-03,there\n,x,2020-01-03,you\n", "columns", ""),
+    ],
+)
+def test_the_role_of_a_column_is_offered_before_rows_are_lost(
+    content: str, first: object, n_skipped: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "votes.csv"
+    path.write_text(content)
+    error, panel, _ = shown(path, {})
+    assert error is not None
+    main = re.findall(r'<(?:button|a)[^>]*class="button primary"[^>]*>', panel)
+    assert len(main) == 1
+    assert ('data-opens="settings"' in main[0]) == (first == "columns")
+    assert first == "columns" or remedies(panel)[0] == first
+    assert n_skipped in text_of(panel)
+    assert {"skip_bad_rows": "true"} not in remedies(panel)[:-1]

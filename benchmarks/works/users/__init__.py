@@ -6,7 +6,7 @@ same inputs. The curves show how costs grow with items and ballots, next to what
 
 from __future__ import annotations
 
-from benchmarks.works.users import growth, lists, pairs, rankings, tables
+from benchmarks.works.users import growth, hard, lists, pairs, rankings, tables
 
-WORKS = (*pairs.WORKS, *tables.WORKS, *rankings.WORKS, *lists.WORKS)
+WORKS = (*pairs.WORKS, *tables.WORKS, *rankings.WORKS, *lists.WORKS, *hard.WORKS)
 CURVES = growth.CURVES

@@ -46,9 +46,9 @@ KINDS = (
         "black", "condorcet", "condorcet-fuse", "coombs", "copeland", "cps", "cranking", "fas-pivot",
         "generalised-mallows", "greedy-order", "hodgerank", "insertion-sort", "instant-runoff", "lehmer",
         "local-search", "mallows", "markov-chain", "minimax", "nanson", "phragmen", "pick-a-perm", "rank-centrality",
-        "sequential-pav", "svp",
+        "sequential-pav", "svp", "baldwin", "stv",
     )),
-    Kind("rankings", SQUARE, 100, VOTES, 50, 3, ("baldwin", "footrule", "ranked-pairs", "schulze", "stv")),
+    Kind("rankings", SQUARE, 100, VOTES, 50, 3, ("footrule", "ranked-pairs", "schulze")),
     Kind("duels", SHORT, 0, (100_000, 400_000, 1_600_000), 300, 1, (
         "bradley-terry", "davidson", "elo", "glicko2", "rao-kupper", "thurstone", "trueskill",
     )),

@@ -2,23 +2,28 @@
 
 A judgement is the label that an agent (an annotator or worker) gives a document of a topic: 1 for relevant and 0 for
 irrelevant, a grade, or a class such as "cat". Gold labels are the true labels of some documents. Classes without an
-order are aggregated by majority-vote and dawid-skene only. These systems turn judgements into rankings
-and labels:
+order are aggregated by majority-vote, dawid-skene, one-coin, mace and glad only. These systems turn judgements into
+rankings and labels:
 
-===============  ===========================================================================================
-majority-vote    judgements for a document minus those against it
-condorcet        pairwise contests of documents by total judgement (Copeland score)
-dawid-skene      labels and confusion matrices of the agents, estimated by EM without gold labels
-ulara            agents weighted by their agreement with the mean rank of each document
-cranking         posterior mean ranks, with a dispersion per agent learnt from the gold labels of other topics
-theta-mpm        agents weighted by their agreement with the gold labels of other topics
-consensus        a ranker trained on the summed preferences of all agents
-hybrid           a ranker with separate features for agents with at least ``min_preferences``
-                 judgements; the others are summed
-===============  ===========================================================================================
+==================  ========================================================================================
+majority-vote       judgements for a document minus those against it
+condorcet           pairwise contests of documents by total judgement (Copeland score)
+dawid-skene         labels and confusion matrices of the agents, estimated by EM without gold labels
+one-coin            the same with one accuracy per agent
+mace                the same with agents who know the label or spam
+glad                the same with abilities of the agents and difficulties of the documents
+ordinal-annotators  the same for ordered grades, with a slope and thresholds per agent
+ulara               agents weighted by their agreement with the mean rank of each document
+cranking            posterior mean ranks, with a dispersion per agent learnt from the gold labels of other topics
+theta-mpm           agents weighted by their agreement with the gold labels of other topics
+consensus           a ranker trained on the summed preferences of all agents
+hybrid              a ranker with separate features for agents with at least ``min_preferences``
+                    judgements; the others are summed
+==================  ========================================================================================
 
 The last four learn from gold labels. ``rank`` ranks by any of them, ``decide`` labels all documents, and
-``reliability`` measures the accuracy of each agent.
+``reliability`` measures the accuracy of each agent. ``aggregate`` gives labels with probabilities and the quality of
+each agent by the method that predicts held-out judgements best, and names spammers.
 
 >>> from concordant import crowd
 >>> prefs = crowd.judgements(["ann", "bob", "eve"] * 2, ["t1"] * 6, ["d1"] * 3 + ["d2"] * 3, [1, 1, 0, 0, 0, 1])
@@ -38,7 +43,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from concordant import registry, views
-from concordant.analysis.gold import in_classes
+from concordant.analysis.gold import in_classes, values_of, yes_among
+from concordant.analysis.gold import yes_from as yes_from
+from concordant.analysis.truth import METHODS as METHODS
+from concordant.analysis.truth import NAMES as NAMES
+from concordant.analysis.truth import Aggregated as Aggregated
+from concordant.analysis.truth import HeldOut as HeldOut
+from concordant.analysis.truth import aggregate as aggregate
+from concordant.analysis.truth import gold_accuracy as gold_accuracy
+from concordant.analysis.truth import held_out as held_out
 from concordant.ballots.build import library_of
 from concordant.ballots.segments import segment_index, sum_by
 from concordant.ballots.vocabulary import encode
@@ -70,6 +83,10 @@ SYSTEMS: Mapping[str, System] = {
     "majority-vote": System("majority-vote", {"cutoff": 1.0}),
     "condorcet": System("copeland", {"counts": "difference"}),
     "dawid-skene": System("dawid-skene"),
+    "one-coin": System("one-coin"),
+    "mace": System("mace"),
+    "glad": System("glad"),
+    "ordinal-annotators": System("ordinal-annotators"),
     "ulara": System("ulara"),
     "theta-mpm": System("mpm", {"counts": "binary"}, True),
     "cranking": System("cranking", learns=True),
@@ -191,46 +208,12 @@ def rank(
     return ranking
 
 
-def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
-    """Return the smallest judgement that means yes, or None if judgements are classes or names.
-
-    With judgements 0 and 1, gold grades of at least 1 mean yes. With any other two values, the larger one means
-    yes. More than two values are classes.
-
-    Parameters
-    ----------
-    prefs : Preferences
-        The judgements.
-    gold : Labels, optional
-        Gold labels, whose values are also considered.
-
-    Returns
-    -------
-    float or None
-        The threshold.
-    """
-    return None if prefs.classes is not None else _yes_among(_values(prefs), gold)
-
-
-def _values(prefs: Preferences) -> Floats:
-    return np.unique(prefs.value) if prefs.value is not None else np.zeros(0)
-
-
-def _yes_among(values: Floats, gold: Labels | None) -> float | None:
-    """Return the smallest of these values that means yes, or None if there are more than two."""
-    if np.isin(values, (0.0, 1.0)).all():
-        return 1.0
-    if gold is not None:
-        values = np.union1d(values, gold.label[np.isfinite(gold.label)])
-    return float(values[-1]) if len(values) <= 2 else None
-
-
 class Decided(Labels):
     """Labels from ``decide``, with the convention by which they were decided.
 
     ``least`` is the smallest judgement that means yes, None if labels are classes. ``values`` are the values of the
     judgements if ``least`` was inferred from them, None if it was given. ``probability`` is the estimated probability
-    of each label: the share of the votes, or the posterior probability under the Dawid-Skene model.
+    of each label: the share of the votes, or the posterior probability under the model.
     """
 
     least: float | None
@@ -274,9 +257,9 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
     ----------
     prefs : Preferences
         The judgements.
-    system : {'majority-vote', 'dawid-skene'}, default 'dawid-skene'
-        Majority vote (a tie means no; among classes, the lowest of the most frequent ones wins), or the most likely
-        label under the Dawid-Skene model.
+    system : str, default 'dawid-skene'
+        A name of ``METHODS``: majority vote (a tie means no; among classes, the lowest of the most frequent ones wins),
+        or the most likely label under a model of annotators.
     relevant : float, 'auto' or None, default 'auto'
         Smallest judgement that means yes; labels are then 1 and 0. None: labels are the classes themselves.
         ``"auto"``: inferred from the values, see ``yes_from``. Nominal answers are always classes.
@@ -293,8 +276,8 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
     >>> cc.crowd.decide(prefs, "majority-vote").label.tolist()
     [1.0]
     """
-    if system not in ("majority-vote", "dawid-skene"):
-        raise ParameterError(f"{system!r} does not assign labels: use majority-vote or dawid-skene.")
+    if system not in METHODS:
+        raise ParameterError(f"{system!r} does not assign labels: use one of {', '.join(METHODS)}.")
     min_yes: Any = yes_from(prefs) if relevant == "auto" else relevant
     _refuse_threshold(prefs, min_yes)
     values, chance = _chances(prefs, system)
@@ -305,7 +288,7 @@ def decide(prefs: Preferences, system: str = "dawid-skene", *, relevant: float |
         is_yes = rank(prefs, system, cutoff=min_yes).score > 0 if system == "majority-vote" else p_yes > 0.5
         label, probability = is_yes.astype(np.float64), np.where(is_yes, p_yes, 1 - p_yes)
     judged_slots = np.flatnonzero(views.ranked_weight(prefs) > 0)
-    known_values = _values(prefs) if relevant == "auto" and prefs.classes is None else None
+    known_values = values_of(prefs) if relevant == "auto" and prefs.classes is None else None
     return Decided(prefs, judged_slots, label[judged_slots], probability[judged_slots], min_yes, known_values)
 
 
@@ -319,7 +302,7 @@ def _refuse_threshold(prefs: Preferences, min_yes: float | None) -> None:
 
 def _chances(prefs: Preferences, system: str) -> tuple[Floats, Floats]:
     """Return the values of the judgements, and the share or probability of each value by slot."""
-    if system == "dawid-skene":
+    if system != "majority-vote":
         model: Any = rank(prefs, system).model
         return model.categories, model.posterior
     if prefs.value is None:
@@ -378,7 +361,7 @@ def _as_judged(decided: Labels, gold: Labels, decided_label: Floats) -> tuple[Fl
     if decided.values is None or decided.least is None:
         return decided_label, decided.least
     judged = np.where(decided_label > 0, decided.values[-1], decided.values[0])
-    return np.where(np.isfinite(decided_label), judged, np.nan), _yes_among(decided.values, gold)
+    return np.where(np.isfinite(decided_label), judged, np.nan), yes_among(decided.values, gold)
 
 
 def _is_yes_or_no(decided: Labels, relevant: float | str | None) -> bool:
@@ -427,6 +410,8 @@ class Reliability(Displayed):
     has_classes: bool = False
     """Whether the answers are classes without an order, which are neither relevant nor irrelevant."""
     library: str | None = None
+    estimator: str = "Dawid-Skene"
+    """The model that estimates accuracies, in words."""
 
     def columns(self) -> dict[str, Any]:
         """Return the table as columns.
@@ -458,7 +443,8 @@ class Reliability(Displayed):
         if self.has_classes:
             cells = {head: cells[head] for head in cells if head not in (HEADINGS["relevant"], HEADINGS["irrelevant"])}
         first, rest = list(cells.items())[:4], list(cells.items())[4:]
-        return dict([*first, (interval_heading(), interval), *rest])
+        written = dict([*first, (interval_heading(), interval), *rest])
+        return {self.estimator if head == HEADINGS["estimated"] else head: cells for head, cells in written.items()}
 
     def blocks(self) -> list[Block]:
         """Return the table that ``to_markdown``, ``to_latex``, ``to_html`` and the command line show.
@@ -516,7 +502,11 @@ def _cell(name: str, value: Any) -> str:
 
 
 def reliability(
-    prefs: Preferences, gold: Labels | None = None, *, relevant: float | str | None = "auto"
+    prefs: Preferences,
+    gold: Labels | None = None,
+    *,
+    relevant: float | str | None = "auto",
+    aggregated: Aggregated | None = None,
 ) -> Reliability:
     """Estimate the reliability of every agent by comparing its judgements with gold labels.
 
@@ -529,6 +519,8 @@ def reliability(
     relevant : float, 'auto' or None, default 'auto'
         Smallest judgement or label that means yes. None: a judgement is correct if its class equals the gold label.
         ``"auto"``: inferred from the values, see ``yes_from``.
+    aggregated : Aggregated, optional
+        Result of ``aggregate``, whose model then estimates the accuracies instead of Dawid-Skene.
 
     Returns
     -------
@@ -576,18 +568,21 @@ def reliability(
         high,
         by_kind[0],
         by_kind[1],
-        _estimated(prefs, min_yes),
+        _estimated(prefs, min_yes, aggregated),
         prefs.notes if is_told else (*prefs.notes, CLASSES.format("relevant")),
         prefs.classes is not None,
         prefs.library,
+        HEADINGS["estimated"] if aggregated is None else NAMES[aggregated.method],
     )
 
 
-def _estimated(prefs: Preferences, min_yes: float | None) -> Floats:
-    """Return each agent's probability of a correct answer by Dawid-Skene: Σ shares_k confusions_akl over l correct for
+def _estimated(prefs: Preferences, min_yes: float | None, aggregated: Aggregated | None) -> Floats:
+    """Return each agent's probability of a correct answer by the model: Σ shares_k confusions_akl over l correct for
     k.
     """
-    model: Any = rank(prefs, "dawid-skene").model
+    if aggregated is not None and aggregated.method == "majority-vote":
+        return aggregated.accuracy[0]
+    model: Any = rank(prefs, "dawid-skene").model if aggregated is None else aggregated.model
     kind = np.arange(len(model.categories)) if min_yes is None else model.categories >= min_yes
     return np.asarray(np.einsum("akl,k,kl->a", model.confusions, model.shares, kind[:, None] == kind))
 

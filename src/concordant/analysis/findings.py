@@ -176,7 +176,7 @@ def recovery(prefs: Preferences) -> Finding | None:
         f"The dispersion of a Mallows model is phi = {by_mode.phi:.3f}. Theorems on recovering its centre by Lehmer "
         f"codes: mode {by_mode.verdict}; median {by_median.verdict}."
     )
-    return Finding("recovery", True, text, {"phi": by_mode.phi, **data})
+    return Finding("recovery", True, text, {"phi": by_mode.phi, **data}, is_tested=bool(data))
 
 
 def cyclicity(counted: Cycles | None, n_instances: int, nouns: Field = NEUTRAL) -> Finding:

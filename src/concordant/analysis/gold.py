@@ -1,4 +1,4 @@
-"""Compare gold labels with the answers of a crowd, whose classes may have other codes."""
+"""Compare gold labels with the answers of a crowd, whose classes may have other codes, or mean yes and no."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from concordant.ballots.form import listed_classes
 from concordant.ballots.vocabulary import Vocabulary
 from concordant.errors import InputError, arg
 from concordant.labels import Labels
+from concordant.preferences import Preferences
 from concordant.types import Floats
 
 
@@ -40,3 +41,38 @@ def in_classes(gold: Labels, classes: Vocabulary | None, label: Floats | None = 
             "that both files name the classes alike."
         )
     return np.where(np.isnan(values), np.nan, own[position] if len(own) else np.nan)
+
+
+def yes_from(prefs: Preferences, gold: Labels | None = None) -> float | None:
+    """Return the smallest judgement that means yes, or None if judgements are classes or names.
+
+    With judgements 0 and 1, gold grades of at least 1 mean yes. With any other two values, the larger one means
+    yes. More than two values are classes.
+
+    Parameters
+    ----------
+    prefs : Preferences
+        The judgements.
+    gold : Labels, optional
+        Gold labels, whose values are also considered.
+
+    Returns
+    -------
+    float or None
+        The threshold.
+    """
+    return None if prefs.classes is not None else yes_among(values_of(prefs), gold)
+
+
+def values_of(prefs: Preferences) -> Floats:
+    """Return the distinct values of the judgements."""
+    return np.unique(prefs.value) if prefs.value is not None else np.zeros(0)
+
+
+def yes_among(values: Floats, gold: Labels | None) -> float | None:
+    """Return the smallest of these values that means yes, or None if there are more than two."""
+    if np.isin(values, (0.0, 1.0)).all():
+        return 1.0
+    if gold is not None:
+        values = np.union1d(values, gold.label[np.isfinite(gold.label)])
+    return float(values[-1]) if len(values) <= 2 else None

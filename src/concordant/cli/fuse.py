@@ -64,6 +64,7 @@ def command(
     "concordant rank". Relevance judgements among the files are not fused; they evaluate the fused run.
     """
     from concordant.cli._models import model_method
+    from concordant.evaluation import run_of_ranking
     from concordant.io import write
     from concordant.request import Request
 
@@ -77,7 +78,7 @@ def command(
     answer = request.run()
     ranking = answer.ranking
     lost = write(ranking.head(depth), output, format="trec", tag=tag or f"concordant-{_name(ranking, model, weights)}")
-    shared.tell([*answer.notes, *lost, *asked.evaluated(ranking)], "note: ")
+    shared.tell([*answer.notes, *lost, *asked.evaluated(run_of_ranking(ranking, depth))], "note: ")
     shared.tell(ranking.warnings, "warning: ")
 
 

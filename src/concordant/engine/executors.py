@@ -343,8 +343,8 @@ class Cluster(Executor):
             return future.result()
         except (KilledWorker, CancelledError, TimeoutError) as problem:
             raise WorkerError(
-                f"The cluster lost its workers ({type(problem).__name__}): check their logs, give them more memory, "
-                "or run without a cluster."
+                f"The cluster lost its scheduler or its workers ({type(problem).__name__}): check their logs, give the "
+                "workers more memory, or run without a cluster."
             ) from None
         except KeyboardInterrupt:
             self.close()

@@ -45,7 +45,7 @@ HOW_TO_CLEAN = (
 
 
 def statistic_of(columns: Sequence[str]) -> Statistic | None:
-    """Return which sums a table with these columns holds; None if it is no table of sums."""
+    """Return which sums a table with these columns holds; None for other tables."""
     names = {name.lower() for name in columns}
     found = (known for known in (ITEM_SUMS, LEVELS) if _COLUMNS[known.name] <= names)
     return next(found, None) if FORM in names else None

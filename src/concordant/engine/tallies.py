@@ -66,6 +66,10 @@ class Sums:
             return self.whole.astype(np.float64)
         return self.whole + self.part / UNIT
 
+    def parts(self) -> list[tuple[str, Int64s]]:
+        """Return the arrays that hold the sums, by name."""
+        return [("whole", self.whole), *([] if self.part is None else [("part", self.part)])]
+
     def take(self, rows: AnyArray) -> Sums:
         """Return the sums of some rows."""
         return Sums(self.whole[rows], None if self.part is None else self.part[rows])
@@ -151,6 +155,19 @@ class Tally:
         keys = {name: column[first] for name, column in self.keys.items()}
         sums = {name: sums_of_name.by(group.reshape(-1), len(first)) for name, sums_of_name in self.sums.items()}
         return Tally(keys, self.domain, self.labels, sums)
+
+    def digest(self) -> str:
+        """Return a hash of all keys, labels and sums."""
+        from hashlib import blake2b
+
+        state = blake2b(digest_size=16)
+        arrays = {**self.keys, **{f"{name} {k}": part for name, sums in self.sums.items() for k, part in sums.parts()}}
+        for name, array in arrays.items():
+            state.update(f"{name} {array.dtype.str} {len(array)} ".encode())
+            state.update(np.ascontiguousarray(array).data)
+        for domain, labels in self.labels.items():
+            state.update("\0".join([domain, *labels.labels]).encode("utf-8", "surrogatepass"))
+        return state.hexdigest()
 
     @cached_property
     def sorted(self) -> Tally:

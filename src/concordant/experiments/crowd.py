@@ -14,6 +14,8 @@ the test topics; the order of those with gold labels is evaluated by NDCG at 1 t
                       separate features
     lr-unlabeled-2    lr-unlabeled with two singular vector pairs
     dawid-skene       true classes and confusion matrices of the workers by expectation-maximisation, no gold labels
+    glad              true classes, abilities of the workers and difficulties of the documents, no gold labels
+    mace              true classes, and workers who know them or spam, no gold labels
     theta-mpm         workers weighted by their agreement with the gold labels of the training topics
     ulara             workers weighted by their agreement with the mean rank of each document, no gold labels
     cranking          posterior mean ranks, with a dispersion per worker learnt from the gold labels of training topics
@@ -31,8 +33,9 @@ from typing import Any
 
 import numpy as np
 
-from concordant import datasets, views
+from concordant import datasets, registry, views
 from concordant.analysis import crowd
+from concordant.analysis.truth import rank_correlation
 from concordant.evaluation import evaluate
 from concordant.experiments import frame
 from concordant.experiments.claims import (
@@ -74,6 +77,7 @@ COLUMNS = tuple(f"N@{k}" for k in CUTOFFS)
 METRICS = tuple(f"ndcg@{k}" for k in CUTOFFS)
 SPLITS = 5
 BASELINES = ("majority-vote", "lr-consensus")
+DECIDED = ("majority-vote", "dawid-skene", "glad", "mace")  # methods whose classes are compared with gold labels
 FEW = 40  # judgements; the paper counts the workers below
 THRESHOLDS = (500, 200)
 MIN_ON_GOLD = 20  # judgements of gold documents from which a worker's accuracy is compared with its estimate
@@ -88,6 +92,8 @@ SYSTEMS: Mapping[str, tuple[str, Settings, bool]] = {
     "lr-unlabeled-200": ("hybrid", {"min_preferences": 200}, False),
     "lr-unlabeled-2": ("hybrid", {"components": 2}, False),
     "dawid-skene": ("dawid-skene", {}, False),
+    "glad": ("glad", {}, False),
+    "mace": ("mace", {}, False),
     "theta-mpm": ("theta-mpm", {}, False),
     "ulara": ("ulara", {}, False),
     "cranking": ("cranking", {}, False),
@@ -295,8 +301,16 @@ def _workers(prefs: Preferences, gold: Labels) -> Row:
         "right": float(np.nansum(reliability.accuracy * reliability.on_gold) / reliability.on_gold.sum()),
         "compared": int(is_compared.sum()),
         "correlation": correlation,
-        **{name: crowd.agreement(crowd.decide(prefs, name), gold) for name in ("majority-vote", "dawid-skene")},
+        **{name: crowd.agreement(crowd.decide(prefs, name), gold) for name in DECIDED},
+        "adherence": rank_correlation(*(_quality(prefs, name) for name in ("theta-mpm", "dawid-skene"))),
     }
+
+
+def _quality(prefs: Preferences, name: str) -> Floats:
+    """Return the quality of every worker that a method estimates; NaN if unknown."""
+    assert prefs.agents is not None
+    agents = registry.make(name).rank(prefs).agents or {}
+    return np.array([agents.get(worker, np.nan) for worker in prefs.agents.labels])
 
 
 def claims(result: Mapping[str, Any]) -> list[Claim]:
@@ -409,9 +423,11 @@ def _workers_table(workers: Row) -> ResultTable:
     """Return the accuracy of workers and decisions on gold labels, and the number of workers with separate features."""
     rows = [
         ["accuracy of single judgements", f"{workers['right']:.1%}"],
-        ["accuracy of majority vote", f"{workers['majority-vote']:.1%}"],
-        ["accuracy of Dawid-Skene", f"{workers['dawid-skene']:.1%}"],
+        *([f"accuracy of {crowd.NAMES[name]}", f"{workers[name]:.1%}"] for name in DECIDED if name in workers),
     ]
+    if workers.get("adherence") is not None:
+        what = "rank correlation of multinomial adherence and Dawid-Skene's estimate over workers"
+        rows.append([what, f"{workers['adherence']:.2f}"])
     rows += [
         [f"workers with at least {k} training judgements, mean over splits", f"{n:.1f}"]
         for n, k in zip(workers["alone"], THRESHOLDS, strict=True)

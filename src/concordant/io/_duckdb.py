@@ -23,7 +23,7 @@ from concordant.errors import FormatError, InputError
 from concordant.io import _csv
 from concordant.io._nested import NestedTable, fields_of_type
 from concordant.io._source import Source
-from concordant.support.duck import as_known_error, connect, identifier, quoted
+from concordant.support.duck import SHARE, as_known_error, connect, identifier, quoted
 from concordant.tables import nested
 from concordant.tables.bad_rows import SKIP_HINT, left_out
 from concordant.tables.options import Options
@@ -134,6 +134,10 @@ class DuckTable(NestedTable):
         """Return the size of the file in bytes."""
         return os.path.getsize(self.path())
 
+    def estimated_rows(self) -> float:
+        """Return about how many rows the file has, 0 if that is not known without reading it."""
+        return 0
+
     def prepare(self, connection: DuckDBPyConnection) -> None:
         """Create in a new connection what ``scan`` refers to; nothing for a file that it names."""
 
@@ -144,7 +148,7 @@ class DuckTable(NestedTable):
 
 
 @contextmanager
-def opened(*tables: DuckTable, small: bool = False, share: float = 1.0) -> Iterator[DuckDBPyConnection]:
+def opened(*tables: DuckTable, small: bool = False, share: float = SHARE) -> Iterator[DuckDBPyConnection]:
     """Open a database in which queries over these tables run; see ``connect``."""
     with connect(*(path for table in tables for path in table.paths()), small=small, share=share) as connection:
         for table in tables:
@@ -287,6 +291,11 @@ class CsvTable(DuckTable):
             return self.source.not_utf_8(line)
         return self.source.error(_rejection(kind, message) + SKIP_HINT, line)
 
+    def estimated_rows(self) -> float:
+        """Return the size of the file divided by the mean length of its first lines."""
+        head = self.source.head
+        return os.path.getsize(self.source.plain_path()) * (head.count(b"\n") + 1) / max(len(head), 1)
+
     def line(self, row: int) -> int | None:
         """Return the line on which a record begins."""
         if self._lines is None:
@@ -417,6 +426,12 @@ class ParquetTable(DuckTable):
     def scan_of(self, paths: Sequence[str]) -> str:
         """Return the read_parquet call."""
         return f"read_parquet({_listed(paths)})"
+
+    def estimated_rows(self) -> float:
+        """Return the number of rows."""
+        with opened(self, small=True) as connection:
+            found = connection.execute(f"SELECT count(*) FROM {self.scan()}").fetchone()
+        return int(found[0]) if found else 0
 
     def raw_of(self, column: str) -> tuple[str, Any]:
         """Return a column and its type."""

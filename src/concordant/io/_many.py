@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 
 from concordant.ballots.form import READ_AS
-from concordant.engine.executors import Executor, Processes, Serial, running_on
+from concordant.engine.executors import Executor, Processes, Serial, WorkerError, running_on
 from concordant.engine.statistics import pair_counts, preferences_of_pairs
 from concordant.engine.tallies import GrowingTally, Tally, merge_all
 from concordant.errors import ConcordantError, FormatError, InputError, action, arg
 from concordant.io import _coded
 from concordant.io._duckdb import DuckTable, countable
 from concordant.io._formats import recognise
-from concordant.io._reduce import LONGEST_LINE, ReducedTable
+from concordant.io._reduce import LONGEST_LINE, ReducedTable, require_counts
 from concordant.io._source import Source
 from concordant.io._together import Alike, alike
 from concordant.io.paths import MAX_NOTES, is_out_of_memory, is_read_once, notes_on_bad, reads_together
@@ -65,6 +65,24 @@ class Counted:
     """Whether every row can be counted; if not, the usual reader reports why."""
     choice: Choice | None = None
     """How the rows were chosen, if some were left out on request."""
+    seal: str = ""
+    """Digest of the counts made by the worker that counted them; empty in this process."""
+
+    def digest(self) -> str:
+        """Return the digest of the counts."""
+        about = (self.rows, self.files, self.columns, self.is_usable, [str(path) for path, _ in self.bad])
+        return f"{about!r} {'' if self.tally is None else self.tally.digest()}"
+
+    def sealed(self) -> Counted:
+        """Return these counts with their digest."""
+        return replace(self, seal=self.digest())
+
+    def opened(self) -> Counted:
+        """Return these counts without the digest, or raise an error if they are not what the worker counted."""
+        if self.seal != self.digest():
+            what = "Counts that a worker returned were changed on the way"
+            raise WorkerError(what + ": check the memory and the network of the cluster, and run the command again.")
+        return replace(self, seal="")
 
 
 def merge_counted(parts: list[Counted]) -> Counted:
@@ -74,8 +92,9 @@ def merge_counted(parts: list[Counted]) -> Counted:
     is_usable = all(part.is_usable for part in parts)
     choices = [part.choice for part in parts if part.choice is not None]
     choice = reduce(Choice.plus, choices) if choices else None
+    files = sum(part.files for part in parts)
     if not good:
-        return replace(parts[0], bad=bad, is_usable=is_usable, choice=choice)
+        return replace(parts[0], files=files, bad=bad, is_usable=is_usable, choice=choice)
     first = good[0]
     for later in good[1:]:
         if later.columns != first.columns:
@@ -92,7 +111,7 @@ def merge_counted(parts: list[Counted]) -> Counted:
         first.name,
         first.about,
         notes,
-        sum(part.files for part in good),
+        files,
         bad,
         is_usable,
         choice,
@@ -232,7 +251,11 @@ def _without_agents(plan: Plan, options: Options) -> tuple[Plan, list[str]]:
 
 def count_files(paths: Sequence[Any], options: Options, executor: Executor) -> Counted:
     """Count the pairs of all files on an executor, a share at a time; the workers also merge the counts."""
-    return count_parts(shares(named_for(paths, executor), executor.workers), options, executor, count_share)
+    counted = count_parts(shares(named_for(paths, executor), executor.workers), options, executor, count_share)
+    if counted.files + len(counted.bad) != len(paths):
+        what = f"{counted.files + len(counted.bad):,} files were counted, but {len(paths):,} were named"
+        raise WorkerError(f"{what}: run the command again, and report this as a bug if it happens again.")
+    return counted
 
 
 def shares(paths: Sequence[Any], workers: int) -> list[list[Any]]:
@@ -270,12 +293,23 @@ def _count_there(
     """Count the parts on the workers, which also merge the counts."""
     rows = 0
     limit, plain = _share_of_limit(options.memory_limit, executor), replace(options, cluster=None)
-    partial_counts = [executor.hold(task, part, plain, limit) for part in parts]
+    partial_counts = [executor.hold(_sealed, task, part, plain, limit) for part in parts]
     counts = [executor.submit(_rows_of, part) for part in partial_counts]
     for done, count in enumerate(executor.completed(counts), 1):
         rows += executor.result(count)
         counted(done, rows)
-    return executor.reduce(merge_counted, partial_counts)
+    return executor.reduce(_merged_sealed, partial_counts).opened()
+
+
+def _sealed(task: Any, part: Any, options: Options, limit: str | None) -> Counted:
+    """Count a part on a worker."""
+    counted: Counted = task(part, options, limit)
+    return counted.sealed()
+
+
+def _merged_sealed(parts: list[Counted]) -> Counted:
+    """Merge counts on a worker."""
+    return merge_counted([part.opened() for part in parts]).sealed()
 
 
 def _rows_of(counted: Counted) -> int:
@@ -352,5 +386,7 @@ def preferences_of(counted: Counted) -> Preferences:
     read = f"{os.path.basename(counted.name)}{more}: {counted.rows:,} pairs; " + counted.about
     chosen = counted.choice.notes() if counted.choice is not None else []
     notes = (read + "; merged while reading", *chosen, *counted.notes[:MAX_NOTES], *notes_on_bad(counted.bad))
+    if counted.files > 1:
+        require_counts(len(counted.tally))
     prefs = preferences_of_pairs(counted.tally, notes)
     return prefs.with_facts({READ_AS: {"columns": dict(counted.columns)}})

@@ -21,8 +21,9 @@ from concordant.ballots.merging import rows_as_scalars
 from concordant.ballots.vocabulary import Coded, by_label, coded_of_stream
 from concordant.engine.statistics import exact_sum
 from concordant.engine.tallies import Sums
-from concordant.errors import InputError
+from concordant.errors import InputError, arg
 from concordant.io._duckdb import DuckTable, opened
+from concordant.support import memory
 from concordant.support.duck import INTERRUPTED, memory_limit_error
 from concordant.support.limits import COUNTED, sql_weight
 from concordant.tables.bad_rows import SKIP_HINT
@@ -31,7 +32,14 @@ from concordant.tables.plans import Plan, has_points
 from concordant.types import Floats, Int64s
 
 WEIGHT = "weight of equal rows"
+BYTES_OF_GROUP = 120  # of memory that equal rows take from the query to the preferences, as measured
 LONGEST_LINE = 2_000_000  # room for a line; a larger one costs memory in every thread
+
+
+def require_counts(distinct: int) -> None:
+    """Raise an error if the counts of that many distinct rows would exceed the memory limit."""
+    what = f"Counting {distinct:,} distinct rows"
+    memory.require_in_limit(BYTES_OF_GROUP * distinct, what, "leave out columns such as " + arg("agent"))
 
 
 def key_of(table: DuckTable, plan: Plan, name: str) -> str:
@@ -120,6 +128,7 @@ class ReducedTable:
 
         The weight column holds the numbers of the groups from 1 (see ``weights_of``).
         """
+        require_counts(len(self._groups[-1]))
         rows = self._counted(self._groups)
         if self._has_odd_weights():
             self._groups = self._without_odd_weights(rows)
@@ -132,7 +141,8 @@ class ReducedTable:
         """Sort the groups by their labels, which DuckDB returns in any order; return the key columns."""
         keys, rest = self._groups[: len(self._keys)], self._groups[len(self._keys) :]
         coded = [by_label(*coded_of_stream(parts)) for parts in keys]
-        order = np.argsort(rows_as_scalars(np.stack([codes for codes, _ in coded], 1)))
+        codes = np.stack([codes for codes, _ in coded], 1)
+        order = np.argsort(rows_as_scalars(codes)) if len(codes) else np.zeros(0, np.int64)
         taken = {id(column): column[order] for column in {id(column): column for column in rest}.values()}
         self._groups = [*keys, *(taken[id(column)] for column in rest)]
         return {name: (codes[order], labels) for name, (codes, labels) in zip(self._keys, coded, strict=True)}

@@ -35,7 +35,7 @@ from concordant.io._stored import (
     preferences_of,
     read_stored,
 )
-from concordant.io.paths import expand, is_read_once, left_out, notes_on_bad
+from concordant.io.paths import expand, is_read_once, left_out, notes_on_bad, reads_together
 from concordant.io.reduction import Needs, Reduced
 from concordant.io.signs import is_stored
 from concordant.support import memory, progress
@@ -151,6 +151,11 @@ def add_files(path: Any, target: str, options: Options, kind: str = "items", cop
     counted.
     """
     _refuse_target(target)
+    if reads_together(options):
+        given = arg("sql") if options.sql is not None else arg("drop_duplicates")
+        raise InputError(
+            given + " relates the rows of several files, which are counted at different times: leave it out."
+        )
     with locked(target):
         before = state_of(target) if os.path.exists(target) else None
         old = None
@@ -159,7 +164,7 @@ def add_files(path: Any, target: str, options: Options, kind: str = "items", cop
                 if not is_stored(source):
                     raise source.error("this file exists and holds no sums: name another file.")
                 old = read_stored(source)
-        names = [name for name in expand(path) if not os.path.exists(target) or not os.path.samefile(name, target)]
+        names = [name for name in expand(path) if not _is_file(name, target)]
         notes = left_out(path, options)
         new, told = _unknown(names, old, target, copies)
         notes += told
@@ -196,6 +201,16 @@ class _Summary(NamedTuple):
     notes: tuple[str, ...]
 
 
+def _is_file(name: Any, target: str) -> bool:
+    """Return whether an input is the file of sums itself; reject inputs that cannot be recognised later."""
+    if is_read_once(name):
+        raise InputError("Standard input and pipes cannot be recognised when they come again: name files.")
+    if not os.path.exists(name):
+        with Source(name):  # says what is wrong with the name
+            pass
+    return os.path.exists(target) and os.path.samefile(name, target)
+
+
 def _refuse_target(target: str) -> None:
     if not target.lower().endswith((".parquet", ".pq")):
         raise InputError(f"{target} is not a name for sums, which are stored in Parquet: end it in .parquet.")
@@ -211,8 +226,6 @@ def _unknown(names: Sequence[Any], old: Stored | None, target: str, copies: bool
     known = 0
     with progress.stage("checking files", len(names)) as step:
         for done, path in enumerate(names, 1):
-            if is_read_once(path):
-                raise InputError("Standard input and pipes cannot be recognised when they come again: name files.")
             state, name = state_of(path), _seen_from(folder, path)
             content = _checksum(path)
             if name in by_name and by_name[name].sha256 != content:
@@ -264,9 +277,16 @@ def _counted(new: Sequence[_New], options: Options, kind: str) -> _Summary:
     for one in new:
         if one.state != state_of(one.path):
             raise changed(os.fspath(one.path))
+    stored = replace(stored, columns=(*stored.columns, *_chosen(options)))
     left = {os.path.abspath(os.fspath(path)) for path, _ in bad}
     files = tuple(Counted(one.name, one.sha256) for one in new if os.path.abspath(os.fspath(one.path)) not in left)
     return _Summary(replace(stored, files=files), (*notes, *notes_on_bad(bad)))
+
+
+def _chosen(options: Options) -> list[tuple[str, str]]:
+    """Return the options that decide which rows are counted, which are recorded with the columns."""
+    chosen = [("where", options.where)] if options.where is not None else []
+    return [*chosen, *([("both_bad", options.both_bad)] if options.both_bad != "tie" else [])]
 
 
 _Counts = tuple[Stored, tuple[tuple[Any, str], ...], tuple[str, ...]]

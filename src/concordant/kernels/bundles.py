@@ -276,3 +276,30 @@ class Rows(NamedTuple):
     spread: AnyArray
     doubt: Floats
     log_det: Floats
+
+
+class GlickoRun(NamedTuple):
+    """Glicko-2 ratings after the last period of each slot (``seen``), and the win probability of each first slot.
+
+    Rows have the mean and the standard error of every slot that played in a period, at its end.
+    """
+
+    mean: Floats
+    sd: Floats
+    volatility: Floats
+    seen: Int64s
+    chance: Floats
+    row_slot: Int64s
+    row_period: Int64s
+    row_mean: Floats
+    row_sd: Floats
+
+
+class AnswersByItem(NamedTuple):
+    """Answers of annotators by item: item s owns ``ptr[s]:ptr[s + 1]``; ``known`` is its class, or -1."""
+
+    ptr: Int64s
+    agent: Int64s
+    answer: Int64s
+    weight: Floats
+    known: Int64s

@@ -84,6 +84,14 @@ _RIDGE = (
     *("other_row like other_spread", "other_row across ridge", "target repeats curve"),
 )
 OWN: dict[str, tuple[str, ...]] = {
+    "ability_posterior": (
+        *("ptr cuts agent answer weight", "ptr counts known log_ease", "answer below log_share"),
+        *("agent below ability", "known columns log_share"),
+    ),
+    "annotation_posterior": (
+        *("ptr cuts agent answer weight", "ptr counts known", "answer below log_share"),
+        *("known columns table", "table across log_share", "agent is free"),
+    ),
     "ballot_slopes": (
         *("indptr cuts level? shown?", "shown is free"),
         *("slot_ptr counts advantage tie",),
@@ -102,6 +110,7 @@ OWN: dict[str, tuple[str, ...]] = {
     "fit_mpm_variances": ("pair_ptr cuts net", "slot_ptr triangles net", "slot_ptr beside pair_ptr"),
     "fit_stages": ("slot_ptr beside ballot_ptr", "ballot_ptr over indptr", "slot inside slot_ptr over ballot_ptr"),
     "fuse_lists": ("lists like weight",),
+    "glicko_periods": ("first like result period", "period is free"),
     "group_rows": ("values like instance? agent?", "instance is free", "agent is free"),
     "insertion_orders": ("ptr lines sequence", "sequence local ptr"),
     "interval_codes": ("value is free",),

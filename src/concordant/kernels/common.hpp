@@ -17,6 +17,12 @@
 #include <sys/mman.h>
 #endif
 
+#if defined(__GNUC__) || defined(__clang__)
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) (void)(address)
+#endif
+
 namespace nb = nanobind;
 using namespace nb::literals;
 

@@ -11,12 +11,6 @@
 #include <utility>
 #include <vector>
 
-#if defined(__GNUC__) || defined(__clang__)
-#define PREFETCH(address) __builtin_prefetch(address)
-#else
-#define PREFETCH(address) (void)(address)
-#endif
-
 constexpr size_t BLOCK = 64;
 
 inline uint64_t mix(uint64_t a, uint64_t b) {

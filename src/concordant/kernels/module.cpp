@@ -1,6 +1,7 @@
 // The extension module: every family binds its functions here.
 #include "common.hpp"
 
+void bind_annotations(nb::module_ &m);
 void bind_arrow(nb::module_ &m);
 void bind_strings(nb::module_ &m);
 void bind_rows(nb::module_ &m);
@@ -18,6 +19,7 @@ void bind_votes(nb::module_ &m);
 void bind_search(nb::module_ &m);
 void bind_local(nb::module_ &m);
 void bind_gradients(nb::module_ &m);
+void bind_glicko(nb::module_ &m);
 void bind_laplacian(nb::module_ &m);
 void bind_lehmer(nb::module_ &m);
 void bind_totals(nb::module_ &m);
@@ -41,6 +43,7 @@ void bind_permutations(nb::module_ &m);
 
 NB_MODULE(_compiled, m) {
     m.doc() = "Compiled kernels; every function has a NumPy twin of the same name in concordant.kernels.twins.";
+    bind_annotations(m);
     bind_arrow(m);
     bind_strings(m);
     bind_rows(m);
@@ -58,6 +61,7 @@ NB_MODULE(_compiled, m) {
     bind_search(m);
     bind_local(m);
     bind_gradients(m);
+    bind_glicko(m);
     bind_laplacian(m);
     bind_lehmer(m);
     bind_totals(m);

@@ -19,7 +19,9 @@ from concordant.kernels.losses.permutations import *  # noqa: F403
 from concordant.kernels.losses.subsets import *  # noqa: F403
 from concordant.kernels.metrics.distance import *  # noqa: F403
 from concordant.kernels.metrics.retrieval import *  # noqa: F403
+from concordant.kernels.models.annotations import *  # noqa: F403
 from concordant.kernels.models.duels import *  # noqa: F403
+from concordant.kernels.models.glicko import *  # noqa: F403
 from concordant.kernels.models.gradients import *  # noqa: F403
 from concordant.kernels.models.laplacian import *  # noqa: F403
 from concordant.kernels.models.multinomial import *  # noqa: F403

@@ -104,7 +104,7 @@ class BoostedTrees(Ranker):
     l2: float = param(1.0, "ridge (L2) penalty on the leaf values", low=0)
     patience: int = param(50, "early stopping: number of trees without improvement of the validation metric", low=1)
     metric: str = param(METRIC, "metric monitored on the validation set")
-    threads: int = param(0, "number of threads; 0 for all processors", low=0)
+    threads: int = param(0, "number of threads; 0 for all processors (in LightGBM, for those that are idle)", low=0)
     seed: int = param(0, "seed for feature sampling", low=0, high=2**31 - 1)
 
     def _fit_rows(self, rows: Rows, valid: tuple[Any, ...] | None) -> None:

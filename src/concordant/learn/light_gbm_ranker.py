@@ -17,6 +17,7 @@ WWW 2021.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -62,7 +63,8 @@ class LightGBMRanker(BoostedTrees):
         interruptible(data.construct)
         if valid is None:
             booster = lightgbm.train(settings, data, self.trees, callbacks=[lambda _: step()])
-            return Trained(booster.model_to_string(num_iteration=-1), booster.current_iteration(), [])
+            text = self._reproducible(booster.model_to_string(num_iteration=-1), settings)
+            return Trained(text, booster.current_iteration(), [])
         watched = lightgbm.Dataset(
             _readable(valid.X), np.zeros(len(valid.label)), group=valid.size, reference=data, params=settings
         )
@@ -80,7 +82,7 @@ class LightGBMRanker(BoostedTrees):
                 lightgbm.record_evaluation(evaluations),
             ],
         )
-        text = booster.model_to_string(num_iteration=booster.best_iteration)
+        text = self._reproducible(booster.model_to_string(num_iteration=booster.best_iteration), settings)
         return Trained(text, booster.best_iteration, list(evaluations["valid"][self.metric]))
 
     def _settings(self, grades: Grades, n_rows: int) -> dict[str, Any]:
@@ -101,6 +103,15 @@ class LightGBMRanker(BoostedTrees):
             "verbosity": -1,
         }
 
+    def _reproducible(self, text: str, settings: dict[str, Any]) -> str:
+        """Return the text of a model with the number of threads that was asked for instead of the one that was idle."""
+        return text.replace(f"[num_threads: {settings['num_threads']}]", f"[num_threads: {self.threads}]", 1)
+
+    @property
+    def _n_threads(self) -> int:
+        """Number of threads, by default one per idle processor; the model does not depend on it."""
+        return super()._n_threads or idle_processors()
+
     def _gains(self) -> Floats:
         return np.asarray(_booster(self.booster_text_, self.n_features_in_).feature_importance("gain"), np.float64)
 
@@ -111,6 +122,19 @@ class LightGBMRanker(BoostedTrees):
     def check_learnt(self) -> None:
         """Raise ValueError if the text is not a valid LightGBM model with this number of features."""
         lightgbm_text(self.booster_text_, self.n_features_in_)
+
+
+def idle_processors() -> int:
+    """Return the number of processors that other work leaves idle, at least 1 and at most ``OMP_NUM_THREADS``.
+
+    The threads of LightGBM wait for each other in busy loops after every leaf: where two of them share a processor with
+    other work, training takes many times as long as in one thread.
+    """
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    usable = min(usable, int(limit)) if limit.isdecimal() and int(limit) else usable
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    return max(1, int(usable - load + 0.5))
 
 
 @lru_cache(maxsize=8)

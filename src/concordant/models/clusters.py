@@ -175,7 +175,8 @@ class Rows:
 
     def __init__(self, ptr: Int64s, slot: Int64s, value: Floats, scale: Floats) -> None:
         self.ptr, self.slot, self.value, self.scale = ptr, slot, value, scale
-        self.extra, self.of_extra = np.zeros((len(ptr) - 1, 0)), np.zeros((0, len(scale)))
+        self.extra: Floats = np.zeros((len(ptr) - 1, 0))
+        self.of_extra: Floats = np.zeros((0, len(scale)))
 
     def squares(self) -> Floats:
         """Return J = Rᵀ R (items x items)."""
@@ -264,7 +265,7 @@ class Scatter:
         rows = Rows(ptr, g.slot[entries] - self.part.slots[span.start], g.value[entries], self.enlarge[span])
         if self.part.observed.n_extra:
             side, corner, columns = self._border(q)
-            rows.extra, rows.of_extra = g.extra[voters][:, columns], np.linalg.solve(corner, side.T)
+            rows.extra, rows.of_extra = g.extra[voters][:, columns], np.asarray(np.linalg.solve(corner, side.T))
         return rows
 
     def _border(self, q: int) -> tuple[Floats, Floats, list[int]]:

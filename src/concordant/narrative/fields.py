@@ -69,6 +69,7 @@ INSTANCES = _words(
 )
 BALLOTS = _words("comparison game match race trial vote")
 COMPETING = _words("athlete club competitor driver fighter horse player team")
+CLICKING = _words("customer user viewer visitor")
 VOTING = _words("delegate juror member voter")
 CONTESTS = _words("constituency contest election ward")
 BALLOT_BOXES = _words("ballot ballots constituency cvr precinct ward")
@@ -200,6 +201,8 @@ def _field_of_rankings(prefs: Preferences, source: _Source) -> Field:
     if source.is_form:
         return SURVEY
     agent = source.noun(AGENTS, "agent")
+    if prefs.form == "approvals" and agent is not None and agent[0] in CLICKING:
+        return RATINGS
     if agent is not None:
         return replace(ELECTION, item=OTHER.item) if agent[0] in VOTING else OTHER
     instance = source.noun(INSTANCES, "instance")

@@ -33,6 +33,7 @@ LETTER = 0.085  # inches of a character of a label
 DASHES = ("-", "--", ":")  # of series beyond the number of colours
 ENDINGS = (".svg", ".png", ".pdf")
 STRETCHES = 600  # of time, drawn of a history
+BANDS = 3  # confidence intervals drawn of a history
 
 
 def plot_ranking(ranking: Ranking, path: str | os.PathLike[str] | None = None, *, top: int = 30) -> Any:
@@ -137,7 +138,9 @@ def plot_history(
     top: int = 10,
     items: Sequence[object] | None = None,
 ) -> Any:
-    """Draw the scores of the best items, or of the given items, over time, with their confidence intervals.
+    """Draw the scores of the best items, or of the given items, over time.
+
+    The first ``BANDS`` of them have bands of their confidence intervals; more would hide each other.
 
     A line ends at the last game of its item, with the item's name. Only the last row in each of ``STRETCHES`` equal
     intervals of time is drawn.
@@ -154,14 +157,14 @@ def plot_history(
     from matplotlib.patheffects import withStroke
 
     _show_time(axes.xaxis, history.is_dated)
-    at_right_edge, band_alpha = [], min(0.18, max(0.05, 0.5 / len(parts)))
+    at_right_edge, n_bands = [], min(BANDS, len(parts))
     style: dict[str, Any] = {"fontsize": 8.5, "path_effects": [withStroke(linewidth=2.5, foreground="white")]}
     names = labels([item for item, _ in parts])
     for k, (name, (_, part)) in enumerate(zip(names, parts, strict=True)):
         part = part.take(_last_of_stretches(part.time, begin, end))
         colour, dashes = LIGHT.series[k % len(LIGHT.series)], DASHES[k // len(LIGHT.series) % len(DASHES)]
-        if part.low is not None and part.high is not None:
-            axes.fill_between(part.time, part.low, part.high, step="post", color=colour, alpha=band_alpha, linewidth=0)
+        if part.low is not None and part.high is not None and k < BANDS:
+            axes.fill_between(part.time, part.low, part.high, step="post", color=colour, alpha=0.16, linewidth=0)
         axes.plot(part.time, part.score, dashes, color=colour, linewidth=1.4, drawstyle="steps-post")
         axes.plot(part.time[-1:], part.score[-1:], "o", color=colour, markersize=3)
         if part.time[-1] > end - 0.1 * (end - begin):
@@ -180,7 +183,8 @@ def plot_history(
             va="center", color=colour, **style,
         )  # fmt: skip
     has_band = history.low is not None
-    axes.set_ylabel(f"{_score(ranking)}, {_level(ranking)} CI" if has_band else _score(ranking), color=INK)
+    of_some = "" if n_bands == len(parts) else f" of the first {n_bands}"
+    axes.set_ylabel(f"{_score(ranking)}, {_level(ranking)} CI{of_some}" if has_band else _score(ranking), color=INK)
     axes.set_xlabel("" if history.is_dated else "time", color=INK)
     axes.grid(color=FAINT, linewidth=0.6)
     _title(axes, ranking, f"{len(parts)} of {len(ranking.items):,} items" if len(parts) < len(ranking.items) else "")

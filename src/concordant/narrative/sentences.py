@@ -14,6 +14,7 @@ import numpy as np
 
 from concordant import views
 from concordant.ballots.vocabulary import all_in_sentence
+from concordant.narrative.fields import Field, field_of_preferences
 from concordant.preferences import Preferences
 from concordant.ranking import Ranking
 from concordant.results.explanation import Reason
@@ -121,6 +122,16 @@ class Scene:
         return "comparison" if self.prefs.form == "pairs" else "ballot"
 
     @cached_property
+    def field(self) -> Field:
+        """The words of the field of the preferences."""
+        return field_of_preferences(self.prefs)
+
+    @property
+    def is_league(self) -> bool:
+        """Whether the preferences are matches, which are won and lost."""
+        return self.field.name == "league"
+
+    @cached_property
     def _convention(self) -> str:
         return views.resolve_missing(self.prefs, self.missing)
 
@@ -182,7 +193,8 @@ def first_places(scene: Scene, summary: str) -> list[Reason]:
         else:
             row += ["", ""]
         rows.append(row)
-    header = ["rank", "item", scene.value_name, "lead over the next", f"{scene.noun}s against the next"]
+    nouns = scene.field.ballot[1] if scene.is_league else f"{scene.noun}s"
+    header = ["rank", "item", scene.value_name, "lead over the next", f"{nouns} against the next"]
     return [Reason("The first places", sentences, header, rows, frozenset({0, 2, 3, 4}))]
 
 
@@ -219,7 +231,15 @@ def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float
     (first, second), (ahead, behind, level) = next(iter(votes.items()))
     names = scene.names
     if not ahead + behind + level:
-        sentences = [f"No {scene.noun} compares {names[first]} and {names[second]} directly: their order is indirect."]
+        who, sign = f"{names[first]} and {names[second]}", "their order is indirect"
+        without = f"No {scene.noun} compares {who} directly: {sign}."
+        sentences = [f"{who} had no {scene.field.ballot[0]}: {sign}." if scene.is_league else without]
+    elif scene.is_league:
+        drawn = f" and {number(level)} {'was' if level == 1 else 'were'} drawn" if level else ""
+        n = ahead + behind + level
+        met = f"In {number(n)} {scene.field.ballot[int(n != 1)]} with {names[second]}"
+        lost = f"{', ' if drawn else ' and '}lost {number(behind)}"
+        sentences = [f"{met}, {names[first]} won {number(ahead)}{lost}{drawn}."]
     else:
         ties = f", {number(level)} {'ties' if level == 1 else 'tie'} them" if level else ""
         verb = "prefers" if ahead == 1 else "prefer"
@@ -228,10 +248,13 @@ def _direct(scene: Scene, votes: dict[tuple[int, int], tuple[float, float, float
             f"{number(behind)} the other way{ties}."
         ]
     against = [
-        f"{names[b]} to {names[a]} ({number(lost)} to {number(won)})"
+        f"{names[b]} {'leads' if scene.is_league else 'to'} {names[a]} ({number(lost)} to {number(won)})"
         for (a, b), (won, lost, _) in votes.items()
         if lost > won and scene.rank[a] < scene.rank[b]
     ]
     if against:
-        sentences.append(f"Most {scene.noun}s prefer {listed(against)}, which the ranking does not follow.")
+        said = f"Most {scene.noun}s prefer {listed(against)}"
+        if scene.is_league:
+            said = f"In direct {scene.field.ballot[1]} {listed(against)}"
+        sentences.append(f"{said}, which the ranking does not follow.")
     return sentences

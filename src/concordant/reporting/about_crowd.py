@@ -46,7 +46,20 @@ class CrowdAnswers:
     @cached_property
     def reliability(self) -> crowd.Reliability:
         """The accuracy of each annotator."""
-        return crowd.reliability(self.prefs, self.gold)
+        return crowd.reliability(self.prefs, self.gold, aggregated=self.aggregated)
+
+    @cached_property
+    def aggregated(self) -> crowd.Aggregated:
+        """The model of the annotators: Dawid-Skene."""
+        return crowd.aggregate(self.prefs, "dawid-skene")
+
+    @cached_property
+    def annotators(self) -> dict[str, list[Any]]:
+        """The annotators as columns: accuracy on gold labels, and what the model says of them."""
+        columns, more = self.reliability.columns(), self.aggregated.agents()
+        place = {name: k for k, name in enumerate(more["agent"])}
+        order = [place[name] for name in columns["agent"]]
+        return columns | {name: [values[k] for k in order] for name, values in more.items() if name not in columns}
 
     @cached_property
     def on_gold(self) -> dict[str, float]:
@@ -154,6 +167,10 @@ def _items_table(of: CrowdAnswers, rows: Any, title: str, drawn: str = "probabil
     )  # fmt: skip
 
 
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{round(value, 2) + 0.0:.2f}"
+
+
 def _label(value: Any) -> str:
     return shorten(value, 40) if isinstance(value, str) else f"{value:g}"
 
@@ -173,6 +190,8 @@ def annotators_section(of: CrowdAnswers) -> Section:
     value = found.accuracy if has_gold else found.estimated
     plot = "Accuracy (plot)" if has_gold else "Estimated accuracy (plot)"
     order = np.lexsort((np.arange(len(value)), np.where(np.isnan(value), np.inf, value)))
+    more = of.aggregated.agents()
+    shown, has_spammers = [name for name in ("kappa", "adherence") if name in more], bool(of.aggregated.spammers)
     rows: list[tuple[Cell, ...]] = []
     for k in order[:TOP].tolist():
         if has_gold:
@@ -182,11 +201,16 @@ def annotators_section(of: CrowdAnswers) -> Section:
             own: tuple[Cell, ...] = (f"{found.on_gold[k]:,g}", interval, track, f"{found.estimated[k]:.2f}")
         else:
             own = (f"{value[k]:.2f}", Track(float(value[k])))
-        rows.append((shorten(found.agents[k], 60), f"{found.judged[k]:,g}", f"{of.agrees[1][k]:.0%}", *own))
+        beside = tuple(_figure(more[name][k]) for name in shown)
+        spam = (more["spammer"][k] or "",) if has_spammers else ()
+        rows.append(
+            (shorten(found.agents[k], 60), f"{found.judged[k]:,g}", f"{of.agrees[1][k]:.0%}", *own, *beside, *spam)
+        )
     estimated = "Estimated accuracy (Dawid-Skene)"
-    more = ("With gold label", "Accuracy [95% CI]", plot, estimated) if has_gold else (estimated, plot)
-    header = ("Annotator", "Answers", "Agrees with majority", *more)
-    right = frozenset(k for k, name in enumerate(header) if k and name != plot)
+    on_gold = ("With gold label", "Accuracy [95% CI]", plot, estimated) if has_gold else (estimated, plot)
+    last = (*(capital(name) for name in shown), *(("Spammer",) if has_spammers else ()))
+    header = ("Annotator", "Answers", "Agrees with majority", *on_gold, *last)
+    right = frozenset(k for k, name in enumerate(header) if k and name not in (plot, "Spammer"))
     table = ReportTable(
         "Annotators, least reliable first", header, tuple(rows), right, frozenset([0]),
         Scale(0.0, 1.0, plot, is_bar=not has_gold), minor=frozenset([1, 2, 3] if has_gold else [1, 2]),
@@ -196,7 +220,8 @@ def annotators_section(of: CrowdAnswers) -> Section:
         parts.insert(0, Text(_matched(of, 1), "lead"))
     note = (
         "The majority includes the annotator's own answers. Dawid-Skene estimates the probability of a correct answer "
-        "without gold labels."
+        "without gold labels. Kappa is the agreement with the consensus of the others beyond chance; a spammer gives "
+        "constant, random or reversed answers."
     )
     return Section("annotators", "Annotators", tuple(parts), note)
 

@@ -120,6 +120,8 @@ def _note(systems: Systems, over: str, has_tests: bool) -> str:
         best = " (the best single run)" if systems.baseline == systems.best_run else ""
         note += f". Differences are from {systems.shown(systems.baseline)}{best}: paired t test, Holm's correction; "
         note += "★ marks significant ones (p < 0.05)"
+    if systems.study.depth is not None and systems.runs:
+        note += f". Every list is cut at {systems.study.depth:,} documents per query, the length of the longest run"
     return f"{note}."
 
 

@@ -19,7 +19,7 @@ from concordant.reporting.about_comparison import (
     metrics_table,
     span_of,
 )
-from concordant.reporting.metric_texts import metric_heading, metric_name
+from concordant.reporting.metric_texts import metric_name
 from concordant.reporting.sections import Cell, Message, Messages, Part, ReportTable, Scale, Section, Text, Track
 from concordant.support.text import capital
 
@@ -84,7 +84,7 @@ def _said(of: Learnt) -> str:
     if contrast is None:
         mean = of.tried.trained.values["held-out"][of.metric]
         return f"{over}, {of.title} has {metric_name(of.metric)} {mean:.3f}."
-    name = {RANDOM: "a random order", SINGLE: f"the best single feature ({shorten(of.tried.single, 40)})"}
+    name = {RANDOM: "a random order", SINGLE: f"the best single feature ({_feature(of.tried.single)})"}
     return contrast_sentence(contrast, of.title, name[contrast.baseline], of.metric, over)
 
 
@@ -122,6 +122,11 @@ def quality_section(of: Learnt) -> Section:
     return Section("quality", "Evaluation", tuple(parts))
 
 
+def _feature(name: str) -> str:
+    """Return the name of a feature; a number is called one."""
+    return f"feature {name}" if name.isdecimal() else shorten(name, 60)
+
+
 def features_section(of: Learnt) -> Section | None:
     """Show what each feature contributes; None if the model does not tell."""
     found = importance(of.tried.trained.model, of.tried.train)
@@ -134,7 +139,7 @@ def features_section(of: Learnt) -> Section | None:
     is_bar = bool((value >= 0).all())
     scale = Scale(0.0 if is_bar else -largest, largest, plot, None if is_bar else 0.0, is_bar=is_bar)
     rows = tuple(
-        (shorten(of.rows.names[k], 60), f"{value[k]:.4g}", Track(float(value[k]))) for k in order.tolist()
+        (_feature(of.rows.names[k]), f"{value[k]:.4g}", Track(float(value[k]))) for k in order.tolist()
     )  # fmt: skip
     header, title = ("Feature", capital(what), plot), "Features, largest contribution first"
     table = ReportTable(title, header, rows, frozenset([1]), frozenset([0]), scale)
@@ -154,7 +159,7 @@ def queries_section(of: Learnt) -> Section:
     single = of.tried.values[SINGLE][of.metric]
     order = np.argsort(np.where(np.isnan(value), np.inf, value), kind="stable")[:TOP]
     size = np.bincount(test.query, minlength=test.n_queries)
-    heading = metric_heading(of.metric)
+    heading = metric_name(of.metric)
     plot = f"{heading} (plot)"
     rows: list[tuple[Cell, ...]] = []
     for k in order.tolist():
@@ -169,7 +174,7 @@ def queries_section(of: Learnt) -> Section:
         frozenset([0]), Scale(0.0, 1.0, plot), minor=frozenset([1]),
     )  # fmt: skip
     left_out = [] if test.n_queries <= TOP else [Text(f"The table shows {TOP} of {test.n_queries:,}.", "left-out")]
-    note = f"The hollow dot is the best single feature ({shorten(of.tried.single, 40)})."
+    note = f"The hollow dot is the best single feature ({_feature(of.tried.single)})."
     return Section("queries", "Queries", (table, *left_out), note)
 
 

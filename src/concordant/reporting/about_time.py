@@ -333,7 +333,7 @@ class _Past:
         low, high = (np.asarray(columns[name]) if name in columns else None for name in ("low", "high"))
         ends = [values for values in (score, low, high) if values is not None]
         least, most = float(np.min(ends)), float(np.max(ends))
-        write = number_format(score.tolist(), [])
+        write = number_format(score.tolist(), [] if low is None or high is None else [*low.tolist(), *high.tolist()])
         margin = 0.03 * (most - least) or 1.0
         scale = Scale(least - margin, most + margin, f"{capital(self.field.score)} (plot)")
         if low is None or high is None:

@@ -12,7 +12,7 @@ import numpy as np
 from concordant.reporting import pictures
 from concordant.reporting.sections import Cell, GroupMap, HeatMap, Named, ReportTable, Split, Tag, Track, Versus
 from concordant.support.markup import Markup, element, joined
-from concordant.support.text import short_number
+from concordant.support.text import short_number, typeset_number
 
 SORTED_FROM = 3  # rows from which a table can be sorted
 FILTERED_FROM = 12
@@ -94,6 +94,7 @@ def _cell(cell: Cell, column: int, content: ReportTable, row: int) -> Markup:
         inner: Markup | str = joined([shown, " ", element("span", cell.id, class_="id")])
     else:
         inner = element("bdi", cell) if column in content.labels else cell
+        inner = typeset_number(cell) if column in content.right and column not in content.labels else inner
     first_label = min(content.labels, default=0)
     if content.links and content.links[row] and column == first_label:
         link = content.links[row]

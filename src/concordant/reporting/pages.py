@@ -37,7 +37,7 @@ from concordant.reporting.sections import (
 )
 from concordant.reporting.verdict_card import BRAND, icon, verdict_card
 from concordant.support.markup import Markup, element, joined, verbatim
-from concordant.support.text import capital
+from concordant.support.text import capital, typeset
 
 TONES = {"fine": "good", "attention": "warn", "warning": "warn", "neutral": ""}
 SPOKEN = {"fine": "Fine", "attention": "Attention", "warning": "Warning", "neutral": "Note"}
@@ -124,7 +124,7 @@ def part(content: Part) -> Markup:
             return element("h3", text)
         case Text():
             kind = {"plain": None}.get(content.kind, content.kind.replace("left-out", "note"))
-            return element("p", content.text, class_=kind)
+            return element("p", typeset(content.text), class_=kind)
         case Facts():
             pairs = [joined([element("dt", what), element("dd", how)]) for what, how in content.rows]
             if content.is_tiled:

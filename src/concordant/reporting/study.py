@@ -20,7 +20,7 @@ from concordant.analysis.describing import Description, describe
 from concordant.analysis.findings import Agreement
 from concordant.analysis.groups.comparison import GroupComparison
 from concordant.errors import ConcordantError, arg
-from concordant.evaluation import Evaluation, evaluate, on_shared_instances, rankings_of_runs
+from concordant.evaluation import Evaluation, evaluate, on_shared_instances, rankings_of_runs, run_of_ranking
 from concordant.labels import Labels
 from concordant.narrative.fields import Field, field_of_preferences
 from concordant.preferences import Preferences
@@ -112,7 +112,7 @@ class Study:
         suitable, slow = self._suitable_methods() if self.methods is None else ([], [])
         notes: list[str] = (
             [
-                f"Not compared, because they are slow on these data: {', '.join(slow)}; "
+                f"Not compared, because they are slow on these data: {', '.join(map(registry.title_of, slow))}; "
                 + arg("methods")
                 + " includes them."
             ]
@@ -128,7 +128,7 @@ class Study:
                 except ConcordantError as problem:
                     if self.methods is not None:
                         raise
-                    notes.append(f"{name} was left out: " + str(problem))
+                    notes.append(f"{registry.title_of(name)} was left out: " + str(problem))
         return compare_rankings(self.prefs, list(rankings.values()), list(rankings)), tuple(notes)
 
     def _ranked_by(self, name: str) -> Ranking:
@@ -217,6 +217,17 @@ class Study:
             return {}
         return rankings_of_runs(prefs)
 
+    @cached_property
+    def depth(self) -> int | None:
+        """The number of documents per query at which fused runs are cut to be evaluated like the single runs: that of
+        the longest one. None if nothing is fused.
+        """
+        prefs = self.prefs
+        if prefs.instances is None or prefs.agents is None or prefs.value is None:
+            return None
+        is_fused = self.field.name == "search" or bool(self.runs)
+        return int(np.diff(prefs.indptr).max(initial=1)) if is_fused else None
+
     @property
     def own_name(self) -> str:
         """The name of the ranking of the report among ``rankings`` and ``evaluations``."""
@@ -234,7 +245,7 @@ class Study:
     def run_evaluations(self) -> Mapping[str, Evaluation]:
         """The evaluation of the ranking and of each agent's own run against the labels; empty without labels."""
         runs = {self.system_of_run(agent): run for agent, run in self.runs.items()} if self.labels is not None else {}
-        return self._evaluated({self.own_name: self.ranking, **runs})
+        return self._evaluated({self.own_name: self.ranking}, runs)
 
     @property
     def known_rankings(self) -> Mapping[str, Ranking]:
@@ -255,9 +266,15 @@ class Study:
         methods = {name: ranking for name, ranking in self.rankings.items() if name != self.own_name}
         return on_shared_instances({**self.run_evaluations, **self._evaluated(methods)})
 
-    def _evaluated(self, systems: Mapping[str, Ranking]) -> dict[str, Evaluation]:
+    def _evaluated(
+        self, rankings: Mapping[str, Ranking], runs: Mapping[str, Ranking] | None = None
+    ) -> dict[str, Evaluation]:
+        """Return the evaluation of rankings, each as the run that it is when it is fused, and of single runs."""
         if self.labels is None:
             return {}
+        if self.depth is not None:
+            rankings = {name: run_of_ranking(ranking, self.depth) for name, ranking in rankings.items()}
+        systems = {**rankings, **(runs or {})}
         return on_shared_instances(
             {name: evaluate(ranking, self.labels, self.metrics) for name, ranking in systems.items()}
         )

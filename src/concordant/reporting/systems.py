@@ -9,7 +9,7 @@ from functools import cached_property
 from concordant import registry
 from concordant.ballots.vocabulary import Vocabulary, shorten
 from concordant.evaluation import Evaluation
-from concordant.reporting.metric_texts import known, metric_heading, metric_name
+from concordant.reporting.metric_texts import known, metric_name, short_headings
 from concordant.reporting.sections import Cell, Named
 from concordant.reporting.study import Study
 from concordant.types import Floats
@@ -48,7 +48,7 @@ class Systems:
     @cached_property
     def metrics(self) -> dict[str, str]:
         """The headings of the metrics in tables, by metric; sentences use the names of the metrics."""
-        return {name: metric_heading(name) for name in self.results[self.own].per_instance}
+        return short_headings(self.results[self.own].per_instance)
 
     @property
     def main(self) -> str:

@@ -7,6 +7,7 @@ from concordant.narrative.verdict import Bar, Chip, Dots, Verdict
 from concordant.reporting import pictures
 from concordant.reporting.sections import Scale
 from concordant.support.markup import Markup, element, joined
+from concordant.support.text import typeset
 
 WIDTH = 304.0  # pixels of the small picture
 TICK = 7.0  # of a digit of an axis
@@ -44,7 +45,7 @@ def verdict_card(verdict: Verdict, heading: str = "h1") -> Markup:
         "div",
         element("p", verdict.over, class_="over"),
         element(heading, headline, id="verdict-title"),
-        element("p", verdict.sentence, class_="sure") if verdict.sentence else None,
+        element("p", typeset(verdict.sentence), class_="sure") if verdict.sentence else None,
         element("ul", *chips, class_="chips") if chips else None,
     )
     figure = None if verdict.figure is None else figure_of(verdict.figure)

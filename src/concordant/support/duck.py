@@ -17,11 +17,12 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 SPILL_LIMIT: str | None = None  # most that may be written to the spill folder; None: what DuckDB finds prudent
+SHARE = 0.5  # of the memory allowed; the rest is for Python and for what a query returns
 INTERRUPTED = ("Query interrupted", "INTERRUPT Error: Interrupted!")
 
 
 @contextmanager
-def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[DuckDBPyConnection]:
+def connect(*paths: str, small: bool = False, share: float = SHARE) -> Iterator[DuckDBPyConnection]:
     """Open an in-memory database that can read only these files and loads no extensions; it is always closed.
 
     If memory is limited, the database may use a ``share`` of it. It spills what does not fit to a temporary folder
@@ -40,6 +41,7 @@ def connect(*paths: str, small: bool = False, share: float = 1.0) -> Iterator[Du
     connection = duckdb.connect(":memory:", config=config)
     try:
         # Tables larger than memory go to the temporary folder; nothing else is read or written but the named files.
+        connection.execute("SET enable_progress_bar=false")  # which would be mixed with the output of the command
         connection.execute("SET python_enable_replacements=false")
         connection.execute(f"SET temp_directory={quoted(spill)}")
         if SPILL_LIMIT is not None:

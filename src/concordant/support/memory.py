@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from concordant.errors import InputError, ParameterError, arg
+from concordant.errors import InputError, MemoryLimitError, ParameterError, arg
 
 VARIABLE = "CONCORDANT_MEMORY"
 UNASKED = 32 << 20  # so little that asking would cost more
@@ -70,6 +70,26 @@ def require(needed: float, what: str, instead: str) -> None:
             + instead
             + f", or allow more with {VARIABLE}={shown(needed * 1.1).replace(' ', '')}."
         )
+
+
+def require_in_limit(needed: float, what: str, instead: str) -> None:
+    """Raise an error if a limit is set and this process would exceed it with that many more bytes."""
+    total = needed + resident()
+    if memory_setting() and needed > UNASKED and total > allowance():
+        raise MemoryLimitError(
+            f"{what} needs about {shown(total)} of memory, but {shown(allowance())} are allowed: raise "
+            + arg("memory_limit")
+            + f", or {instead}."
+        )
+
+
+def resident() -> int:
+    """Return the number of bytes of memory that this process uses, 0 if the system does not say."""
+    try:
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0
 
 
 def shown(amount: float) -> str:

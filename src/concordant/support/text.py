@@ -30,7 +30,8 @@ def number_format(values: Iterable[float], alike: Iterable[float] = ()) -> Calla
     Whole numbers are plain. Otherwise the largest number gets four significant digits, and up to six if adjacent
     ``values`` that differ would otherwise look equal (small numbers then get at least two). Trailing zeros that all
     numbers share are dropped. Very large and very small numbers are written with exponents. ``alike`` holds further
-    numbers that share the format.
+    numbers that share the format; if these are the lower and then the upper ends of an interval for each of the
+    ``values``, numbers get no more digits than two of the half width of the narrowest interval, or four in all.
     """
     column = [float(value) for value in values if math.isfinite(value)]
     known = column + [float(value) for value in alike if math.isfinite(value)]
@@ -39,13 +40,36 @@ def number_format(values: Iterable[float], alike: Iterable[float] = ()) -> Calla
         return _fixed(0)
     order = math.floor(math.log10(largest))
     smallest = min((abs(value) for value in known if abs(value) > 1e-6 * largest), default=largest)
+    fewest = max(_DIGITS - 1 - order, 0)
     most = max(_MAX_DIGITS - 1 - order, 1 - math.floor(math.log10(smallest)), 0)
+    if (half := _narrowest(column, known)) > 0:
+        most = min(most, max(fewest, 1 - math.floor(math.log10(half))))
     if most > _MAX_DECIMALS or largest >= 1e15:
         return lambda value: f"{value:.{_DIGITS - 1}e}"
-    decimals = _enough_decimals(column, max(_DIGITS - 1 - order, 0), most)
+    decimals = _enough_decimals(column, fewest, most)
     while decimals and all(f"{value:.{decimals}f}".endswith("0") for value in known):
         decimals -= 1
     return _fixed(decimals)
+
+
+def _narrowest(values: Sequence[float], known: Sequence[float]) -> float:
+    """Return the half width of the narrowest interval, if ``known`` holds values and then both ends of each; or 0."""
+    n = len(values)
+    if not n or len(known) != 3 * n:
+        return 0.0
+    widths = [high - low for low, high in zip(known[n : 2 * n], known[2 * n :], strict=True)]
+    return min((width / 2 for width in widths if width > 0), default=0.0) if min(widths) >= 0 else 0.0
+
+
+def typeset(text: str) -> str:
+    """Return a sentence with true minus signs before decimals and ends of intervals, and one full stop at its end."""
+    text = re.sub(r"(?<=[ (\[])-(?=\d[\d,]*\.\d)|(?<=CI )-(?=\d)|(?<=\d to )-(?=\d)", "−", text)
+    return re.sub(r"(?<=[^.\s])\.\.(?=\s|$)", ".", text)
+
+
+def typeset_number(text: str) -> str:
+    """Return a cell of numbers with true minus signs, and intervals without blanks for alignment."""
+    return re.sub(r"(?<![\w.])-(?=[\d.])", "−", re.sub(r"\[ +", "[", text).replace(",  ", ", "))
 
 
 def _enough_decimals(values: Sequence[float], fewest: int, most: int) -> int:

@@ -58,6 +58,7 @@ def parts_of_table(table: InputTable, options: Options, plan: Plan | None = None
         parts = split_teams(parts, options.team_separator)
     by_item = plan.layout in MATRICES and "item" in plan.column
     unit = "items" if by_item else "ballots" if plan.layout in ("places", "rankings", *MATRICES) else plan.layout
+    unit = "rows" if unit == "ballots" and "weight" in plan.column else unit  # of several ballots each
     count = f"{rows.count:,} {unit if rows.count != 1 else unit[:-1]}"
     read = f"{table.name}: {count}; " + plan.describe()
     unread = [f"not read: {', '.join(_heading(table, name) for name in plan.unread[:12])}"] if plan.unread else []

@@ -40,8 +40,8 @@ def names_of(frame: Any) -> list[str]:
     """Return the texts among the column names of a DataFrame of any library."""
     if hasattr(frame, "collect_schema"):  # a lazy frame of polars
         return list(frame.collect_schema().names())
-    names = frame.column_names if hasattr(frame, "column_names") else getattr(frame, "columns", ())
-    return [name for name in names if isinstance(name, str)]
+    names: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", ())
+    return [name for name in names if isinstance(name, str)] if hasattr(names, "__iter__") else []
 
 
 def frame_of(columns: Mapping[str, Any], backend: str | None = None, library: str | None = None) -> Any:

@@ -28,7 +28,7 @@ from concordant.tables.options import Options
 from concordant.web import troubles
 from concordant.web.cancelling import CancelledError, Interrupts, Uninterrupted
 from concordant.web.messages import Answer, Job, Question, Update
-from concordant.web.reading import MAX_BYTES, Source, gold_among, source_of, unrelated_among
+from concordant.web.reading import MAX_BYTES, Source, gold_among, source_of, unknown_columns, unrelated_among
 from concordant.web.tasks import Maker, Task, task_of
 from concordant.web.words import control_words
 
@@ -104,8 +104,8 @@ class Answerer:
         """Return the task for some files and settings, with what earlier questions computed."""
         kind, settings = task_of(source, question["settings"]), question["settings"]
         key = json.dumps([kind.__name__, source.files, source.reading, settings.get("min_ballots")], default=str)
-        before = self._tasks.get(key)
-        self._tasks = {key: kind(source, settings, question, tuple(notes), self._progress, before)}
+        before, told = self._tasks.get(key), (*notes, *unknown_columns(source, settings))
+        self._tasks = {key: kind(source, settings, question, told, self._progress, before)}
         return self._tasks[key]
 
     def _section(self, question: Question, name: str, title: str, make: Maker) -> None:

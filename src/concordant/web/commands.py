@@ -11,6 +11,8 @@ from concordant.params import Param
 from concordant.results.scales import EloScale
 from concordant.tables.options import PREFERENCES, options_of
 
+DEPTH = 1_000  # documents per query that ``concordant fuse`` writes by default
+
 if TYPE_CHECKING:
     from concordant.web.crowd import CrowdTask
     from concordant.web.ranked import RankTask
@@ -44,10 +46,11 @@ def other_command(command: str, files: Sequence[str], reading: Mapping[str, Any]
     return shlex.join(["concordant", *command.split(), *files, *_reading_words(reading), *more])
 
 
-def fuse_command(files: Sequence[str], method: str, params: Mapping[str, Any]) -> str:
+def fuse_command(files: Sequence[str], method: str, params: Mapping[str, Any], depth: int = DEPTH) -> str:
     """Return the command that fuses runs with these settings."""
     ranked = shlex.split(shell_command(files, {}, method, params))
-    return shlex.join(["concordant", "fuse", *ranked[2:], "-o", "fused.run"])
+    cut = ["--depth", str(depth)] if depth != DEPTH else []
+    return shlex.join(["concordant", "fuse", *ranked[2:], *cut, "-o", "fused.run"])
 
 
 def scale_words(scale: EloScale | None, columns: Sequence[str]) -> list[str]:
@@ -101,6 +104,7 @@ def python_lines(
     by: str = "",
     baseline: str | None = None,
     best_of: str | float | None = None,
+    depth: int = DEPTH,
 ) -> str:
     """Return the equivalent Python code."""
     named = files[0] if len(files) == 1 else list(files)
@@ -130,9 +134,10 @@ def python_lines(
     if methods:
         lines.append(f"print(cc.compare(prefs, {list(methods)!r}))")
     if labels is not None and baseline is not None:
-        lines.insert(1, "from concordant.evaluation import paired_tests, rankings_of_runs")
+        lines.insert(1, "from concordant.evaluation import paired_tests, rankings_of_runs, run_of_ranking")
         lines += [
-            f"labels, systems = cc.read_labels({labels!r}), {{{method!r}: ranking, **rankings_of_runs(prefs)}}",
+            f"labels, fused = cc.read_labels({labels!r}), run_of_ranking(ranking, {depth})",
+            f"systems = {{{method!r}: fused, **rankings_of_runs(prefs)}}",
             f"results = {{name: cc.evaluate(run, labels, {list(metrics)!r}) for name, run in systems.items()}}",
             "print({name: result.means for name, result in results.items()})",
             f"print(*paired_tests(results, {baseline!r}), sep='\\n')",
@@ -160,7 +165,7 @@ def lines_of(task: RankTask) -> tuple[str, str]:
     if methods:
         shell.append(other_command("compare", files, reading, "--methods", ",".join(methods), *further))
     if len(files) > 1 and task.prefs.instances is not None and not reading:
-        shell[0] = fuse_command(files, method, params)
+        shell[0] = fuse_command(files, method, params, task.depth)
         if labels is not None:
             words = [word for metric in task.study.metrics for word in ("--metric", metric)]
             words += [] if baseline is None else ["--baseline", baseline]
@@ -172,7 +177,7 @@ def lines_of(task: RankTask) -> tuple[str, str]:
     shell += [f"# {name} is available in Python only" for name in python_only_options(reading)]
     python = python_lines(
         files, reading, method, params, min_ballots, labels, task.study.metrics, methods, task.scale, columns,
-        task.source.by, baseline, best_of,
+        task.source.by, baseline, best_of, task.depth,
     )  # fmt: skip
     return "\n".join(shell), python
 
@@ -222,7 +227,7 @@ def crowd_lines(task: CrowdTask) -> tuple[str, str]:
     """Return the lines that estimate the reliability of annotators and the labels of items."""
     labels, reading = task.gold_path if task.gold else None, task.source.reading
     gold = None if labels is None else os.path.basename(labels)
-    more = [] if gold is None else ["--gold", gold]
+    more = ["--method", "dawid-skene", *([] if gold is None else ["--gold", gold])]
     shell = [other_command("crowd", task.files, reading, *more, *items) for items in ([], ["--items"])]
     python = ["import concordant as cc", "", _read_line(task, reading)]
     python += [] if gold is None else [f"gold = {_call('cc.read_labels', gold)}"]

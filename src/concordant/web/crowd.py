@@ -163,7 +163,7 @@ class CrowdTask(SectionedTask):
         """Return functions that write the files."""
         return {
             "labels": lambda: csv_of(self.of.columns),
-            "annotators": lambda: csv_of(self.of.reliability.columns()),
+            "annotators": lambda: csv_of(self.of.annotators),
         }
 
     def lines(self) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from concordant.ballots.vocabulary import shorten
+from concordant.narrative.fields import field_of_preferences
 from concordant.tables.options import normalise
 from concordant.web import forms
 from concordant.web.settings import OTHER_SIDE, ROLE
@@ -23,6 +24,9 @@ OVER_TIME = "glicko2"  # ratings that follow the form of players
 MIN_SHARED = 2.0  # answers per item from which annotators can be compared
 MAX_VALUES, MAX_GRADES = 3, 10  # distinct ratings, or labels, up to which they may be answers of annotators
 MIN_RATINGS = 4  # of a user, so that some can be held out
+EXPERTS = frozenset(  # agents who judge items rather than use them
+    "annotator assessor coder engine evaluator expert judge juror labeller rater run system".split()  # noqa: SIM905
+)
 TIMES = ("time", "timestamp", "tstamp", "unix time")  # columns of numbers that are times, not properties
 MAX_NAME = 40  # characters of a column on a button
 DATE = re.compile(r"\s*\d{4}[-/.]\d{1,2}([-/.]\d{1,2})?([ T]\d{1,2}:\d{2}.*)?\s*|\s*\d{1,2}[-/.]\d{1,2}[-/.]\d{4}\s*")
@@ -65,6 +69,9 @@ def has_users(prefs: Preferences) -> bool:
     if prefs.value is None and prefs.form != "approvals":
         return False
     if prefs.value is not None and prefs.form != "ratings":
+        return False
+    field = field_of_preferences(prefs)
+    if field.agent[0] in EXPERTS or field.item[0] == "document":  # graded, not liked
         return False
     entries = np.bincount(prefs.agent, np.diff(prefs.indptr), minlength=len(prefs.agents))
     return len(prefs.agents) > 1 and len(prefs.items) > MIN_RATINGS and bool((entries >= MIN_RATINGS).any())

@@ -13,7 +13,8 @@ from urllib.parse import urlencode
 from concordant import registry
 from concordant.analysis.groups.comparison import GroupComparison
 from concordant.analysis.groups.rank_groups import compare_groups, grouped_preferences, request_for_all
-from concordant.errors import ConcordantError, Words
+from concordant.ballots.vocabulary import shorten
+from concordant.errors import ConcordantError, Words, in_words
 from concordant.io import read_labels, write
 from concordant.labels import Labels
 from concordant.narrative.fields import Field, field_of_preferences
@@ -47,7 +48,7 @@ from concordant.support.markup import Markup, element
 from concordant.support.text import short_number
 from concordant.web import commands, drawer
 from concordant.web.offers import Offer, offers_of
-from concordant.web.reading import MAX_BYTES, asked, listed
+from concordant.web.reading import MAX_BYTES, asked, listed, listed_lines
 from concordant.web.sectioned import report_title
 from concordant.web.settings import MAX_TEXT
 from concordant.web.tasks import Maker, Regions, Task
@@ -153,8 +154,36 @@ class RankTask(Task):
 
     @property
     def chosen_methods(self) -> tuple[str, ...]:
-        """The methods to compare that the settings name."""
-        return listed(self.settings.get("methods"))
+        """The methods to compare that the settings name, and that can rank these data."""
+        return tuple(name for name in listed(self.settings.get("methods")) if not self._unusable(name))
+
+    def _unusable(self, name: str) -> str:
+        """Return why a method cannot be compared; empty if it can."""
+
+        def problem() -> str:
+            try:
+                registry.make(name).check_needs(self.prefs)
+            except ConcordantError as found:
+                return in_words(found, control_words()).strip()
+            return ""
+
+        why: str = self.kept(f"unusable-{name}", problem)
+        return why
+
+    @property
+    def unknown(self) -> list[str]:
+        """Sentences on items and methods that the settings name and the data lack, such as those of an old link."""
+        noun, items = self.field.item[0], self.prefs.items
+        item = self.settings.get("item", "")
+        curves = listed_lines(self.settings.get("curve"))
+        names = [*filter(None, [item]), *(() if self.prefs.time is not None else curves)]
+        told = [f"There is no {noun} “{shorten(name, 60)}”." for name in dict.fromkeys(names) if name not in items]
+        if item and item in items and self.ranking.n_instances != 1:
+            told.append(f"The card of “{shorten(item, 60)}” is shown for one {self.field.instance[0]} only.")
+        if curves and self.prefs.time is None:
+            told.append("These data have no times, so there are no curves.")
+        reasons = [(name, self._unusable(name)) for name in listed(self.settings.get("methods"))]
+        return told + [f"Not compared: {why[:1].lower()}{why[1:]}" for _, why in reasons if why]
 
     @property
     def compared_methods(self) -> tuple[str, ...]:
@@ -169,6 +198,12 @@ class RankTask(Task):
         if not self.study.run_evaluations:
             return None
         return Systems(self.study, self.settings.get("baseline", "")).baseline
+
+    @property
+    def depth(self) -> int:
+        """The number of documents per query of the fused run: as many as are evaluated."""
+        is_evaluated = self.labels is not None and bool(self.study.run_evaluations)
+        return (self.study.depth if is_evaluated else None) or commands.DEPTH
 
     @property
     def best_of(self) -> str | float | None:
@@ -231,7 +266,7 @@ class RankTask(Task):
         self.first = "ranking" if is_single else "labels" if self.question["labels"] is not None else "instances"
         settings = self.settings
         baseline = settings.get("baseline", "")
-        curve = tuple(filter(None, settings.get("curve", "").split("\n")))
+        curve = listed_lines(settings.get("curve"))
         since, _, until = settings.get("span", "").partition("..")
         declared: list[tuple[str, str, bool, Maker]] = [
             ("ranking", "Ranking", is_single, self._ranking_section),
@@ -288,7 +323,7 @@ class RankTask(Task):
         """Return the verdict, the offers, the settings and the downloads."""
         is_compared = "compared" in vars(self.study)  # unless that section was cancelled
         verdict = self.verdict(is_complete=is_complete and is_compared)
-        notes = [*self.prefs.notes, *self.notes]
+        notes = [*self.prefs.notes, *self.notes, *self.unknown]
         notes += [self._reason()] if self.request.choice.reason else []
         return {
             "problem": Markup(""),
@@ -356,7 +391,7 @@ class RankTask(Task):
                 drawn_dots(dot_plot(next(iter(self.ranking)), 40)), static("picture.css")
             ).encode(),
             "card": self._card,
-            "run": lambda: _run(self.ranking),
+            "run": lambda: _run(self.ranking.head(self.depth)),
             "history": lambda: csv_of(self.ranking.history.columns()),
             "groups": lambda: csv_of({} if self.study.groups is None else self.study.groups.columns()),
             "html": self._report,

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from concordant import registry
-from concordant.errors import ConcordantError, InputError
+from concordant.ballots.vocabulary import shorten
+from concordant.errors import ConcordantError, InputError, suggest
 from concordant.io import Preview, preview
 from concordant.params import params_of
 from concordant.request import Request
@@ -126,6 +127,18 @@ def source_of(files: list[str], settings: Settings) -> Source:
     return Source(tuple(files), previewed, chosen, {**reading, **roles}, by)
 
 
+def unknown_columns(source: Source, settings: Settings) -> list[str]:
+    """Return sentences on columns that the settings name and the files lack, such as those of an old link."""
+    columns = source.preview.columns
+    named = [(settings.get("by", ""), "is not used to split the data")]
+    named += [(column, "gets no role") for column in settings["roles"]]
+    return [
+        f"There is no column “{shorten(column, 60)}”: it {what}.{suggest(column, [*columns])}"
+        for column, what in dict(named).items()
+        if column not in ("", NOT_READ, *columns)
+    ]
+
+
 def gold_among(files: Sequence[str]) -> str | None:
     """Return the file of gold labels among two files, of which the other has the answers of annotators: a table with
     the same columns of items and labels, and none of annotators.
@@ -159,3 +172,8 @@ def asked(request: Request, settings: Settings) -> Request:
 def listed(text: object) -> tuple[str, ...]:
     """Return the names in a text, separated by commas."""
     return tuple(name.strip() for name in str(text or "").split(",") if name.strip())
+
+
+def listed_lines(text: object) -> tuple[str, ...]:
+    """Return the names in a text, one per line."""
+    return tuple(filter(None, str(text or "").split("\n")))

@@ -9,19 +9,19 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from concordant.ballots.vocabulary import shorten
 from concordant.errors import ConcordantError, FormatError, Reference, Words, in_words
 from concordant.reporting import pages
 from concordant.support.markup import Markup, element, joined
-from concordant.tables.options import PREFERENCES, columns_of
-from concordant.web import drawer
+from concordant.tables.options import PREFERENCES, columns_of, normalise
+from concordant.web import drawer, forms
 from concordant.web.drawings import icon
 from concordant.web.forms import has_sheets
 from concordant.web.reading import Settings, Source, source_of
-from concordant.web.settings import OPTION, ROLE, settings_of
+from concordant.web.settings import NOT_READ, OPTION, ROLE, settings_of
 from concordant.web.words import LAYOUT_WORDS, VALUES, role_label
 
 MAX_SHEETS = 5  # offered as buttons
@@ -34,6 +34,10 @@ WIDE = ("utf-16-le", "utf-16-be")  # whose every second byte is 0 in western tex
 SHOWN = 60  # characters of a line that a remedy shows
 PLACEHOLDERS = ("", "…", "COLUMN", "NAME")
 AGAIN = "The file is read again in this way."
+GROUPING = ("agent", "ballot", "instance")  # roles of columns that say which rows belong together
+MAX_TRIED = 20_000_000  # bytes of files that are read again to try remedies
+MAX_ROLES = 6  # roles of columns that are tried
+FEW = 0.1  # share of the rows up to which leaving them out is offered first
 SOLVED, OTHER, SAME = range(3)  # what remains of a problem
 CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1f]")  # characters that no text has
 NOT_DATA = (  # how files begin that are no data, whatever they are called
@@ -43,12 +47,16 @@ NOT_DATA = (  # how files begin that are no data, whatever they are called
 
 
 class Remedy(NamedTuple):
-    """What can be done about a problem: a title, a sentence, a button, and the settings that it changes."""
+    """What can be done about a problem: a title, a sentence, a button, and the settings that it changes.
+
+    ``is_costly`` remedies lose much of the data; they come after all others.
+    """
 
     title: str
     text: str
     button: str
     change: dict[str, str]
+    is_costly: bool = False
 
 
 def diagnosed(problem: ConcordantError, files: Sequence[str]) -> ConcordantError:
@@ -81,6 +89,7 @@ def panel(
     what, colon, advice = _parted(message)
     is_of_file, found = _file_of(problem, files) is not None, remedies(problem, files, settings)
     has_columns = source is not None and bool(source.preview.columns)
+    lacks_roles = has_columns and source is not None and source.preview.plan is None
     chip = element(
         "span",
         icon("bad"),
@@ -93,7 +102,9 @@ def panel(
                 element("p", drawer.sentence(advice), class_="quiet") if colon and what else None),
         _lines(problem, files, settings),
         element("h3", "What you can do"),
-        element("ul", *_rows(found, has_columns=has_columns and (is_of_file or not found)), class_="fix"),
+        element("ul", *_rows(
+            found, has_columns=has_columns and (is_of_file or lacks_roles or not found), lacks_roles=lacks_roles
+        ), class_="fix"),
     ]  # fmt: skip
     return element("section", *parts, class_="panel", aria_labelledby="problem-title")
 
@@ -125,7 +136,7 @@ def remedies(problem: ConcordantError, files: Sequence[str], settings: Settings)
     for reference in problem.message.references:
         layout = layout or (reference.value if reference.name == "layout" else "")
         found += _remedies(reference, problem, files, settings, layout)
-    found += _sheets(files, settings)
+    found = [*_roles(problem, files, settings), *found, *_sheets(files, settings)]
     changed = {name: "" for name, value in settings.items() if value and name not in ("params", "roles")}
     changed |= {f"{OPTION}{name}": "" for name in settings["params"]} | {
         f"{ROLE}{name}": "" for name in settings["roles"]
@@ -136,7 +147,63 @@ def remedies(problem: ConcordantError, files: Sequence[str], settings: Settings)
     by_change = {json.dumps(remedy.change): remedy for remedy in reversed(found)}
     order = {key: _use(remedy, problem, files, settings) for key, remedy in by_change.items()}
     kept = [key for key in reversed(by_change) if order[key] < SAME]
-    return [by_change[key] for key in sorted(kept, key=lambda key: order[key])]
+    return [by_change[key] for key in sorted(kept, key=lambda key: (by_change[key].is_costly, order[key]))]
+
+
+def _roles(problem: ConcordantError, files: Sequence[str], settings: Settings) -> list[Remedy]:
+    """Return other roles of columns with which the files can be read: of the column that the problem is in, and of
+    unread columns that may hold what the message asks for.
+    """
+    if problem.line is None or sum(map(_size, files)) > MAX_TRIED:
+        return []
+    try:
+        source = source_of(list(files), settings)
+    except ConcordantError:
+        return []
+    found, numeric = [], forms.numeric_columns(source.preview, source.roles)
+    wanted = [one.name for one in problem.message.references if one.name in GROUPING and one.value in PLACEHOLDERS]
+    for column in source.preview.columns:
+        shown = shorten(column, SHOWN)
+        if column == problem.column and source.roles.get(column) in GROUPING:
+            role, change = role_label(source.roles[column]), {f"{ROLE}{column}": NOT_READ}
+            text = f"The column {shown} is not read: no row is left out for it."
+            found.append(Remedy(f"Read without the {role}", text, f"Do not read {shorten(column, 20)}", change))
+        is_name = column not in numeric or normalise(column).endswith("id")
+        if source.roles.get(column) or not is_name:
+            continue
+        for name in dict.fromkeys(wanted):
+            role, change = role_label(name), {f"{ROLE}{column}": name}
+            button = f"Use {shorten(column, 20)} as {role}"
+            found.append(Remedy(f"{shown} is the {role}", "The column gets this role.", button, change))
+    return [one for one in found[:MAX_ROLES] if _rows_left_out(files, settings, one.change) == 0]
+
+
+def _size(path: str) -> int:
+    return os.path.getsize(path) if os.path.isfile(path) else 0
+
+
+def _rows_left_out(files: Sequence[str], settings: Settings, change: Mapping[str, str]) -> int | None:
+    """Return how many rows are left out if the files are read with a change; None if they cannot be read."""
+    try:
+        prefs = source_of(list(files), _changed(settings, change)).request(None).read()
+    except ConcordantError:
+        return None
+    counts = [re.match(r"(?:.*: )?left out ([\d,]+) rows?: ", str(note)) for note in prefs.notes]
+    return sum(int(count[1].replace(",", "")) for count in counts if count)
+
+
+def _skipping(problem: ConcordantError, files: Sequence[str], settings: Settings) -> Remedy:
+    """Return the remedy that leaves out unreadable rows, which is costly if these are not few."""
+    change, text = {"skip_bad_rows": "true"}, "The ranking uses the others and says how many."
+    is_costly, path = False, _file_of(problem, files)
+    if path is not None and _size(path) and sum(map(_size, files)) <= MAX_TRIED:
+        with open(path, "rb") as file:
+            n_lines = sum(1 for _ in file) - 1
+        n_out = _rows_left_out(files, settings, change)
+        is_costly = n_out is None or (problem.line is not None and n_out > FEW * n_lines)
+        if n_out and problem.line is not None and n_out <= n_lines:
+            text = f"{n_out:,} of {n_lines:,} rows would be left out."
+    return Remedy("Leave out unreadable rows", text, "Skip unreadable rows", change, is_costly)
 
 
 def _sheets(files: Sequence[str], settings: Settings) -> list[Remedy]:
@@ -156,16 +223,21 @@ def _sheets(files: Sequence[str], settings: Settings) -> list[Remedy]:
 
 def _use(remedy: Remedy, problem: ConcordantError, files: Sequence[str], settings: Settings) -> int:
     """Return how the first rows can be read with a remedy: without a problem, with another one, or with the same."""
-    new = settings_of([(name, value) for name, value in remedy.change.items() if value])
-    kept = {name: value for name, value in settings.items() if name not in remedy.change}
-    for part, prefix in (("params", OPTION), ("roles", ROLE)):
-        old = {name: value for name, value in settings[part].items() if f"{prefix}{name}" not in remedy.change}
-        new[part] = {**old, **new[part]}
     try:
-        source_of(list(files), {**kept, **new}).check()
+        source_of(list(files), _changed(settings, remedy.change)).check()
     except ConcordantError as other:
         return SAME if str(other) == str(problem) else OTHER
     return SOLVED
+
+
+def _changed(settings: Settings, change: Mapping[str, str]) -> dict[str, Any]:
+    """Return the settings after a change, in which empty values remove a setting."""
+    new = settings_of([(name, value) for name, value in change.items() if value])
+    kept = {name: value for name, value in settings.items() if name not in change}
+    for part, prefix in (("params", OPTION), ("roles", ROLE)):
+        old = {name: value for name, value in settings[part].items() if f"{prefix}{name}" not in change}
+        new[part] = {**old, **new[part]}
+    return {**kept, **new}
 
 
 def _remedies(
@@ -176,8 +248,7 @@ def _remedies(
     if reference.of:
         return []
     if name == "skip_bad_rows" and not settings.get("skip_bad_rows"):
-        text = "The ranking uses the others and says how many."
-        return [Remedy("Leave out unreadable rows", text, "Skip unreadable rows", {"skip_bad_rows": "true"})]
+        return [_skipping(problem, files, settings)]
     if name == "encoding":
         place = f"Line {problem.line:,}" if problem.line else "The first line"
         return [
@@ -201,16 +272,23 @@ def _remedies(
     return []
 
 
-def _rows(found: Sequence[Remedy], *, has_columns: bool) -> list[Markup]:
-    """Return the remedies, then the way to the columns and to another file."""
+def _rows(found: Sequence[Remedy], *, has_columns: bool, lacks_roles: bool = False) -> list[Markup]:
+    """Return the remedies, and the ways to the columns and to another file; the columns come first if none has a role,
+    or if all remedies are costly.
+    """
+    is_first = has_columns and (lacks_roles or all(remedy.is_costly for remedy in found))
     rows = [_row(remedy.title, remedy.text, element(
-        "button", remedy.button, type="button", class_="button" if k else "button primary",
-        data_set=json.dumps(remedy.change),
+        "button", remedy.button, type="button", data_set=json.dumps(remedy.change),
+        class_="button" if k or is_first or remedy.is_costly else "button primary",
     )) for k, remedy in enumerate(found)]  # fmt: skip
-    columns = element("a", "Choose columns", href="#settings", class_="button", data_opens="settings")
+    columns = element(
+        "a", "Choose columns", href="#settings", class_="button primary" if is_first else "button",
+        data_opens="settings",
+    )  # fmt: skip
     other = element("a", "Choose another file", href="/", class_="button")
     if has_columns:
-        rows.append(_row("Choose the columns yourself", "Say what each column holds.", columns))
+        choose = _row("Choose the columns yourself", "Say what each column holds.", columns)
+        rows.insert(0 if is_first and found else len(rows), choose)
     return [*rows, _row("Open another file", "The data set stays in the list.", other)]
 
 

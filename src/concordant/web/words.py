@@ -121,7 +121,7 @@ def control_words(params: Collection[str] = (), method: str | None = None) -> Wo
         if name in LABELS or (name in params and name not in roles) or of:
             label = LABELS.get(name, label_of(name))
             shown = "" if value == "True" else f" {value}" * bool(value)
-            chosen = value or None if name in ("question", "sheet", "table") else VALUES.get(name, {}).get(value)
+            chosen = value or None if name in ("question", "sheet", "table") else _shown_value(name, value)
             said = f"“{label}”{shown}" if chosen is None else f"“{label}: {chosen}”"
             return f"{said} of the method {of}" if of and of != method else said
         if name in roles:
@@ -129,6 +129,13 @@ def control_words(params: Collection[str] = (), method: str | None = None) -> Wo
         return None if reference.before else reference.plain
 
     return words
+
+
+def _shown_value(name: str, value: str) -> str | None:
+    """Return how the menu of a setting shows a value; None if it is no menu."""
+    if name in ("encoding", "delimiter") and value:
+        return value.upper()
+    return VALUES.get(name, {}).get(value)
 
 
 def _role(label: str, value: str) -> str:

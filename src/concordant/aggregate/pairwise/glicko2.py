@@ -18,7 +18,7 @@ both: Glicko-2 has no covariances, so ratings are independent by construction. `
 the end of every period; ``forecasts`` uses those of the previous periods. Merged ballots are rejected, because their
 order is lost.
 
-Cost: linear in the compared pairs, and about a millisecond per period. Reference: M. E. Glickman, Example of the
+Cost: linear in the compared pairs. Reference: M. E. Glickman, Example of the
 Glicko-2 system, 2013; Dynamic paired comparison models with stochastic variances, Journal of Applied Statistics, 2001.
 """
 
@@ -31,12 +31,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant import views
+from concordant import kernels, views
 from concordant.aggregate import options
-from concordant.aggregate.pairwise import _glicko
 from concordant.aggregate.pairwise._following import Following, in_order, unplayed
 from concordant.aggregate.pairwise.trueskill import Beliefs
 from concordant.ballots.segments import segment_index, sum_by
+from concordant.kernels.bundles import GlickoRun
+from concordant.kernels.models.glicko import NEVER, State, after_inactivity, expected
 from concordant.method import Outcome
 from concordant.models.fitted import ComparisonModel
 from concordant.params import param
@@ -90,9 +91,9 @@ class Glicko2(Following):
             score=score,
             low=score - half,
             high=score + half,
-            fit={"log_likelihood": played.log_likelihood, "periods": float(len(np.unique(played.walked.period)))},
+            fit={"log_likelihood": played.log_likelihood, "periods": float(len(np.unique(played.walked.row_period)))},
             warnings=unplayed(prefs, played.games > 0, "keep their initial rating"),
-            details={"stderr": deviation, "volatility": played.walked.last.volatility, "games": played.games},
+            details={"stderr": deviation, "volatility": played.walked.volatility, "games": played.games},
             model=GlickoModel.of(prefs, score, deviation=deviation, errors=Beliefs(prefs.slot_ptr, deviation)),
             history=partial(self._history, prefs, played),
         )
@@ -107,23 +108,23 @@ class Glicko2(Following):
         period = self._periods(prefs)
         order = np.argsort(period[pairs.ballot], kind="stable")
         ballot = pairs.ballot[order]
-        games = _glicko.Games(
-            pairs.better[order], pairs.worse[order], np.where(pairs.is_tie[order], 0.5, 1.0), prefs.weight[ballot]
+        first, second, weight = pairs.better[order], pairs.worse[order], prefs.weight[ballot]
+        result = np.where(pairs.is_tie[order], 0.5, 1.0)
+        start_sd, n = self.deviation / SCALE, prefs.n_slots
+        walked = kernels.glicko_periods(
+            first, second, result, weight, period[ballot], n, start_sd, self.volatility, self.tau
         )
-        n = prefs.n_slots
-        start = _glicko.State(np.zeros(n), np.full(n, self.deviation / SCALE), np.full(n, self.volatility))
-        walked = _glicko.walk(games, period[ballot], start, self.tau)
-        instance = segment_index(prefs.slot_ptr)
-        last = np.full(prefs.n_instances, _glicko.NEVER)
+        last = np.full(prefs.n_instances, NEVER)
         np.maximum.at(last, prefs.instance_of_ballot[ballot], period[ballot])
-        sd = _glicko.after_inactivity(walked.last, last[instance] - walked.seen, self.deviation / SCALE)
+        state = State(walked.mean, walked.sd, walked.volatility)
+        sd = after_inactivity(state, last[segment_index(prefs.slot_ptr)] - walked.seen, start_sd)
         chance = np.clip(walked.chance, 1e-300, 1 - 1e-16)
-        log_chance = games.result * np.log(chance) + (1 - games.result) * np.log1p(-chance)
+        log_chance = result * np.log(chance) + (1 - result) * np.log1p(-chance)
         return _Played(
-            rating=self.start + SCALE * walked.last.mean,
+            rating=self.start + SCALE * walked.mean,
             deviation=SCALE * sd,
-            games=sum_by(games.first, games.weight, n) + sum_by(games.second, games.weight, n),
-            log_likelihood=float(games.weight @ log_chance),
+            games=sum_by(first, weight, n) + sum_by(second, weight, n),
+            log_likelihood=float(weight @ log_chance),
             walked=walked,
             ballot=ballot,
             period_of_ballot=period,
@@ -159,16 +160,16 @@ class Glicko2(Following):
     def _history(self, prefs: Preferences, played: _Played) -> History:
         """Return the ratings at the end of every period an item played in, with intervals."""
         walked = played.walked
-        instance = segment_index(prefs.slot_ptr)[walked.slot]
+        instance = segment_index(prefs.slot_ptr)[walked.row_slot]
         if prefs.time is not None:
-            time = period_ends(walked.period, prefs.is_dated, self._period(prefs))
+            time = period_ends(walked.row_period, prefs.is_dated, self._period(prefs))
         else:
-            time = _last_ballots(prefs.instance_of_ballot, played.period_of_ballot, instance, walked.period)
+            time = _last_ballots(prefs.instance_of_ballot, played.period_of_ballot, instance, walked.row_period)
         order = np.argsort(time, kind="stable")
-        score, half = self.start + SCALE * walked.mean[order], self._half(SCALE * walked.sd[order])
+        score, half = self.start + SCALE * walked.row_mean[order], self._half(SCALE * walked.row_sd[order])
         return History(
             items=prefs.items,
-            item=prefs.slot_item[walked.slot[order]],
+            item=prefs.slot_item[walked.row_slot[order]],
             time=time[order],
             score=score,
             low=score - half,
@@ -191,7 +192,7 @@ class _Played(NamedTuple):
     deviation: Floats
     games: Floats
     log_likelihood: float
-    walked: _glicko.GlickoRun
+    walked: GlickoRun
     ballot: Int64s  # of every game
     period_of_ballot: Int64s
 
@@ -219,5 +220,5 @@ class GlickoModel(ComparisonModel):
     def chances(self, first: Int64s, second: Int64s, order: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
         """Return the probabilities that the first slot of each pair wins, loses and ties (0); ``order`` is ignored."""
         lead = (self.score[first] - self.score[second]) / SCALE
-        up = _glicko.expected(lead, np.hypot(self.deviation[first], self.deviation[second]) / SCALE)
+        up = expected(lead, np.hypot(self.deviation[first], self.deviation[second]) / SCALE)
         return up, 1 - up, np.zeros(len(up))

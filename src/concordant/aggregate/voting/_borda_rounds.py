@@ -15,7 +15,7 @@ import numpy as np
 from concordant import views
 from concordant.aggregate import options
 from concordant.aggregate.majorities import majorities
-from concordant.ballots.segments import number_inside, pointer, segment_index
+from concordant.ballots.segments import number_inside, pointer, segment_index, spans
 from concordant.method import Method
 from concordant.preferences import Preferences
 from concordant.ranking import snap
@@ -33,7 +33,10 @@ class BordaRounds(Method):
 
 
 class NetPoints:
-    """Net points of every continuing slot, over all instances at once."""
+    """Net points of every continuing slot, over all instances at once.
+
+    From round to round only the margins against the candidates that have left are taken off.
+    """
 
     def __init__(self, prefs: Preferences, missing: str) -> None:
         majority = majorities(prefs, missing)
@@ -46,9 +49,19 @@ class NetPoints:
         self.instance = views.instance_of_slot(prefs)
         self.scale: Floats = views.total_weight(prefs) * size
         self.is_exact = majority.total is None
+        self._left: Bools = np.zeros(prefs.n_slots, bool)
+        self._net: Floats = np.zeros(prefs.n_slots)
 
     def among(self, is_left: Bools) -> Floats:
         """Return the net points of the continuing slots, 0 for the others."""
-        kept = is_left[self.opponent] & is_left[self.row]
-        net = np.bincount(self.row[kept], weights=self.margin[kept], minlength=self.n_slots).astype(np.float64)
+        if self._left.any() and not (is_left & ~self._left).any():
+            row = np.searchsorted(self.row, np.flatnonzero(self._left & ~is_left)[:, None] + [0, 1])
+            cells = spans(row[:, 0], row[:, 1])
+            # The margin of row over column is minus that of column over row.
+            self._net = self._net + np.bincount(self.opponent[cells], self.margin[cells], self.n_slots)
+        else:
+            kept = is_left[self.opponent] & is_left[self.row]
+            self._net = np.bincount(self.row[kept], self.margin[kept], self.n_slots).astype(np.float64)
+        self._left = is_left
+        net = np.where(is_left, self._net, 0.0)
         return net if self.is_exact else snap(net, self.instance, self.scale)

@@ -9,7 +9,7 @@ tied are eliminated together and share a rank. Warnings name the candidates of b
 A Condorcet winner always has more than the mean of the points, so it is never eliminated. Unlike the Borda count, the
 rule is not easily manipulated by nominating many weak candidates.
 
-Cost: the pairwise counts, then candidates³. Reference: J. M. Baldwin, The technique of the Nanson preferential majority
+Cost: the pairwise counts, then candidates². Reference: J. M. Baldwin, The technique of the Nanson preferential majority
 system of election, Proceedings of the Royal Society of Victoria, 1926.
 """
 

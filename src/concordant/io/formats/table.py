@@ -10,7 +10,7 @@ from typing import Any
 from concordant.errors import InputError, arg
 from concordant.io._compose import Columns, columns
 from concordant.io._csv import Dialect, sniff
-from concordant.io._duckdb import JsonTable, ParquetTable, countable, parquet_of
+from concordant.io._duckdb import CsvTable, JsonTable, ParquetTable, countable, parquet_of
 from concordant.io._formats import WORKBOOKS, Format, Writing, named
 from concordant.io._joined import JoinedTable
 from concordant.io._plain_csv import open_csv
@@ -19,6 +19,7 @@ from concordant.io.formats.features import Features, features_of_table
 from concordant.io.signs import are_sums, is_stored
 from concordant.labels import Labels
 from concordant.preferences import Preferences
+from concordant.support import memory
 from concordant.tables.build import labels_of_table, parts_of_table, transposed_if_named
 from concordant.tables.layouts import arranged
 from concordant.tables.options import FEATURES, LABELS, PREFERENCES, Options
@@ -26,6 +27,8 @@ from concordant.tables.plans import Plan, beyond_counts, has_points
 from concordant.tables.roles import planned
 from concordant.tables.rows import InputTable
 from concordant.tables.selection import choose_rows, is_choosing, notes_together, refuse_empty
+
+BYTES_OF_ROW, BYTES_OF_CELL, BYTES_OF_TIME = 20, 20, 90  # of memory while rows are read, as measured
 
 _HOLDS = (PREFERENCES, LABELS, FEATURES)
 FORMATS = (
@@ -79,7 +82,20 @@ def read(sources: Sequence[Source], options: Options) -> Preferences:
     plan = _by_file(table, planned(table, options), sources, options)
     if options.merge:
         return _merged(table, options, plan)
+    _require_memory(table, plan)
     return Preferences.of_parts(parts_of_table(table, options, plan))
+
+
+def _require_memory(table: InputTable, plan: Plan) -> None:
+    """Raise an error if a memory limit is set that does not suffice to read all rows."""
+    tables = [one for one in getattr(table, "tables", [table]) if countable(one)]
+    if not memory.memory_setting() or not tables:
+        return
+    rows = sum(one.estimated_rows() for one in tables)
+    width = BYTES_OF_ROW + BYTES_OF_CELL * len(plan.column) + BYTES_OF_TIME * ("time" in plan.column)
+    text = sum(one.size() for one in tables if isinstance(one, CsvTable))  # which may be in memory as a whole
+    what = f"Reading about {rows:,.0f} rows of {tables[0].name}"
+    memory.require_in_limit(width * rows + text, what, "use a method that needs only counts, such as bradley-terry")
 
 
 def _by_file(table: InputTable, plan: Plan, sources: Sequence[Source], options: Options) -> Plan:

@@ -96,7 +96,36 @@ void one_product(const In<int32_t> &first, const In<int32_t> &second, const In<d
     }
 }
 
-// The same matrix times many vectors at once (x has one row per slot), without building it.
+// The same matrix times many vectors at once (x has one row per slot). What rows in a row take from their common first
+// slot is added up first; the second slots lie anywhere, so their lines are asked for some rows ahead.
+SIMD_CLONES void many_products(const int32_t *first, const int32_t *second, const double *weight, size_t rows,
+                               const double *x, size_t k, double *result) {
+    constexpr size_t AHEAD = 8, LINE = 8; // rows, and doubles in a line
+    std::vector<double> flows(k);
+    double *__restrict taken = flows.data();
+    for (size_t r = 0; r < rows;) {
+        int32_t i = first[r];
+        const double *own = x + static_cast<size_t>(i) * k;
+        std::fill(flows.begin(), flows.end(), 0.0);
+        for (; r < rows && first[r] == i; ++r) {
+            size_t next = static_cast<size_t>(second[std::min(r + AHEAD, rows - 1)]) * k;
+            for (size_t c = 0; c < k; c += LINE) {
+                PREFETCH(x + next + c);
+                PREFETCH(result + next + c);
+            }
+            const double *other = x + static_cast<size_t>(second[r]) * k;
+            double *__restrict given = result + static_cast<size_t>(second[r]) * k;
+            double w = weight[r];
+            for (size_t c = 0; c < k; ++c) {
+                double flow = w * (own[c] - other[c]);
+                taken[c] += flow;
+                given[c] -= flow;
+            }
+        }
+        for (size_t c = 0; c < k; ++c) result[static_cast<size_t>(i) * k + c] += taken[c];
+    }
+}
+
 Out2<double> laplacian_product(In<int32_t> first, In<int32_t> second, In<double> weight, In2<double> x) {
     size_t n = x.shape(0), k = x.shape(1);
     Buffer<double> result(n * k, 0.0);
@@ -105,15 +134,7 @@ Out2<double> laplacian_product(In<int32_t> first, In<int32_t> second, In<double>
         if (k == 1) {
             one_product(first, second, weight, x.data(), result.get());
         } else {
-            for (size_t r = 0; r < first.size(); ++r) {
-                size_t i = static_cast<size_t>(first.data()[r]) * k, j = static_cast<size_t>(second.data()[r]) * k;
-                double w = weight.data()[r];
-                for (size_t c = 0; c < k; ++c) {
-                    double flow = w * (x.data()[i + c] - x.data()[j + c]);
-                    result[i + c] += flow;
-                    result[j + c] -= flow;
-                }
-            }
+            many_products(first.data(), second.data(), weight.data(), first.size(), x.data(), k, result.get());
         }
     }
     return result.give2(n, k);

@@ -68,9 +68,12 @@ def quadrature(alpha: Floats, beta: Floats) -> float:
     Each tridiagonal matrix gives a Gauss quadrature: its eigenvalues are the nodes, the squared first components of its
     eigenvectors the weights.
     """
-    total = 0.0
-    for a, b in zip(alpha.T, beta.T, strict=True):
-        steps = int(np.argmax(b < 1e-10)) + 1 if (b < 1e-10).any() else len(a)
-        nodes, vectors = np.linalg.eigh(np.diag(a[:steps]) + np.diag(b[: steps - 1], 1) + np.diag(b[: steps - 1], -1))
-        total += float(vectors[0] ** 2 @ np.log(np.maximum(nodes, 1e-300)))
-    return total / len(alpha.T)
+    length = len(alpha)
+    # After a zero of beta the rest is apart from the first component: it has no weight, whatever its nodes.
+    is_over = np.cumsum(np.vstack([np.zeros((1, alpha.shape[1])), beta[: length - 1] < 1e-10]), axis=0) > 0
+    step = np.arange(length)
+    matrices = np.zeros((alpha.shape[1], length, length))
+    matrices[:, step, step] = np.where(is_over, 1.0, alpha).T
+    matrices[:, step[1:], step[:-1]] = matrices[:, step[:-1], step[1:]] = np.where(is_over[1:], 0.0, beta[:-1]).T
+    nodes, vectors = np.linalg.eigh(matrices)
+    return float((vectors[:, 0] ** 2 * np.log(np.maximum(nodes, 1e-300))).sum(axis=1).mean())

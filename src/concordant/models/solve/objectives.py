@@ -29,6 +29,7 @@ from concordant.models.solve.factors import factor_of, inverted, log_determinant
 from concordant.support.brief import Brief
 from concordant.types import Bools, Bytes, Floats, Int32s, Int64s
 
+CELLS_AT_ONCE = 8_000_000  # of items x columns in one solution of linear systems
 QUADRATURE = 1e-7  # change of the mean logarithm of eigenvalues at which it is known well enough
 
 
@@ -285,6 +286,11 @@ class Matrix(Large):
         )
 
 
+def _dots(one: Floats, other: Floats) -> Floats:
+    """Return the inner products of the columns of two matrices."""
+    return np.asarray(np.einsum("ij,ij->j", one, other))
+
+
 class Products(Large):
     """The objective evaluated with Hessian-vector products only."""
 
@@ -323,13 +329,26 @@ class Products(Large):
         """Multiply columns by the negative Hessian, with ``level`` added in the direction of equal scores."""
         m = self.m
         of_scores = np.ascontiguousarray(x[:m])
-        out = np.empty_like(x)
-        out[:m] = self.likelihood.product(of_scores) + self.prior.product(self.point, of_scores) + self.side @ x[m:]
-        out[:m] += self.level * of_scores.mean(axis=0)
-        out[m:] = self.side.T @ of_scores + self.corner @ x[m:]
-        return out
+        out = self.likelihood.product(of_scores)
+        out += self.prior.product(self.point, of_scores)
+        out += self.level * of_scores.mean(axis=0)
+        if len(x) == m:
+            return out
+        out += self.side @ x[m:]
+        return np.concatenate([out, self.side.T @ of_scores + self.corner @ x[m:]])
 
     def solve(self, right: Floats, accuracy: float) -> Floats:
+        """Solve for columns, as many at once as the cache and memory hold."""
+        at_once = max(1, CELLS_AT_ONCE // max(len(right), 1))
+        if right.shape[1] <= at_once:
+            return self._solve(right, accuracy)
+        x = np.empty_like(right)
+        for start in range(0, right.shape[1], at_once):
+            columns = slice(start, start + at_once)
+            x[:, columns] = self._solve(np.ascontiguousarray(right[:, columns]), accuracy)
+        return x
+
+    def _solve(self, right: Floats, accuracy: float) -> Floats:
         """Solve for columns by conjugate gradients with a diagonal preconditioner.
 
         The residual must also be small in the norm of the preconditioner: if an item's curvature is tiny, a small
@@ -339,22 +358,23 @@ class Products(Large):
         diagonal = self.diagonal[:, None]
         x, r = np.zeros_like(right), right.copy()
         z = r / diagonal
-        p, rz = z.copy(), (r * z).sum(axis=0)
-        goal, goal_rz = accuracy * np.linalg.norm(right, axis=0), accuracy**2 * rz
+        p, rz, work = z.copy(), _dots(r, z), np.empty_like(r)
+        goal, goal_rz = accuracy**2 * _dots(right, right), accuracy**2 * rz
         for _ in range(5000):
-            if ((np.linalg.norm(r, axis=0) <= goal) & (rz <= goal_rz)).all():
+            if ((_dots(r, r) <= goal) & (rz <= goal_rz)).all():
                 break
             ap = self(p)
-            curvature = (p * ap).sum(axis=0)
+            curvature = _dots(p, ap)
             self.is_exact &= bool((curvature > 0).all())
             if not (curvature > 0).any():
                 return np.where(x.any(axis=0), x, z)
             alpha = np.where(curvature > 0, rz / np.where(curvature > 0, curvature, 1.0), 0.0)
-            x += alpha * p
-            r -= alpha * ap
-            z = r / diagonal
-            rz, before = (r * z).sum(axis=0), rz
-            p = z + rz / np.maximum(before, 1e-300) * p
+            x += np.multiply(p, alpha, out=work)
+            r -= np.multiply(ap, alpha, out=work)
+            np.divide(r, diagonal, out=z)
+            rz, before = _dots(r, z), rz
+            p *= rz / np.maximum(before, 1e-300)
+            p += z
         return x
 
     def inverse(self, columns: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Dawid-Skene: against a plain implementation of its steps, and against crowds whose truth is known."""
+"""Models of annotators: against a plain implementation of the steps, and against crowds whose truth is known."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import pytest
 from scipy.stats import spearmanr
 
 import concordant as cc
-from concordant.aggregate.multinomial.dawid_skene import _Answers
+from concordant.models.annotators import em
+from concordant.models.annotators.answers import Answers
+from concordant.models.annotators.codings import Full, OneCoin
 
 
 def crowd(seed, n_workers=40, n_documents=200, n_categories=2, each=60):
@@ -28,7 +30,7 @@ def right_items(ranking, truth):
     return np.mean([round(s) == truth[int(item[1:])] for item, s in zip(ranking.items, ranking.scores, strict=True)])
 
 
-@pytest.mark.parametrize("name", ["dawid-skene", "one-coin"])
+@pytest.mark.parametrize("name", ["dawid-skene", "one-coin", "mace", "glad"])
 def test_good_workers_are_told_from_bad_ones_and_items_are_got_right(name):
     for seed, n_categories in ((0, 2), (1, 3)):
         prefs, accuracy, truth = crowd(seed, n_categories=n_categories)
@@ -36,11 +38,11 @@ def test_good_workers_are_told_from_bad_ones_and_items_are_got_right(name):
         found = [ranking.agents[f"w{w}"] for w in range(len(accuracy))]
         assert spearmanr(found, accuracy).statistic > 0.75
         assert right_items(ranking, truth) > max(0.9, right_items(cc.rank(prefs, "mean"), truth))
-        assert np.abs(np.array(found) - accuracy).mean() < 0.07
+        assert np.abs(ranking.model.accuracy() - accuracy).mean() < 0.07
 
 
 def steps_by_hand(prefs, n_steps, smoothing):
-    """The algorithm in loops, for categories 0, 1, 2: chances of every slot."""
+    """The algorithm in loops, for categories 0, 1, 2: chances of every slot after many steps."""
     answers = [
         (int(prefs.agent[b]), int(prefs.entry_slot[e]), int(prefs.value[e]))
         for b in range(prefs.n_ballots)
@@ -64,27 +66,27 @@ def steps_by_hand(prefs, n_steps, smoothing):
     return chance
 
 
-def test_every_step_is_that_of_the_definition():
-    prefs, _, _ = crowd(2, n_workers=6, n_documents=12, n_categories=3, each=8)
-    data = _Answers(prefs)
-    votes = np.zeros((prefs.n_slots, 3))
-    np.add.at(votes, (data.slot, data.answer), 1)
+def test_the_fit_is_the_limit_of_the_steps_of_the_definition():
+    prefs, _, _ = crowd(2, n_workers=8, n_documents=14, n_categories=3, each=11)
+    by_hand = steps_by_hand(prefs, 400, 2.0)
+    np.testing.assert_allclose(steps_by_hand(prefs, 401, 2.0), by_hand, atol=1e-5)
+    np.testing.assert_allclose(cc.rank(prefs, "dawid-skene", smoothing=2).model.posterior, by_hand, atol=0.02)
+
+
+@pytest.mark.parametrize("coding", [Full, OneCoin])
+def test_a_few_steps_are_those_of_the_definition(coding):
+    prefs, _, _ = crowd(2, n_workers=8, n_documents=14, n_categories=3, each=11)
+    data = Answers.of(prefs, "dawid-skene")
+    model = coding(data.n_agents, 3, 0.0, tuple(np.zeros_like(usual) for usual in coding(8, 3).usual))
+    votes = data.votes()
     chance = votes / votes.sum(axis=1, keepdims=True)
-    for n_steps in range(1, 4):
-        chance, _ = data.expect(*data.fit(chance, np.ones(prefs.n_slots, bool), "full", 2.0))
-        np.testing.assert_allclose(chance, steps_by_hand(prefs, n_steps, 2.0), atol=1e-6)
-
-
-@pytest.mark.parametrize("confusion", ["full", "one-coin"])
-def test_no_step_lowers_the_likelihood(confusion):
-    prefs, _, _ = crowd(3, n_workers=10, n_documents=30, n_categories=3, each=20)
-    data = _Answers(prefs)
-    votes = np.zeros((prefs.n_slots, 3))
-    np.add.at(votes, (data.slot, data.answer), 1)
-    chance, found = votes / votes.sum(axis=1, keepdims=True), []
-    for _ in range(30):
-        chance, log_likelihood = data.expect(*data.fit(chance, np.ones(prefs.n_slots, bool), confusion, 0.0))
+    psi, found = model.start(em.expected_counts(data, chance), chance.sum(axis=0)), []
+    for n_steps in range(1, 12):
+        chance, counts, log_likelihood = data.posterior(model.table(psi), model.log_share(psi))
+        psi = model.update(psi, counts, chance.sum(axis=0))
         found.append(log_likelihood)
+        if coding is Full and n_steps < 4:
+            np.testing.assert_allclose(chance, steps_by_hand(prefs, n_steps, 0.0), atol=1e-6)
     assert (np.diff(found) > -1e-6).all()
 
 
@@ -156,6 +158,8 @@ def test_the_likelihood_of_answers_is_that_of_all_categories_and_sums_to_one():
     ranking = cc.rank(prefs, "dawid-skene")
     model = ranking.model
     assert model.log_likelihood(prefs) == pytest.approx(ranking.fit["log_likelihood"], rel=1e-5)
+    glad = cc.rank(prefs, "glad")
+    assert glad.model.log_likelihood(prefs) == pytest.approx(glad.fit["log_likelihood"], rel=1e-9)
     said = [cc.Preferences.from_ratings(["w0"], ["d0"], [value]) for value in model.categories]
     chances = np.exp([model.log_likelihood(answer) for answer in said])
     assert chances.sum() == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""Glicko-2 updates on the logistic scale, for all items of a period at once (Glickman 2013, steps 3 to 8)."""
+"""Glicko-2 ratings, period by period (Glickman 2013, steps 3 to 8; NumPy reference of glicko.cpp)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from concordant.ballots.segments import pointer, sum_by
-from concordant.support import progress
+from concordant.kernels.bundles import GlickoRun
+from concordant.kernels.layouts import pointers
 from concordant.types import Floats, Int64s
+
+__all__ = ["glicko_periods"]
 
 NEVER = -(2**60)  # the period in which an item that never played was last seen
 MIN_TAU = 1e-9  # below, volatilities stay as they are
@@ -33,37 +35,40 @@ class State(NamedTuple):
     volatility: Floats
 
 
-class GlickoRun(NamedTuple):
-    """States after each slot's last period (``seen``), win probabilities of the first slots, and a row per step."""
+def glicko_periods(
+    first: Int64s,
+    second: Int64s,
+    result: Floats,
+    weight: Floats,
+    period: Int64s,
+    n_slots: int,
+    sd: float,
+    volatility: float,
+    tau: float,
+) -> GlickoRun:
+    """Update the ratings period by period; games between two slots are sorted by period.
 
-    last: State
-    seen: Int64s
-    chance: Floats
-    slot: Int64s
-    period: Int64s
-    mean: Floats
-    sd: Floats
-
-
-def walk(games: Games, period: Int64s, start: State, tau: float) -> GlickoRun:
-    """Update the ratings period by period; games are sorted by period."""
-    mean, sd, volatility = (part.copy() for part in start)
-    max_sd, last_period = float(sd.max(initial=0.0)), np.full(len(mean), NEVER)
+    ``result`` is 1 if the first slot won, 0.5 for a draw. All start with mean 0.
+    """
+    start_sd, seen = sd, np.full(n_slots, NEVER)
+    state = State(np.zeros(n_slots), np.full(n_slots, sd), np.full(n_slots, volatility))
     present, size = np.unique(period, return_counts=True)
-    ptr, chance = pointer(size).tolist(), np.empty(len(period))
-    rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(last_period[:0], last_period[:0], mean[:0], mean[:0])]
-    for k, period_now in enumerate(progress.steps(present.tolist(), "rating periods")):
+    ptr, chance = pointers(size).tolist(), np.empty(len(period))
+    rows: list[tuple[Int64s, Int64s, Floats, Floats]] = [(seen[:0], seen[:0], state.mean[:0], state.mean[:0])]
+    for k, period_now in enumerate(present.tolist()):
         span = slice(ptr[k], ptr[k + 1])
-        slot, place = np.unique(np.concatenate([games.first[span], games.second[span]]), return_inverse=True)
-        games_now = Games(place[: size[k]], place[size[k] :], games.result[span], games.weight[span])
-        state = State(mean[slot], sd[slot], volatility[slot])
-        state = state._replace(sd=after_inactivity(state, period_now - 1 - last_period[slot], max_sd))
-        lead = state.mean[games_now.first] - state.mean[games_now.second]
-        chance[span] = expected(lead, np.hypot(state.sd[games_now.first], state.sd[games_now.second]))
-        mean[slot], sd[slot], volatility[slot] = new_state = updated(state, games_now, tau)
-        last_period[slot] = period_now
-        rows.append((slot, np.full(len(slot), period_now), new_state.mean, new_state.sd))
-    return GlickoRun(State(mean, sd, volatility), last_period, chance, *map(np.concatenate, zip(*rows, strict=True)))
+        slot, place = np.unique(np.concatenate([first[span], second[span]]), return_inverse=True)
+        games = Games(place[: size[k]], place[size[k] :], result[span], weight[span])
+        before = State._make(column[slot] for column in state)
+        before = before._replace(sd=after_inactivity(before, period_now - 1 - seen[slot], start_sd))
+        lead = before.mean[games.first] - before.mean[games.second]
+        chance[span] = expected(lead, np.hypot(before.sd[games.first], before.sd[games.second]))
+        after = updated(before, games, tau)
+        for column, values in zip(state, after, strict=True):
+            column[slot] = values
+        seen[slot] = period_now
+        rows.append((slot, np.full(len(slot), period_now), after.mean, after.sd))
+    return GlickoRun(*state, seen, chance, *map(np.concatenate, zip(*rows, strict=True)))
 
 
 def after_inactivity(state: State, periods: Int64s, max_sd: float) -> Floats:
@@ -92,8 +97,8 @@ def updated(state: State, games: Games, tau: float) -> State:
         chance = np.clip(
             expected(state.mean[player] - state.mean[opponent], state.sd[opponent]), MIN_CHANCE, 1 - MIN_CHANCE
         )
-        information += sum_by(player, games.weight * shrink**2 * chance * (1 - chance), n)
-        gain += sum_by(player, games.weight * shrink * (result - chance), n)
+        information += np.bincount(player, games.weight * shrink**2 * chance * (1 - chance), n)
+        gain += np.bincount(player, games.weight * shrink * (result - chance), n)
     variance = 1 / information
     new_volatility = volatilities(state, variance, variance * gain, tau)
     variance_after = 1 / (1 / (state.sd**2 + new_volatility**2) + information)

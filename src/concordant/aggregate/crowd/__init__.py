@@ -1,0 +1,1 @@
+"""Models of annotators who assign items to classes (truth inference), one file each."""

@@ -491,7 +491,9 @@ class Method(Settings):
 def needs_agents(method: Method) -> bool:
     """Return whether a method uses the agents of pairs.
 
-    It does if it requires them, or if its standard errors, adherence or weights are estimated per agent.
+    It does if it requires them, or if its standard errors, adherence, judge effects or weights are estimated per agent.
     """
-    settings = (getattr(method, "errors", ""), getattr(method, "adherence", False), "agent_weights" in method.learnt)
-    return "agents" in method.needs or settings[0] in ("sandwich", "bootstrap") or bool(settings[1]) or settings[2]
+    is_clustered = getattr(method, "errors", "") in ("sandwich", "bootstrap")
+    has_judges = getattr(method, "judge_effects", "none") != "none"
+    is_weighted = bool(getattr(method, "adherence", False)) or "agent_weights" in method.learnt
+    return "agents" in method.needs or is_clustered or has_judges or is_weighted

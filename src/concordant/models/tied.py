@@ -28,6 +28,7 @@ from concordant.kernels import links
 from concordant.models.likelihoods.observed import DuelLikelihood, Observed, ObservedDuels
 from concordant.models.observations.designs import Designed, DesignLikelihood
 from concordant.models.observations.duels import Duels
+from concordant.models.observations.judged import JudgedDuels
 from concordant.models.solve.objectives import Fit
 from concordant.types import Floats, Int32s, Int64s
 
@@ -139,6 +140,8 @@ def _sides(part: Fit, duels: Duels) -> tuple[Int32s, Int32s]:
 
 def _leads(part: Fit, duels: Duels) -> Floats:
     """Return, by pair, the score difference of its sides at the fit."""
+    if isinstance(part.observed, JudgedDuels):
+        return part.observed.leads(part.score, part.advantage, part.coefficient[0])
     strength = part.score
     if isinstance(part.observed, Designed):
         strength = part.observed.design.strengths(part.score, part.coefficient)

@@ -47,9 +47,7 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
         "params": dict(ranking.params),
         "scale": None if ranking.converted is None else ranking.converted.scale.to_dict(),
         "instances": instances,
-        "agents": None
-        if ranking.agents is None
-        else [{"agent": agent, "weight": weight} for agent, weight in ranking.agents.items()],
+        "agents": _agents_of(ranking),
         "fit": None if ranking.fit is None else dict(ranking.fit),
         "warnings": [
             {"name": notice.name, "text": notice.text, "items": list(notice.items)} for notice in ranking.warnings
@@ -59,6 +57,20 @@ def dict_of(ranking: Ranking) -> dict[str, object]:
         "coefficients": [coefficient.to_dict() for coefficient in ranking.coefficients] or None,
         "certainty": ranking.certainty.to_dict() if ranking.n_instances == 1 else None,
     }
+
+
+def _agents_of(ranking: Ranking) -> list[dict[str, Any]] | None:
+    """Return the agents with their weights, or with their effects as judges; None if the method has neither."""
+    if (judges := judges_of(ranking)) is not None:
+        return [{"agent": row.pop("judge"), **row} for row in judges.rows()]
+    if ranking.agents is None:
+        return None
+    return [{"agent": agent, "weight": weight} for agent, weight in ranking.agents.items()]
+
+
+def judges_of(ranking: Ranking) -> Any:
+    """Return the effects of judges that the model of a ranking knows; None if there are none."""
+    return getattr(ranking.model, "judges", None)
 
 
 def _listed(values: Floats | None, order: AnyArray) -> list[Any]:
@@ -82,6 +94,8 @@ def _part_text(ranking: Ranking, limit: int | None) -> str:
     if ranking.coefficients:
         header = header_of(ranking.params.get("level"))
         lines += ["", *align([header, *rows_of(ranking.coefficients)], right=set(range(1, len(header))))]
+    if (judges := judges_of(ranking)) is not None:
+        lines += ["", repr(judges)]
     if ranking.instances is not None:
         lines.insert(0, f"[{ranking.instances[0]}]")
     return "\n".join(lines + [f"warning: {notice}" for notice in ranking.warnings])
@@ -129,6 +143,7 @@ def blocks_of(ranking: Ranking, explanations: Sequence[Explanation] = (), words:
         if part.coefficients:
             header, effects = header_of(part.params.get("level")), rows_of(part.coefficients)
             blocks.append(DisplayTable(header, effects, range(1, len(header)), "covariate effects"))
+        blocks += [] if judges_of(part) is None else judges_of(part).blocks()
         blocks += [] if explanation is None else [reason.passage(words) for reason in explanation.reasons]
     return [*blocks, *([Passage([ranking.verdict])] if ranking.verdict else [])]
 

@@ -16,12 +16,13 @@ import numpy as np
 
 from concordant.aggregate import options
 from concordant.aggregate.common import snap_scores
-from concordant.errors import InputError, arg
+from concordant.errors import InputError, ParameterError, arg, phrase
 from concordant.kernels import links
 from concordant.method import Method, Outcome
 from concordant.models.clusters import Agents, Voters, dependence
 from concordant.models.effects import ON_COEFFICIENTS, Effects, refuse
 from concordant.models.fitted import PairModel, share_discordant
+from concordant.models.judges import JudgedModel, JudgeEffects, Shrinkage, choose_shrinkage
 from concordant.models.likelihoods.evidence import PriorSearch, settled_on, settled_prior
 from concordant.models.likelihoods.observed import Observed, ObservedDuels
 from concordant.models.likelihoods.priors import Covariates, Prior
@@ -29,6 +30,7 @@ from concordant.models.notices import LOOSE, OF_PAIRS, Standing, duel_standing, 
 from concordant.models.observations.contestants import Contest, Design, contest_of
 from concordant.models.observations.designs import Designed, duel_standing_of, item_duels
 from concordant.models.observations.duels import COUNTS, Counting, Duels
+from concordant.models.observations.judged import JUDGE_EFFECTS, JudgedDuels
 from concordant.models.solve.objectives import Fit
 from concordant.models.solve.strategies import fit, with_errors
 from concordant.models.style_reasons import style_reasons
@@ -85,6 +87,11 @@ class ScoreModel(Method):
     normalise: bool = param(False, "divide differences by the ballot's largest rank or its range of ratings")
     missing: str = options.missing("ignore", choices=("ignore", "last", "last-free"))
     order_effect: bool = param(False, "estimate position bias (home advantage) of the item shown first")
+    judge_effects: str = param(
+        "none",
+        "effects of judges (agents), shrunk to their mean: discrimination (skill), position bias (bias), or both",
+        choices=JUDGE_EFFECTS,
+    )
     style_control: bool = options.style_control()
     team_strength: str = options.team_strength()
     errors: str = param(
@@ -130,14 +137,16 @@ class ScoreModel(Method):
         observed, standing, settled = self._observed(contest_prefs, design)
         duels = counted(observed)
         covariates = self._covariates(prefs)
+        judged = observed if isinstance(observed, JudgedDuels) else None
         voters = None
         if (self.errors == "auto" or isinstance(self.prior, str)) and self._is_clustered(contest_prefs):
             voters = Voters(contest_prefs, counting, design=design)
         prior_of = partial(self._prior, duels=duels, settled=settled, covariates=covariates, design=design)
-        prior, doubt, start = self._chosen(observed, prior_of, voters)
+        chosen = self._chosen(observed, prior_of, voters)
+        prior, doubt = chosen.prior, chosen.doubt
         if self.errors == "sandwich":
             voters = Voters(contest_prefs, counting, by_agent=True, design=design)
-        parts = fit(observed, prior_of(prior), start)
+        parts = fit(observed, chosen.applied(prior_of(prior), observed), chosen.start)
         score = snap_scores(prefs, _gather(parts, prefs.n_slots), TIE_OF_FITTED, min_scale=1.0)
         errors = None
         if self.errors != "none":
@@ -152,22 +161,25 @@ class ScoreModel(Method):
         prior_text = "the prior" if prior > 0 else f"a small prior (precision {FALLBACK:g}) added for them"
         effects = Effects.of(self, prefs, design, parts, errors)
         effect_notices = [] if effects is None else effects.notices()
+        judges = None if judged is None else JudgeEffects.of(prefs, judged, parts, errors, self.level)
         return Outcome(
             score=score,
-            fit=self._fit(parts, duels, score, prior, errors),
+            agents=None if judges is None else judges.discrimination,
+            fit=self._fit(parts, duels, score, chosen, errors),
             warnings=(
                 *standing_notices(prefs, standing, OF_PAIRS, prior_text),
                 *_unconverged(prefs, parts),
                 *effect_notices,
             ),
             uncertainty=errors,
-            model=self._model(prefs, counting, parts, score, covariates, errors, effects),
+            model=self._model(prefs, counting, parts, score, covariates, errors, effects, judges),
             beside={} if effects is None else effects.beside(),
             coefficients=None if effects is None or not effects.design.names else partial(getattr, effects, "known"),
         )
 
     def _counting(self) -> Counting:
-        return Counting(self.counts, self.normalise, self.missing, self.order_effect, self.learnt.get("agent_weights"))
+        has_order = self.order_effect or self.judge_effects in ("bias", "both")
+        return Counting(self.counts, self.normalise, self.missing, has_order, self.learnt.get("agent_weights"))
 
     def _contest(self, prefs: Preferences) -> Contest | None:
         """Return the contestants if there are teams or covariates, else None.
@@ -180,11 +192,29 @@ class ScoreModel(Method):
                 refuse(arg("missing", self.missing), arg("missing", "ignore"))
             if self.counts != "binary" and not contest.design.is_single:
                 refuse(arg("counts", self.counts), arg("counts", "binary"))
+            if self.judge_effects != "none":
+                refuse(arg("judge_effects", self.judge_effects), arg("judge_effects", "none"))
         return contest
+
+    def _judged(self, prefs: Preferences) -> JudgedDuels:
+        """Return the counts by judge; reject settings that do not support effects of judges."""
+        usual = {"counts": "binary", "missing": "ignore"} | (
+            {} if self.errors in ("auto", "hessian", "none") else {"errors": "hessian"}
+        )
+        for name, value in usual.items():
+            if getattr(self, name) != value:
+                given = arg("judge_effects", self.judge_effects), arg(name, getattr(self, name))
+                raise ParameterError(phrase("{} does not support {}: use {}.", *given, arg(name, value)))
+        return JudgedDuels.of(prefs, self._counting(), self.link, self.judge_effects)
 
     def _observed(self, contest_prefs: Preferences, design: Design | None) -> tuple[Observed, Standing, Bools]:
         """Return pairwise counts, connected groups of items, and which instances have finite scores without a prior."""
-        duels, has_tie = self._counting().duels(contest_prefs), links.has_tie_parameter(self.link)
+        has_tie = links.has_tie_parameter(self.link)
+        if self.judge_effects != "none":
+            judged = self._judged(contest_prefs)
+            standing = duel_standing(judged.duels)
+            return judged, standing, is_settled(judged.duels, standing, has_tie)
+        duels = self._counting().duels(contest_prefs)
         if design is None:
             standing = duel_standing(duels)
             return ObservedDuels(duels, self.link), standing, is_settled(duels, standing, has_tie)
@@ -201,7 +231,7 @@ class ScoreModel(Method):
         The marginal likelihood of a prior is a sum over instances; errors clustered by voter and bootstrap errors
         are not.
         """
-        if self._contest(prefs) is not None:
+        if self._contest(prefs) is not None or self.judge_effects != "none":
             return False
         is_clustered = self.errors == "sandwich" or (self.errors == "auto" and self._is_clustered(prefs))
         if is_clustered or self.errors == "bootstrap":
@@ -229,14 +259,15 @@ class ScoreModel(Method):
     def contributions(self, prefs: Preferences, ranking: Ranking) -> Contributions | None:
         """Return the contributions to the score of each item of one instance.
 
-        None with teams, with covariates of the comparisons, or if the fitted model was not kept.
+        None with teams, with covariates of the comparisons, with effects of judges, or if the fitted model was not
+        kept.
         """
         from concordant.aggregate.pairwise._contributions import Contributions
 
         model = ranking.model
         if not isinstance(model, PairModel) or ranking.fit is None or "prior" not in ranking.fit:
             return None
-        if self._contest(prefs) is not None:
+        if self._contest(prefs) is not None or self.judge_effects != "none":
             return None
         q = 0 if ranking.instance is None or model.instances is None else model.instances.code(ranking.instance)
         counting, trust = self._counting(), self.learnt.get("agent_weights")
@@ -264,18 +295,18 @@ class ScoreModel(Method):
             return True
         return prefs.said_form != "pairs" and int(np.diff(prefs.indptr).max(initial=0)) > 2
 
-    def _chosen(
-        self, observed: Observed, prior_of: Callable[[float], Prior], voters: Voters | None
-    ) -> tuple[float, float, list[Fit] | None]:
+    def _chosen(self, observed: Observed, prior_of: Callable[[float], Prior], voters: Voters | None) -> Shrinkage:
         """Return the prior's precision ("auto": by marginal likelihood), the variance of its logarithm, and a fit to
         start from.
         """
-        if not isinstance(self.prior, str):
-            return self.prior, 0.0, None
-        if (settled := settled_prior(self)) is not None:
-            return *settled, None
         total = observed.total
         unit = float(np.median(total[total > 0])) if self.likelihood == "mean" and (total > 0).any() else 1.0
+        if isinstance(observed, JudgedDuels):
+            return choose_shrinkage(observed, prior_of, self.prior, unit)
+        if not isinstance(self.prior, str):
+            return Shrinkage(self.prior)
+        if (settled := settled_prior(self)) is not None:
+            return Shrinkage(*settled)
         search = PriorSearch(observed, prior_of)
         if voters is not None and (total > 0).any():  # how often each comparison is counted, so to speak
             times = dependence([with_errors(part) for part in search.fitted(voters.typical / unit)], voters)
@@ -283,7 +314,7 @@ class ScoreModel(Method):
         else:
             times = search.dispersion(unit)
             best, doubt = search.best(times, times * unit)
-        return best, doubt, search.fitted(best)
+        return Shrinkage(best, doubt, search.fitted(best))
 
     def _prior(
         self, prior: float, duels: Duels, settled: Bools, covariates: Covariates | None, design: Design | None = None
@@ -318,12 +349,13 @@ class ScoreModel(Method):
         return None if table is None else Covariates.of(prefs, table)
 
     def _fit(
-        self, parts: list[Fit], duels: Duels, score: Floats, prior: float, errors: ScoreErrors | None
+        self, parts: list[Fit], duels: Duels, score: Floats, chosen: Shrinkage, errors: ScoreErrors | None
     ) -> Mapping[str, float]:
         """Return the fit statistics; slow ones are computed on first access."""
         figures = {"log_likelihood": float(sum(part.value.sum() for part in parts))}
         later: dict[str, Callable[[], float]] = {}
         design = parts[0].observed.design if isinstance(parts[0].observed, Designed) else None
+        figures |= chosen.deviations()
         if self.counts == "binary" and design is None:
             later["mean_kendall"] = partial(share_discordant, duels, score)
         if len(parts) == 1 and len(parts[0].instances) == 1:
@@ -332,7 +364,7 @@ class ScoreModel(Method):
                 if is_fitted:
                     figures[name] = float((parts[0].advantage, parts[0].tie)[which][0])
                     later[f"{name}_stderr"] = partial(errors.extra_error, which) if errors else float
-        return LazyMapping({**figures, "prior": prior}, later)
+        return LazyMapping({**figures, "prior": chosen.prior}, later)
 
     def _model(
         self,
@@ -343,6 +375,7 @@ class ScoreModel(Method):
         covariates: Covariates | None,
         errors: ScoreErrors | None,
         effects: Effects | None = None,
+        judges: JudgeEffects | None = None,
     ) -> PairModel:
         """Return the fitted model with the parameters of all instances."""
         advantage, tie = np.zeros(prefs.n_instances), np.zeros(prefs.n_instances)
@@ -354,7 +387,8 @@ class ScoreModel(Method):
             raise InputError(
                 f"{twice[0]!r} names both an item covariate and a covariate of the comparisons: rename one of them."
             )
-        return PairModel.of(
+        of_judges = {} if judges is None else {"judges": judges}
+        return (PairModel if judges is None else JudgedModel).of(
             prefs,
             score,
             link=self.link,
@@ -364,6 +398,7 @@ class ScoreModel(Method):
             coefficients=of_items | of_comparisons,
             effects=effects,
             errors=errors,
+            **of_judges,
         )
 
 

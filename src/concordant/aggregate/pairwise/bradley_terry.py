@@ -20,7 +20,9 @@ by agent if there are agents, ``"bootstrap"`` resamples agents, or comparisons i
 ``simultaneous_rank_low`` and ``simultaneous_rank_high`` hold for all items at once. ``ranking.model`` answers
 p_beats(a, b) and more.
 
-``order_effect`` estimates the position bias (home advantage) of the item shown first. ``with_agent_weights`` sets
+``order_effect`` estimates the position bias (home advantage) of the item shown first. ``judge_effects`` estimates the
+discrimination (``skill``) and the position bias (``bias``) of each judge, each shrunk to the mean of all judges by a
+Gaussian prior whose precision is chosen by marginal likelihood. ``with_agent_weights`` sets
 weights of voters, and ``with_covariates`` adds item covariates. Covariates of the comparisons (the length of an answer)
 get coefficients, and scores refer to equal covariates (style control). The strength of a team is the sum or the mean of
 its members' scores.

@@ -92,16 +92,20 @@ def log_constant(kind: str, strength: Floats, size: Int64s) -> Floats:
     return np.array([lgamma(m * a) - m * (lgamma(a) + a * log(m)) if m else 0.0 for a, m in pairs])
 
 
-def log_evidence(fits: Sequence[Fit], times: float = 1.0) -> float:
+def log_evidence(fits: Sequence[Fit], times: float = 1.0, is_normalised: bool = True) -> float:
     """Return the log marginal likelihood under the prior (Laplace approximation), each observation counted 1 /
     times.
+
+    If not normalised, the constant of the prior on the scores is left out, so that its strength may be 0.
     """
     total = 0.0
     for fit in fits:
         size, prior = np.diff(fit.slot_ptr), fit.prior
         kind = fit.observed.gamma_kind if prior.is_gamma else "gaussian"
         n_free = np.maximum(size - 1, 0) + fit.observed.n_extra
-        posterior = (fit.value + fit.log_prior) / times + log_constant(kind, prior.ridge / times, size)
+        posterior = (fit.value + fit.log_prior) / times
+        if is_normalised:
+            posterior = posterior + log_constant(kind, prior.ridge / times, size)
         total += float((posterior - 0.5 * (fit.log_det - n_free * np.log(times))).sum())
     return total
 

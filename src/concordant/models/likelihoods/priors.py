@@ -28,8 +28,8 @@ class Prior:
     """The prior of many instances: its kind, and by instance its strength on scores and on the other parameters.
 
     ``basis`` (orthonormal columns per slot) spans the scores that covariates explain; these are not penalised, or only
-    in part (``shrink``). ``on_coefficients`` is the prior precision of the coefficients of comparison covariates, in
-    standard units.
+    in part (``shrink``). ``on_coefficients`` is the prior precision of the coefficients of comparison covariates (in
+    standard units), or of each parameter of the judges.
     """
 
     ridge: Floats
@@ -37,7 +37,7 @@ class Prior:
     is_gamma: bool = False
     basis: Floats | None = None
     shrink: Floats | None = None
-    on_coefficients: float = 0.0
+    on_coefficients: float | Floats = 0.0
 
     @cached_property
     def belief(self) -> Belief:

@@ -21,6 +21,7 @@ EVERY_LAW = {**laws.WAIVABLE, **laws.ALWAYS}
 
 
 ACROSS_INSTANCES = {"theta-mpm"}  # learns adherence, which needs agents and joins instances: see test_adherence.py
+OF_JUDGES = {"judge_effects"}  # need pairs with named judges in one instance: see tests/models/test_judged.py
 
 
 def variants():
@@ -31,7 +32,7 @@ def variants():
             yield pytest.param(registry.make(alias), id=alias)
         for declared in params_of(cls):
             for choice in declared.choices:
-                if choice != declared.default:
+                if choice != declared.default and declared.name not in OF_JUDGES:
                     yield pytest.param(registry.make(name, **{declared.name: choice}), id=f"{name}-{choice}")
 
 

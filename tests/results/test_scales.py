@@ -278,7 +278,7 @@ def test_plots_say_that_scores_are_elo_ratings(votes: cc.Preferences) -> None:
     assert axes.get_xlabel() == "Elo rating, 95% CI"
     assert axes.lines[0].get_xdata().tolist() == ranking.scores.tolist()
     games = cc.rank(cc.read(LEAGUE, time="date"), "whole-history").on_scale("elo")
-    assert games.plot_history().axes[0].get_ylabel() == "Elo rating, 95% CI"
+    assert games.plot_history().axes[0].get_ylabel() == "Elo rating, 95% CI of the first 3"
     low, _ = plot_ranking(cc.rank(cc.read(LEAGUE, time="date"), "elo").on_scale("elo")).axes[0].get_xlim()
     assert low > 500
 

@@ -64,4 +64,4 @@ def test_gold_answers_inside_an_export_check_the_annotators(tmp_path: Path) -> N
     assert page.error == ""
     assert "of the gold labels" in page.regions["verdict"]
     assert "Accuracy [95% CI]" in page.sections["annotators"]
-    assert "concordant crowd export.tsv --gold export.tsv" in page.regions["download"]
+    assert "concordant crowd export.tsv --method dawid-skene --gold export.tsv" in page.regions["download"]

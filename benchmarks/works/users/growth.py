@@ -56,7 +56,7 @@ KINDS = (
         "whole-history", "windowed-bradley-terry",
     )),
     Kind("ratings", LONG, 50, (500, 2000, 8000), 100, 1, (
-        "comb", "dawid-skene", "mean-rating", "mpm", "mpm-mixture", "score",
+        "comb", "dawid-skene", "glad", "mace", "mean-rating", "mpm", "mpm-mixture", "ordinal-annotators", "score",
     )),
     Kind("ratings", SQUARE, 50, VOTES, 50, 2, ("star",)),
 )  # fmt: skip

@@ -238,7 +238,8 @@ def _unknown(names: Sequence[Any], old: Stored | None, target: str, copies: bool
                 known += 1
             elif content in by_content and not copies:
                 twin = by_content[content]
-                notes.append(f"left out {name}: it has the content of {twin}; use --count-copies to count it as well")
+                text = f"left out {name}: it has the content of {twin}; use "
+                notes.append(text + arg("count_copies") + " to count it as well")
             else:
                 new.append(_New(path, name, content, state))
                 by_content[content] = name

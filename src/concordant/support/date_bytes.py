@@ -17,6 +17,7 @@ MANY = 2_000  # texts from which this pays
 MAX_LENGTHS = 40  # different lengths of the texts of one column
 DATE, COMPACT, FRACTION = "dddd-dd-dd", 8, 19
 TEMPLATES = {10: DATE, 16: DATE + "Tdd:dd", 19: DATE + "Tdd:dd:dd"}
+EXACT = 2**53  # microseconds that a float holds exactly, until the year 2255
 ZONES = (b"", b"Z", b"+00:00")
 _NUMERIC = np.zeros(256, bool)
 _NUMERIC[list(b"0123456789.+-eE")] = True
@@ -106,7 +107,10 @@ def _days(texts: Bytes) -> Floats | None:
         moments = _joined(texts).astype("datetime64[us]")
     except ValueError:  # the 30th of February
         return None
-    return moments.astype(np.int64) / 1e6 / DAY
+    count = moments.astype(np.int64)
+    if np.abs(count).max() > EXACT:
+        return None
+    return count / 1e6 / DAY
 
 
 def _joined(texts: Bytes) -> AnyArray:

@@ -36,6 +36,7 @@ class GLAD(AnnotationMethod):
 
     usual_name = "GLAD model"
     likelihood_of = "annotations, given abilities and difficulties"
+    waives = {law: reason for law, reason in AnnotationMethod.waives.items() if law != "unanimity"}
 
     def learn(self, answers: Answers) -> Learnt:
         """Estimate abilities, eases and category probabilities."""

@@ -24,6 +24,7 @@ from concordant.types import Floats, Int64s
 SMALL_STEP = 1e-7  # after a full step this small the error is far smaller
 ROUGH_STEP = 0.02  # where only the evidence of a prior is wanted
 LONGEST = 10.0  # step of a single item, in rough steps, that a quadratic model of the evidence allows
+MANY = 1_000  # scores; among fewer, each matters to the evidence
 ROUGH_IN_BATCH = 1e-3
 
 
@@ -92,7 +93,8 @@ def one_step(observed: Observed, prior: Prior, start: Sequence[Fit], strategies:
     value, gradient = objective.evaluate(point), objective.gradient()
     step, is_exact = objective.step(gradient)
     longest, typical = float(np.abs(step).max()), float(np.sqrt(np.square(step).mean()))
-    if not is_exact.all() or typical >= ROUGH_STEP or longest >= LONGEST * ROUGH_STEP:
+    tolerated = LONGEST if step.size >= MANY else 1.0
+    if not is_exact.all() or typical >= ROUGH_STEP or longest >= tolerated * ROUGH_STEP:
         return None
     if for_log_det != strategy:
         objective = LARGE[for_log_det].of(observed, prior)

@@ -231,7 +231,13 @@ class RaterAgreement(Displayed):
         return frame_of(self.columns(), backend, self.library)
 
     def table(self) -> DisplayTable:
-        """Return the table of coefficients for people."""
+        """Return the table of coefficients for people.
+
+        Returns
+        -------
+        DisplayTable
+            A row per coefficient, with its value, its confidence interval and what it measures.
+        """
         low, high = [one.low for one in self.coefficients], [one.high for one in self.coefficients]
         interval = interval_cells(low, high, "{:.3f}".format)
         rows = [
@@ -240,14 +246,25 @@ class RaterAgreement(Displayed):
         ]
         return DisplayTable(("coefficient", "value", interval_heading(), "what it measures"), rows, (1, 2))
 
-    def pairs_table(self, most: int | None = None) -> DisplayTable:
-        """Return the table of pairs of raters for people, at most ``most`` of them."""
+    def pairs_table(self, n: int | None = None) -> DisplayTable:
+        """Return the table of pairs of raters for people.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of pairs to show; all by default.
+
+        Returns
+        -------
+        DisplayTable
+            A row per pair of raters, with the items in common and the agreement.
+        """
         columns = self.pairs()
         heads = {"rater_1": "rater", "rater_2": "other rater", "n_items": "items in common", "agreement": "agreement"}
         if self.level == RANKS:
             heads["n_items"] = "instances"
         write = {"n_items": "{:,}".format, "agreement": "{:.0%}".format, "coefficient": _number}
-        cells = [[write.get(name, str)(cell) for cell in column[:most]] for name, column in columns.items()]
+        cells = [[write.get(name, str)(cell) for cell in column[:n]] for name, column in columns.items()]
         header = [heads.get(name, self.pair_title) for name in columns]
         return DisplayTable(header, list(zip(*cells, strict=True)), range(2, len(header)), "Pairs of raters")
 

@@ -63,10 +63,12 @@ def odd_preferences(draw: Any) -> cc.Preferences:
     """Draw preferences with something that few formats hold."""
     prefs: cc.Preferences = draw(preferences(PLAIN))
     n = prefs.n_ballots
+    # The place of a team says no more than the order, so ranks are not kept as values.
+    order = {"value": None, "scale": None} if prefs.scale == "rank" else {}
     changes: list[dict[str, Any]] = [
         {"time": np.arange(float(n))},
         {"covariate": np.arange(2.0 * len(prefs.item)).reshape(-1, 2), "covariates": ("x", "y")},
-        {"team": np.arange(len(prefs.item)), "form": None},
+        {"team": np.arange(len(prefs.item)), "form": None, **order},
         {"shown": np.arange(len(prefs.item)) % 2},
         {"meta": {"title": "an election"}},
         {"agents": ["u", "v", "w"], "agent": np.arange(n) % 2},

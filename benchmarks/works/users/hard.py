@@ -62,7 +62,7 @@ def count_votes(inputs: Inputs) -> Task:
 
 
 def make_sparse(size: Size, seed: int) -> Inputs:
-    """Draw votes over so many items that few pairs meet."""
+    """Draw votes over many items, of which few pairs are compared."""
     return {**pairs.make_ints({"votes": size["votes"], "items": size["items"]}, seed), "items": size["items"]}
 
 

@@ -19,7 +19,7 @@ from concordant.support.display import Block, Displayed, DisplayTable, Passage, 
 from concordant.support.text import interval_cells, interval_heading
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
-RANKS = "rankings"  # the level of data that are no answers
+RANKS = "rankings"  # the level of rankings, which have no answers
 FEW_PAIRS = 10  # that are shown below the coefficients
 
 
